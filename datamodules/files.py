@@ -1,0 +1,38 @@
+"""Files written whole or not at all."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def whole_file(path: Path | str) -> Iterator[Path]:
+    """Yield a temporary path in the folder of ``path``; rename it to ``path`` only on success.
+
+    The folder is made when missing. Whatever interrupts the block (an exception, a full disk)
+    leaves neither ``path`` half-written nor the temporary file behind.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The ending stays last: libraries choose the format by it.
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path | str, text: str) -> None:
+    """Write ``text`` as UTF-8, whole or not at all."""
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path | str, value: Any) -> None:
+    """Write ``value`` as indented JSON, whole or not at all; NaN is refused (it is not JSON)."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    write_text(path, text + "\n")
