@@ -1,0 +1,1 @@
+"""Models, decoding, training and tracking of translation runs."""

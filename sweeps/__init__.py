@@ -1,0 +1,1 @@
+"""Above single runs: comparisons, their figures and reports, read from run folders."""

@@ -1,0 +1,138 @@
+"""Phrases: a piece of text in both languages with the links between its words."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from datamodules.grammar import french
+from datamodules.grammar.lexicon import Pairs
+
+
+class Links:
+    """Word links inside a phrase, made by ``links`` so that equal ones are one object."""
+
+    __slots__ = ("_lines", "english_words", "french_words", "pairs")
+
+    def __init__(self, english_words: int, french_words: int, pairs: Pairs) -> None:
+        self.english_words = english_words
+        self.french_words = french_words
+        self.pairs = pairs
+        self._lines: dict[tuple[int, int], str] = {}
+
+    def line(self, i: int, j: int) -> str:
+        """Return the Pharaoh pairs, each after a space, of a phrase whose first words are i, j."""
+        line = self._lines.get((i, j))
+        if line is None:
+            line = "".join(f" {i + k}-{j + m}" for k, m in self.pairs)
+            self._lines[i, j] = line
+        return line
+
+
+@cache
+def links(english_words: int, french_words: int, pairs: Pairs) -> Links:
+    """Return the one ``Links`` object of these counts and sorted pairs."""
+    return Links(english_words, french_words, pairs)
+
+
+class Phrase(NamedTuple):
+    """Text of both languages; every word ends in a space, an elided one in its apostrophe.
+
+    An elided word counts with the phrase that follows, and its links point there: *l'* before
+    *homme* has no French word of its own and the link 0-0.
+    """
+
+    english: str
+    french: str
+    links: Links
+
+
+Token = tuple[str, tuple[int, ...]]
+"""A French token and the numbers of the English tokens it renders."""
+
+
+def phrase(english: Sequence[str], french_tokens: Iterable[Token], following: str = "") -> Phrase:
+    """Write French tokens as words: contraction, elision, and links merged with the words.
+
+    ``following`` is the French word that will come after the phrase.
+    """
+    tokens: list[Token] = []
+    for text, sources in french_tokens:
+        contracted = french.contract(tokens[-1][0], text) if tokens else None
+        if contracted is not None:
+            tokens[-1] = (contracted, (*tokens[-1][1], *sources))
+        else:
+            tokens.append((text, sources))
+    written, pairs, word = "", [], 0
+    for position, (text, sources) in enumerate(tokens):
+        after = tokens[position + 1][0] if position + 1 < len(tokens) else following
+        text = french.elide(text, after).lstrip(french.ASPIRATED)
+        pairs += [(source, word) for source in sources]
+        written += text
+        if not text.endswith("'"):
+            written += " "
+            word += 1
+    english_text = "".join(token + " " for token in english)
+    return Phrase(english_text, written, links(len(english), word, tuple(sorted(set(pairs)))))
+
+
+def fixed(english: str, french_text: str, pairs: Pairs) -> Phrase:
+    """Return the phrase of an expression whose words are linked by hand."""
+    return phrase(english.split(), tokens(french_text, pairs))
+
+
+def tokens(french_text: str, pairs: Pairs, start: int = 0) -> list[Token]:
+    """Split French words into tokens; ``start`` is the number of the first English word."""
+    return [
+        (word, tuple(start + i for i, j in pairs if j == position))
+        for position, word in enumerate(french_text.split())
+    ]
+
+
+def joined(first: Phrase, second: Phrase) -> Phrase:
+    """Return two phrases one after the other in both languages."""
+    return Phrase(
+        first.english + second.english,
+        first.french + second.french,
+        _joined_links(first.links, second.links),
+    )
+
+
+def crossed(first: Phrase, second: Phrase) -> Phrase:
+    """Return two phrases that stand in opposite orders; ``first`` is first in English."""
+    return Phrase(
+        first.english + second.english,
+        second.french + first.french,
+        _crossed_links(first.links, second.links),
+    )
+
+
+def possessive(owner: Phrase, owned: Phrase) -> Phrase:
+    """Return *the teacher's* + *book* as *le livre* + *du professeur*.
+
+    ``owned`` has an article in French only; the last word of the owner (*'s*) renders it.
+    """
+    both = crossed(owner, owned)
+    return both._replace(links=_with_article(both.links, owner.links.english_words - 1))
+
+
+@cache
+def _with_article(both: Links, source: int) -> Links:
+    pairs = tuple(sorted({*both.pairs, (source, 0)}))
+    return links(both.english_words, both.french_words, pairs)
+
+
+@cache
+def _joined_links(first: Links, second: Links) -> Links:
+    i, j = first.english_words, first.french_words
+    shifted = tuple((i + k, j + m) for k, m in second.pairs)
+    return links(i + second.english_words, j + second.french_words, first.pairs + shifted)
+
+
+@cache
+def _crossed_links(first: Links, second: Links) -> Links:
+    i, j = first.english_words, second.french_words
+    pairs = (
+        *((k, j + m) for k, m in first.pairs),
+        *((i + k, m) for k, m in second.pairs),
+    )
+    return links(i + second.english_words, j + first.french_words, tuple(sorted(pairs)))

@@ -1,0 +1,177 @@
+"""Which clauses there are: frames of slots, drawn so that the English words add up."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import product
+from typing import Any, NamedTuple
+
+from datamodules.grammar.verb_groups import MODES, Mode, mode_words
+from datamodules.grammar.zipf import ExactLength, Option, Random, Table
+
+LONGEST_CLAUSE = 20
+LONGEST_RELATIVE = 8
+TENSES = ("present", "past", "future")
+
+
+class Nominals(NamedTuple):
+    """Plan of a noun phrase; ``relative`` counts the words of its relative clause."""
+
+    kind: str
+    """``pronoun``, ``noun``, ``name`` or ``possessed`` (*the teacher's book*)."""
+    words: int
+    relative: int = 0
+
+
+class Group(NamedTuple):
+    """Plan of a verb group: its mode, and the words of the English verb itself."""
+
+    mode: Mode
+    verb_words: int
+
+
+class Adjunct(NamedTuple):
+    """Plan of what ends a clause: words of the place and words of the time, 0 for none."""
+
+    place: int
+    time: int
+
+
+Slot = list[Option[Any]]
+
+
+def _nominals(
+    weights: dict[str, Sequence[float]], relative: float = 0.0
+) -> list[Option[Nominals]]:
+    """Return plans by kind and words (from 1 up); ``relative`` is the weight of each relative."""
+    options = [
+        (Nominals(kind, words), words, weight)
+        for kind, by_words in weights.items()
+        for words, weight in enumerate(by_words, 1)
+        if weight
+    ]
+    if relative:
+        for words, clause in product((2, 3), range(3, LONGEST_RELATIVE + 1)):
+            options.append((Nominals("noun", words, clause), words + clause, relative))
+    return options
+
+
+_SUBJECTS: dict[str, Sequence[float]] = {
+    "pronoun": (5,),
+    "name": (2,),
+    "noun": (0, 9, 5, 2),
+}
+SUBJECT = _nominals(_SUBJECTS, relative=0.4)
+SIMPLE_SUBJECT = _nominals(_SUBJECTS)
+THING = _nominals({"noun": (0, 6, 4, 2), "possessed": (0, 0.5, 1, 0.5)}, relative=0.4)
+OBJECT = _nominals(
+    {"noun": (0, 8, 6, 3), "name": (0.5,), "possessed": (0, 0.5, 1, 0.7)}, relative=0.4
+)
+SIMPLE_OBJECT = _nominals({"noun": (0, 8, 5, 2), "name": (0.5,)})
+OBLIQUE = _nominals({"noun": (0, 8, 4, 2), "name": (0.5,)}, relative=0.2)
+PLACE: Slot = [(words, words, weight) for words, weight in ((3, 6.0), (4, 4.0), (5, 2.0))]
+DEGREE: Slot = [(False, 0, 3.0), (True, 1, 1.0)]
+ADJECTIVE: Slot = [(None, 1, 1.0)]
+EQUAL: Slot = [(words, 3 + words, weight) for words, weight in ((1, 1.0), (2, 5.0), (3, 2.0))]
+THAT_CLAUSE: Slot = [(words, 1 + words, 1.0) for words in range(3, LONGEST_CLAUSE - 3)]
+ADJUNCT: Slot = [
+    (Adjunct(place, time), place + time, weight * other)
+    for (place, weight), (time, other) in product(
+        ((0, 10.0), (1, 0.4), (2, 0.2), (3, 3.0), (4, 2.0), (5, 1.0)),
+        ((0, 10.0), (1, 1.0), (2, 1.0), (3, 0.5)),
+    )
+]
+
+
+def _groups(tense: str, verb_words: Iterable[int] = (1,), clitic: bool = False) -> Slot:
+    return [
+        (Group(mode, words), mode_words(mode, False) + words - 1 + clitic, weight / words**2)
+        for mode, weight in MODES[tense]
+        for words in verb_words
+    ]
+
+
+def _be(tense: str) -> Slot:
+    """Return the modes of *be*: without *can*, *must* and *want*."""
+    return [
+        (Group(mode, 1), mode_words(mode, True), weight)
+        for mode, weight in MODES[tense]
+        if mode.modal is None or tense == "future"
+    ]
+
+
+def _plain(tense: str, words: int) -> Slot:
+    """Return the affirmative mode without adverb, which comes first in its tense."""
+    mode = MODES[tense][0][0]
+    return [(Group(mode, 1), mode_words(mode, False) + words, 1.0)]
+
+
+class Frame(NamedTuple):
+    """A kind of clause, and the draws of its slots."""
+
+    name: str
+    slots: ExactLength[Any]
+
+
+class Plans:
+    """Draws a frame and fills its slots to an exact number of English words."""
+
+    def __init__(self, frames: Sequence[tuple[str, float, Sequence[Slot]]], most: int) -> None:
+        drawn = [
+            (Frame(name, ExactLength(slots, most)), weight) for name, weight, slots in frames
+        ]
+        self._by_words: dict[int, Table[Frame]] = {}
+        for words in range(most + 1):
+            fitting = [
+                (frame, weight * frame.slots.totals[words])
+                for frame, weight in drawn
+                if frame.slots.totals[words]
+            ]
+            if fitting:
+                self._by_words[words] = Table(*zip(*fitting, strict=True))
+
+    def draw(self, words: int, random: Random) -> tuple[str, list[Any]]:
+        """Return the name of a frame and one choice for each of its slots."""
+        name, slots = self._by_words[words].draw(random)
+        return name, slots.draw(words, random)
+
+
+@cache
+def relatives(tense: str) -> Plans:
+    """Return the predicates of relative clauses in *qui*: no subject, no clause inside."""
+    return Plans(
+        [
+            ("intransitive", 2, [_groups(tense), ADJUNCT]),
+            ("transitive", 5, [_groups(tense, (1, 2)), SIMPLE_OBJECT, ADJUNCT]),
+            ("clitic", 1, [_groups(tense, (1, 2), clitic=True), ADJUNCT]),
+            ("prepositional", 2, [_groups(tense), SIMPLE_OBJECT, ADJUNCT]),
+            ("adjective", 2, [_be(tense), DEGREE, ADJECTIVE]),
+            ("location", 1, [_be(tense), PLACE]),
+        ],
+        LONGEST_RELATIVE,
+    )
+
+
+@cache
+def object_relatives(tense: str) -> Plans:
+    """Return what follows *que* in a relative clause: a subject and a verb."""
+    return Plans([("object", 1, [SIMPLE_SUBJECT, _groups(tense, (1, 2))])], LONGEST_RELATIVE)
+
+
+@cache
+def clauses(tense: str) -> Plans:
+    """Return the main and subordinate clauses of one tense: 3 to ``LONGEST_CLAUSE`` words."""
+    frames = [
+        ("intransitive", 3, [SUBJECT, _groups(tense), ADJUNCT]),
+        ("transitive", 10, [SUBJECT, _groups(tense, (1, 2)), OBJECT, ADJUNCT]),
+        ("clitic", 2, [SUBJECT, _groups(tense, (1, 2), clitic=True), ADJUNCT]),
+        ("prepositional", 4, [SUBJECT, _groups(tense), OBLIQUE, ADJUNCT]),
+        ("ditransitive", 3, [SUBJECT, _groups(tense), SIMPLE_OBJECT, SIMPLE_OBJECT]),
+        ("report", 1.5, [SIMPLE_SUBJECT, _plain("present", 0), THAT_CLAUSE]),
+        ("adjective", 2, [SUBJECT, _be(tense), DEGREE, ADJECTIVE]),
+        ("adjective", 2, [THING, _be(tense), DEGREE, ADJECTIVE]),
+        ("equal", 1, [SUBJECT, _be(tense), EQUAL]),
+        ("location", 1, [SUBJECT, _be(tense), PLACE]),
+        ("location", 1, [THING, _be(tense), PLACE]),
+        ("existence", 1, [THING, PLACE]),
+    ]
+    return Plans(frames, LONGEST_CLAUSE)

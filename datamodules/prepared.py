@@ -1,0 +1,102 @@
+"""Vocabularies and encoded splits of a corpus, made once and kept in a folder."""
+
+import json
+import logging
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from datamodules.batching import EncodedPairs, Sequences
+from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
+from datamodules.errors import UserError
+from datamodules.files import whole_file, write_json
+from datamodules.tokenization import Tokenizers, TokenizerSettings
+
+log = logging.getLogger(__name__)
+
+
+class Prepared(NamedTuple):
+    """All that training and scoring need of a corpus."""
+
+    tokenizers: Tokenizers
+    encoded: dict[Split, EncodedPairs]
+    text: dict[Split, ParallelText]
+    """``train`` has no sentences here, which training does not read, only what was left out."""
+
+    @classmethod
+    def of(cls, corpus: Corpus, settings: TokenizerSettings, folder: Path) -> Self:
+        """Read ``folder``; if anything is missing or damaged, build from the corpus and write it.
+
+        Jobs side by side may do so at once: every file is written whole, and all write the same.
+        Raises ``UserError`` if the folder cannot be written, and what the corpus raises.
+        """
+        try:
+            return cls._load(folder)
+        except FileNotFoundError:
+            log.info("encoding the corpus into %s", folder)
+        except Exception as error:  # damage takes many shapes, and building anew cures them all
+            log.warning("%s is damaged and is made again: %s", folder, error)
+        prepared = cls._build(corpus, settings)
+        try:
+            prepared._save(folder)
+        except OSError as error:
+            raise UserError(
+                f"{error.filename or folder}: cannot be written ({error.strerror or error}); "
+                "make room there or choose another folder with cache_dir=..."
+            ) from error
+        return prepared
+
+    @classmethod
+    def _build(cls, corpus: Corpus, settings: TokenizerSettings) -> Self:
+        text = {split: corpus.split(split) for split in SPLITS}
+        tokenizers = Tokenizers.train(text["train"], settings)
+        encoded = {split: _encode(text[split], tokenizers) for split in SPLITS}
+        text["train"] = replace(text["train"], source=[], target=[], alignments=None)
+        return cls(tokenizers, encoded, text)
+
+    def _save(self, folder: Path) -> None:
+        self.tokenizers.save(folder)
+        arrays = {
+            f"{split}_{side}_{name}": array
+            for split, pairs in self.encoded.items()
+            for side, sequences in (("src", pairs.src), ("tgt", pairs.tgt))
+            for name, array in (("tokens", sequences.tokens), ("lengths", sequences.lengths))
+        }
+        with whole_file(folder / "encoded.npz") as temporary:
+            np.savez(temporary, allow_pickle=False, **arrays)
+        text = {split: asdict(text) for split, text in self.text.items()}
+        write_json(folder / "text.json", {"tokenizers": _fingerprints(self.tokenizers)} | text)
+
+    @classmethod
+    def _load(cls, folder: Path) -> Self:
+        tokenizers = Tokenizers.load(folder)
+        content = json.loads((folder / "text.json").read_text(encoding="utf-8"))
+        if content["tokenizers"] != _fingerprints(tokenizers):
+            raise ValueError("text.json was written for other vocabularies")
+        text = {split: ParallelText(**content[split]) for split in SPLITS}
+        with np.load(folder / "encoded.npz", allow_pickle=False) as arrays:
+            encoded = {split: _pairs(arrays, split) for split in SPLITS}
+        for split in ("val", "test"):
+            if len(text[split]) != len(encoded[split]):
+                raise ValueError(f"{split}: text.json and encoded.npz differ in length")
+        return cls(tokenizers, encoded, text)
+
+
+def _encode(text: ParallelText, tokenizers: Tokenizers) -> EncodedPairs:
+    src = Sequences.of(tokenizers.source.encode(text.source))
+    tgt = Sequences.of(tokenizers.target.encode(text.target))
+    return EncodedPairs(np.arange(len(text)), src, tgt)
+
+
+def _pairs(arrays: Any, split: Split) -> EncodedPairs:
+    src, tgt = (
+        Sequences.joined(arrays[f"{split}_{side}_tokens"], arrays[f"{split}_{side}_lengths"])
+        for side in ("src", "tgt")
+    )
+    return EncodedPairs(np.arange(len(src.lengths)), src, tgt)
+
+
+def _fingerprints(tokenizers: Tokenizers) -> list[str]:
+    return [tokenizer.fingerprint for tokenizer in tokenizers]

@@ -1,0 +1,160 @@
+"""A parallel corpus of line-aligned text files, plain or gzipped."""
+
+import gzip
+import hashlib
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import Field, PositiveInt
+from pydantic.dataclasses import dataclass
+
+from datamodules.corpus import SPLITS, ParallelText, Split
+from datamodules.errors import UserError
+
+
+@dataclass
+class TextCorpus:
+    """Files ``ROOT/{split}.{language}`` or ``ROOT/{split}.{language}.gz``, UTF-8, a line each.
+
+    Lines end with ``\\n`` or ``\\r\\n`` and nothing else; a byte order mark is dropped. A plain
+    file is preferred to a gzipped one. Every file is read once.
+    """
+
+    root: Path
+    source: str
+    target: str
+    name: str = "text"
+    train_max_words: PositiveInt | None = None
+    """Pairs with more words on either side are left out of the training text, and counted."""
+    test_max_words: PositiveInt | None = None
+    """The same for validation and test."""
+    skip_empty: bool = False
+    """Leave out, and count, pairs with an empty line instead of refusing the file."""
+    files: dict[Split, str] = Field(default_factory=dict)
+    """What stands for ``{split}`` in a file's name, where it is not the split itself."""
+
+    def __post_init__(self) -> None:
+        """Raise ``UserError`` unless there are two languages."""
+        if self.source == self.target:
+            raise UserError(
+                f"data.source and data.target are both {self.source!r}: set data.target=... to the "
+                "other language"
+            )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Twelve hexadecimal digits of the files' content, the languages and the limits."""
+        settings = (self.source, self.target, self.train_max_words, self.test_max_words)
+        digest = hashlib.sha256(repr((*settings, self.skip_empty)).encode())
+        for split in SPLITS:
+            for content in self._contents[split]:
+                digest.update(hashlib.sha256(content).digest())
+        return digest.hexdigest()[:12]
+
+    def split(self, name: Split) -> ParallelText:
+        """Return one split. Raises ``UserError`` for anything wrong with its files or limits."""
+        paths = self._paths[name]
+        source, target = (
+            decode_lines(path, content)
+            for path, content in zip(paths, self._contents[name], strict=True)
+        )
+        if len(source) != len(target):
+            raise UserError(
+                f"{paths[0]} has {len(source)} lines but {paths[1]} has {len(target)}: line n of "
+                "one must translate line n of the other; mend the files or set data.root=..."
+            )
+        if not self.skip_empty:
+            _refuse_empty(paths, (source, target))
+        limit = self.train_max_words if name == "train" else self.test_max_words
+        kept: list[tuple[str, str]] = []
+        left_out: Counter[str] = Counter()
+        for pair in zip(source, target, strict=True):
+            words = [len(line.split()) for line in pair]
+            if min(words) == 0:
+                left_out["empty"] += 1
+            elif limit is not None and max(words) > limit:
+                left_out[f"longer than {limit} words"] += 1
+            else:
+                kept.append(pair)
+        if not kept:
+            reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+            option = "train_max_words" if name == "train" else "test_max_words"
+            raise UserError(
+                f"no pair of {paths[0]} and {paths[1]} is left ({reasons}): "
+                f"raise data.{option} or set data.root=..."
+            )
+        return ParallelText(
+            source=[pair[0] for pair in kept],
+            target=[pair[1] for pair in kept],
+            left_out=dict(left_out),
+        )
+
+    @cached_property
+    def _paths(self) -> dict[Split, list[Path]]:
+        return {
+            split: [
+                _find(self.root, f"{self.files.get(split, split)}.{language}")
+                for language in (self.source, self.target)
+            ]
+            for split in SPLITS
+        }
+
+    @cached_property
+    def _contents(self) -> dict[Split, list[bytes]]:
+        return {split: [read_bytes(path) for path in paths] for split, paths in self._paths.items()}
+
+
+def _find(root: Path, name: str) -> Path:
+    if not root.is_dir():
+        raise UserError(f"{root} is not a folder: set data.root=... to the folder of the text")
+    for path in (root / name, root / f"{name}.gz"):
+        if path.is_file():
+            return path
+    raise UserError(
+        f"neither {name} nor {name}.gz is in {root}: set data.root=... to the folder of the text, "
+        "or data.source, data.target and data.files to how its files are named"
+    )
+
+
+def read_bytes(path: Path, option: str = "data.root") -> bytes:
+    """Read a file, unpacked if its name ends in ``.gz``. ``UserError`` names ``option``."""
+    try:
+        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UserError(
+            f"{path} is truncated or no gzip file ({error}): fetch it again or set {option}=..."
+        ) from error
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be read ({error.strerror}): mend that or set {option}=..."
+        ) from error
+
+
+def decode_lines(path: Path, content: bytes, option: str = "data.root") -> list[str]:
+    """Cut UTF-8 text into lines. ``UserError`` names ``path``, the line and ``option``."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise UserError(
+            f"{path}, line {line}: not UTF-8 (byte 0x{error.object[error.start]:02x}): convert the "
+            f"file to UTF-8 or set {option}=..."
+        ) from error
+    # Not splitlines: it also splits at characters that stand inside sentences, such as U+2028.
+    lines = text.removesuffix("\n").split("\n")
+    if lines == [""]:
+        raise UserError(f"{path} is empty: fetch it again or set {option}=...")
+    return [line.removesuffix("\r") for line in lines]
+
+
+def _refuse_empty(paths: Sequence[Path], sides: Sequence[list[str]]) -> None:
+    for path, lines in zip(paths, sides, strict=True):
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                raise UserError(
+                    f"{path}, line {number}: empty: mend the file, or leave such pairs out with "
+                    "data.skip_empty=true"
+                )

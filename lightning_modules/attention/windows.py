@@ -1,0 +1,86 @@
+"""Windows: which source positions a decoder step may look at, and how much each counts."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+
+class View(NamedTuple):
+    """What a window lets through; ``None`` stands for "all" and "equally"."""
+
+    inside: Tensor | None
+    """``(batch, tgt, src)``, True where a position may be looked at."""
+    factor: Tensor | None
+    """``(batch, tgt, src)``, multiplies the weights after the softmax."""
+
+
+class Window(nn.Module):
+    """Global attention: every position of the source, equally.
+
+    Args:
+        query_size: width of the queries.
+        half_width: D, in source positions; a local window spans ``[p_t - D, p_t + D]``.
+    """
+
+    def __init__(self, query_size: int, half_width: int) -> None:
+        super().__init__()
+        self.query_size = query_size
+        self.half_width = half_width
+
+    def forward(self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int) -> View:
+        """Return the view of each query.
+
+        Args:
+            query: ``(batch, tgt, query)``.
+            steps: target position of each query, from 0, ``(batch, tgt)`` or ``(1, tgt)``.
+            src_lengths: real source positions, ``(batch,)``.
+            src_size: source positions with padding.
+        """
+        return View(None, None)
+
+    def around(self, centre: Tensor, src_size: int) -> tuple[Tensor, Tensor]:
+        """Distance from ``centre`` ``(batch, tgt)`` and whether it is at most D, ``(…, src)``."""
+        positions = torch.arange(src_size, device=centre.device, dtype=centre.dtype)
+        distance = positions - centre.unsqueeze(-1)
+        return distance, distance.abs() <= self.half_width
+
+
+class LocalMonotonic(Window):
+    """Luong et al. 2015, section 3.2, local-m: ``p_t = t``.
+
+    A target longer than its source keeps looking at the last source position.
+    """
+
+    def forward(self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int) -> View:
+        """See the base class."""
+        centre = torch.minimum(steps, src_lengths.unsqueeze(1) - 1)
+        return View(self.around(centre, src_size)[1], None)
+
+
+class LocalPredictive(Window):
+    """Luong et al. 2015, section 3.2, local-p, eqs. 9 and 10.
+
+    ``p_t = S · sigmoid(v_pᵀ tanh(W_p h_t))`` is a real number with a gradient; the weights are
+    multiplied by ``exp(-(s - p_t)² / 2σ²)`` with ``σ = D / 2``. As in the paper they are not
+    normalised again, so that they sum to at most 1.
+    """
+
+    def __init__(self, query_size: int, half_width: int) -> None:
+        super().__init__(query_size, half_width)
+        self.hidden = nn.Linear(query_size, query_size, bias=False)
+        self.position = nn.Linear(query_size, 1, bias=False)
+
+    def forward(self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int) -> View:
+        """See the base class."""
+        share = self.position(self.hidden(query).tanh()).squeeze(-1).sigmoid()
+        distance, inside = self.around(src_lengths.unsqueeze(1) * share, src_size)
+        sigma = self.half_width / 2
+        return View(inside, (-(distance**2) / (2 * sigma**2)).exp())
+
+
+WINDOWS: dict[str, type[Window]] = {
+    "global": Window,
+    "local_m": LocalMonotonic,
+    "local_p": LocalPredictive,
+}

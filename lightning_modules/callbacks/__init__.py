@@ -1,0 +1,7 @@
+"""What happens around the training loop: budget, progress, example translations."""
+
+from lightning_modules.callbacks.budget import TokenBudget
+from lightning_modules.callbacks.examples import ExampleTranslations
+from lightning_modules.callbacks.progress import ProgressLines
+
+__all__ = ["ExampleTranslations", "ProgressLines", "TokenBudget"]

@@ -1,0 +1,70 @@
+"""The training budget, in real target tokens, and an account of what it bought."""
+
+import hashlib
+import time
+from typing import Any
+
+import pytorch_lightning as pl
+from pydantic import PositiveInt, validate_call
+
+from datamodules.batching import Batch
+
+
+class TokenBudget(pl.Callback):
+    """Stop after ``target_tokens`` real target tokens (EOS counted, padding not).
+
+    All variants see the same batches, so they stop after the same one. ``data_order`` chains the
+    sentence numbers of every batch seen: two runs with equal values saw the same sentences in the
+    same batches in the same order.
+    """
+
+    @validate_call
+    def __init__(self, target_tokens: PositiveInt) -> None:
+        self.target_tokens = target_tokens
+        self.seen_tokens = 0
+        self.seconds = 0.0
+        self.data_order = ""
+        self._started = 0.0
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Real target tokens trained on per second, validation left out."""
+        return self.seen_tokens / self.seconds if self.seconds else 0.0
+
+    def on_train_batch_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
+    ) -> None:
+        """Start the clock."""
+        self._started = time.perf_counter()
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Batch,
+        batch_idx: int,
+    ) -> None:
+        """Count, and ask the trainer to stop when the budget is spent."""
+        self.seconds += time.perf_counter() - self._started
+        self.seen_tokens += int(batch.tgt_mask.sum())
+        ids = batch.ids.cpu().numpy().tobytes()
+        self.data_order = hashlib.sha256(self.data_order.encode() + ids).hexdigest()[:16]
+        if trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
+            pl_module.log("train/target_tokens", float(self.seen_tokens))
+            pl_module.log("train/target_tokens_per_second", self.tokens_per_second)
+        if self.seen_tokens >= self.target_tokens:
+            trainer.should_stop = True
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the account so far."""
+        return {
+            "seen_tokens": self.seen_tokens,
+            "seconds": self.seconds,
+            "data_order": self.data_order,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take up an earlier account."""
+        for name, value in state_dict.items():
+            setattr(self, name, value)

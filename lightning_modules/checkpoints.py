@@ -1,0 +1,78 @@
+"""Trained models read back from a run's folder."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from omegaconf import DictConfig, OmegaConf
+
+from datamodules.errors import UserError
+from datamodules.tokenization import Tokenizers
+from lightning_modules.building import build_model
+from lightning_modules.variants import EncoderDecoder
+
+FOLDER = "checkpoints"
+BEST = "best.ckpt"
+TOKENIZERS = "tokenizers"
+
+
+class TrainedModel(NamedTuple):
+    """What translating with a past run takes."""
+
+    model: EncoderDecoder
+    """In evaluation mode, on the CPU."""
+    tokenizers: Tokenizers
+    config: DictConfig
+    """The run's whole configuration, resolved."""
+
+
+def load_trained(path: str | Path) -> TrainedModel:
+    """Load a run's folder (its best checkpoint) or one checkpoint file of a run.
+
+    Raises ``UserError`` for a path that is neither, or a file that is damaged.
+    """
+    path = Path(path)
+    file = path / FOLDER / BEST if path.is_dir() else path
+    if not file.is_file():
+        raise UserError(f"checkpoint={path}: there is no {file}; give the folder of a finished run")
+    content = read_checkpoint(file)
+    config = OmegaConf.create(content["hyper_parameters"])
+    tokenizers = _tokenizers(file.parent.parent / TOKENIZERS)
+    vocabulary = content["hyper_parameters"]["tokenizers"]
+    if [tokenizer.fingerprint for tokenizer in tokenizers] != vocabulary:
+        raise UserError(
+            f"checkpoint={path}: {file} was trained with other vocabularies than those in "
+            f"{file.parent.parent / TOKENIZERS}; give a checkpoint in the folder of its own run"
+        )
+    model = build_model(config, len(tokenizers.source), len(tokenizers.target))
+    load_weights(model, content)
+    return TrainedModel(model.eval(), tokenizers, config)
+
+
+def load_weights(model: EncoderDecoder, content: dict[str, Any]) -> None:
+    """Put a checkpoint's weights into ``model``."""
+    prefix = "model."
+    weights = {
+        name.removeprefix(prefix): tensor
+        for name, tensor in content["state_dict"].items()
+        if name.startswith(prefix)
+    }
+    model.load_state_dict(weights)
+
+
+def read_checkpoint(file: Path) -> dict[str, Any]:
+    """Read a checkpoint's tensors and plain values. Raises ``UserError`` if it is damaged."""
+    try:
+        content: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+        _ = content["state_dict"], content["hyper_parameters"]["tokenizers"]
+    except Exception as error:  # damage takes many shapes
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{file}: cannot be read as a checkpoint of a run ({reason})") from error
+    return content
+
+
+def _tokenizers(folder: Path) -> Tokenizers:
+    try:
+        return Tokenizers.load(folder)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{folder}: the run's vocabularies cannot be read ({error})") from error

@@ -1,0 +1,120 @@
+"""What a search is, and the greedy one."""
+
+from abc import ABC, abstractmethod
+from typing import Annotated, Any, NamedTuple
+
+import torch
+from pydantic import Field, validate_call
+from torch import Tensor
+
+from datamodules.tokenization import BOS, EOS, PAD
+from lightning_modules.decoding.trellis import End, Trellis
+from lightning_modules.variants.base import EncoderDecoder, select_batch
+
+NonNegativeFloat = Annotated[float, Field(ge=0)]
+NonNegativeInt = Annotated[int, Field(ge=0)]
+
+
+class Hypothesis(NamedTuple):
+    """One translation of one sentence."""
+
+    tokens: list[int]
+    """Target tokens, EOS last unless the length limit cut them."""
+    score: float
+    """Log-probability of the tokens, divided by the length penalty if there is one."""
+    weights: Tensor | None
+    """Attention weights ``(tokens, src)`` on the CPU, as wide as the sentence's batch; None for a
+    model without attention."""
+
+
+class Search(ABC):
+    """Finds translations with any ``EncoderDecoder``.
+
+    Args:
+        max_ratio: with ``max_extra``, the longest hypothesis for a source of S tokens (EOS
+            counted): ``max_ratio · S + max_extra`` tokens.
+        max_extra: see ``max_ratio``.
+    """
+
+    def __init__(self, max_ratio: float, max_extra: int) -> None:
+        self.max_ratio = max_ratio
+        self.max_extra = max_extra
+
+    @torch.no_grad()
+    def __call__(
+        self, model: EncoderDecoder, src: Tensor, src_mask: Tensor
+    ) -> list[list[Hypothesis]]:
+        """Translate ``(batch, src)``: for each sentence its hypotheses, best first.
+
+        ``model`` must be in evaluation mode.
+        """
+        limits = (self.max_ratio * src_mask.sum(1) + self.max_extra).long().clamp(min=1)
+        trellis = Trellis()
+        ends = self.search(model, model.encode(src, src_mask), limits, trellis)
+        paths = iter(trellis.trace([end for sentence in ends for end in sentence]))
+        return [
+            [
+                Hypothesis(tokens, end.score, weights)
+                for end in sentence
+                for tokens, weights in [next(paths)]
+            ]
+            for sentence in ends
+        ]
+
+    @abstractmethod
+    def search(
+        self, model: EncoderDecoder, memory: Any, limits: Tensor, trellis: Trellis
+    ) -> list[list[End]]:
+        """Walk from an encoded source, recording each call of the model in ``trellis``.
+
+        Args:
+            model: in evaluation mode.
+            memory: the encoded source.
+            limits: ``(batch,)``, the most tokens of each hypothesis.
+            trellis: empty.
+
+        Returns:
+            For each sentence the ends of its hypotheses, best first.
+        """
+
+
+class GreedySearch(Search):
+    """Take the most probable token at every step; a finished sentence leaves the batch."""
+
+    @validate_call
+    def __init__(self, max_ratio: NonNegativeFloat = 1.5, max_extra: NonNegativeInt = 10) -> None:
+        super().__init__(max_ratio, max_extra)
+
+    def search(
+        self, model: EncoderDecoder, memory: Any, limits: Tensor, trellis: Trellis
+    ) -> list[list[End]]:
+        """See the base class."""
+        sentences = rows = torch.arange(len(limits), device=limits.device)
+        tokens = torch.full_like(limits, BOS)
+        totals = torch.zeros(len(limits), device=limits.device)
+        state = model.initial_state(memory)
+        ends: list[list[End]] = [[] for _ in limits]
+        for position in range(int(limits.max())):
+            logits, state, weights = model.step(memory, state, tokens)
+            trellis.add(tokens, rows, weights)
+            scores, tokens = log_probabilities(logits).max(-1)
+            totals = totals + scores
+            over = (tokens == EOS) | (limits == position + 1)
+            for row in over.nonzero().squeeze(1).tolist():
+                end = End(position, row, int(tokens[row]), float(totals[row]))
+                ends[int(sentences[row])].append(end)
+            rows = (~over).nonzero().squeeze(1)
+            if not len(rows):
+                break
+            if len(rows) < len(over):
+                sentences, limits = sentences[rows], limits[rows]
+                tokens, totals = tokens[rows], totals[rows]
+                memory, state = select_batch(memory, rows), select_batch(state, rows)
+        return ends
+
+
+def log_probabilities(logits: Tensor) -> Tensor:
+    """``(rows, vocabulary)`` in float32; PAD and BOS, which no target contains, are impossible."""
+    logits = logits.float()
+    logits[:, [PAD, BOS]] = float("-inf")
+    return logits.log_softmax(-1)

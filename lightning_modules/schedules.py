@@ -1,0 +1,28 @@
+"""Learning rate schedules that torch does not ship."""
+
+import math
+
+from pydantic import PositiveInt, validate_call
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR
+
+from lightning_modules.variants.arguments import ARBITRARY
+
+
+@validate_call(config=ARBITRARY)
+def inverse_sqrt(optimizer: Optimizer, warmup_updates: PositiveInt) -> LambdaLR:
+    """Rise linearly to the optimizer's rate, then fall with 1/√update.
+
+    Vaswani et al. 2017, section 5.3, with the peak as the parameter in place of d_model.
+    """
+
+    def factor(update: int) -> float:
+        return min((update + 1) / warmup_updates, math.sqrt(warmup_updates / (update + 1)))
+
+    return LambdaLR(optimizer, factor)
+
+
+@validate_call(config=ARBITRARY)
+def constant(optimizer: Optimizer) -> LambdaLR:
+    """Keep the optimizer's rate."""
+    return LambdaLR(optimizer, lambda update: 1.0)

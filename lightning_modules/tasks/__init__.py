@@ -1,0 +1,1 @@
+"""What one job can do: ``python run.py task=NAME``."""

@@ -1,0 +1,96 @@
+"""``task=train``: train one variant, then score the test set with its best weights."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from pytorch_lightning.callbacks import ModelCheckpoint, TQDMProgressBar
+from pytorch_lightning.loggers import Logger
+
+from datamodules.translation_data import TranslationData
+from lightning_modules.building import build, build_data, build_model
+from lightning_modules.callbacks import ProgressLines, TokenBudget
+from lightning_modules.checkpoints import load_weights, read_checkpoint
+from lightning_modules.run_folder import Training
+from lightning_modules.testing import test_model, write_run
+from lightning_modules.tracking import finish, log_test
+from lightning_modules.translation import TranslationModule
+
+
+def train(config: DictConfig) -> float:
+    """Run the whole of it and return test BLEU.
+
+    Raises ``UserError`` for settings or text that cannot be used.
+    """
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    if config.threads is not None:
+        torch.set_num_threads(config.threads)
+    data = build_data(config)
+    pl.seed_everything(config.seed, workers=True, verbose=False)
+    module = build_module(config, data)
+    data.tokenizers.save(folder / "tokenizers")
+    logger = build(config.logger) if config.logger else None
+    try:
+        trainer = build_trainer(config, logger)
+        training = fit(trainer, module, data)
+        tested = test_model(trainer, module, data, config.scoring)
+        parameters = sum(parameter.numel() for parameter in module.model.parameters())
+        result = write_run(folder, config, data, training, parameters, tested)
+        log_test(logger, tested.scores)
+    finally:
+        finish(logger)
+    return result.scores.bleu
+
+
+def build_module(config: DictConfig, data: TranslationData) -> TranslationModule:
+    """Build the variant and what trains it; the configuration goes into its checkpoints."""
+    source, target = data.tokenizers
+    resolved: Any = OmegaConf.to_container(config, resolve=True)
+    return TranslationModule(
+        model=build_model(config, len(source), len(target)),
+        target=target,
+        optimizer=build(config.optimizer),
+        scheduler=build(config.scheduler),
+        search=build(config.decoding),
+        label_smoothing=config.label_smoothing,
+        config=resolved | {"tokenizers": [source.fingerprint, target.fingerprint]},
+    )
+
+
+def build_trainer(config: DictConfig, logger: Logger | None) -> pl.Trainer:
+    """Build the trainer with its callbacks; a progress bar where someone watches."""
+    callbacks = [build(callback) for callback in config.callbacks.values()]
+    callbacks.append(ProgressLines(f"{config.variant} seed {config.seed}"))
+    alone = HydraConfig.get().mode == RunMode.RUN
+    bar = alone and sys.stderr.isatty()
+    if bar:
+        callbacks.append(TQDMProgressBar(leave=False))
+    trainer: pl.Trainer = build(
+        config.trainer, callbacks=callbacks, logger=logger or False, enable_progress_bar=bar
+    )
+    return trainer
+
+
+def fit(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -> Training:
+    """Spend the budget, go back to the best validation BLEU, and account for it."""
+    trainer.fit(module, datamodule=data)
+    if trainer.interrupted:
+        raise KeyboardInterrupt
+    budget = next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]
+    checkpoint = trainer.checkpoint_callback
+    assert isinstance(checkpoint, ModelCheckpoint)
+    load_weights(module.model, read_checkpoint(Path(checkpoint.best_model_path)))
+    return Training(
+        target_tokens=budget.seen_tokens,
+        updates=trainer.global_step,
+        epochs=trainer.global_step / trainer.num_training_batches,
+        seconds=budget.seconds,
+        target_tokens_per_second=budget.tokens_per_second,
+        data_order=budget.data_order,
+        val_bleu=float(checkpoint.best_model_score or 0.0),
+    )

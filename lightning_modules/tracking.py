@@ -1,0 +1,126 @@
+"""Weights & Biases: online where that works at once, else offline, never a prompt."""
+
+import logging
+import os
+import socket
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+from urllib.parse import urlsplit
+
+import wandb
+from pydantic import validate_call
+from pytorch_lightning.loggers import Logger, WandbLogger
+
+from lightning_modules.heat_map import attention_map
+from lightning_modules.run_folder import SentenceAttention
+from lightning_modules.scoring import TestScores
+
+log = logging.getLogger(__name__)
+
+Mode = Literal["auto", "online", "offline", "disabled"]
+CURVE = "bleu_by_length"
+TABLE_ROWS = 100
+
+
+@validate_call
+def wandb_logger(
+    project: str,
+    name: str,
+    group: str,
+    tags: list[str],
+    save_dir: Path,
+    mode: Mode = "auto",
+) -> WandbLogger:
+    """Start a run of its own, also beside others in the same process.
+
+    Everything W&B writes goes under ``save_dir``, so that an offline run can be synchronised
+    wherever the folder is copied.
+    """
+    save_dir.mkdir(parents=True, exist_ok=True)
+    for variable, folder in (("WANDB_DATA_DIR", "data"), ("WANDB_CACHE_DIR", "cache")):
+        os.environ.setdefault(variable, str(save_dir.absolute() / "wandb" / folder))
+    os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
+    wandb.setup(settings=wandb.Settings(silent=True))
+    chosen, reason = choose_mode(mode)
+    logger = WandbLogger(
+        project=project,
+        name=name,
+        group=group,
+        job_type="train",
+        tags=tags,
+        save_dir=save_dir,
+        mode=chosen,
+        log_model=False,
+        reinit="create_new",
+        settings=wandb.Settings(silent=True, console="off", init_timeout=20, finish_timeout=60),
+    )
+    run = logger.experiment
+    # Exact names: among patterns, W&B picks one at random.
+    run.define_metric(f"{CURVE}/length", hidden=True, summary="none")
+    for value in ("bleu", "sentences"):
+        run.define_metric(
+            f"{CURVE}/{value}", step_metric=f"{CURVE}/length", step_sync=False, summary="none"
+        )
+    if chosen == "offline":
+        log.info("W&B offline (%s); later: wandb sync %s", reason, Path(run.dir).parent)
+    elif chosen == "online":
+        log.info("W&B online: %s", run.url)
+    return logger
+
+
+def choose_mode(requested: Mode, probe_seconds: float = 2.0) -> tuple[str, str]:
+    """Return W&B's mode and why. Asks nothing, and waits at most ``probe_seconds``."""
+    if requested != "auto":
+        return requested, "logger.mode"
+    if os.environ.get("WANDB_MODE"):
+        return os.environ["WANDB_MODE"], "WANDB_MODE"
+    try:
+        if not wandb.login(prompt=False, verify=False):
+            return "offline", "not logged in"
+    except Exception as error:  # a malformed key, an unreadable settings file…
+        return "offline", " ".join(str(error).split())
+    address = urlsplit(wandb.setup().settings.base_url)
+    proxied = any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY"))
+    if proxied:
+        return "online", "through a proxy"
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        socket.create_connection((address.hostname or "", port), probe_seconds).close()
+    except OSError as error:
+        return "offline", f"{address.hostname} cannot be reached: {error}"
+    return "online", "logged in"
+
+
+def log_test(logger: Logger | None, scores: TestScores) -> None:
+    """Log test scores, BLEU by length, the first translations and a heat map."""
+    if not isinstance(logger, WandbLogger):
+        return
+    run = logger.experiment
+    run.summary["test/bleu"] = scores.corpus.bleu
+    run.summary["test/chrf"] = scores.corpus.chrf
+    for bucket in scores.buckets:
+        if bucket.bleu is not None:
+            run.log(
+                {
+                    f"{CURVE}/length": bucket.length_high or bucket.length_low,
+                    f"{CURVE}/bleu": bucket.bleu,
+                    f"{CURVE}/sentences": bucket.sentences,
+                }
+            )
+            run.summary[f"bleu_at/{bucket.length_low:03d}"] = bucket.bleu
+    columns = ["id", "source", "reference", "hypothesis", "score"]
+    rows = [[line[column] for column in columns] for line in scores.predictions[:TABLE_ROWS]]
+    run.log({"predictions": wandb.Table(columns=columns, data=rows)})
+    if scores.attention:
+        sentence = SentenceAttention.model_validate(scores.attention[0])
+        with TemporaryDirectory() as folder:
+            picture = Path(folder) / "attention.png"
+            attention_map(sentence).save(str(picture), scale_factor=2)
+            run.log({"attention": wandb.Image(str(picture))})
+
+
+def finish(logger: Logger | None) -> None:
+    """Close the W&B run, so that the next job of this process gets its own."""
+    if isinstance(logger, WandbLogger):
+        logger.experiment.finish()

@@ -1,0 +1,123 @@
+"""The one training loop that all variants share."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import pytorch_lightning as pl
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+
+from datamodules.batching import Batch
+from datamodules.tokenization import Tokenizer
+from lightning_modules.decoding import GreedySearch, Hypothesis, Search
+from lightning_modules.metrics.bleu import corpus_bleu
+from lightning_modules.variants import EncoderDecoder
+
+
+class Translation(NamedTuple):
+    """The hypotheses of one sentence."""
+
+    id: int
+    """The sentence's index in its split."""
+    hypotheses: list[Hypothesis]
+    """Best first."""
+
+
+class TranslationModule(pl.LightningModule):
+    """Teacher forcing, validation by loss and by BLEU of greedy translations, and search.
+
+    Args:
+        model: any variant.
+        target: the target vocabulary, to turn hypotheses into text.
+        optimizer: makes the optimizer from the parameters.
+        scheduler: makes the learning rate schedule from the optimizer.
+        search: how ``predict_step`` translates.
+        label_smoothing: probability spread over the vocabulary in the training loss.
+        config: the whole resolved configuration; kept in checkpoints and sent to the tracker.
+    """
+
+    def __init__(
+        self,
+        model: EncoderDecoder,
+        target: Tokenizer,
+        optimizer: Callable[[Iterable[nn.Parameter]], Optimizer],
+        scheduler: Callable[[Optimizer], LRScheduler],
+        search: Search,
+        label_smoothing: float,
+        config: dict[str, Any],
+    ) -> None:
+        super().__init__()
+        self.save_hyperparameters(config)
+        self.model = model
+        self.target = target
+        self.search = search
+        self.label_smoothing = label_smoothing
+        self.validated: dict[int, str] = {}
+        self._make_optimizer = optimizer
+        self._make_scheduler = scheduler
+        self._validation_search = GreedySearch()
+        self._loss_to_react_to: Tensor | None = None
+
+    def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Tensor:
+        """Mean cross-entropy in nats over the real target tokens; padding is never projected."""
+        memory = self.model.encode(batch.src, batch.src_mask)
+        features = self.model.decode(memory, batch.tgt_in).features[batch.tgt_mask]
+        return cross_entropy(
+            self.model.logits(features),
+            batch.tgt_out[batch.tgt_mask],
+            label_smoothing=label_smoothing,
+        )
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """Return the label-smoothed loss."""
+        loss = self.loss(batch, self.label_smoothing)
+        self.log("train/loss", loss)
+        self.log("train/learning_rate", self.trainer.optimizers[0].param_groups[0]["lr"])
+        return loss
+
+    def on_validation_epoch_start(self) -> None:
+        """Forget the last validation's translations."""
+        self.validated = {}
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        """Score the references and translate."""
+        tokens = int(batch.tgt_mask.sum())
+        self.log("val/loss", self.loss(batch), on_epoch=True, batch_size=tokens)
+        found = self._validation_search(self.model, batch.src, batch.src_mask)
+        texts = self.target.decode([hypotheses[0].tokens for hypotheses in found])
+        self.validated.update(zip(batch.ids.tolist(), texts, strict=True))
+
+    def on_validation_epoch_end(self) -> None:
+        """Log corpus BLEU of the validation translations."""
+        references = self.trainer.datamodule.text("val").target  # type: ignore[attr-defined]
+        self.log(
+            "val/bleu",
+            corpus_bleu(list(self.validated.values()), [references[i] for i in self.validated]),
+        )
+        self._loss_to_react_to = self.trainer.callback_metrics["val/loss"]
+
+    def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[Translation]:
+        """Translate a batch with the configured search."""
+        found = self.search(self.model, batch.src, batch.src_mask)
+        return [Translation(*pair) for pair in zip(batch.ids.tolist(), found, strict=True)]
+
+    def configure_optimizers(self) -> Any:
+        """Schedules move every update; ``ReduceLROnPlateau`` after every validation."""
+        optimizer = self._make_optimizer(self.parameters())
+        schedule = {
+            "scheduler": self._make_scheduler(optimizer),
+            "interval": "step",
+            "monitor": "val/loss",
+            "strict": False,  # there is no validation loss before the first validation
+        }
+        return {"optimizer": optimizer, "lr_scheduler": schedule}
+
+    def lr_scheduler_step(self, scheduler: Any, metric: Any) -> None:
+        """Let a plateau schedule see each validation loss once, not at every update."""
+        if not isinstance(scheduler, ReduceLROnPlateau):
+            scheduler.step()
+        elif self._loss_to_react_to is not None:
+            scheduler.step(self._loss_to_react_to)
+            self._loss_to_react_to = None

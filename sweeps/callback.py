@@ -1,0 +1,44 @@
+"""Hydra callback that ends a multirun with a comparison of its jobs."""
+
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
+
+
+class ComparisonCallback(Callback):
+    """Compare the jobs of a sweep once all have ended, into the sweep's own folder.
+
+    The process exits with status 1 when a job failed and 2 when none finished. ``SystemExit`` is
+    the only way out: Hydra turns the exceptions of a callback into warnings and exits with 0.
+    """
+
+    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
+        """Build and print the comparison, if the jobs were runs at all."""
+        # Hydra makes this object for every command; figures and pages load only here.
+        from rich.console import Console
+
+        from sweeps.compare import REPORT, build_comparison
+        from sweeps.job import as_user_error
+        from sweeps.run_folder import FAILURE, RESULT, find_runs
+        from sweeps.summary import print_comparison
+
+        out = Path(config.hydra.sweep.dir)
+        jobs = find_runs(out)
+        if not any((job / name).is_file() for job in jobs for name in (RESULT, FAILURE)):
+            return
+        try:
+            comparison = build_comparison(jobs, out, out.name)
+        except Exception as error:
+            mistake = as_user_error(error)
+            if mistake is None:
+                traceback.print_exc()
+                raise SystemExit(1) from None
+            print(f"error: {mistake}", file=sys.stderr)
+            raise SystemExit(2) from None
+        print_comparison(comparison, out / REPORT, Console())
+        if comparison.failed:
+            raise SystemExit(1)
