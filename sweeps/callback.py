@@ -21,9 +21,9 @@ class ComparisonCallback(Callback):
         # Hydra makes this object for every command; figures and pages load only here.
         from rich.console import Console
 
+        from lightning_modules.run_folder import FAILURE, RESULT, find_runs
         from sweeps.compare import REPORT, build_comparison
         from sweeps.job import as_user_error
-        from sweeps.run_folder import FAILURE, RESULT, find_runs
         from sweeps.summary import print_comparison
 
         out = Path(config.hydra.sweep.dir)

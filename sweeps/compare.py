@@ -13,10 +13,10 @@ from rich.console import Console
 from datamodules.errors import UserError
 from datamodules.files import write_json, write_text
 from lightning_modules.metrics.lengths import format_csv
+from lightning_modules.run_folder import COMPARISON, SCORES, find_runs
 from sweeps.comparison import Comparison, Variant, collect
 from sweeps.figures import length_curve, save_figure
 from sweeps.report import render_report
-from sweeps.run_folder import COMPARISON, SCORES, find_runs
 from sweeps.summary import print_comparison
 
 REPORT = "report.html"

@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from lightning_modules.metrics.lengths import BucketScore
-from sweeps.conditions import Condition, check_conditions
-from sweeps.run_folder import (
+from lightning_modules.run_folder import (
+    SCORES,
     BrokenFileError,
     Failure,
     Result,
@@ -16,6 +16,7 @@ from sweeps.run_folder import (
     read_result,
     read_scores,
 )
+from sweeps.conditions import Condition, check_conditions
 
 
 @dataclass(frozen=True)
@@ -125,13 +126,20 @@ def collect(run_dirs: Sequence[Path], name: str = "comparison") -> Comparison:
             if result is None:
                 failed.append(_failed_job(folder, read_failure(folder)))
             else:
-                finished.append((folder, result, read_scores(folder)))
+                finished.append((folder, result, _scores(folder)))
         except BrokenFileError as error:
             failed.append(FailedJob(folder.name, folder, str(error)))
     results = [result for _, result, _ in finished]
     labels = label_runs(results)
     runs = [Run(label, *parts) for label, parts in zip(labels, finished, strict=True)]
     return Comparison(name, runs, failed, check_conditions(labels, results) if runs else [])
+
+
+def _scores(folder: Path) -> list[BucketScore]:
+    scores = read_scores(folder)
+    if not scores:
+        raise BrokenFileError(f"{SCORES} is missing or has no rows")
+    return scores
 
 
 def _failed_job(folder: Path, failure: Failure) -> FailedJob:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from sweeps.run_folder import Result
+from lightning_modules.run_folder import Result
 
 PARAMETER_TOLERANCE = 0.10
 TIMINGS = ("seconds", "sentences_per_second")

@@ -8,9 +8,9 @@ import altair as alt
 
 from datamodules.files import whole_file
 from lightning_modules.metrics.lengths import BucketScore
+from lightning_modules.run_folder import SentenceAttention
 from sweeps import wording
 from sweeps.comparison import Comparison, Spread, Variant
-from sweeps.run_folder import SentenceAttention
 
 # Okabe and Ito's colours, told apart by colour-blind readers; yellow is left out on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
@@ -18,7 +18,7 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 SCALES = {"svg": 1, "png": 2, "pdf": 1}
 BLUES = ["#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"]
-CELL = 24
+CELL = 20
 """Side of one weight in an attention map, in pixels."""
 
 
@@ -147,11 +147,15 @@ def _limit_rule(
 ) -> tuple[alt.Chart, alt.Chart]:
     """The rule at the training limit, and its name above the plot; ``row`` keeps names apart."""
     place = limit + 0.5
-    right = place > (spans[0][0] + spans[-1][1]) / 2
+    # The name of a rule near either end runs inwards, so that it is not cut off there.
+    share = (place - spans[0][0]) / (spans[-1][1] - spans[0][0])
+    align: Literal["left", "center", "right"] = "center"
+    if not 1 / 3 < share < 2 / 3:
+        align = "left" if share < 1 / 2 else "right"
     base = alt.Chart(alt.Data(values=[{"place": place}])).encode(x="place:Q")
     text = base.mark_text(
         text=f"longest training sentence: {limit} words",
-        align="right" if right else "left",
+        align=align,
         baseline="bottom",
         color="#555",
     )

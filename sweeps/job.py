@@ -32,7 +32,8 @@ def run_job(config: DictConfig) -> float | None:
     except Exception as error:
         mistake = as_user_error(error)
         if HydraConfig.get().mode == RunMode.MULTIRUN:
-            return _record_failure(config, mistake or error)
+            _record_failure(config, mistake or error)
+            return None
         if mistake is None:
             raise
         print(f"error: {mistake}", file=sys.stderr)

@@ -7,10 +7,7 @@ from typing import Any
 import vl_convert
 from jinja2 import Environment, PackageLoader
 
-from sweeps import wording
-from sweeps.comparison import Comparison, Run
-from sweeps.figures import attention_map, length_curve
-from sweeps.run_folder import (
+from lightning_modules.run_folder import (
     BrokenFileError,
     Prediction,
     Result,
@@ -18,7 +15,11 @@ from sweeps.run_folder import (
     read_attention,
     read_predictions,
 )
+from sweeps import wording
+from sweeps.comparison import Comparison, Run
+from sweeps.figures import attention_map, length_curve
 
+READABLE_WORDS = 20
 NO_ATTENTION = "This model has no attention: there are no weights to draw."
 
 
@@ -50,7 +51,7 @@ def render_report(comparison: Comparison) -> str:
 
 
 def attention_cards(comparison: Comparison) -> list[AttentionCard]:
-    """One card a variant, from its first run, all on the first sentence that all of them kept."""
+    """One card a variant, from its first run, all on one sentence that all of them kept."""
     runs = [variant.runs[0] for variant in comparison.variants]
     kept: dict[str, list[SentenceAttention]] = {}
     notes: dict[str, str] = {}
@@ -69,11 +70,18 @@ def attention_cards(comparison: Comparison) -> list[AttentionCard]:
 
 
 def _shared_sentence(kept: list[list[SentenceAttention]]) -> str | int | None:
+    """The sentence that tells most and is still easily read: the longest of at most 20 words."""
     if not kept:
         return None
-    ids = [[sentence.id for sentence in sentences] for sentences in kept]
-    shared = set(ids[0]).intersection(*ids[1:])
-    return next((one for one in ids[0] if one in shared), ids[0][0])
+    shared = set.intersection(*({sentence.id for sentence in own} for own in kept))
+    candidates = [sentence for sentence in kept[0] if sentence.id in shared] or kept[0]
+    return min(candidates, key=_reading_effort).id
+
+
+def _reading_effort(sentence: SentenceAttention) -> tuple[bool, int]:
+    words = len(sentence.source_words)
+    too_long = words > READABLE_WORDS
+    return (too_long, words if too_long else -words)
 
 
 def _card(

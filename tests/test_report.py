@@ -117,13 +117,17 @@ def test_hostile_words_stay_words(tmp_path):
     assert "{{7*7}}" in page
 
 
-def test_cards_show_one_sentence_that_all_kept(tmp_path):
-    first, second = attention(), attention() | {"id": "8"}
+def test_cards_show_the_longest_readable_sentence_that_all_kept(tmp_path):
+    first, short, second, endless = (
+        attention(["w"] * words, ["v"]) | {"id": words} for words in (20, 3, 19, 21)
+    )
     runs = [make_run(tmp_path / str(i), v) for i, v in enumerate(("luong", "transformer", "none"))]
-    (runs[0] / "attention.json").write_text(json.dumps([first, second]))
-    (runs[1] / "attention.json").write_text(json.dumps([second]))
+    (runs[0] / "attention.json").write_text(json.dumps([first, short, second, endless]))
+    (runs[1] / "attention.json").write_text(json.dumps([short, endless, second]))
     luong, transformer, none = attention_cards(collect(runs))
     assert luong.chart == transformer.chart
+    assert luong.chart is not None
+    assert len(luong.chart["encoding"]["x"]["sort"]) == 19
     assert none.chart is None
     assert "no attention" in none.note
 

@@ -1,14 +1,272 @@
-"""Clauses of an exact number of English words: frames of slots, and how each frame is written."""
+"""Clauses of an exact number of English words, written frame by frame."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
-from itertools import chain
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from datamodules.grammar import lexicon
-from datamodules.grammar.lexicon import ANIMATE, Fixed, Verb
-from datamodules.grammar.nominals import Lead, NounForm, adjectives, lead
-from datamodules.grammar.phrase import Phrase, fixed, phrase
-from datamodules.grammar.verb_groups import MODES, Clitic, Mode, mode_words
-from datamodules.grammar.zipf import ExactLength, Option, Table, zipf, zipf_weights
+from datamodules.grammar import plans
+from datamodules.grammar.choices import (
+    CLITICS,
+    OWNED,
+    PRONOUNS,
+    REPORTING,
+    here,
+    places,
+    predicate,
+    predicates,
+    surroundings,
+    times,
+    verbs,
+)
+from datamodules.grammar.lexicon import ANIMATE, DEGREES, Fixed, Noun, Verb
+from datamodules.grammar.nominals import (
+    NO_LEAD,
+    SHAPE_NUMBER,
+    Lead,
+    NounForm,
+    Role,
+    Shape,
+    bare,
+    prefixes,
+    preposition,
+)
+from datamodules.grammar.noun_phrases import Draft
+from datamodules.grammar.phrase import crossed, fixed
+from datamodules.grammar.plans import Adjunct, Group, Nominals
+from datamodules.grammar.verb_groups import (
+    BE,
+    IT,
+    NOUN_SUBJECTS,
+    THEM,
+    Subject,
+    verb_group,
+    without_pronoun,
+)
+from datamodules.grammar.zipf import zipf
+
+THAT = Lead("that", "que", ((0, 0),))
+_TO = Lead("", "à", ((0, 0),))
+_THAN = Lead("as", "que", ((0, 0),))
+_AS = Fixed("as", "aussi", ((0, 0),))
+_AND = fixed("and", "et", ((0, 0),))
+_WHO = fixed("who", "qui", ((0, 0),))
+_THAT_SUBJECT = fixed("that", "qui", ((0, 0),))
+_DEGREES = zipf(DEGREES)
+_IL = SHAPE_NUMBER[Shape(following="il")]
+
+_CLASSES = {
+    "person": ("person",),
+    "thing": (*OWNED[:-1], "drink", "place", "landmark"),
+    "portable": ("thing", "text", "clothes", "vehicle"),
+    "possessed": OWNED,
+}
+_OPEN = ("place", "landmark")
+_INDOORS = ("place", "furniture")
+
+# Classes of nouns that are somewhere, with the classes of nouns that say where.
+_SOMEWHERE = {
+    "person": _OPEN,
+    "animal": _OPEN,
+    "vehicle": _OPEN,
+    "thing": _INDOORS,
+    "text": _INDOORS,
+    "clothes": _INDOORS,
+}
+
+_IS = {
+    ("present", False): ("is", "a"),
+    ("present", True): ("are", "a"),
+    ("past", False): ("was", "avait"),
+    ("past", True): ("were", "avait"),
+}
+# *There* renders *il y*; *no* renders *ne*, *pas* and *de*.
+_THERE = {
+    key: Lead(f"there {be}", f"il y {have}", ((0, 0), (0, 1), (1, 2)))
+    for key, (be, have) in _IS.items()
+}
+_THERE_NO = {
+    key: Lead(
+        f"there {be} no",
+        f"il ne y {have} pas de",
+        ((0, 0), (2, 1), (0, 2), (1, 3), (2, 4), (2, 5)),
+    )
+    for key, (be, have) in _IS.items()
+}
+
+
+class Actor(NamedTuple):
+    """The subject of a clause: what the verb agrees with, its class, its noun if it has one."""
+
+    agreement: Subject
+    kind: str
+    noun: Noun | None
+
+
+def _actor(form: NounForm) -> Actor:
+    noun = form.noun
+    kind = "person" if noun.kind == "name" else noun.kind
+    return Actor(NOUN_SUBJECTS[noun.gender, form.plural], kind, noun)
+
+
+class Clauses(Draft):
+    """A draft that can be continued clause by clause."""
+
+    tense: str = "present"
+
+    def clause(self, words: int, lead: Lead = NO_LEAD) -> None:
+        """Append a clause of 3 to ``LONGEST_CLAUSE`` English words after ``lead``."""
+        frame, slots = plans.clauses(self.tense).draw(words, self.random)
+        if frame == "existence":
+            self._existence(lead, *slots)
+            return
+        subject, group, *rest = slots
+        actor = self._subject(subject, group, lead)
+        self._predicate(frame, actor, group, rest)
+
+    def _predicate(self, frame: str, actor: Actor, group: Group, rest: list[Any]) -> None:
+        write: Callable[..., None] = getattr(self, "_" + frame)
+        write(actor, group, *rest)
+
+    def _subject(self, plan: Nominals, group: Group, lead: Lead) -> Actor:
+        if plan.kind == "pronoun":
+            subject = PRONOUNS.draw(self.random)
+            self.lead(lead, subject.shape)
+            return Actor(subject, "person", None)
+        if plan.kind == "possessed":
+            return _actor(self.possessed(OWNED, plan.words, lead))
+        kinds = _CLASSES.get(plan.kind) or (("person",) if self.random() < 0.7 else ("animal",))
+        role: Role = "denied" if group.mode.negation else "free"
+        form = self.noun_phrase(kinds, plan.words, lead, role)
+        self._relative(form, plan.relative)
+        return _actor(form)
+
+    def _relative(self, form: NounForm, words: int) -> None:
+        """Append a relative clause of ``words`` words to a noun, if there are any."""
+        if not words:
+            return
+        antecedent = _actor(form)
+        if antecedent.kind in ANIMATE and self.random() < 0.6:
+            self.phrases.append(_WHO if antecedent.kind == "person" else _THAT_SUBJECT)
+            frame, (group, *rest) = plans.relatives(self.tense).draw(words - 1, self.random)
+            self._predicate(frame, antecedent, group, rest)
+            return
+        _, (plan, group) = plans.object_relatives(self.tense).draw(words - 1, self.random)
+        actor = self._subject(plan, group, THAT)
+        verb = self._verb("transitive", actor, group, (antecedent.kind,))
+        self.phrases.append(
+            verb_group(actor.agreement, verb, group.mode, None, antecedent.agreement)
+        )
+
+    def _verb(self, frame: str, actor: Actor, group: Group, objects: tuple[str, ...] = ()) -> Verb:
+        table = verbs(frame, actor.kind, group.verb_words, group.mode.past, objects)
+        return table.draw(self.random)
+
+    def _intransitive(self, actor: Actor, group: Group, adjunct: Adjunct) -> None:
+        verb = self._verb("intransitive", actor, group)
+        self.phrases.append(verb_group(actor.agreement, verb, group.mode))
+        self._adjunct(adjunct)
+
+    def _transitive(self, actor: Actor, group: Group, plan: Nominals, adjunct: Adjunct) -> None:
+        self._object("transitive", actor, group, plan, "direct")
+        self._adjunct(adjunct)
+
+    def _prepositional(
+        self, actor: Actor, group: Group, plan: Nominals, adjunct: Adjunct | None = None
+    ) -> None:
+        self._object("prepositional", actor, group, plan, "free")
+        if adjunct is not None:
+            self._adjunct(adjunct)
+
+    def _object(self, frame: str, actor: Actor, group: Group, plan: Nominals, role: Role) -> None:
+        """Append a verb and its object."""
+        wanted = {"name": ("person",), "possessed": OWNED}.get(plan.kind, ())
+        verb = self._verb(frame, actor, group, wanted)
+        self.phrases.append(verb_group(actor.agreement, verb, group.mode))
+        if plan.kind == "possessed":
+            kinds = tuple(kind for kind in verb.objects if kind in OWNED)
+            form = self.possessed(kinds, plan.words)
+        else:
+            if group.mode.negation:
+                role = "denied direct" if role == "direct" else "denied"
+            lead = preposition(*verb.preposition)
+            form = self.noun_phrase(verb.objects, plan.words, lead, role, actor.noun)
+        self._relative(form, plan.relative)
+
+    def _clitic(self, actor: Actor, group: Group, adjunct: Adjunct) -> None:
+        verb = self._verb("transitive", actor, group, ("person",))
+        clitic = CLITICS.draw(self.random)
+        self.phrases.append(verb_group(actor.agreement, verb, group.mode, clitic))
+        self._adjunct(adjunct)
+
+    def _anaphora(self, actor: Actor, group: Group, plan: Nominals, again: Group) -> None:
+        """Append *buys the apple and eats it*: the French pronoun has the gender of the noun."""
+        verb = self._verb("transitive", actor, group)
+        self.phrases.append(verb_group(actor.agreement, verb, group.mode))
+        form = self.noun_phrase(verb.objects, plan.words, NO_LEAD, "direct", actor.noun)
+        self.phrases.append(_AND)
+        table = verbs("transitive", actor.kind, 1, again.mode.past, (form.noun.kind,))
+        second = table.draw(self.random)
+        while second is verb:
+            second = table.draw(self.random)
+        clitic = (THEM if form.plural else IT)[form.noun.gender]
+        subject = without_pronoun(actor.agreement)
+        self.phrases.append(verb_group(subject, second, again.mode, clitic))
+
+    def _ditransitive(self, actor: Actor, group: Group, to: Nominals, given: Nominals) -> None:
+        verb = self._verb("ditransitive", actor, group)
+        self.phrases.append(verb_group(actor.agreement, verb, group.mode))
+        denied = bool(group.mode.negation)
+        recipient = self.draw_noun_phrase(
+            ("person",), to.words, _TO, "denied" if denied else "free", actor.noun
+        )
+        gift = self.draw_noun_phrase(
+            verb.objects, given.words, NO_LEAD, "denied direct" if denied else "direct"
+        )
+        self.phrases.append(crossed(recipient.whole(), gift.whole()))
+
+    def _report(self, actor: Actor, group: Group, words: int) -> None:
+        verb = REPORTING.draw(self.random)
+        self.phrases.append(verb_group(actor.agreement, verb, group.mode))
+        self.clause(words, THAT)
+
+    def _adjective(self, actor: Actor, group: Group, graded: bool, _: None) -> None:
+        degree = _DEGREES.draw(self.random) if graded else None
+        self._be(actor, group, degree)
+
+    def _be(self, actor: Actor, group: Group, degree: Fixed | None) -> None:
+        agreement = actor.agreement
+        self.phrases.append(verb_group(agreement, BE, group.mode))
+        adjective = predicates(actor.kind, degree is not None).draw(self.random)
+        self.phrases.append(predicate(adjective, agreement.gender, agreement.plural, degree))
+
+    def _equal(self, actor: Actor, group: Group, words: int) -> None:
+        self._be(actor, group, _AS)
+        self.noun_phrase((actor.kind,), words, _THAN, "free", actor.noun)
+
+    def _location(self, actor: Actor, group: Group, words: int) -> None:
+        self.phrases.append(verb_group(actor.agreement, BE, group.mode))
+        self._place(words, _SOMEWHERE[actor.kind])
+
+    def _existence(self, lead: Lead, negation: str, plan: Nominals, words: int) -> None:
+        self.lead(lead, _IL)
+        form, head = self.draw_head(tuple(_SOMEWHERE), plan.words - 1)
+        if negation:
+            there = bare(_THERE_NO[self.tense, form.plural])
+        else:
+            affirmed = _THERE[self.tense, form.plural]
+            there = prefixes(affirmed, "existence", form.count).draw(self.random)
+        self.phrases.append(there[head.shape])
+        self.phrases.append(head.phrase)
+        self._place(words, _SOMEWHERE[form.noun.kind])
+
+    def _place(self, words: int, following: tuple[str, ...]) -> None:
+        lead, kinds, left = places(words, following).draw(self.random)
+        self.noun_phrase(kinds, left, lead)
+
+    def _adjunct(self, adjunct: Adjunct) -> None:
+        if adjunct.place > 2:
+            lead, kinds, left = surroundings(adjunct.place).draw(self.random)
+            self.noun_phrase(kinds, left, lead)
+        elif adjunct.place:
+            self.phrases.append(here(adjunct.place).draw(self.random))
+        if adjunct.time:
+            self.phrases.append(times(self.tense, adjunct.time).draw(self.random))

@@ -26,7 +26,10 @@ class Shape(NamedTuple):
     """Whether the first French word is an adjective (*des* becomes *de* before it)."""
 
 
-SHAPES = tuple(Shape(*values) for values in product("mf", (0, 1), ("b", "a", "il"), (0, 1), (0, 1)))
+_EITHER = (False, True)
+SHAPES = tuple(
+    Shape(*values) for values in product("mf", _EITHER, ("b", "a", "il"), _EITHER, _EITHER)
+)
 SHAPE_NUMBER = {shape: number for number, shape in enumerate(SHAPES)}
 
 
@@ -149,6 +152,12 @@ def lead(item: Fixed) -> Lead:
     return Lead(item.english, item.french, item.links)
 
 
+@cache
+def preposition(english_: str, french_: str) -> Lead:
+    """Return the preposition that a verb asks for; either side may be empty."""
+    return Lead(english_, french_, ((0, 0),)) if french_ else NO_LEAD
+
+
 NO_LEAD = Lead()
 
 # French forms: masculine, feminine, plural; the form before a vowel after a slash.
@@ -169,14 +178,18 @@ _DETERMINERS = {
 }
 _OWN = ("my", "his", "our", "their")
 
-Role = Literal["free", "direct", "denied", "denied direct"]
-"""Where a noun phrase stands: ``direct`` for direct objects, ``denied`` in a negated clause."""
+Role = Literal["free", "direct", "denied", "denied direct", "existence"]
+"""Where a noun phrase stands: ``direct`` for direct objects, ``denied`` in a negated clause,
+``existence`` after *there is*."""
 
 _CHOICES = {
     ("free", "singular"): ("the", "a", "this", *_OWN, "every"),
     ("free", "plural"): ("the", "some", "these", "two", "many", "three", *_OWN, "several"),
     ("free", "mass"): ("the", "this", *_OWN),
     ("direct", "mass"): ("the", "some", "this", *_OWN),
+    ("existence", "singular"): ("a",),
+    ("existence", "plural"): ("some", "two", "many", "three", "several"),
+    ("existence", "mass"): ("some",),
     ("denied", "singular"): ("the", "this", *_OWN),
     ("denied", "plural"): ("the", "these", *_OWN),
     ("denied direct", "singular"): ("the", "a", "this", *_OWN),

@@ -83,7 +83,7 @@ class Draft:
             form = noun_forms(("name",), 1).draw(self.random)
             head = nominal(form)
         else:
-            form, head = self._head(kinds, words - 1, unlike)
+            form, head = self.draw_head(kinds, words - 1, unlike)
         prefix = prefixes(lead, role, form.count).draw(self.random)
         return NounPhrase(prefix[head.shape], head.phrase, form)
 
@@ -104,14 +104,14 @@ class Draft:
             prefix = prefixes(OF, "denied", "singular").draw(random)
             owner_phrase = joined(prefix[owner.shape], owner.phrase)
             words -= 2
-        form, head = self._head(kinds, words, None)
+        form, head = self.draw_head(kinds, words)
         owned = joined(silent_article()[head.shape], head.phrase)
         self.lead(lead, CONSONANT)
         self.phrases.append(possessive(owner_phrase, owned))
         return form
 
-    def _head(
-        self, kinds: tuple[str, ...], words: int, unlike: Noun | None
+    def draw_head(
+        self, kinds: tuple[str, ...], words: int, unlike: Noun | None = None
     ) -> tuple[NounForm, Nominal]:
         """Draw a noun with adjectives, ``words`` English words together (at most 3)."""
         random = self.random

@@ -10,14 +10,15 @@ from datamodules.grammar.zipf import ExactLength, Option, Random, Table
 
 LONGEST_CLAUSE = 20
 LONGEST_RELATIVE = 8
-TENSES = ("present", "past", "future")
+SHORTEST_CLAUSE = {"present": 3, "past": 3, "future": 5}
 
 
 class Nominals(NamedTuple):
     """Plan of a noun phrase; ``relative`` counts the words of its relative clause."""
 
     kind: str
-    """``pronoun``, ``noun``, ``name`` or ``possessed`` (*the teacher's book*)."""
+    """``pronoun``, ``name``, ``possessed`` (*the teacher's book*), ``noun`` for any that fits, or a
+    class of nouns: ``person``, ``thing`` for all that does not live, ``portable``."""
     words: int
     relative: int = 0
 
@@ -39,9 +40,7 @@ class Adjunct(NamedTuple):
 Slot = list[Option[Any]]
 
 
-def _nominals(
-    weights: dict[str, Sequence[float]], relative: float = 0.0
-) -> list[Option[Nominals]]:
+def _nominals(weights: dict[str, Sequence[float]], relative: float = 0.0) -> list[Option[Nominals]]:
     """Return plans by kind and words (from 1 up); ``relative`` is the weight of each relative."""
     options = [
         (Nominals(kind, words), words, weight)
@@ -49,30 +48,31 @@ def _nominals(
         for words, weight in enumerate(by_words, 1)
         if weight
     ]
+    noun = "person" if "person" in weights else "noun"
     if relative:
         for words, clause in product((2, 3), range(3, LONGEST_RELATIVE + 1)):
-            options.append((Nominals("noun", words, clause), words + clause, relative))
+            options.append((Nominals(noun, words, clause), words + clause, relative))
     return options
 
 
-_SUBJECTS: dict[str, Sequence[float]] = {
-    "pronoun": (5,),
-    "name": (2,),
-    "noun": (0, 9, 5, 2),
-}
-SUBJECT = _nominals(_SUBJECTS, relative=0.4)
-SIMPLE_SUBJECT = _nominals(_SUBJECTS)
-THING = _nominals({"noun": (0, 6, 4, 2), "possessed": (0, 0.5, 1, 0.5)}, relative=0.4)
+SUBJECT = _nominals({"pronoun": (5,), "name": (2,), "noun": (0, 9, 5, 2)}, relative=0.4)
+_PERSON: dict[str, Sequence[float]] = {"pronoun": (5,), "name": (2,), "person": (0, 9, 5, 2)}
+PERSON = _nominals(_PERSON, relative=0.4)
+SIMPLE_PERSON = _nominals(_PERSON)
+THING = _nominals({"thing": (0, 6, 4, 2), "possessed": (0, 0.5, 1, 0.5)})
+PORTABLE = _nominals({"portable": (0, 6, 4, 2)})
 OBJECT = _nominals(
     {"noun": (0, 8, 6, 3), "name": (0.5,), "possessed": (0, 0.5, 1, 0.7)}, relative=0.4
 )
 SIMPLE_OBJECT = _nominals({"noun": (0, 8, 5, 2), "name": (0.5,)})
 OBLIQUE = _nominals({"noun": (0, 8, 4, 2), "name": (0.5,)}, relative=0.2)
+NOUN = _nominals({"noun": (0, 5, 3, 1)})
 PLACE: Slot = [(words, words, weight) for words, weight in ((3, 6.0), (4, 4.0), (5, 2.0))]
 DEGREE: Slot = [(False, 0, 3.0), (True, 1, 1.0)]
 ADJECTIVE: Slot = [(None, 1, 1.0)]
 EQUAL: Slot = [(words, 3 + words, weight) for words, weight in ((1, 1.0), (2, 5.0), (3, 2.0))]
-THAT_CLAUSE: Slot = [(words, 1 + words, 1.0) for words in range(3, LONGEST_CLAUSE - 3)]
+EXISTENCE: Slot = [("", 2, 3.0), ("not", 3, 1.0)]
+THAT_CLAUSE: Slot = [(words, 1 + words, 1.0) for words in range(5, LONGEST_CLAUSE - 3)]
 ADJUNCT: Slot = [
     (Adjunct(place, time), place + time, weight * other)
     for (place, weight), (time, other) in product(
@@ -99,10 +99,10 @@ def _be(tense: str) -> Slot:
     ]
 
 
-def _plain(tense: str, words: int) -> Slot:
+def _plain(tense: str, and_it: bool = False) -> Slot:
     """Return the affirmative mode without adverb, which comes first in its tense."""
     mode = MODES[tense][0][0]
-    return [(Group(mode, 1), mode_words(mode, False) + words, 1.0)]
+    return [(Group(mode, 1), mode_words(mode, False) + (2 if and_it else 0), 1.0)]
 
 
 class Frame(NamedTuple):
@@ -116,9 +116,7 @@ class Plans:
     """Draws a frame and fills its slots to an exact number of English words."""
 
     def __init__(self, frames: Sequence[tuple[str, float, Sequence[Slot]]], most: int) -> None:
-        drawn = [
-            (Frame(name, ExactLength(slots, most)), weight) for name, weight, slots in frames
-        ]
+        drawn = [(Frame(name, ExactLength(slots, most)), weight) for name, weight, slots in frames]
         self._by_words: dict[int, Table[Frame]] = {}
         for words in range(most + 1):
             fitting = [
@@ -154,7 +152,7 @@ def relatives(tense: str) -> Plans:
 @cache
 def object_relatives(tense: str) -> Plans:
     """Return what follows *que* in a relative clause: a subject and a verb."""
-    return Plans([("object", 1, [SIMPLE_SUBJECT, _groups(tense, (1, 2))])], LONGEST_RELATIVE)
+    return Plans([("object", 1, [SIMPLE_PERSON, _groups(tense, (1, 2))])], LONGEST_RELATIVE)
 
 
 @cache
@@ -165,13 +163,17 @@ def clauses(tense: str) -> Plans:
         ("transitive", 10, [SUBJECT, _groups(tense, (1, 2)), OBJECT, ADJUNCT]),
         ("clitic", 2, [SUBJECT, _groups(tense, (1, 2), clitic=True), ADJUNCT]),
         ("prepositional", 4, [SUBJECT, _groups(tense), OBLIQUE, ADJUNCT]),
-        ("ditransitive", 3, [SUBJECT, _groups(tense), SIMPLE_OBJECT, SIMPLE_OBJECT]),
-        ("report", 1.5, [SIMPLE_SUBJECT, _plain("present", 0), THAT_CLAUSE]),
+        ("ditransitive", 3, [PERSON, _groups(tense), SIMPLE_OBJECT, NOUN]),
+        ("report", 1.5, [SIMPLE_PERSON, _plain("present"), THAT_CLAUSE]),
         ("adjective", 2, [SUBJECT, _be(tense), DEGREE, ADJECTIVE]),
         ("adjective", 2, [THING, _be(tense), DEGREE, ADJECTIVE]),
         ("equal", 1, [SUBJECT, _be(tense), EQUAL]),
         ("location", 1, [SUBJECT, _be(tense), PLACE]),
-        ("location", 1, [THING, _be(tense), PLACE]),
-        ("existence", 1, [THING, PLACE]),
+        ("location", 1, [PORTABLE, _be(tense), PLACE]),
     ]
+    if tense != "future":
+        frames += [
+            ("existence", 1, [EXISTENCE, NOUN, PLACE]),
+            ("anaphora", 2, [SUBJECT, _plain(tense), NOUN, _plain(tense, and_it=True)]),
+        ]
     return Plans(frames, LONGEST_CLAUSE)

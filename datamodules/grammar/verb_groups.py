@@ -5,7 +5,7 @@ both words of the passé composé render an English past, but *did* takes the au
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from datamodules.grammar import french
 from datamodules.grammar.french import (
@@ -42,7 +42,7 @@ class Subject:
     english: str = ""
     french: str = ""
 
-    @property
+    @cached_property
     def shape(self) -> int:
         """Number in ``SHAPES`` of a verb group that starts with the pronoun."""
         first = "il" if self.french in ("il", "ils") else "a" if self.french == "elle" else "b"
@@ -61,6 +61,12 @@ PRONOUN_SUBJECTS = (
     Subject(THIRD_PLURAL, "m", True, "they", "ils"),
     Subject(FIRST_PLURAL, "m", True, "we", "nous"),
 )
+
+
+@cache
+def without_pronoun(subject: Subject) -> Subject:
+    """Return the subject of a second verb, which has no pronoun of its own."""
+    return Subject(subject.person, subject.gender, subject.plural)
 
 
 @dataclass(frozen=True, eq=False)

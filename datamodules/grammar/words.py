@@ -1,8 +1,8 @@
 """The hand-written lexicon: one word a line, the commonest of its class first.
 
-Forms that the rules of ``english.py`` and ``french.py`` do not give stand after a slash. ``*`` marks
-a French word with an aspirated h. A translation of several words on both sides says which word
-renders which (``0-1``: the first English word gives the second French one).
+Forms that the rules of ``english.py`` and ``french.py`` do not give stand after a slash. ``*``
+marks a French word with an aspirated h. A translation of several words on both sides says which
+word renders which (``0-1``: the first English word gives the second French one).
 """
 
 NOUNS = """

@@ -29,6 +29,7 @@ class Attention(nn.Module):
         score: a name of ``SCORES``, or the dotted path of a ``Score`` class.
         window: a name of ``WINDOWS``.
         half_width: D of the local windows, in source positions, at least 1.
+        renormalise: make the weights sum to 1 again after local-p's Gaussian; the paper does not.
 
     Raises:
         ValueError: for an unknown name, or sizes that the score cannot bring together.
@@ -41,6 +42,7 @@ class Attention(nn.Module):
         score: str = "general",
         window: str = "global",
         half_width: int = 10,
+        renormalise: bool = False,
     ) -> None:
         super().__init__()
         if window not in WINDOWS:
@@ -49,6 +51,7 @@ class Attention(nn.Module):
             raise ValueError(f"model.attention.half_width={half_width}: must be at least 1")
         self.score = score_class(score)(query_size, memory_size)
         self.window = WINDOWS[window](query_size, half_width)
+        self.renormalise = renormalise
 
     def prepare(self, memory: Tensor, mask: Tensor) -> AttentionMemory:
         """Project the keys, once for each sentence: ``(batch, src, memory), (batch, src)``."""
@@ -72,6 +75,8 @@ class Attention(nn.Module):
         weights = energies.masked_fill(~allowed, float("-inf")).softmax(-1)
         if view.factor is not None:
             weights = weights * view.factor
+            if self.renormalise:
+                weights = weights / weights.sum(-1, keepdim=True)
         return weights @ memory.values, weights
 
 

@@ -62,8 +62,7 @@ class LocalPredictive(Window):
     """Luong et al. 2015, section 3.2, local-p, eqs. 9 and 10.
 
     ``p_t = S · sigmoid(v_pᵀ tanh(W_p h_t))`` is a real number with a gradient; the weights are
-    multiplied by ``exp(-(s - p_t)² / 2σ²)`` with ``σ = D / 2``. As in the paper they are not
-    normalised again, so that they sum to at most 1.
+    multiplied by ``exp(-(s - p_t)² / 2σ²)`` with ``σ = D / 2``, so that they sum to at most 1.
     """
 
     def __init__(self, query_size: int, half_width: int) -> None:

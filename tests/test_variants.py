@@ -1,0 +1,175 @@
+"""What must hold for every variant, whatever its equations."""
+
+import math
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from datamodules.tokenization import BOS, EOS
+from lightning_modules.attention.windows import LocalPredictive
+from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.variants.base import select_batch
+from lightning_modules.variants.recurrent import reverse
+from tests.variants import ALL, VOCABULARY, sentences, small_model, targets
+
+WITH_ATTENTION = [name for name in ALL if "seq2seq" not in name]
+LENGTHS = [3, 9, 1, 14]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_stepwise_equals_teacher_forced(name):
+    model = small_model(name)
+    src, mask = sentences(LENGTHS)
+    tgt = targets(len(LENGTHS), 20)
+    with torch.no_grad():
+        memory = model.encode(src, mask)
+        features, weights = model.decode(memory, tgt)
+        logits = model.logits(features)
+        state = model.initial_state(memory)
+        for position in range(tgt.shape[1]):
+            step = model.step(memory, state, tgt[:, position])
+            torch.testing.assert_close(step.logits, logits[:, position], rtol=1e-4, atol=1e-5)
+            if weights is not None:
+                torch.testing.assert_close(step.weights, weights[:, position])
+            state = step.state
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_padding_and_batching_change_nothing(name):
+    model = small_model(name)
+    src, mask = sentences(LENGTHS, width=20)
+    tgt = targets(len(LENGTHS), 8)
+    with torch.no_grad():
+        together, weights = model.decode(model.encode(src, mask), tgt)
+        for row, length in enumerate(LENGTHS):
+            one = slice(row, row + 1)
+            memory = model.encode(src[one, :length], mask[one, :length])
+            alone, alone_weights = model.decode(memory, tgt[one])
+            torch.testing.assert_close(alone, together[one], rtol=1e-4, atol=1e-5)
+            if weights is not None:
+                torch.testing.assert_close(alone_weights, weights[one, :, :length])
+
+
+@pytest.mark.parametrize("name", WITH_ATTENTION)
+def test_weights_are_zero_at_padding_and_sum_to_one(name):
+    model = small_model(name)
+    src, mask = sentences(LENGTHS, width=20)
+    with torch.no_grad():
+        weights = model.decode(model.encode(src, mask), targets(len(LENGTHS), 20)).weights
+    assert weights.shape == (len(LENGTHS), 20, 20)
+    assert (weights.masked_select(~mask.unsqueeze(1)) == 0).all()
+    assert (weights >= 0).all()
+    sums = weights.sum(-1)
+    attention = getattr(model, "attention", None)
+    if attention and isinstance(attention.window, LocalPredictive) and not attention.renormalise:
+        # Eq. 10 multiplies normalised weights by a Gaussian of at least exp(-2) inside the window.
+        assert (sums >= math.exp(-2) - 1e-6).all()
+        assert (sums <= 1 + 1e-6).all()
+    else:
+        torch.testing.assert_close(sums, torch.ones_like(sums))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_later_target_tokens_change_no_earlier_position(name):
+    model = small_model(name)
+    src, mask = sentences(LENGTHS)
+    tgt = targets(len(LENGTHS), 10)
+    changed = tgt.clone()
+    changed[:, 6:] = (changed[:, 6:] - 4 + 7) % (VOCABULARY - 4) + 4
+    with torch.no_grad():
+        memory = model.encode(src, mask)
+        before = model.decode(memory, tgt).features
+        after = model.decode(memory, changed).features
+    torch.testing.assert_close(before[:, :6], after[:, :6])
+    assert not torch.allclose(before[:, 6:], after[:, 6:])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_training_step_lowers_the_loss(name):
+    model = small_model(name).train()
+    src, mask = sentences(LENGTHS)
+    tgt = targets(len(LENGTHS), 8)
+
+    def loss():
+        logits = model.logits(model.decode(model.encode(src, mask), tgt[:, :-1]).features)
+        return cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten())
+
+    before = loss()
+    before.backward()
+    torch.optim.SGD(model.parameters(), lr=0.02).step()
+    assert loss() < before
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_parameter_learns(name):
+    model = small_model(name).train()
+    src, mask = sentences(LENGTHS)
+    features = model.decode(model.encode(src, mask), targets(len(LENGTHS), 8)).features
+    model.logits(features).logsumexp(-1).sum().backward()
+    assert [n for n, p in model.named_parameters() if p.grad is None] == []
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_beam_of_one_equals_greedy(name):
+    model = small_model(name)
+    src, mask = sentences([5, 12, 1, 8, 8])
+    greedy = GreedySearch()(model, src, mask)
+    beam = BeamSearch(beam_size=1, length_penalty=0.0)(model, src, mask)
+    for one, other in zip(greedy, beam, strict=True):
+        assert one[0].tokens == other[0].tokens
+        assert one[0].score == pytest.approx(other[0].score, rel=1e-4)
+        if one[0].weights is not None:
+            torch.testing.assert_close(one[0].weights, other[0].weights)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_found_hypotheses_score_as_teacher_forcing_says(name):
+    """Tokens, scores and weights that came through the beam belong together."""
+    model = small_model(name)
+    src, mask = sentences([5, 12, 1, 8, 8])
+    found = BeamSearch(beam_size=4, n_best=3, length_penalty=0.0)(model, src, mask)
+    for row, hypotheses in enumerate(found):
+        one = slice(row, row + 1)
+        scores = [hypothesis.score for hypothesis in hypotheses]
+        assert scores == sorted(scores, reverse=True)
+        assert len({tuple(hypothesis.tokens) for hypothesis in hypotheses}) == len(hypotheses) == 3
+        for tokens, score, weights in hypotheses:
+            with torch.no_grad():
+                memory = model.encode(src[one], mask[one])
+                decoded = model.decode(memory, torch.tensor([[BOS, *tokens[:-1]]]))
+                logits = model.logits(decoded.features)[0]
+            logits[:, [0, BOS]] = float("-inf")
+            forced = logits.log_softmax(-1)[range(len(tokens)), tokens].sum().item()
+            assert score == pytest.approx(forced, rel=1e-4, abs=1e-4)
+            if weights is not None:
+                assert decoded.weights is not None
+                torch.testing.assert_close(weights, decoded.weights[0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_memory_and_state_reorder_by_batch_index(name):
+    model = small_model(name)
+    src, mask = sentences(LENGTHS)
+    order = torch.tensor([2, 2, 0, 3, 1])
+    with torch.no_grad():
+        memory = model.encode(src, mask)
+        first = model.step(memory, model.initial_state(memory), torch.full((4,), BOS))
+        step = model.step(memory, first.state, torch.tensor([5, 6, 7, 8]))
+        picked = model.step(
+            select_batch(memory, order),
+            select_batch(first.state, order),
+            torch.tensor([5, 6, 7, 8])[order],
+        )
+    torch.testing.assert_close(picked.logits, step.logits[order])
+
+
+def test_reversal_keeps_eos_last_and_padding_behind():
+    src, mask = sentences([4, 1, 6])
+    mirrored = reverse(src, mask)
+    assert mirrored[0].tolist() == [*src[0, :3].flip(0).tolist(), EOS, 0, 0]
+    assert mirrored[1].tolist() == src[1].tolist()
+    assert mirrored[2].tolist() == [*src[2, :5].flip(0).tolist(), EOS]
+    torch.testing.assert_close(reverse(mirrored, mask), src)
+    states = torch.randn(3, 6, 2)
+    torch.testing.assert_close(reverse(states, mask)[0, 0], states[0, 2])
