@@ -1,0 +1,1 @@
+"""Corpora in, padded batches of token numbers out."""

@@ -23,7 +23,9 @@ class TrainedModel(NamedTuple):
     """In evaluation mode, on the CPU."""
     tokenizers: Tokenizers
     config: DictConfig
-    """The run's whole configuration, resolved."""
+    """The run's whole configuration, resolved, with the fingerprint of its data."""
+    folder: Path
+    """The run's."""
 
 
 def load_trained(path: str | Path) -> TrainedModel:
@@ -37,16 +39,17 @@ def load_trained(path: str | Path) -> TrainedModel:
         raise UserError(f"checkpoint={path}: there is no {file}; give the folder of a finished run")
     content = read_checkpoint(file)
     config = OmegaConf.create(content["hyper_parameters"])
-    tokenizers = _tokenizers(file.parent.parent / TOKENIZERS)
+    folder = file.parent.parent
+    tokenizers = _tokenizers(folder / TOKENIZERS)
     vocabulary = content["hyper_parameters"]["tokenizers"]
     if [tokenizer.fingerprint for tokenizer in tokenizers] != vocabulary:
         raise UserError(
             f"checkpoint={path}: {file} was trained with other vocabularies than those in "
-            f"{file.parent.parent / TOKENIZERS}; give a checkpoint in the folder of its own run"
+            f"{folder / TOKENIZERS}; give a checkpoint in the folder of its own run"
         )
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
     load_weights(model, content)
-    return TrainedModel(model.eval(), tokenizers, config)
+    return TrainedModel(model.eval(), tokenizers, config, folder)
 
 
 def load_weights(model: EncoderDecoder, content: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from lightning_modules.run_folder import SentenceAttention
 
 BLUES = ["#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"]
 CELL = 20
+"""Side of one weight, in pixels."""
 
 
 def attention_map(attention: SentenceAttention) -> alt.Chart:
@@ -38,7 +39,7 @@ def attention_map(attention: SentenceAttention) -> alt.Chart:
             color=alt.Color(
                 "weight:Q",
                 title="weight",
-                scale=alt.Scale(domain=[0, 0.25, 0.5, 0.75, 1], range=BLUES),
+                scale=alt.Scale(domain=[0, 0.25, 0.5, 0.75, 1], range=BLUES, interpolate="rgb"),
                 legend=alt.Legend(orient="bottom", gradientLength=120),
             ),
             tooltip=["source:N", "target:N", alt.Tooltip("weight:Q", format=".3f")],

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytorch_lightning as pl
-from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.files import write_json, write_text
@@ -18,6 +17,8 @@ from lightning_modules.run_folder import (
     PREDICTIONS,
     RESULT,
     SCORES,
+    Data,
+    Environment,
     Result,
     Scores,
     Training,
@@ -28,6 +29,9 @@ from lightning_modules.translation import TranslationModule
 
 class Tested(NamedTuple):
     """A test set translated and scored."""
+
+    parameters: int
+    """Of the model, every one that training moves."""
 
     scores: TestScores
     seconds: float
@@ -46,7 +50,8 @@ def test_model(
     scores = score_translations(
         translations, data.text("test"), data.tokenizers, list(scoring.edges), scoring.unit
     )
-    return Tested(scores, seconds)
+    parameters = sum(parameter.numel() for parameter in module.model.parameters())
+    return Tested(parameters, scores, seconds)
 
 
 def write_run(
@@ -54,27 +59,28 @@ def write_run(
     config: DictConfig,
     data: TranslationData,
     training: Training,
-    parameters: int,
     tested: Tested,
+    overrides: list[str],
 ) -> Result:
     """Write the run's files; ``result.json`` comes last, so that its presence means "finished"."""
     scores = tested.scores
+    resolved: Any = OmegaConf.to_container(config, resolve=True)
     result = Result(
         variant=config.variant,
         seed=config.seed,
-        overrides=list(HydraConfig.get().overrides.task),
+        overrides=overrides,
         scores=Scores(bleu=scores.corpus.bleu, chrf=scores.corpus.chrf),
         signature=scores.corpus.signature,
         length_unit=f"{config.scoring.unit} words",
         train_max_words=data.corpus.train_max_words,
-        parameters=parameters,
+        parameters=tested.parameters,
         training=training,
         decoding=_decoding(config, tested),
-        data=data.statistics,
-        environment=environment(),
+        data=Data.model_validate(data.statistics),
+        environment=Environment.model_validate(environment()),
         peak_memory_mib=peak_memory_mib(),
         git_commit=git_commit(),
-        config=OmegaConf.to_container(config, resolve=True),
+        config=resolved,
     )
     lines = (json.dumps(prediction, ensure_ascii=False) for prediction in scores.predictions)
     write_text(folder / PREDICTIONS, "".join(line + "\n" for line in lines))

@@ -109,8 +109,8 @@ def log_test(logger: Logger | None, scores: TestScores) -> None:
                 }
             )
             run.summary[f"bleu_at/{bucket.length_low:03d}"] = bucket.bleu
-    columns = ["id", "source", "reference", "hypothesis", "score"]
-    rows = [[line[column] for column in columns] for line in scores.predictions[:TABLE_ROWS]]
+    columns: list[str | int] = ["id", "source", "reference", "hypothesis", "score"]
+    rows = [[line[str(column)] for column in columns] for line in scores.predictions[:TABLE_ROWS]]
     run.log({"predictions": wandb.Table(columns=columns, data=rows)})
     if scores.attention:
         sentence = SentenceAttention.model_validate(scores.attention[0])

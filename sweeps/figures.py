@@ -8,7 +8,6 @@ import altair as alt
 
 from datamodules.files import whole_file
 from lightning_modules.metrics.lengths import BucketScore
-from lightning_modules.run_folder import SentenceAttention
 from sweeps import wording
 from sweeps.comparison import Comparison, Spread, Variant
 
@@ -17,9 +16,6 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 # One shape fewer than colours, so that pairs repeat only after 42 lines.
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 SCALES = {"svg": 1, "png": 2, "pdf": 1}
-BLUES = ["#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"]
-CELL = 20
-"""Side of one weight in an attention map, in pixels."""
 
 
 def length_curve(comparison: Comparison, width: int | Literal["container"] = 620) -> alt.LayerChart:
@@ -163,47 +159,7 @@ def _limit_rule(
     return rule, text.encode(y=alt.value(-4 - 14 * row))
 
 
-def attention_map(attention: SentenceAttention) -> alt.Chart:
-    """Heat map of word weights (0 to 1): source words along the top, target words down the side."""
-    columns = [f"{i} {word}" for i, word in enumerate(attention.source_words)]
-    rows = [f"{j} {word}" for j, word in enumerate(attention.target_words)]
-    cells = [
-        {"source": column, "target": row, "weight": weight}
-        for row, weights in zip(rows, attention.weights, strict=False)
-        for column, weight in zip(columns, weights, strict=False)
-    ]
-    # The position makes equal words distinct; the axis shows the word without it.
-    word = "slice(datum.label, indexof(datum.label, ' ') + 1)"
-    return (
-        alt.Chart(alt.Data(values=cells))
-        .mark_rect(stroke="#e4e4e4", strokeWidth=0.5)
-        .encode(
-            x=alt.X(
-                "source:O",
-                sort=columns,
-                title=None,
-                axis=alt.Axis(orient="top", labelExpr=word, labelAngle=-60, labelOverlap=False),
-            ),
-            y=alt.Y(
-                "target:O",
-                sort=rows,
-                title=None,
-                axis=alt.Axis(labelExpr=word, labelOverlap=False),
-            ),
-            color=alt.Color(
-                "weight:Q",
-                title="weight",
-                scale=alt.Scale(domain=[0, 0.25, 0.5, 0.75, 1], range=BLUES, interpolate="rgb"),
-                legend=alt.Legend(orient="bottom", gradientLength=120),
-            ),
-            tooltip=["source:N", "target:N", alt.Tooltip("weight:Q", format=".3f")],
-        )
-        .properties(width=alt.Step(CELL), height=alt.Step(CELL))
-        .configure_axis(ticks=False, domain=False)
-    )
-
-
-def save_figure(chart: alt.LayerChart | alt.Chart, stem: Path) -> list[Path]:
+def save_figure(chart: alt.LayerChart, stem: Path) -> list[Path]:
     """Write ``stem.svg``, ``stem.png`` (at double size) and ``stem.pdf``, each whole or not."""
     paths = [stem.with_name(f"{stem.name}.{ending}") for ending in SCALES]
     for path, scale in zip(paths, SCALES.values(), strict=True):

@@ -7,6 +7,7 @@ from typing import Any
 import vl_convert
 from jinja2 import Environment, PackageLoader
 
+from lightning_modules.heat_map import attention_map
 from lightning_modules.run_folder import (
     BrokenFileError,
     Prediction,
@@ -17,7 +18,7 @@ from lightning_modules.run_folder import (
 )
 from sweeps import wording
 from sweeps.comparison import Comparison, Run
-from sweeps.figures import attention_map, length_curve
+from sweeps.figures import length_curve
 
 READABLE_WORDS = 20
 NO_ATTENTION = "This model has no attention: there are no weights to draw."

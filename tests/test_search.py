@@ -133,7 +133,9 @@ def test_a_wide_beam_is_exhaustive():
         last: {token: float(probabilities[last, token]) for token in tokens}
         for last in [BOS, 3, A, B, C]
     }
-    table = {last: {t: p / sum(row.values()) for t, p in row.items()} for last, row in table.items()}
+    table = {
+        last: {t: p / sum(row.values()) for t, p in row.items()} for last, row in table.items()
+    }
     scored = []
     for length in range(3):
         for middle in itertools.product([3, A, B, C], repeat=length):

@@ -24,7 +24,10 @@ OPTIONS = {
     "bahdanau_general": ("bahdanau", ["model.attention.score=general"]),
     "luong_dot": ("luong_global", ["model.attention.score=dot", "model.layers=2"]),
     "luong_concat": ("luong_global", ["model.attention.score=concat", "model.cell=gru"]),
-    "luong_no_feeding": ("luong_global", ["model.input_feeding=false", "model.reverse_source=true"]),
+    "luong_no_feeding": (
+        "luong_global",
+        ["model.input_feeding=false", "model.reverse_source=true"],
+    ),
     "luong_bidirectional": ("luong_global", ["model.bidirectional=true", "model.layers=2"]),
     "luong_local_m": ("luong_local", ["model.attention.window=local_m"]),
     "luong_local_p_no_feeding": ("luong_local", ["model.input_feeding=false"]),

@@ -4,7 +4,7 @@ from functools import cache
 
 from datamodules.grammar import lexicon
 from datamodules.grammar.lexicon import Adjective, Fixed, Verb
-from datamodules.grammar.nominals import Lead, lead
+from datamodules.grammar.nominals import Lead, as_lead
 from datamodules.grammar.phrase import Phrase, fixed, phrase
 from datamodules.grammar.verb_groups import (
     HER,
@@ -94,7 +94,7 @@ def _prepositions(
         kinds = tuple(kind for kind in preposition.kinds if kind in following)
         left = words - len(preposition.english.split())
         if kinds and 2 <= left <= 4:
-            fitting.append((lead(preposition), kinds, left))
+            fitting.append((as_lead(preposition), kinds, left))
     return zipf(fitting)
 
 

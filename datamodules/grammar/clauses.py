@@ -36,6 +36,7 @@ from datamodules.grammar.verb_groups import (
     BE,
     IT,
     NOUN_SUBJECTS,
+    PERSONAL,
     THEM,
     Subject,
     verb_group,
@@ -56,7 +57,7 @@ _IL = SHAPE_NUMBER[Shape(following="il")]
 _CLASSES = {
     "person": ("person",),
     "thing": (*OWNED[:-1], "drink", "place", "landmark"),
-    "portable": ("thing", "text", "clothes", "vehicle"),
+    "portable": ("thing", "clothes", "vehicle"),
     "possessed": OWNED,
 }
 _OPEN = ("place", "landmark")
@@ -68,7 +69,6 @@ _SOMEWHERE = {
     "animal": _OPEN,
     "vehicle": _OPEN,
     "thing": _INDOORS,
-    "text": _INDOORS,
     "clothes": _INDOORS,
 }
 
@@ -143,18 +143,27 @@ class Clauses(Draft):
         """Append a relative clause of ``words`` words to a noun, if there are any."""
         if not words:
             return
+        tense = self.tense
+        if tense == "future":
+            self.tense = "present"  # shorter: every number of words can be had
         antecedent = _actor(form)
         if antecedent.kind in ANIMATE and self.random() < 0.6:
-            self.phrases.append(_WHO if antecedent.kind == "person" else _THAT_SUBJECT)
-            frame, (group, *rest) = plans.relatives(self.tense).draw(words - 1, self.random)
-            self._predicate(frame, antecedent, group, rest)
-            return
+            self._subject_relative(antecedent, words)
+        else:
+            self._object_relative(antecedent, words)
+        self.tense = tense
+
+    def _subject_relative(self, antecedent: Actor, words: int) -> None:
+        self.phrases.append(_WHO if antecedent.kind == "person" else _THAT_SUBJECT)
+        frame, (group, *rest) = plans.relatives(self.tense).draw(words - 1, self.random)
+        self._predicate(frame, antecedent, group, rest)
+
+    def _object_relative(self, antecedent: Actor, words: int) -> None:
         _, (plan, group) = plans.object_relatives(self.tense).draw(words - 1, self.random)
         actor = self._subject(plan, group, THAT)
         verb = self._verb("transitive", actor, group, (antecedent.kind,))
-        self.phrases.append(
-            verb_group(actor.agreement, verb, group.mode, None, antecedent.agreement)
-        )
+        agreement = antecedent.agreement
+        self.phrases.append(verb_group(actor.agreement, verb, group.mode, None, agreement))
 
     def _verb(self, frame: str, actor: Actor, group: Group, objects: tuple[str, ...] = ()) -> Verb:
         table = verbs(frame, actor.kind, group.verb_words, group.mode.past, objects)
@@ -163,18 +172,18 @@ class Clauses(Draft):
     def _intransitive(self, actor: Actor, group: Group, adjunct: Adjunct) -> None:
         verb = self._verb("intransitive", actor, group)
         self.phrases.append(verb_group(actor.agreement, verb, group.mode))
-        self._adjunct(adjunct)
+        self._adjunct(group, adjunct)
 
     def _transitive(self, actor: Actor, group: Group, plan: Nominals, adjunct: Adjunct) -> None:
         self._object("transitive", actor, group, plan, "direct")
-        self._adjunct(adjunct)
+        self._adjunct(group, adjunct)
 
     def _prepositional(
         self, actor: Actor, group: Group, plan: Nominals, adjunct: Adjunct | None = None
     ) -> None:
         self._object("prepositional", actor, group, plan, "free")
         if adjunct is not None:
-            self._adjunct(adjunct)
+            self._adjunct(group, adjunct)
 
     def _object(self, frame: str, actor: Actor, group: Group, plan: Nominals, role: Role) -> None:
         """Append a verb and its object."""
@@ -195,7 +204,7 @@ class Clauses(Draft):
         verb = self._verb("transitive", actor, group, ("person",))
         clitic = CLITICS.draw(self.random)
         self.phrases.append(verb_group(actor.agreement, verb, group.mode, clitic))
-        self._adjunct(adjunct)
+        self._adjunct(group, adjunct)
 
     def _anaphora(self, actor: Actor, group: Group, plan: Nominals, again: Group) -> None:
         """Append *buys the apple and eats it*: the French pronoun has the gender of the noun."""
@@ -207,7 +216,8 @@ class Clauses(Draft):
         second = table.draw(self.random)
         while second is verb:
             second = table.draw(self.random)
-        clitic = (THEM if form.plural else IT)[form.noun.gender]
+        one = PERSONAL if form.noun.kind == "person" else IT
+        clitic = (THEM if form.plural else one)[form.noun.gender]
         subject = without_pronoun(actor.agreement)
         self.phrases.append(verb_group(subject, second, again.mode, clitic))
 
@@ -262,11 +272,13 @@ class Clauses(Draft):
         lead, kinds, left = places(words, following).draw(self.random)
         self.noun_phrase(kinds, left, lead)
 
-    def _adjunct(self, adjunct: Adjunct) -> None:
+    def _adjunct(self, group: Group, adjunct: Adjunct) -> None:
         if adjunct.place > 2:
             lead, kinds, left = surroundings(adjunct.place).draw(self.random)
             self.noun_phrase(kinds, left, lead)
         elif adjunct.place:
             self.phrases.append(here(adjunct.place).draw(self.random))
         if adjunct.time:
-            self.phrases.append(times(self.tense, adjunct.time).draw(self.random))
+            habit = self.tense == "present" and group.mode.habit
+            when = times("habit" if habit else self.tense, adjunct.time)
+            self.phrases.append(when.draw(self.random))

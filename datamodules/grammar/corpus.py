@@ -44,7 +44,7 @@ class GrammarCorpus:
     Sizes count pairs after the limits. ``train_max_words`` limits the source side of training
     sentences; those above it are left out and counted. Validation and test sentences are spread
     evenly over ``BUCKETS`` of their source words and are all different; the training text may
-    repeat short sentences, as any text does, but holds none of the other splits'.
+    repeat short sentences, as any text does, but skips those of the other splits, uncounted.
 
     Raises ``UserError`` for arguments that no corpus can meet.
     """
@@ -124,8 +124,8 @@ class GrammarCorpus:
         write, random = self._writer(name)
         seen = set(held_out)
         kept: list[Sentence] = []
-        buckets = cycle(zip((SHORTEST, *(most + 1 for most in BUCKETS)), BUCKETS, strict=False))
-        for least, most in islice(buckets, self._sizes[name]):
+        for most in islice(cycle(BUCKETS), self._sizes[name]):
+            least = max(SHORTEST, most - 9)
             while True:
                 sentence = write(least + int(random() * (most - least + 1)))
                 if least <= sentence.source_words <= most and sentence.source not in seen:

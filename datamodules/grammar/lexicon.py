@@ -3,14 +3,25 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from datamodules.grammar import english, french, words
+from datamodules.grammar import english, french, noun_lists, verb_lists
 from datamodules.grammar.french import Conjugation
 
 Pairs = tuple[tuple[int, int], ...]
 """Word links, source word first, counted from 0."""
 
 ANIMATE = ("person", "animal")
-SOLID = (*ANIMATE, "thing", "clothes", "text", "food", "furniture", "vehicle", "place", "landmark")
+VISIBLE = (
+    *ANIMATE,
+    "thing",
+    "clothes",
+    "text",
+    "food",
+    "drink",
+    "furniture",
+    "vehicle",
+    "place",
+    "landmark",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,17 +111,14 @@ def _rows(table: str) -> Iterator[tuple[str, list[str]]]:
             heading = line
 
 
-def _links(cell: str, english_words: int, french_words: int) -> Pairs:
+def _links(cell: str, english_text: str, french_text: str) -> Pairs:
     if cell:
         pairs = (pair.split("-") for pair in cell.split())
         return tuple((int(i), int(j)) for i, j in pairs)
+    english_words, french_words = len(english_text.split()), len(french_text.split())
     if english_words > 1 and french_words > 1:
         raise ValueError("an expression of several words on both sides needs its word links")
     return tuple((i, j) for i in range(english_words) for j in range(french_words))
-
-
-def _spelt_links(cell: str, english_text: str, french_text: str) -> Pairs:
-    return _links(cell, len(english_text.split()), len(french_text.split()))
 
 
 def _noun(kind: str, cells: list[str]) -> Noun:
@@ -124,7 +132,7 @@ def _noun(kind: str, cells: list[str]) -> Noun:
         (french_plural or french.plural(french_singular)) if counted else "",
         cells[2],
         kind,
-        _spelt_links("".join(cells[3:]), singular, french_singular),
+        _links("".join(cells[3:]), singular, french_singular),
     )
 
 
@@ -141,8 +149,8 @@ def _adjective(place: str, cells: list[str]) -> Adjective:
         feminine if invariable else french.plural(feminine),
         place == "before",
         tuple(cells[2].split()),
-        cells[0] not in words.UNGRADED.split(),
-        cells[0] not in words.ATTRIBUTIVE.split(),
+        cells[0] not in noun_lists.UNGRADED.split(),
+        cells[0] not in noun_lists.ATTRIBUTIVE.split(),
     )
 
 
@@ -164,37 +172,38 @@ def _verb(cells: list[str], preposition: str = "/", objects: str = "") -> Verb:
         cells[1].endswith("+"),
         (english_preposition, french_preposition),
         _classes(cells[2] if len(cells) > 2 else "person", ANIMATE),
-        _classes(objects, SOLID),
+        _classes(objects, VISIBLE),
     )
 
 
 def _fixed(cells: list[str], kinds: str = "", links: str = "") -> Fixed:
-    pairs = _spelt_links(links, cells[0], cells[1])
+    pairs = _links(links, cells[0], cells[1])
     return Fixed(cells[0], cells[1], pairs, tuple(kinds.split()))
 
 
-NOUNS = tuple(_noun(kind, cells) for kind, cells in _rows(words.NOUNS))
-NAMES = tuple(_noun("name", [*cells, ""]) for _, cells in _rows(words.NAMES))
-ADJECTIVES = tuple(_adjective(place, cells) for place, cells in _rows(words.ADJECTIVES))
-TRANSITIVE = tuple(_verb(cells, objects=cells[3]) for _, cells in _rows(words.TRANSITIVE))
-INTRANSITIVE = tuple(_verb(cells) for _, cells in _rows(words.INTRANSITIVE))
+NOUNS = tuple(_noun(kind, cells) for kind, cells in _rows(noun_lists.NOUNS))
+NAMES = tuple(_noun("name", [*cells, ""]) for _, cells in _rows(noun_lists.NAMES))
+ADJECTIVES = tuple(_adjective(place, cells) for place, cells in _rows(noun_lists.ADJECTIVES))
+TRANSITIVE = tuple(_verb(cells, objects=cells[3]) for _, cells in _rows(verb_lists.TRANSITIVE))
+INTRANSITIVE = tuple(_verb(cells) for _, cells in _rows(verb_lists.INTRANSITIVE))
 PREPOSITIONAL = tuple(
-    _verb([*cells[:2], cells[3]], cells[2], cells[4]) for _, cells in _rows(words.PREPOSITIONAL)
+    _verb([*cells[:2], cells[3]], cells[2], cells[4])
+    for _, cells in _rows(verb_lists.PREPOSITIONAL)
 )
 DITRANSITIVE = tuple(
-    _verb(cells[:2], "/à", objects=cells[2]) for _, cells in _rows(words.DITRANSITIVE)
+    _verb(cells[:2], "/à", objects=cells[2]) for _, cells in _rows(verb_lists.DITRANSITIVE)
 )
-REPORTING = tuple(_verb(cells) for _, cells in _rows(words.REPORTING))
-PLACES = tuple(_fixed(cells, cells[2], "".join(cells[3:])) for _, cells in _rows(words.PLACES))
-COMPANY = tuple(_fixed(cells, cells[2]) for _, cells in _rows(words.COMPANY))
-HERE = tuple(_fixed(cells) for _, cells in _rows(words.HERE))
+REPORTING = tuple(_verb(cells) for _, cells in _rows(verb_lists.REPORTING))
+PLACES = tuple(_fixed(cells, cells[2], "".join(cells[3:])) for _, cells in _rows(verb_lists.PLACES))
+COMPANY = tuple(_fixed(cells, cells[2]) for _, cells in _rows(verb_lists.COMPANY))
+HERE = tuple(_fixed(cells) for _, cells in _rows(verb_lists.HERE))
 TIMES = {
     tense: tuple(
         _fixed(cells, links="".join(cells[2:]))
-        for heading, cells in _rows(words.TIMES)
+        for heading, cells in _rows(verb_lists.TIMES)
         if heading == tense
     )
-    for tense in ("present", "past", "future")
+    for tense in ("habit", "present", "past", "future")
 }
-FREQUENCIES = tuple(_fixed(cells) for _, cells in _rows(words.FREQUENCIES))
-DEGREES = tuple(_fixed(cells) for _, cells in _rows(words.DEGREES))
+FREQUENCIES = tuple(_fixed(cells) for _, cells in _rows(verb_lists.FREQUENCIES))
+DEGREES = tuple(_fixed(cells) for _, cells in _rows(verb_lists.DEGREES))

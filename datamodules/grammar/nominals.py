@@ -147,7 +147,7 @@ class Lead:
 
 
 @cache
-def lead(item: Fixed) -> Lead:
+def as_lead(item: Fixed) -> Lead:
     """Return a preposition as the lead of a noun phrase."""
     return Lead(item.english, item.french, item.links)
 
@@ -202,26 +202,22 @@ Prefix = tuple[Phrase, ...]
 
 
 @cache
-def prefixes(lead_: Lead, role: Role, count: str) -> Table[Prefix]:
-    """Return the determiners of a noun phrase, each with ``lead_`` before it."""
+def prefixes(lead: Lead, role: Role, count: str) -> Table[Prefix]:
+    """Return the determiners of a noun phrase, each with ``lead`` before it."""
     if count == "name":
-        return zipf([bare(lead_)])
-    fallback = {"direct": "free", "denied direct": "denied", "denied": "free"}
-    place: str = role
-    while (place, count) not in _CHOICES:
-        place = fallback[place]
-    names = _CHOICES[place, count]
-    return zipf([_prefix(lead_, name, role == "denied direct") for name in names])
+        return zipf([bare(lead)])
+    names = _CHOICES.get((role, count)) or _CHOICES["free", count]
+    return zipf([_prefix(lead, name, role == "denied direct") for name in names])
 
 
 @cache
-def bare(lead_: Lead) -> Prefix:
-    """Return ``lead_`` alone, as it is written before each shape."""
-    return _prefix(lead_, "", False)
+def bare(lead: Lead) -> Prefix:
+    """Return ``lead`` alone, as it is written before each shape."""
+    return _prefix(lead, "", False)
 
 
-def _prefix(lead_: Lead, determiner: str, denied: bool) -> Prefix:
-    return tuple(_before(lead_, determiner, denied, shape) for shape in SHAPES)
+def _prefix(lead: Lead, determiner: str, denied: bool) -> Prefix:
+    return tuple(_before(lead, determiner, denied, shape) for shape in SHAPES)
 
 
 @cache
@@ -232,14 +228,14 @@ def silent_article() -> Prefix:
     )
 
 
-def _before(lead_: Lead, determiner: str, denied: bool, shape: Shape) -> Phrase:
-    source = lead_.english.split()
-    target = tokens(lead_.french, lead_.links)
+def _before(lead: Lead, determiner: str, denied: bool, shape: Shape) -> Phrase:
+    source = lead.english.split()
+    target = tokens(lead.french, lead.links)
     if determiner:
         target += [(word, (len(source),)) for word in _french(determiner, denied, shape)]
         source.append("an" if determiner == "a" and shape.takes_an else determiner)
     written = phrase(source, target, shape.following)
-    if lead_.comma:
+    if lead.comma:
         return written._replace(english=", " + written.english, french=", " + written.french)
     return written
 

@@ -62,10 +62,12 @@ class Draft:
         unlike: Noun | None = None,
     ) -> NounForm:
         """Append the noun phrase that ``draw_noun_phrase`` draws; return its noun."""
-        prefix, rest, form = self.draw_noun_phrase(kinds, words, lead, role, unlike)
-        self.phrases.append(prefix)
-        self.phrases.append(rest)
-        return form
+        drawn = self.draw_noun_phrase(kinds, words, lead, role, unlike)
+        if drawn.prefix.links.english_words:
+            self.phrases += drawn[:2]
+        else:  # the prefix may share a word, and so a link, with the rest: d'Anne
+            self.phrases.append(drawn.whole())
+        return drawn.form
 
     def draw_noun_phrase(
         self,

@@ -50,22 +50,15 @@ Token = tuple[str, tuple[int, ...]]
 """A French token and the numbers of the English tokens it renders."""
 
 
-def phrase(english: Sequence[str], french_tokens: Iterable[Token], following: str = "") -> Phrase:
+def phrase(english: Sequence[str], french_tokens: Sequence[Token], following: str = "") -> Phrase:
     """Write French tokens as words: contraction, elision, and links merged with the words.
 
     ``following`` is the French word that will come after the phrase.
     """
-    tokens: list[Token] = []
-    for text, sources in french_tokens:
-        contracted = french.contract(tokens[-1][0], text) if tokens else None
-        if contracted is not None:
-            tokens[-1] = (contracted, (*tokens[-1][1], *sources))
-        else:
-            tokens.append((text, sources))
     written, pairs, word = "", [], 0
-    for position, (text, sources) in enumerate(tokens):
-        after = tokens[position + 1][0] if position + 1 < len(tokens) else following
-        text = french.elide(text, after).lstrip(french.ASPIRATED)
+    contracted = _contracted(_elided(french_tokens, following))
+    for text, sources in _elided(contracted, following):
+        text = text.lstrip(french.ASPIRATED)
         pairs += [(source, word) for source in sources]
         written += text
         if not text.endswith("'"):
@@ -73,6 +66,26 @@ def phrase(english: Sequence[str], french_tokens: Iterable[Token], following: st
             word += 1
     english_text = "".join(token + " " for token in english)
     return Phrase(english_text, written, links(len(english), word, tuple(sorted(set(pairs)))))
+
+
+def _elided(french_tokens: Sequence[Token], following: str) -> list[Token]:
+    after = [text for text, _ in french_tokens[1:]] + [following]
+    return [
+        (french.elide(text, following_text), sources)
+        for (text, sources), following_text in zip(french_tokens, after, strict=False)
+    ]
+
+
+def _contracted(french_tokens: Iterable[Token]) -> list[Token]:
+    """Contract what elision left whole: *de* + *le* is *du*, but *de* + *l'* stays."""
+    written: list[Token] = []
+    for text, sources in french_tokens:
+        contracted = french.contract(written[-1][0], text) if written else None
+        if contracted is None:
+            written.append((text, sources))
+        else:
+            written[-1] = (contracted, (*written[-1][1], *sources))
+    return written
 
 
 def fixed(english: str, french_text: str, pairs: Pairs) -> Phrase:
@@ -125,7 +138,8 @@ def _with_article(both: Links, source: int) -> Links:
 def _joined_links(first: Links, second: Links) -> Links:
     i, j = first.english_words, first.french_words
     shifted = tuple((i + k, j + m) for k, m in second.pairs)
-    return links(i + second.english_words, j + second.french_words, first.pairs + shifted)
+    pairs = tuple(sorted({*first.pairs, *shifted}))
+    return links(i + second.english_words, j + second.french_words, pairs)
 
 
 @cache

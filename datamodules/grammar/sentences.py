@@ -65,10 +65,16 @@ class Sentences(Clauses):
         while words > _LONGEST_ALONE or (words > _SPLIT_ABOVE and self.random() < 0.5):
             first = self._share(words - 1)
             self.clause(first, lead)
-            lead = _JOINING[self.tense].draw(self.random)
+            lead = self._conjunction(lead)
             words -= first + 1
         self.clause(words, lead)
         return self._written()
+
+    def _conjunction(self, last: Lead) -> Lead:
+        """Draw a conjunction, once more if it is the last one."""
+        table = _JOINING[self.tense]
+        lead = table.draw(self.random)
+        return table.draw(self.random) if lead is last else lead
 
     def _share(self, words: int) -> int:
         """Draw the words of a first clause, leaving enough of ``words`` for a second one."""

@@ -86,6 +86,7 @@ class Clitic:
 
 
 HIM, HER = Clitic("him", "m", False), Clitic("her", "f", False)
+PERSONAL = {"m": HIM, "f": HER}
 THEM = {gender: Clitic("them", gender, True) for gender in "mf"}
 IT = {gender: Clitic("it", gender, False) for gender in "mf"}
 
@@ -98,6 +99,11 @@ class Mode:
     negation: str = ""
     adverb: Fixed | None = None
     modal: Verb | None = None
+
+    @property
+    def habit(self) -> bool:
+        """Whether the group says how often."""
+        return self.adverb is not None or self.negation == "never"
 
 
 _NEGATIONS = {"not": "pas", "never": "jamais"}
@@ -156,22 +162,11 @@ def verb_group(
     if clitic is not None:
         source.append((clitic.english, ("object",)))
     target = _french(subject, verb, mode, clitic, antecedent)
-    names = {role for _, roles in source for role in roles}
     links = [
-        (text, tuple(i for i, (_, roles) in enumerate(source) if role_of(wanted, names) & {*roles}))
-        for text, wanted in target
+        (text, tuple(i for i, (_, roles) in enumerate(source) if not rendered.isdisjoint(roles)))
+        for text, rendered in ((text, set(roles)) for text, roles in target)
     ]
     return phrase([word for word, _ in source], links)
-
-
-def role_of(wanted: tuple[str, ...], present: set[str]) -> set[str]:
-    """Return the English roles that a French token renders.
-
-    An auxiliary renders *do* where there is one, and else the verb.
-    """
-    if wanted == ("auxiliary",):
-        return {"do"} if "do" in present else {"verb"}
-    return {*wanted}
 
 
 Roles = list[tuple[str, tuple[str, ...]]]
@@ -240,7 +235,8 @@ def _french(
         if agreed is not None:
             participle = french.agree(participle, agreed.gender, agreed.plural)
         auxiliary = _simple(subject, BE if verb.moves else HAVE, False)
-        compound: Roles = [(auxiliary, ("auxiliary",)), *after, (participle, ("verb",))]
+        rendered = "do" if mode.negation == "not" else "verb"
+        compound: Roles = [(auxiliary, (rendered,)), *after, (participle, ("verb",))]
         return words + pronoun + compound
     finite = _simple(subject, verb, mode.past)
     return [*words, *pronoun, (finite, ("do", "verb")), *after, *complement]

@@ -1,6 +1,8 @@
 """``task=train``: train one variant, then score the test set with its best weights."""
 
+import logging
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,15 @@ from pytorch_lightning.loggers import Logger
 from datamodules.translation_data import TranslationData
 from lightning_modules.building import build, build_data, build_model
 from lightning_modules.callbacks import ProgressLines, TokenBudget
-from lightning_modules.checkpoints import load_weights, read_checkpoint
+from lightning_modules.checkpoints import TOKENIZERS, load_weights, read_checkpoint
 from lightning_modules.run_folder import Training
+from lightning_modules.summary import summary
 from lightning_modules.testing import test_model, write_run
 from lightning_modules.tracking import finish, log_test
 from lightning_modules.translation import TranslationModule
+from lightning_modules.variants import EncoderDecoder
+
+log = logging.getLogger(__name__)
 
 
 def train(config: DictConfig) -> float:
@@ -30,35 +36,49 @@ def train(config: DictConfig) -> float:
     folder = Path(HydraConfig.get().runtime.output_dir)
     if config.threads is not None:
         torch.set_num_threads(config.threads)
+    quiet_lightning()
     data = build_data(config)
     pl.seed_everything(config.seed, workers=True, verbose=False)
-    module = build_module(config, data)
-    data.tokenizers.save(folder / "tokenizers")
+    sizes = [len(tokenizer) for tokenizer in data.tokenizers]
+    module = build_module(config, data, build_model(config, *sizes))
+    data.tokenizers.save(folder / TOKENIZERS)
     logger = build(config.logger) if config.logger else None
     try:
         trainer = build_trainer(config, logger)
         training = fit(trainer, module, data)
         tested = test_model(trainer, module, data, config.scoring)
-        parameters = sum(parameter.numel() for parameter in module.model.parameters())
-        result = write_run(folder, config, data, training, parameters, tested)
+        overrides = list(HydraConfig.get().overrides.task)
+        result = write_run(folder, config, data, training, tested, overrides)
         log_test(logger, tested.scores)
+        log.info(summary(result, tested.scores.buckets, folder))
     finally:
         finish(logger)
     return result.scores.bleu
 
 
-def build_module(config: DictConfig, data: TranslationData) -> TranslationModule:
-    """Build the variant and what trains it; the configuration goes into its checkpoints."""
-    source, target = data.tokenizers
+def quiet_lightning() -> None:
+    """Keep Lightning's advice to its developers' users out of the progress lines."""
+    logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
+    warnings.filterwarnings("ignore", module="pytorch_lightning")
+
+
+def build_module(
+    config: DictConfig, data: TranslationData, model: EncoderDecoder
+) -> TranslationModule:
+    """Put a variant together with what trains it; its checkpoints keep the configuration."""
     resolved: Any = OmegaConf.to_container(config, resolve=True)
+    identity = {
+        "tokenizers": [tokenizer.fingerprint for tokenizer in data.tokenizers],
+        "data_fingerprint": data.fingerprint,
+    }
     return TranslationModule(
-        model=build_model(config, len(source), len(target)),
-        target=target,
+        model=model,
+        target=data.tokenizers.target,
         optimizer=build(config.optimizer),
         scheduler=build(config.scheduler),
         search=build(config.decoding),
         label_smoothing=config.label_smoothing,
-        config=resolved | {"tokenizers": [source.fingerprint, target.fingerprint]},
+        config=resolved | identity,
     )
 
 

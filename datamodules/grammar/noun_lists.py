@@ -1,4 +1,4 @@
-"""The hand-written lexicon: one word a line, the commonest of its class first.
+"""The hand-written lexicon, first part: nouns, names and adjectives.
 
 Forms that the rules of ``english.py`` and ``french.py`` do not give stand after a slash. ``*``
 marks a French word with an aspirated h. A translation of several words on both sides says which
@@ -7,16 +7,16 @@ word renders which (``0-1``: the first English word gives the second French one)
 
 NOUNS = """
 person
-man/men | homme | m
-woman/women | femme | f
-child/children | enfant | m
 friend | ami | m
 teacher | professeur | m
+child/children | enfant | m
+woman/women | femme | f
+man/men | homme | m
+neighbour | voisin | m
 girl | fille | f
-boy | garçon | m
 doctor | médecin | m
 mother | mère | f
-neighbour | voisin | m
+boy | garçon | m
 king | roi | m
 student | étudiant | m
 soldier | soldat | m
@@ -43,7 +43,7 @@ cow | vache | f
 mouse/mice | souris | f
 wolf/wolves | loup | m
 rabbit | lapin | m
-owl | *hibou/hiboux | m
+owl | *hibou/*hiboux | m
 elephant | éléphant | m
 hen | poule | f
 polar bear | ours polaire/ours polaires | m | 0-1 1-0
@@ -167,27 +167,27 @@ fountain | fontaine | f
 """
 
 NAMES = """
-Paul | Paul | m
-Mary | Marie | f
-Peter | Pierre | m
-Anne | Anne | f
-Louis | Louis | m
-Julia | Julie | f
+Paul/- | Paul | m
+Mary/- | Marie | f
+Peter/- | Pierre | m
+Anne/- | Anne | f
+Louis/- | Louis | m
+Julia/- | Julie | f
 """
 
 # Place of the adjective: before or after the French noun. Third column: feminine, if irregular,
 # and the masculine before a vowel. Last column: the classes of nouns that it goes with.
 ADJECTIVES = """
 before
-big | grand | person animal food text thing clothes furniture vehicle place landmark
-small | petit | person animal food text thing clothes furniture vehicle place landmark
+young | jeune | person animal
+new | nouveau/nouvelle/nouvel | text thing clothes furniture vehicle place
+big | grand | person animal food thing clothes furniture vehicle place landmark
+small | petit | person animal food thing clothes furniture vehicle place landmark
 old | vieux/vieille/vieil | person animal text thing clothes furniture vehicle place landmark
 beautiful | beau/belle/bel | animal person text thing clothes furniture vehicle place landmark
 good | bon | food drink text person
-new | nouveau/nouvelle/nouvel | text thing clothes furniture vehicle place
-young | jeune | person animal
 pretty | joli | thing clothes furniture place text
-bad | mauvais | food drink text
+bad | mauvais | text
 huge | énorme | food animal furniture vehicle landmark place
 excellent | excellent | drink food text
 
@@ -210,7 +210,7 @@ grey | gris | animal vehicle clothes
 sad | triste | person text
 heavy | lourd | thing furniture
 hot | chaud | food drink
-dangerous | dangereux | animal vehicle landmark
+dangerous | dangereux | animal landmark
 quiet | calme | place
 jealous | jaloux/jalouse | person
 useful | utile | thing text vehicle
@@ -231,144 +231,6 @@ wild | sauvage | animal
 """
 
 # Never after "very" or "too", nor after "as".
-UNGRADED = "new huge excellent delicious magnificent Italian English abandoned secret"
+UNGRADED = "new huge excellent delicious magnificent Italian English abandoned secret brown"
 # Not after "be".
 ATTRIBUTIVE = "new excellent"
-
-# English past after the slash ("-": none; it is spelt like the present). "~" marks a state, whose
-# past is the French imperfect, not the passé composé; "+" a French verb with the auxiliary être.
-# "any" stands for persons and animals as subjects and for everything solid as objects.
-TRANSITIVE = """
-see/saw | voir | any | any
-love | aimer~ | person | person animal food drink text place
-eat/ate | manger | any | food
-look at | regarder | any | any
-buy/bought | acheter | person | food drink text thing clothes furniture vehicle
-look for | chercher | any | any
-find/found | trouver | any | any
-read/- | lire | person | text
-know/knew | connaître~ | person | person place
-drink/drank | boire | person | drink
-hear/heard | entendre | any | person animal
-wait for | attendre | person | person
-sell/sold | vendre | person | food drink text thing clothes furniture vehicle
-help | aider | person | person
-follow | suivre | any | person animal
-write/wrote | écrire | person | text
-wear/wore | porter | person | clothes
-lose/lost | perdre | person | thing clothes text
-hide/hid | cacher | person | food thing clothes text
-hate | détester~ | person | food drink text place animal person
-draw/drew | dessiner | person | person animal thing place landmark
-forget/forgot | oublier | person | thing clothes text
-wash | laver | person | clothes vehicle
-admire | admirer | person | person animal place landmark
-prepare | préparer | person | food drink
-choose/chose | choisir | person | food text thing clothes furniture
-meet/met | rencontrer | person | person
-visit | visiter | person | place
-call | appeler | person | person animal
-build/built | construire | person | furniture place
-clean | nettoyer | person | furniture vehicle place
-protect | protéger | any | person animal
-paint | peindre | person | furniture landmark
-"""
-
-INTRANSITIVE = """
-sleep/slept | dormir | any
-work | travailler | person
-sing/sang | chanter | person
-run/ran | courir | any
-play | jouer | any
-cry | pleurer | person
-arrive | arriver+ | any
-laugh | rire | person
-dance | danser | person
-travel/travelled | voyager | person
-fall/fell | tomber+ | any
-swim/swam | nager | any
-"""
-
-# Verb with a preposition before its object; the object is anything of the classes given.
-PREPOSITIONAL = """
-speak/spoke | parler | to/à | person | person
-go/went | aller+ | to/à | any | place
-think/thought | penser | of/à | person | person place animal
-need | avoir besoin~ | /de | any | person
-need | avoir besoin~ | /de | person | thing clothes vehicle food
-come/came | venir+ | from/de | any | place
-play | jouer | with/avec | any | person animal
-dream/dreamt | rêver | of/de | person | person place vehicle
-return | retourner+ | to/à | any | place
-"""
-
-DITRANSITIVE = """
-give/gave | donner | text thing clothes food drink
-show/showed | montrer | text thing clothes vehicle animal
-bring/brought | apporter | food drink text thing clothes
-send/sent | envoyer | text thing clothes
-lend/lent | prêter | text clothes thing vehicle
-"""
-
-REPORTING = """
-think/thought | penser
-know/knew | savoir
-say/said | dire
-believe | croire
-hope | espérer
-explain | expliquer
-"""
-
-PLACES = """
-in | dans | place
-near | près de | place landmark
-behind | derrière | place landmark furniture
-next to | à côté de | landmark place furniture | 0-0 0-1 1-2
-in front of | devant | place landmark
-under | sous | furniture
-on | sur | furniture
-"""
-
-COMPANY = """
-with | avec | person
-without | sans | person
-"""
-
-HERE = """
-here | ici
-outside | dehors
-over there | là-bas
-"""
-
-# Adverbs of time by tense.
-TIMES = """
-present
-today | aujourd'hui
-every day | tous les jours | 0-0 0-1 1-2
-now | maintenant
-this morning | ce matin | 0-0 1-1
-in the evening | le soir | 0-0 1-0 2-1
-
-past
-yesterday | hier
-last week | la semaine dernière | 0-2 1-0 1-1
-this morning | ce matin | 0-0 1-1
-two days ago | il y a deux jours | 0-3 1-4 2-0 2-1 2-2
-
-future
-tomorrow | demain
-next week | la semaine prochaine | 0-2 1-0 1-1
-this evening | ce soir | 0-0 1-1
-in two days | dans deux jours | 0-0 1-1 2-2
-"""
-
-FREQUENCIES = """
-often | souvent
-always | toujours
-sometimes | parfois
-"""
-
-DEGREES = """
-very | très
-too | trop
-"""

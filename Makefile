@@ -1,0 +1,28 @@
+PYTHON ?= python3
+VENV := .venv
+READY := $(VENV)/.ready
+
+.PHONY: help quickstart test lint types
+
+help: ## List the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+quickstart: $(READY) ## Compare five variants on the built-in corpus and draw BLEU against length
+	$(VENV)/bin/python run.py comparison=quickstart
+
+test: $(READY) ## Run the test suite
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n auto --dist loadgroup
+
+lint: $(READY) ## Check style
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+types: $(READY) ## Check types
+	$(VENV)/bin/mypy
+
+# The stamp is made last: an interrupted installation is taken up again.
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; give PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@

@@ -1,0 +1,52 @@
+"""``task=test``: translate and score the test set again with a trained run."""
+
+import logging
+from pathlib import Path
+
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
+
+from datamodules.errors import UserError
+from lightning_modules.building import build, build_data
+from lightning_modules.checkpoints import load_trained
+from lightning_modules.run_folder import Result, Training, read_result
+from lightning_modules.summary import summary
+from lightning_modules.tasks.train import build_module, quiet_lightning
+from lightning_modules.testing import test_model, write_run
+
+log = logging.getLogger(__name__)
+
+OWN = ("task=", "checkpoint=")
+
+
+def test(config: DictConfig) -> float:
+    """Return test BLEU; the new run folder keeps the old one's account of its training.
+
+    Raises ``UserError`` if the checkpoint was trained on other text than ``config.data``.
+    """
+    quiet_lightning()
+    trained = load_trained(config.checkpoint)
+    data = build_data(config)
+    if data.fingerprint != trained.config.data_fingerprint:
+        raise UserError(
+            f"checkpoint={config.checkpoint} was trained on {trained.config.data.name} "
+            f"({trained.config.data_fingerprint}), not on {data.corpus.name} "
+            f"({data.fingerprint}); give the data= and tokenizer= settings of that run"
+        )
+    settings = trained.config.copy()
+    settings.decoding, settings.scoring = config.decoding, config.scoring
+    module = build_module(settings, data, trained.model)
+    trainer = build(config.trainer, logger=False, enable_progress_bar=False)
+    tested = test_model(trainer, module, data, config.scoring)
+    before = read_result(trained.folder)
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    training = before.training if before else Training()
+    result = write_run(folder, settings, data, training, tested, _overrides(before))
+    log.info(summary(result, tested.scores.buckets, folder))
+    return result.scores.bleu
+
+
+def _overrides(before: Result | None) -> list[str]:
+    """Return what made the run, then what makes this test of it another one."""
+    given = [o for o in HydraConfig.get().overrides.task if not o.startswith(OWN)]
+    return list(dict.fromkeys([*(before.overrides if before else []), *given]))
