@@ -4,11 +4,12 @@ from typing import Any
 
 import hydra.utils
 from hydra.errors import InstantiationException
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from pydantic import ValidationError
 
 from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
+from lightning_modules.scoring import Scoring
 from lightning_modules.variants import EncoderDecoder
 
 
@@ -24,28 +25,40 @@ def build(config: DictConfig, **arguments: Any) -> Any:
         if isinstance(cause, UserError):
             raise cause from None
         if isinstance(cause, ValidationError):
-            raise UserError(_first_mistake(cause, str(config._get_full_key(None)))) from None
+            raise UserError(first_mistake(cause, str(config._get_full_key(None)))) from None
         if isinstance(cause, ValueError):
             raise UserError(str(cause)) from None
         raise
 
 
-def _first_mistake(error: ValidationError, node: str) -> str:
+def first_mistake(error: ValidationError, *node: str) -> str:
+    """Put the first of a validation's complaints into one line, as an override of ``node``."""
     first = error.errors()[0]
-    key = ".".join([node, *(str(part) for part in first["loc"])])
+    key = ".".join([*node, *(str(part) for part in first["loc"])])
     return f"{key}={first['input']}: {first['msg']}"
 
 
 def build_data(config: DictConfig) -> TranslationData:
     """Build the corpus and its batches."""
-    return TranslationData(
-        corpus=build(config.data),
-        tokenizer=build(config.tokenizer),
-        batching=build(config.batching),
-        val_sentences=config.val_sentences,
-        seed=config.seed,
-        cache_dir=config.cache_dir,
-    )
+    parts = {name: build(config[name]) for name in ("tokenizer", "batching")}
+    try:
+        return TranslationData(
+            corpus=build(config.data),
+            val_sentences=config.val_sentences,
+            seed=config.seed,
+            cache_dir=config.cache_dir,
+            **parts,
+        )
+    except ValidationError as error:
+        raise UserError(first_mistake(error)) from None
+
+
+def build_scoring(config: DictConfig) -> Scoring:
+    """Check how lengths are bucketed, before anything is trained."""
+    try:
+        return Scoring.model_validate(OmegaConf.to_container(config.scoring, resolve=True))
+    except ValidationError as error:
+        raise UserError(first_mistake(error, "scoring")) from None
 
 
 def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) -> EncoderDecoder:

@@ -4,14 +4,35 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from pydantic import BaseModel, field_validator
 
 from datamodules.corpus import ParallelText
 from datamodules.tokenization import Tokenizers
 from lightning_modules.decoding import Hypothesis
 from lightning_modules.metrics.alignments import format_pharaoh, hard_alignment, word_weights
 from lightning_modules.metrics.bleu import CorpusScores, corpus_scores, sentence_bleu
-from lightning_modules.metrics.lengths import BucketScore, LengthUnit, bleu_by_length
+from lightning_modules.metrics.lengths import (
+    BucketScore,
+    LengthUnit,
+    bleu_by_length,
+    check_edges,
+)
 from lightning_modules.translation import Translation
+
+
+class Scoring(BaseModel):
+    """How sentences are sorted by length."""
+
+    edges: list[int]
+    """Inclusive upper bounds of the buckets, in words, rising."""
+    unit: LengthUnit
+    """Whose words are counted."""
+
+    @field_validator("edges")
+    @classmethod
+    def _usable(cls, edges: list[int]) -> list[int]:
+        check_edges(edges)
+        return edges
 
 
 class TestScores(NamedTuple):
@@ -29,20 +50,16 @@ def score_translations(
     translations: Sequence[Translation],
     text: ParallelText,
     tokenizers: Tokenizers,
-    edges: Sequence[int],
-    unit: LengthUnit,
+    scoring: Scoring,
 ) -> TestScores:
-    """Score the best hypothesis of each sentence of ``text``.
-
-    Raises ``ValueError`` if a sentence has no translation or ``edges`` are unusable.
-    """
+    """Score the best hypothesis of each sentence of ``text``."""
     best = {translation.id: translation.hypotheses[0] for translation in translations}
     found = [best[number] for number in range(len(text))]
     hypotheses = tokenizers.target.decode([hypothesis.tokens for hypothesis in found])
     scores = sentence_bleu(hypotheses, text.target)
     predictions: list[dict[str, Any]] = []
     attention = []
-    shown = set(one_of_each_length(text, edges, unit))
+    shown = set(one_of_each_length(text, scoring))
     for number, hypothesis in enumerate(found):
         weights = words_attention(hypothesis, text.source[number], tokenizers)
         aligned = None if weights is None else format_pharaoh(hard_alignment(weights))
@@ -67,7 +84,7 @@ def score_translations(
             )
     return TestScores(
         corpus=corpus_scores(hypotheses, text.target),
-        buckets=bleu_by_length(text.source, text.target, hypotheses, edges, unit),
+        buckets=bleu_by_length(text.source, text.target, hypotheses, scoring.edges, scoring.unit),
         predictions=predictions,
         attention=attention,
     )
@@ -85,10 +102,10 @@ def words_attention(
     return word_weights(weights, src_words, tgt_words)
 
 
-def one_of_each_length(text: ParallelText, edges: Sequence[int], unit: LengthUnit) -> list[int]:
+def one_of_each_length(text: ParallelText, scoring: Scoring) -> list[int]:
     """Return the first sentence of each length bucket: the same for every run on this test set."""
-    sides = text.source if unit == "source" else text.target
+    sides = text.source if scoring.unit == "source" else text.target
     first: dict[int, int] = {}
     for number, line in enumerate(sides):
-        first.setdefault(int(np.searchsorted(edges, len(line.split()))), number)
+        first.setdefault(int(np.searchsorted(scoring.edges, len(line.split()))), number)
     return sorted(first.values())

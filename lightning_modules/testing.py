@@ -23,7 +23,7 @@ from lightning_modules.run_folder import (
     Scores,
     Training,
 )
-from lightning_modules.scoring import TestScores, score_translations
+from lightning_modules.scoring import Scoring, TestScores, score_translations
 from lightning_modules.translation import TranslationModule
 
 
@@ -39,7 +39,7 @@ class Tested(NamedTuple):
 
 
 def test_model(
-    trainer: pl.Trainer, module: TranslationModule, data: TranslationData, scoring: DictConfig
+    trainer: pl.Trainer, module: TranslationModule, data: TranslationData, scoring: Scoring
 ) -> Tested:
     """Translate the test split with the module's search and score it."""
     started = time.perf_counter()
@@ -47,9 +47,7 @@ def test_model(
     seconds = time.perf_counter() - started
     assert batches is not None
     translations = [translation for batch in batches for translation in batch]
-    scores = score_translations(
-        translations, data.text("test"), data.tokenizers, list(scoring.edges), scoring.unit
-    )
+    scores = score_translations(translations, data.text("test"), data.tokenizers, scoring)
     parameters = sum(parameter.numel() for parameter in module.model.parameters())
     return Tested(parameters, scores, seconds)
 

@@ -7,6 +7,8 @@ from itertools import accumulate, cycle, islice
 from pathlib import Path
 from random import Random
 
+from pydantic import PositiveInt, validate_call
+
 from datamodules.corpus import ParallelText, Split
 from datamodules.errors import UserError
 from datamodules.grammar.sentences import Sentence, Sentences
@@ -51,20 +53,17 @@ class GrammarCorpus:
 
     name = "grammar"
 
+    @validate_call
     def __init__(
         self,
-        train_size: int,
-        val_size: int,
-        test_size: int,
+        train_size: PositiveInt,
+        val_size: PositiveInt,
+        test_size: PositiveInt,
         seed: int,
         train_max_words: int | None = 50,
         source: str = "en",
         target: str = "fr",
     ) -> None:
-        sizes = {"train": train_size, "val": val_size, "test": test_size}
-        for split, size in sizes.items():
-            if size < 1:
-                raise UserError(f"data.{split}_size={size}: a split needs at least 1 pair.")
         if train_max_words is not None and train_max_words < SHORTEST:
             raise UserError(
                 f"data.train_max_words={train_max_words}: "
@@ -77,7 +76,7 @@ class GrammarCorpus:
             raise UserError(f"data.target={target}: is the source language too; give the other.")
         self.source, self.target = source, target
         self.seed, self.train_max_words = seed, train_max_words
-        self._sizes = sizes
+        self._sizes = {"train": train_size, "val": val_size, "test": test_size}
 
     @property
     def fingerprint(self) -> str:

@@ -1,5 +1,7 @@
 """Beam search, batched over sentences."""
 
+import math
+from bisect import insort
 from typing import Any
 
 import torch
@@ -20,9 +22,11 @@ from lightning_modules.variants.base import EncoderDecoder, select_batch
 class BeamSearch(Search):
     """Keep the ``beam_size`` most probable beginnings of each sentence.
 
-    A beginning that takes EOS is finished; a sentence is done, and leaves the batch, once
-    ``beam_size`` of its hypotheses are finished or it reaches its length limit. Finished ones are
-    ranked by ``log p / ((5 + tokens) / 6)^α`` (Wu et al. 2016, arXiv 1609.08144, eq. 14).
+    A beginning that takes EOS is finished and keeps its place in the beam, so that the others go
+    on in a narrower one (as in Bahdanau et al. 2015's own code) and an improbable end never stops
+    a better beginning. Finished ones are ranked by ``log p / ((5 + tokens) / 6)^α`` (Wu et al.
+    2016, arXiv 1609.08144, eq. 14). A sentence leaves the batch when its beam is full of finished
+    hypotheses, when no beginning can still enter its ``n_best``, or at its length limit.
 
     Args:
         beam_size: 1 gives the greedy translation.
@@ -52,52 +56,55 @@ class BeamSearch(Search):
         self, model: EncoderDecoder, memory: Any, limits: Tensor, trellis: Trellis
     ) -> list[list[End]]:
         """See the base class."""
-        beams, device = self.beam_size, limits.device
-        sentences = torch.arange(len(limits), device=device)
-        rows = sentences.repeat_interleave(beams)
+        sentences = torch.arange(len(limits), device=limits.device)
+        rows = sentences.repeat_interleave(self.beam_size)
         memory = select_batch(memory, rows)
         state = model.initial_state(memory)
         tokens = torch.full_like(rows, BOS)
-        totals = torch.full((len(limits), beams), float("-inf"), device=device)
-        totals[:, 0] = 0.0  # all beams begin alike: let one of them speak
+        places = torch.full_like(limits, self.beam_size)  # not taken by finished hypotheses
+        # A row without a beginning has probability 0. All rows begin alike: let one speak.
+        totals = torch.full((len(limits), self.beam_size), float("-inf"), device=limits.device)
+        totals[:, 0] = 0.0
         ends: list[list[End]] = [[] for _ in limits]
         for position in range(int(limits.max())):
             logits, state, weights = model.step(memory, state, tokens)
             trellis.add(tokens, rows, weights)
-            totals, origins, chosen = self._candidates(totals, log_probabilities(logits))
-            at_limit = limits == position + 1
-            leading = torch.arange(2 * beams, device=device) < beams
-            finished = ((chosen == EOS) | at_limit.unsqueeze(1)) & leading
-            self._collect(ends, sentences, position, finished, totals, origins, chosen)
-            done = at_limit | torch.tensor(
-                [len(ends[sentence]) >= beams for sentence in sentences.tolist()], device=device
-            )
-            if done.all():
+            totals, rows, tokens = self._continue(totals, log_probabilities(logits), places)
+            over = totals.isfinite() & ((tokens == EOS) | (limits == position + 1).unsqueeze(1))
+            self._collect(ends, sentences, position, over, totals, rows, tokens)
+            places = places - over.sum(1)
+            totals = totals.masked_fill(over, float("-inf"))
+            going_on = self._undecided(ends, sentences, totals, limits)
+            if not len(going_on):
                 break
-            going_on = (~done).nonzero().squeeze(1)
-            sentences, limits = sentences[going_on], limits[going_on]
-            # Each beam offers EOS at most once: of 2 × beams candidates, beams go on.
-            order = (chosen == EOS).int().sort(stable=True).indices[going_on, :beams]
-            totals, rows = totals[going_on].gather(1, order), origins[going_on].gather(1, order)
-            tokens, rows = chosen[going_on].gather(1, order).flatten(), rows.flatten()
+            some_ended = len(going_on) < len(sentences)
+            sentences, limits, places = sentences[going_on], limits[going_on], places[going_on]
+            totals, rows = totals[going_on], rows[going_on].flatten()
+            tokens = tokens[going_on].flatten()
             state = select_batch(state, rows)
-            if len(going_on) < len(done):  # all beams of a sentence share its memory
+            if some_ended:  # else each row's memory is its sentence's already
                 memory = select_batch(memory, rows)
-        return [self._best(sentence) for sentence in ends]
+        return [ranked[: self.n_best] for ranked in ends]
 
-    def _candidates(self, totals: Tensor, scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the 2 × beams best continuations of each sentence, best first.
+    def _continue(
+        self, totals: Tensor, scores: Tensor, places: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return each sentence's best continuations, best first, as many as it has places.
 
         Args:
-            totals: log-probabilities so far, ``(sentences, beams)``.
-            scores: of the next token, ``(sentences × beams, vocabulary)``.
+            totals: log-probabilities of the beginnings, ``(sentences, beam)``.
+            scores: of the next token, ``(sentences × beam, vocabulary)``.
+            places: ``(sentences,)``.
 
         Returns:
-            Log-probabilities, the rows they continue and the tokens, ``(sentences, 2 × beams)``.
+            Log-probabilities (-inf past the last place), the rows continued and the tokens, each
+            ``(sentences, beam)``.
         """
         vocabulary = scores.shape[-1]
         joint = (totals.view(-1, 1) + scores).view(len(totals), -1)
-        totals, index = joint.topk(2 * self.beam_size)
+        totals, index = joint.topk(self.beam_size)
+        ranks = torch.arange(self.beam_size, device=index.device)
+        totals = totals.masked_fill(ranks >= places.unsqueeze(1), float("-inf"))
         first = torch.arange(len(totals), device=index.device).unsqueeze(1) * self.beam_size
         return totals, first + index // vocabulary, index % vocabulary
 
@@ -106,22 +113,44 @@ class BeamSearch(Search):
         ends: list[list[End]],
         sentences: Tensor,
         position: int,
-        finished: Tensor,
+        over: Tensor,
         totals: Tensor,
-        origins: Tensor,
-        chosen: Tensor,
+        rows: Tensor,
+        tokens: Tensor,
     ) -> None:
-        """Note the candidates that are ``finished`` ``(sentences, 2 × beams)``."""
-        penalty = ((5 + position + 1) / 6) ** self.length_penalty
-        where = (finished & totals.isfinite()).nonzero(as_tuple=True)
+        """Add the hypotheses that are ``over`` ``(sentences, beam)`` to ``ends``, best first."""
+        penalty = self._penalty(position + 1)
+        where = over.nonzero(as_tuple=True)
         for sentence, row, token, total in zip(
             sentences[where[0]].tolist(),
-            origins[where].tolist(),
-            chosen[where].tolist(),
+            rows[where].tolist(),
+            tokens[where].tolist(),
             totals[where].tolist(),
             strict=True,
         ):
-            ends[sentence].append(End(position, row, token, total / penalty))
+            insort(ends[sentence], End(position, row, token, total / penalty), key=_worst_last)
 
-    def _best(self, ends: list[End]) -> list[End]:
-        return sorted(ends, key=lambda end: -end.score)[: self.n_best]
+    def _undecided(
+        self, ends: list[list[End]], sentences: Tensor, totals: Tensor, limits: Tensor
+    ) -> Tensor:
+        """Return the indices of the sentences whose ``n_best`` may still change.
+
+        A beginning's log-probability can only fall, so that its score is at most what it would be
+        if it ended at the length limit for nothing more.
+        """
+        hopes = (totals.max(1).values / self._penalty(limits)).tolist()
+        undecided = [
+            index
+            for index, (sentence, hope) in enumerate(zip(sentences.tolist(), hopes, strict=True))
+            if hope > -math.inf
+            and (len(ends[sentence]) < self.n_best or hope > ends[sentence][self.n_best - 1].score)
+        ]
+        return torch.tensor(undecided, device=sentences.device, dtype=torch.long)
+
+    def _penalty(self, tokens: Any) -> Any:
+        """Wu et al. 2016, eq. 14, for a number of tokens or a tensor of numbers."""
+        return ((5 + tokens) / 6) ** self.length_penalty
+
+
+def _worst_last(end: End) -> float:
+    return -end.score

@@ -7,7 +7,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from datamodules.errors import UserError
-from lightning_modules.building import build, build_data
+from lightning_modules.building import build, build_data, build_scoring
 from lightning_modules.checkpoints import load_trained
 from lightning_modules.run_folder import Result, Training, read_result
 from lightning_modules.summary import summary
@@ -26,6 +26,7 @@ def test(config: DictConfig) -> float:
     """
     quiet_lightning()
     trained = load_trained(config.checkpoint)
+    scoring = build_scoring(config)
     data = build_data(config)
     if data.fingerprint != trained.config.data_fingerprint:
         raise UserError(
@@ -37,7 +38,7 @@ def test(config: DictConfig) -> float:
     settings.decoding, settings.scoring = config.decoding, config.scoring
     module = build_module(settings, data, trained.model)
     trainer = build(config.trainer, logger=False, enable_progress_bar=False)
-    tested = test_model(trainer, module, data, config.scoring)
+    tested = test_model(trainer, module, data, scoring)
     before = read_result(trained.folder)
     folder = Path(HydraConfig.get().runtime.output_dir)
     training = before.training if before else Training()

@@ -15,7 +15,7 @@ from pytorch_lightning.callbacks import ModelCheckpoint, TQDMProgressBar
 from pytorch_lightning.loggers import Logger
 
 from datamodules.translation_data import TranslationData
-from lightning_modules.building import build, build_data, build_model
+from lightning_modules.building import build, build_data, build_model, build_scoring
 from lightning_modules.callbacks import ProgressLines, TokenBudget
 from lightning_modules.checkpoints import TOKENIZERS, load_weights, read_checkpoint
 from lightning_modules.run_folder import Training
@@ -37,6 +37,7 @@ def train(config: DictConfig) -> float:
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     quiet_lightning()
+    scoring = build_scoring(config)
     data = build_data(config)
     pl.seed_everything(config.seed, workers=True, verbose=False)
     sizes = [len(tokenizer) for tokenizer in data.tokenizers]
@@ -46,7 +47,7 @@ def train(config: DictConfig) -> float:
     try:
         trainer = build_trainer(config, logger)
         training = fit(trainer, module, data)
-        tested = test_model(trainer, module, data, config.scoring)
+        tested = test_model(trainer, module, data, scoring)
         overrides = list(HydraConfig.get().overrides.task)
         result = write_run(folder, config, data, training, tested, overrides)
         log_test(logger, tested.scores)

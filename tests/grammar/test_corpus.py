@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from datamodules.corpus import SPLITS
 from datamodules.errors import UserError
@@ -178,8 +179,6 @@ def test_fingerprint_names_the_arguments():
         ({"target": "en"}, "data.target=en"),
         ({"target": "de"}, "data.target=de"),
         ({"source": "de"}, "data.source=de"),
-        ({"train_size": 0}, "data.train_size=0"),
-        ({"test_size": -1}, "data.test_size=-1"),
         ({"train_max_words": 2}, "data.train_max_words=2"),
     ],
 )
@@ -187,6 +186,12 @@ def test_wrong_arguments(arguments, override):
     with pytest.raises(UserError, match=f"^{override}:") as raised:
         GrammarCorpus(**{**SMALL, **arguments})
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("size", [{"train_size": 0}, {"test_size": -1}, {"val_size": "none"}])
+def test_wrong_sizes(size):
+    with pytest.raises(ValidationError, match=next(iter(size))):
+        GrammarCorpus(**{**SMALL, **size})
 
 
 def test_speed():

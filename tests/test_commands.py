@@ -1,0 +1,233 @@
+"""The commands of the README, end to end."""
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from lightning_modules.metrics.alignments import parse_pharaoh
+from lightning_modules.metrics.bleu import corpus_scores
+from lightning_modules.metrics.lengths import bleu_by_length
+from tests.commands import TINY, fail, run, succeed
+from tests.variants import NAMES
+
+pytestmark = pytest.mark.xdist_group("commands")
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("commands")
+
+
+def places(space: Path) -> list[str]:
+    return [f"outputs={space}/outputs", f"cache_dir={space}/cache"]
+
+
+@pytest.fixture(scope="module")
+def single(space) -> Path:
+    """A tiny run of the default variant."""
+    folder = space / "single"
+    said = succeed(*TINY, *places(space), f"hydra.run.dir={folder}")
+    assert "test BLEU" in said
+    assert "source  " in said  # example translations at validation
+    return folder
+
+
+@pytest.fixture(scope="module")
+def quickstart(space) -> Path:
+    """The quickstart comparison with a tiny budget."""
+    folder = space / "quickstart"
+    said = succeed("comparison=quickstart", *TINY, *places(space), f"hydra.sweep.dir={folder}")
+    for name in NAMES:
+        assert name in said
+    assert f"{folder}/report.html" in said.replace("\n", "")
+    return folder
+
+
+def read_lines(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_run_leaves_what_the_readme_promises(single):
+    assert (single / ".hydra" / "config.yaml").is_file()
+    assert (single / "checkpoints" / "best.ckpt").is_file()
+    assert (single / "checkpoints" / "last.ckpt").is_file()
+    result = json.loads((single / "result.json").read_text())
+    assert result["variant"] == "bahdanau"
+    assert result["seed"] == 1
+    assert result["parameters"] > 100_000
+    assert result["training"]["target_tokens"] >= 2500
+    assert result["training"]["target_tokens_per_second"] > 0
+    assert result["data"]["name"] == "grammar"
+    assert result["data"]["left_out"]["train"].keys() <= {"longer than 50 words"}
+    assert result["environment"]["torch"]
+    assert result["signature"].startswith("nrefs:1|case:mixed")
+    assert result["config"]["model"]["attention"]["score"] == "additive"
+    predictions = read_lines(single / "predictions.jsonl")
+    assert [prediction["id"] for prediction in predictions] == list(range(24))
+    assert not list(single.rglob("*.part*"))
+
+
+def test_scores_are_those_of_the_predictions(single):
+    result = json.loads((single / "result.json").read_text())
+    predictions = read_lines(single / "predictions.jsonl")
+    sources, references, hypotheses = (
+        [prediction[side] for prediction in predictions]
+        for side in ("source", "reference", "hypothesis")
+    )
+    assert result["scores"]["bleu"] == corpus_scores(hypotheses, references).bleu
+    with (single / "bleu_by_length.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["variant", "seed", "length_low", "length_high", "sentences", "bleu"]
+    buckets = bleu_by_length(sources, references, hypotheses)
+    assert [int(row["sentences"]) for row in rows] == [bucket.sentences for bucket in buckets]
+    assert sum(int(row["sentences"]) for row in rows) == 24
+    for row, bucket in zip(rows, buckets, strict=True):
+        assert math.isclose(float(row["bleu"]), bucket.bleu or 0, abs_tol=1e-4)
+
+
+def test_attention_belongs_to_the_predictions(single):
+    predictions = read_lines(single / "predictions.jsonl")
+    kept = json.loads((single / "attention.json").read_text())
+    assert len(kept) == 6  # one sentence for each length bucket
+    for sentence in kept:
+        prediction = predictions[sentence["id"]]
+        assert sentence["source_words"] == prediction["source"].split()
+        assert sentence["target_words"] == prediction["hypothesis"].split()
+        assert len(sentence["weights"]) == len(sentence["target_words"])
+        for source, target in parse_pharaoh(prediction["alignment"]):
+            weights = sentence["weights"][target]
+            assert weights[source] == pytest.approx(max(weights), abs=1e-3)
+
+
+def test_translate_keeps_lines_and_aligns_words(single, space):
+    lines = ["The cat sleeps.", "", "A zebra saw the moon and the house."]
+    (space / "in.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    arguments = ["task=translate", f"checkpoint={single}", f"alignments={space}/out.align"]
+    assert succeed(*arguments, f"input={space}/in.txt", f"output={space}/out.txt") == ""
+    written = (space / "out.txt").read_text(encoding="utf-8").split("\n")
+    aligned = (space / "out.align").read_text(encoding="utf-8").split("\n")
+    assert len(written) == len(aligned) == 4
+    assert written[1] == written[3] == aligned[1] == ""
+    for line, words, pairs in zip(lines, written, aligned, strict=False):
+        for source, target in parse_pharaoh(pairs):
+            assert source < len(line.split())
+            assert target < len(words.split())
+    piped = succeed("task=translate", f"checkpoint={single}", stdin="\n".join(lines) + "\n")
+    assert piped == (space / "out.txt").read_text(encoding="utf-8")
+
+
+def test_tested_again_the_same_way_scores_the_same(single, space):
+    again = space / "again"
+    arguments = ["task=test", f"checkpoint={single}", *TINY, *places(space)]
+    succeed(*arguments, f"hydra.run.dir={again}")
+    assert (again / "predictions.jsonl").read_text() == (single / "predictions.jsonl").read_text()
+    before, after = (json.loads((run / "result.json").read_text()) for run in (single, again))
+    assert before["scores"] == after["scores"]
+    assert before["training"] == after["training"]
+
+
+def test_a_checkpoint_of_another_corpus_is_refused(single, space):
+    done = run(
+        "task=test", f"checkpoint={single}", *TINY, "data.seed=2", *places(space),
+        f"hydra.run.dir={space}/refused",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "was trained on grammar" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (space / "refused" / "result.json").exists()
+
+
+def test_the_same_command_gives_the_same_run(single, space):
+    succeed(*TINY, *places(space), "logger=none", f"hydra.run.dir={space}/twin")
+    for name in ("predictions.jsonl", "bleu_by_length.csv"):
+        assert (space / "twin" / name).read_text() == (single / name).read_text()
+
+
+def test_quickstart_trains_all_variants_alike(quickstart):
+    results = [json.loads(path.read_text()) for path in quickstart.glob("*/result.json")]
+    assert sorted(result["variant"] for result in results) == NAMES
+    assert len({result["training"]["target_tokens"] for result in results}) == 1
+    assert len({result["training"]["data_order"] for result in results}) == 1
+    assert len({result["data"]["fingerprint"] for result in results}) == 1
+    sizes = [result["parameters"] for result in results]
+    assert max(sizes) / min(sizes) <= 1.10
+
+
+def test_quickstart_leaves_a_comparison(quickstart):
+    with (quickstart / "bleu_by_length.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["variant", "seed", "length_low", "length_high", "sentences", "bleu"]
+    assert len(rows) == 5 * 6
+    for ending in ("svg", "png", "pdf"):
+        assert (quickstart / f"bleu_by_length.{ending}").stat().st_size > 1000
+    assert (quickstart / "report.html").stat().st_size > 100_000
+    comparison = json.loads((quickstart / "comparison.json").read_text())
+    assert all(condition["holds"] for condition in comparison["conditions"])
+
+
+def test_every_job_is_a_tracked_run_of_its_own(single, quickstart, space):
+    runs = list((space / "outputs" / "wandb").glob("offline-run-*"))
+    assert len(runs) >= 6
+    assert all(list(run.glob("*.wandb")) for run in runs)
+
+
+def test_one_failed_job_does_not_lose_the_others(space):
+    folder = space / "lists"
+    done = run(
+        "-m", "model.attention.score=additive,nonsense", "seed=1,2", *TINY, *places(space),
+        "logger=none", f"hydra.sweep.dir={folder}",
+    )  # fmt: skip
+    said = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert "Traceback" not in said
+    assert "model.attention.score=nonsense: choose one of" in said
+    assert len(list(folder.glob("*/result.json"))) == 2
+    assert len(list(folder.glob("*/failure.json"))) == 2
+    report = (folder / "report.html").read_text(encoding="utf-8")
+    assert "model.attention.score=nonsense: choose one of" in report
+    both = f"runs=[{folder}/0,{folder}/1]"
+    succeed("task=compare", both, *places(space), f"hydra.run.dir={space}/compared")
+    rows = (space / "compared" / "bleu_by_length.csv").read_text().splitlines()
+    assert len(rows) == 1 + 2 * 6
+
+
+def test_help_lists_the_choices_quickly():
+    said = succeed("--help")
+    for word in ("comparison=quickstart", "luong_local", "multi30k", "task=translate"):
+        assert word in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["model=bahdanua"], "Could not find 'model/bahdanua'"),
+        (["model.hiden_size=3"], "model.hiden_size"),
+        (["model.hidden_size=many"], "model.hidden_size=many: Input should be a valid integer"),
+        (["model.dropout=1.5"], "model.dropout=1.5: Input should be less than 1"),
+        (["model=transformer", "model.heads=5"], "model.heads=5: must divide model.width"),
+        (["model=luong_global", "model.attention.score=x.Y"], "model.attention.score=x.Y"),
+        (["model=luong_local", "model.attention.half_width=0"], "half_width=0: must be at least 1"),
+        (["decoding.n_best=9"], "decoding.n_best=9: must be at most beam_size=4"),
+        (["budget.target_tokens=0"], "target_tokens=0"),
+        (["batching.max_tokens=5"], "batching.max_tokens=5"),
+        (["scoring.edges=[20,10]"], "length edges must be ascending"),
+        (["scoring.unit=bytes"], "scoring.unit=bytes"),
+        (["seed=-1"], "seed=-1"),
+        (["data.train_size=none"], "data.train_size=none"),
+        (["data=text", "data.source=en", "data.target=de"], "give data.root=..."),
+        (["data=text", "data.root=/nowhere", "data.source=en", "data.target=de"], "/nowhere"),
+        (["task=translate", "checkpoint=/nowhere"], "checkpoint=/nowhere"),
+        (["task=compare", "runs=[/nowhere]"], "/nowhere"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(arguments, expected, space):
+    folder = space / "mistake"
+    own = [] if arguments[0] == "task=translate" else [f"hydra.run.dir={folder}"]
+    tiny = [setting for setting in TINY if not setting.startswith("data.")]
+    grammar = [] if any(argument.startswith("data=") for argument in arguments) else TINY[:3]
+    said = fail(*grammar, *tiny, *places(space), "logger=none", *own, *arguments)
+    assert expected in said
+    assert not (folder / "result.json").exists()

@@ -1,0 +1,55 @@
+"""Every variant can learn twenty sentences by heart, and its search then recites them."""
+
+import numpy as np
+import pytest
+import torch
+
+from datamodules.batching import EncodedPairs, Sequences, collate
+from datamodules.corpus import ParallelText
+from datamodules.grammar import GrammarCorpus
+from datamodules.tokenization import Tokenizers, TokenizerSettings
+from lightning_modules.building import build_model
+from lightning_modules.decoding import BeamSearch
+from lightning_modules.metrics.bleu import corpus_bleu
+from lightning_modules.schedules import constant
+from lightning_modules.translation import TranslationModule
+from tests.variants import NAMES, configuration
+
+SENTENCES = 20
+UPDATES = 400
+
+
+@pytest.fixture(scope="module")
+def text() -> ParallelText:
+    lines = GrammarCorpus(train_size=200, val_size=6, test_size=6, seed=3).split("train")
+    pairs = sorted(set(zip(lines.source, lines.target, strict=True)), key=lambda p: len(p[0]))
+    chosen = pairs[20 : 20 + SENTENCES]
+    return ParallelText([pair[0] for pair in chosen], [pair[1] for pair in chosen])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_overfits_twenty_sentences_to_bleu_100(name, text):
+    tokenizers = Tokenizers.train(text, TokenizerSettings("words", 1000, 1, False))
+    src, tgt = (
+        Sequences.of(tokenizer.encode(lines))
+        for tokenizer, lines in zip(tokenizers, (text.source, text.target), strict=True)
+    )
+    batch = collate(EncodedPairs(np.arange(SENTENCES), src, tgt))
+    config = configuration(f"model={name}", "model.width=64", "model.hidden_size=64")
+    torch.manual_seed(0)
+    model = build_model(config, len(tokenizers.source), len(tokenizers.target))
+    optimizer = torch.optim.Adam(model.parameters(), lr=4e-3)
+    search = BeamSearch(beam_size=2)
+    module = TranslationModule(
+        model, tokenizers.target, lambda _: optimizer, constant, search, 0.0, {}
+    )
+    for _ in range(UPDATES):
+        optimizer.zero_grad()
+        module.loss(batch).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    model.eval()
+    found = search(model, batch.src, batch.src_mask)
+    hypotheses = tokenizers.target.decode([hypotheses[0].tokens for hypotheses in found])
+    assert hypotheses == text.target
+    assert corpus_bleu(hypotheses, text.target) == pytest.approx(100)

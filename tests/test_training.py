@@ -1,0 +1,97 @@
+"""The parts around the training loop: budget, schedules, loss."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from pydantic import ValidationError
+from torch.nn.functional import log_softmax
+
+from datamodules.batching import EncodedPairs, Sequences, collate
+from datamodules.tokenization import Tokenizer
+from lightning_modules.callbacks import TokenBudget
+from lightning_modules.decoding import GreedySearch
+from lightning_modules.schedules import constant, inverse_sqrt
+from lightning_modules.translation import TranslationModule
+from tests.variants import small_model
+
+
+def module(name: str = "bahdanau") -> TranslationModule:
+    tokenizer = Tokenizer.train(["a b c d e f g h i j k l m n o p q r s"], "words", 100, 1)
+    model = small_model(name, vocabulary=len(tokenizer))
+    return TranslationModule(model, tokenizer, torch.optim.Adam, constant, GreedySearch(), 0.1, {})
+
+
+def batch(lengths: list[int]):
+    generator = np.random.default_rng(0)
+    sides = [[generator.integers(4, 20, length).tolist() for length in lengths] for _ in range(2)]
+    pairs = EncodedPairs(np.arange(len(lengths)), *map(Sequences.of, sides))
+    return collate(pairs)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_loss_is_the_mean_over_real_tokens(smoothing):
+    """Against the definition, position by position, padding left out."""
+    trained, padded = module(), batch([3, 7, 1])
+    model = trained.model
+    with torch.no_grad():
+        decoded = model.decode(model.encode(padded.src, padded.src_mask), padded.tgt_in)
+        scores = log_softmax(model.logits(decoded.features), -1)
+        terms = []
+        for row, length in enumerate([4, 8, 2]):  # EOS counts
+            for position in range(length):
+                right = scores[row, position, padded.tgt_out[row, position]]
+                anything = scores[row, position].mean()
+                terms.append(-(1 - smoothing) * right - smoothing * anything)
+        loss = trained.loss(padded, smoothing)
+    assert loss.item() == pytest.approx(torch.stack(terms).mean().item(), rel=1e-5)
+
+
+def test_inverse_sqrt_rises_then_falls():
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.5)
+    schedule = inverse_sqrt(optimizer, warmup_updates=4)
+    rates = []
+    for _ in range(16):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    assert rates[:4] == pytest.approx([0.125, 0.25, 0.375, 0.5])
+    assert rates[15] == pytest.approx(0.5 * math.sqrt(4 / 16))
+    assert all(later < earlier for earlier, later in pairwise(rates[3:]))
+
+
+def test_budget_counts_real_tokens_and_chains_the_order():
+    class Trainer:
+        should_stop = False
+        global_step = 1
+        log_every_n_steps = 10
+
+    def spend(*batches) -> tuple[TokenBudget, Trainer]:
+        budget, trainer = TokenBudget(target_tokens=20), Trainer()
+        for one in batches:
+            budget.on_train_batch_start(trainer, None, one, 0)  # type: ignore[arg-type]
+            budget.on_train_batch_end(trainer, None, None, one, 0)  # type: ignore[arg-type]
+        return budget, trainer
+
+    first, second = batch([3, 7]), batch([5, 2, 1])
+    half, going_on = spend(first)
+    assert half.seen_tokens == 4 + 8
+    assert not going_on.should_stop
+    whole, stopped = spend(first, second)
+    assert whole.seen_tokens == 12 + 6 + 3 + 2
+    assert stopped.should_stop
+    assert spend(first, second)[0].data_order == whole.data_order
+    assert spend(second, first)[0].data_order != whole.data_order
+    resumed = TokenBudget(target_tokens=20)
+    resumed.load_state_dict(half.state_dict())
+    resumed.on_train_batch_start(going_on, None, second, 0)  # type: ignore[arg-type]
+    resumed.on_train_batch_end(going_on, None, None, second, 0)  # type: ignore[arg-type]
+    assert resumed.data_order == whole.data_order
+    assert resumed.seen_tokens == whole.seen_tokens
+
+
+def test_an_empty_budget_is_refused():
+    with pytest.raises(ValidationError, match="target_tokens"):
+        TokenBudget(target_tokens=0)
