@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import cached_property
@@ -88,12 +89,15 @@ class TranslationData(pl.LightningDataModule):
             },
         }
 
+    def updates(self, target_tokens: int) -> int:
+        """Estimate how many training batches hold that many real target tokens, EOS counted."""
+        pairs = self.prepared.encoded["train"]
+        tokens = int(pairs.tgt.lengths.sum()) + len(pairs)
+        return math.ceil(len(self._training_batches()) * target_tokens / tokens)
+
     def train_dataloader(self) -> DataLoader[Batch]:
         """Training batches, in another order each epoch."""
-        pairs = self.prepared.encoded["train"]
-        return _loader(
-            pairs, LengthBatchSampler(pairs, self.batching.max_tokens, self.seed, shuffle=True)
-        )
+        return _loader(self.prepared.encoded["train"], self._training_batches())
 
     def val_dataloader(self) -> DataLoader[Batch]:
         """Validation batches, the longest first."""
@@ -109,6 +113,10 @@ class TranslationData(pl.LightningDataModule):
     def encode_lines(self, lines: Sequence[str]) -> Iterator[Batch]:
         """Yield batches of free text to translate; their ``ids`` are indices in ``lines``."""
         return batches_of(self.tokenizers.source.encode(lines), self.batching.decode_max_tokens)
+
+    def _training_batches(self) -> LengthBatchSampler:
+        pairs = self.prepared.encoded["train"]
+        return LengthBatchSampler(pairs, self.batching.max_tokens, self.seed, shuffle=True)
 
     def _decoding_loader(self, pairs: EncodedPairs) -> DataLoader[Batch]:
         budget = self.batching.decode_max_tokens

@@ -26,3 +26,20 @@ def inverse_sqrt(optimizer: Optimizer, warmup_updates: PositiveInt) -> LambdaLR:
 def constant(optimizer: Optimizer) -> LambdaLR:
     """Keep the optimizer's rate."""
     return LambdaLR(optimizer, lambda update: 1.0)
+
+
+@validate_call(config=ARBITRARY)
+def linear(
+    optimizer: Optimizer, warmup_updates: PositiveInt, total_updates: PositiveInt
+) -> LambdaLR:
+    """Rise linearly to the optimizer's rate, then fall linearly to a hundredth at the last update.
+
+    ``total_updates`` may be an estimate: beyond it the rate stays.
+    """
+
+    def factor(update: int) -> float:
+        rise = (update + 1) / warmup_updates
+        fall = (total_updates - update) / max(1, total_updates - warmup_updates)
+        return min(rise, max(fall, 0.01), 1.0)
+
+    return LambdaLR(optimizer, factor)

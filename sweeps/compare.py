@@ -51,8 +51,11 @@ def build_comparison(run_dirs: Sequence[Path], out: Path, name: str) -> Comparis
     """
     comparison = collect(run_dirs, name)
     if not comparison.runs:
-        failures = "; ".join(f"{job.label}: {job.error}" for job in comparison.failed)
-        raise UserError(f"no run finished, so there is nothing to compare ({failures})")
+        jobs: dict[str, list[str]] = {}
+        for job in comparison.failed:
+            jobs.setdefault(job.error, []).append(job.label)
+        causes = "; ".join(f"{error} ({', '.join(labels)})" for error, labels in jobs.items())
+        raise UserError(f"no run finished, so there is nothing to compare: {causes}")
     rows = [(run.label, run.result.seed, score) for run in comparison.runs for score in run.buckets]
     write_text(out / SCORES, format_csv(rows))
     save_figure(length_curve(comparison), out / FIGURE)

@@ -13,7 +13,7 @@ from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.tokenization import Tokenizer
 from lightning_modules.callbacks import TokenBudget
 from lightning_modules.decoding import GreedySearch
-from lightning_modules.schedules import constant, inverse_sqrt
+from lightning_modules.schedules import constant, inverse_sqrt, linear
 from lightning_modules.translation import TranslationModule
 from tests.variants import small_model
 
@@ -60,6 +60,19 @@ def test_inverse_sqrt_rises_then_falls():
     assert rates[:4] == pytest.approx([0.125, 0.25, 0.375, 0.5])
     assert rates[15] == pytest.approx(0.5 * math.sqrt(4 / 16))
     assert all(later < earlier for earlier, later in pairwise(rates[3:]))
+
+
+def test_linear_falls_to_the_end_of_the_budget():
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    schedule = linear(optimizer, warmup_updates=2, total_updates=12)
+    rates = []
+    for _ in range(14):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    assert rates[:3] == pytest.approx([0.5, 1.0, 1.0])
+    assert rates[7] == pytest.approx(0.5)
+    assert rates[11:] == pytest.approx([0.1, 0.01, 0.01])
 
 
 def test_budget_counts_real_tokens_and_chains_the_order():

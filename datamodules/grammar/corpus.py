@@ -20,24 +20,29 @@ SHORTEST, LONGEST = 3, 60
 BUCKETS = tuple(range(10, LONGEST + 1, 10))
 """Longest sentence of each bucket, in words: 1-10, 11-20 ... 51-60."""
 
-DECAY = 0.945
-"""Ratio of the training sentences of n + 1 words to those of n, from ``MODE`` words on."""
+SHORT = 10
+"""Longest of the short training sentences, in words: as common as one another."""
 
-MODE = 8
-"""Commonest length of a training sentence; below it, lengths are rarer in proportion."""
+SHORT_SHARE = 0.6
+"""Share of the training sentences that are short."""
+
+DECAY = 0.955
+"""Ratio of the training sentences of n + 1 words to those of n, past the short ones."""
 
 _LANGUAGES = ("en", "fr")
 
 
 def _training_lengths() -> Table[int]:
-    """Return the lengths of training sentences: rising to ``MODE``, then falling off by ``DECAY``.
+    """Return the lengths of training sentences: many short ones, and a long tail.
 
-    Half of the sentences have at most 15 words; the mean is about 19 before any limit.
+    Short ones teach the words, even to a model without attention; in the tail every length is
+    common enough to be learnt. The mean is about 14 words.
     """
-    lengths = range(SHORTEST, LONGEST + 1)
-    rising = [length / MODE for length in lengths if length < MODE]
-    falling = accumulate([1.0] + [DECAY] * (LONGEST - MODE), lambda weight, ratio: weight * ratio)
-    return Table(lengths, [*rising, *falling])
+    short = range(SHORTEST, SHORT + 1)
+    tail = list(accumulate([DECAY] * (LONGEST - SHORT), lambda weight, ratio: weight * ratio))
+    share = (1 - SHORT_SHARE) / sum(tail)
+    weights = [SHORT_SHARE / len(short)] * len(short) + [share * weight for weight in tail]
+    return Table(range(SHORTEST, LONGEST + 1), weights)
 
 
 class GrammarCorpus:

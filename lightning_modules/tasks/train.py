@@ -76,11 +76,18 @@ def build_module(
         model=model,
         target=data.tokenizers.target,
         optimizer=build(config.optimizer),
-        scheduler=build(config.scheduler),
+        scheduler=build(config.scheduler, **_length_of_schedule(config, data)),
         search=build(config.decoding),
         label_smoothing=config.label_smoothing,
         config=resolved | identity,
     )
+
+
+def _length_of_schedule(config: DictConfig, data: TranslationData) -> dict[str, int]:
+    """Tell a schedule that ends with the training how long that is."""
+    if "total_updates" not in config.scheduler or config.scheduler.total_updates is not None:
+        return {}
+    return {"total_updates": data.updates(config.budget.target_tokens)}
 
 
 def build_trainer(config: DictConfig, logger: Logger | None) -> pl.Trainer:

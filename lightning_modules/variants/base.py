@@ -40,8 +40,8 @@ class EncoderDecoder(nn.Module, ABC):
     def __init__(self, src_vocabulary: int, tgt_vocabulary: int, width: int) -> None:
         """Make what all variants have: two embeddings and the output layer, ``width`` wide."""
         super().__init__()
-        self.src_embedding = embedding(src_vocabulary, width)
-        self.tgt_embedding = embedding(tgt_vocabulary, width)
+        self.src_embedding = nn.Embedding(src_vocabulary, width, padding_idx=PAD)
+        self.tgt_embedding = nn.Embedding(tgt_vocabulary, width, padding_idx=PAD)
         self.output = nn.Linear(width, tgt_vocabulary)
 
     @abstractmethod
@@ -63,14 +63,6 @@ class EncoderDecoder(nn.Module, ABC):
     def logits(self, features: Tensor) -> Tensor:
         """Project to the target vocabulary: ``(…, features) -> (…, vocabulary)``."""
         return self.output(features)
-
-
-def embedding(vocabulary: int, width: int) -> nn.Embedding:
-    """Make an embedding with small values, so that a tied or untied output layer starts flat."""
-    layer = nn.Embedding(vocabulary, width, padding_idx=PAD)
-    nn.init.normal_(layer.weight, std=float(__import__("os").environ.get("ESTD", width**-0.5)))
-    nn.init.zeros_(layer.weight[PAD])
-    return layer
 
 
 def select_batch(tree: Any, index: Tensor) -> Any:

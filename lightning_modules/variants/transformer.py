@@ -198,6 +198,8 @@ class Transformer(EncoderDecoder):
             raise ValueError(f"model.heads={heads}: must divide model.width={width}")
         if width % 2:
             raise ValueError(f"model.width={width}: sinusoidal positions need an even width")
+        for table in (self.src_embedding, self.tgt_embedding):
+            nn.init.normal_(table.weight, std=width**-0.5)  # of unit size once × √d_model
         sizes = (width, heads, hidden_size, dropout, pre_norm)
         self.dropout = nn.Dropout(dropout)
         self.encoder = nn.ModuleList(EncoderLayer(*sizes) for _ in range(encoder_layers))

@@ -98,8 +98,9 @@ def test_training_lengths():
     lengths = [len(line.split()) for line in text.source]
     assert min(lengths) >= 3
     assert max(lengths) == 50
-    assert 0.45 < sum(length <= 15 for length in lengths) / len(lengths) < 0.55
-    assert 17 < sum(lengths) / len(lengths) < 21
+    assert 0.58 < sum(length <= 10 for length in lengths) / len(lengths) < 0.64
+    assert 0.03 < sum(length > 40 for length in lengths) / len(lengths) < 0.06
+    assert 13 < sum(lengths) / len(lengths) < 15
     assert set(text.left_out) == {"longer than 50 words"}
     assert 100 < text.left_out["longer than 50 words"] < 400
 
