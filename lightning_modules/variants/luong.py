@@ -14,6 +14,7 @@ from lightning_modules.variants.recurrent import (
     Cell,
     RecurrentEncoder,
     RecurrentState,
+    advance,
     reverse,
     rnn,
     run,
@@ -121,8 +122,9 @@ class Luong(EncoderDecoder):
         self, memory: LuongMemory, state: LuongState, embedded: Tensor
     ) -> tuple[LuongState, Tensor]:
         inputs = torch.cat([embedded, state.attentional], -1) if self.input_feeding else embedded
-        top, recurrent = run(self.decoder, inputs.unsqueeze(1), state.recurrent)
-        attentional, weights = self._attend(memory, top, state.position.unsqueeze(1))
+        top, recurrent = advance(self.decoder, inputs, state.recurrent)
+        steps = state.position.unsqueeze(1)
+        attentional, weights = self._attend(memory, top.unsqueeze(1), steps)
         state = LuongState(recurrent, attentional.squeeze(1), state.position + 1)
         return state, weights.squeeze(1)
 

@@ -12,6 +12,7 @@ from lightning_modules.variants.recurrent import (
     Cell,
     RecurrentEncoder,
     RecurrentState,
+    advance,
     reverse,
     rnn,
     run,
@@ -69,18 +70,19 @@ class Seq2Seq(EncoderDecoder):
 
     def decode(self, memory: Seq2SeqMemory, tgt_in: Tensor) -> Decoded:
         """See the base class."""
-        return Decoded(self._advance(memory, memory.state, tgt_in)[0], None)
+        inputs = self._inputs(memory, tgt_in)
+        return Decoded(self._read(run(self.decoder, inputs, memory.state)[0], inputs), None)
 
     def step(self, memory: Seq2SeqMemory, state: RecurrentState, last_token: Tensor) -> Step:
         """See the base class."""
-        features, state = self._advance(memory, state, last_token.unsqueeze(1))
-        return Step(self.logits(features.squeeze(1)), state, None)
+        inputs = self._inputs(memory, last_token.unsqueeze(1)).squeeze(1)
+        top, state = advance(self.decoder, inputs, state)
+        return Step(self.logits(self._read(top, inputs)), state, None)
 
-    def _advance(
-        self, memory: Seq2SeqMemory, state: RecurrentState, tokens: Tensor
-    ) -> tuple[Tensor, RecurrentState]:
-        embedded = self.dropout(self.tgt_embedding(tokens))
+    def _inputs(self, memory: Seq2SeqMemory, tokens: Tensor) -> Tensor:
+        """Embed ``(batch, tgt)`` tokens and put the summary beside each."""
         summary = memory.summary.unsqueeze(1).expand(-1, tokens.shape[1], -1)
-        inputs = torch.cat([embedded, summary], -1)
-        top, state = run(self.decoder, inputs, state)
-        return self.dropout(self.readout(torch.cat([top, inputs], -1)).tanh()), state
+        return torch.cat([self.dropout(self.tgt_embedding(tokens)), summary], -1)
+
+    def _read(self, top: Tensor, inputs: Tensor) -> Tensor:
+        return self.dropout(self.readout(torch.cat([top, inputs], -1)).tanh())
