@@ -1,10 +1,14 @@
 """Train, translate, compare: ``python run.py --help`` lists the choices."""
 
+from pathlib import Path
+
 import hydra
 from omegaconf import DictConfig
 
 
-@hydra.main(version_base="1.3", config_path="conf", config_name="config")
+@hydra.main(
+    version_base="1.3", config_path=str(Path(__file__).parent / "conf"), config_name="config"
+)
 def main(config: DictConfig) -> float | None:
     """Run one job. Heavy imports wait until here: ``--help`` and typing errors need none."""
     from sweeps.job import run_job

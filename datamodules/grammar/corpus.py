@@ -23,10 +23,10 @@ BUCKETS = tuple(range(10, LONGEST + 1, 10))
 SHORT = 10
 """Longest of the short training sentences, in words: as common as one another."""
 
-SHORT_SHARE = 0.6
+SHORT_SHARE = 0.75
 """Share of the training sentences that are short."""
 
-DECAY = 0.955
+DECAY = 0.98
 """Ratio of the training sentences of n + 1 words to those of n, past the short ones."""
 
 _LANGUAGES = ("en", "fr")
@@ -36,7 +36,7 @@ def _training_lengths() -> Table[int]:
     """Return the lengths of training sentences: many short ones, and a long tail.
 
     Short ones teach the words, even to a model without attention; in the tail every length is
-    common enough to be learnt. The mean is about 14 words.
+    common enough to be learnt. The mean is about 12 words.
     """
     short = range(SHORTEST, SHORT + 1)
     tail = list(accumulate([DECAY] * (LONGEST - SHORT), lambda weight, ratio: weight * ratio))

@@ -57,7 +57,7 @@ class Sentences(Clauses):
             self.tense = "present"
         lead = NO_LEAD
         opening = _OPENING.get(self.tense)
-        if opening is not None and words >= _SPLIT_ABOVE and self.random() < 0.15:
+        if opening is not None and words > _SPLIT_ABOVE and self.random() < 0.15:
             first = self._share(words - 1)
             self.clause(first, opening.draw(self.random))
             words -= first + 1

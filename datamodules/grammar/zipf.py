@@ -3,6 +3,7 @@
 from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
+from math import sqrt
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -28,11 +29,11 @@ class Table(Generic[T]):
 
 
 def zipf_weights(count: int) -> list[float]:
-    """Return the weight of each rank under Zipf's law with exponent 1, the first rank first.
+    """Return the weight of each rank under Zipf's law with exponent 3/2, the first rank first.
 
-    The exponent is 1 so that the weights are exact quotients on every platform.
+    Quotients and square roots, unlike other powers, are rounded alike on every platform.
     """
-    return [1 / rank for rank in range(1, count + 1)]
+    return [1 / (rank * sqrt(rank)) for rank in range(1, count + 1)]
 
 
 def zipf(items: Sequence[T]) -> Table[T]:
