@@ -12,8 +12,10 @@ from lightning_modules.metrics.alignments import parse_pharaoh
 from lightning_modules.metrics.bleu import corpus_scores
 from lightning_modules.metrics.lengths import bleu_by_length
 from run import main
-from tests.commands import TINY, run, succeed
+from tests.commands import ROOT, TINY, run, succeed
 from tests.variants import NAMES
+
+MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
 
 pytestmark = pytest.mark.xdist_group("commands")
 
@@ -194,6 +196,22 @@ def test_one_failed_job_does_not_lose_the_others(space):
     succeed("task=compare", both, *places(space), f"hydra.run.dir={space}/compared")
     rows = (space / "compared" / "bleu_by_length.csv").read_text().splitlines()
     assert len(rows) == 1 + 2 * 6
+
+
+@pytest.mark.real_text
+@pytest.mark.skipif(not MULTI30K.is_dir(), reason="../shared/data/multi30k is not there")
+def test_real_text_in_subwords(space):
+    folder = space / "multi30k"
+    succeed(
+        "data=multi30k", f"data.root={MULTI30K}", "tokenizer=bpe", "tokenizer.vocabulary_size=2000",
+        "model=transformer", *TINY[3:], *places(space), "logger=none", "decoding=greedy",
+        "decoding.max_ratio=0.5", f"hydra.run.dir={folder}",
+    )  # fmt: skip
+    result = json.loads((folder / "result.json").read_text())
+    assert result["data"]["pairs"] == {"train": 29000, "val": 1014, "test": 1000}
+    first = read_lines(folder / "predictions.jsonl")[0]
+    assert first["source"].startswith("Ein Mann mit einem orangefarbenen Hut")
+    assert first["reference"].startswith("A man in an orange hat")
 
 
 def test_help_lists_the_choices_quickly():

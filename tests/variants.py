@@ -28,10 +28,16 @@ OPTIONS = {
         "luong_global",
         ["model.input_feeding=false", "model.reverse_source=true"],
     ),
-    "luong_bidirectional": ("luong_global", ["model.bidirectional=true", "model.layers=2"]),
-    "luong_local_m": ("luong_local", ["model.attention.window=local_m"]),
-    "luong_local_p_no_feeding": ("luong_local", ["model.input_feeding=false"]),
-    "luong_local_p_renormalised": ("luong_local", ["model.attention.renormalise=true"]),
+    "luong_unidirectional": ("luong_global", ["model.bidirectional=false", "model.layers=2"]),
+    "luong_local_p": ("luong_local", ["model.attention.window=local_p"]),
+    "luong_local_p_no_feeding": (
+        "luong_local",
+        ["model.attention.window=local_p", "model.input_feeding=false"],
+    ),
+    "luong_local_p_renormalised": (
+        "luong_local",
+        ["model.attention.window=local_p", "model.attention.renormalise=true"],
+    ),
     "luong_narrow": ("luong_local", ["model.attention.half_width=1"]),
     "transformer_post_norm": ("transformer", ["model.pre_norm=false"]),
 }

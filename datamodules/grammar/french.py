@@ -31,7 +31,6 @@ _IRREGULAR = {
     "dire": "dis dit disons disent dit",
     "dormir": "dors dort dormons dorment dormi",
     "lire": "lis lit lisons lisent lu",
-    "peindre": "peins peint peignons peignent peint",
     "pouvoir": "peux peut pouvons peuvent pu",
     "rire": "ris rit rions rient ri",
     "savoir": "sais sait savons savent su",
@@ -48,7 +47,6 @@ _SILENT_STEMS = {
     "acheter": "achèt",
     "appeler": "appell",
     "envoyer": "envoi",
-    "espérer": "espèr",
     "nettoyer": "nettoi",
     "protéger": "protèg",
 }

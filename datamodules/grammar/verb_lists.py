@@ -23,23 +23,12 @@ sell/sold | vendre | person | food drink text thing clothes furniture vehicle
 help | aider | person | person
 follow | suivre | any | person animal
 write/wrote | écrire | person | text
-wear/wore | porter | person | clothes
 lose/lost | perdre | person | thing clothes text
-hide/hid | cacher | person | food thing clothes text
-hate | détester~ | person | food drink text place animal person
-draw/drew | dessiner | person | person animal thing place landmark
-forget/forgot | oublier | person | thing clothes text
-wash | laver | person | clothes vehicle
-admire | admirer | person | person animal place landmark
-prepare | préparer | person | food drink
 choose/chose | choisir | person | food text thing clothes furniture
-meet/met | rencontrer | person | person
-visit | visiter | person | place
 call | appeler | person | person animal
 build/built | construire | person | furniture place
 clean | nettoyer | person | furniture vehicle place
 protect | protéger | any | person animal
-paint | peindre | person | furniture landmark
 """
 
 INTRANSITIVE = """
@@ -51,10 +40,7 @@ play | jouer | any
 cry | pleurer | person
 arrive | arriver+ | any
 laugh | rire | person
-dance | danser | person
-travel/travelled | voyager | person
 fall/fell | tomber+ | any
-swim/swam | nager | any
 """
 
 # Verb with a preposition before its object; the object is anything of the classes given.
@@ -67,10 +53,6 @@ need | avoir besoin~ | /de | person | thing clothes vehicle food
 come/came | venir+ | from/de | any | place
 play | jouer | with/avec | any | person animal
 work | travailler | with/avec | person | person
-dance | danser | with/avec | person | person
-dream/dreamt | rêver | of/de | person | person place vehicle
-return | retourner+ | to/à | any | place
-travel/travelled | voyager | with/avec | person | person animal
 """
 
 DITRANSITIVE = """
@@ -78,7 +60,6 @@ give/gave | donner | text thing clothes food drink
 show/showed | montrer | text thing clothes vehicle animal
 bring/brought | apporter | food drink text thing clothes
 send/sent | envoyer | text thing clothes
-lend/lent | prêter | text clothes thing vehicle
 """
 
 REPORTING = """
@@ -86,8 +67,6 @@ think/thought | penser
 know/knew | savoir
 say/said | dire
 believe | croire
-hope | espérer
-explain | expliquer
 """
 
 PLACES = """

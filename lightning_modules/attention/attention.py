@@ -16,8 +16,10 @@ class AttentionMemory(NamedTuple):
     """Encoder states, ``(batch, src, memory)``."""
     keys: Tensor
     """The states projected by the score, ``(batch, src, key)``."""
-    mask: Tensor
-    """``(batch, src)``, True where a token is real."""
+    padding: Tensor
+    """``(batch, 1, src)``, True where there is no token to look at."""
+    lengths: Tensor
+    """Real positions, ``(batch, 1)``."""
 
 
 class Attention(nn.Module):
@@ -55,7 +57,8 @@ class Attention(nn.Module):
 
     def prepare(self, memory: Tensor, mask: Tensor) -> AttentionMemory:
         """Project the keys, once for each sentence: ``(batch, src, memory), (batch, src)``."""
-        return AttentionMemory(memory, self.score.project_keys(memory), mask)
+        keys = self.score.project_keys(memory)
+        return AttentionMemory(memory, keys, ~mask.unsqueeze(1), mask.sum(1, keepdim=True))
 
     def forward(
         self, query: Tensor, memory: AttentionMemory, steps: Tensor
@@ -67,12 +70,10 @@ class Attention(nn.Module):
             memory: from ``prepare``.
             steps: target position of each query, from 0, ``(batch, tgt)`` or ``(1, tgt)``.
         """
-        allowed = memory.mask.unsqueeze(1)
-        view = self.window(query, steps, memory.mask.sum(1), memory.mask.shape[1])
-        if view.inside is not None:
-            allowed = allowed & view.inside
+        view = self.window(query, steps, memory.lengths, memory.values.shape[1])
+        hidden = memory.padding if view.outside is None else memory.padding | view.outside
         energies = self.score(query, memory.keys)
-        weights = energies.masked_fill(~allowed, float("-inf")).softmax(-1)
+        weights = energies.masked_fill(hidden, float("-inf")).softmax(-1)
         if view.factor is not None:
             weights = weights * view.factor
             if self.renormalise:

@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 
 class View(NamedTuple):
-    """What a window lets through; ``None`` stands for "all" and "equally"."""
+    """What a window lets through; ``None`` stands for "everything" and "equally"."""
 
-    inside: Tensor | None
-    """``(batch, tgt, src)``, True where a position may be looked at."""
+    outside: Tensor | None
+    """``(batch, tgt, src)``, True where a position may not be looked at."""
     factor: Tensor | None
     """``(batch, tgt, src)``, multiplies the weights after the softmax."""
 
@@ -34,16 +34,16 @@ class Window(nn.Module):
         Args:
             query: ``(batch, tgt, query)``.
             steps: target position of each query, from 0, ``(batch, tgt)`` or ``(1, tgt)``.
-            src_lengths: real source positions, ``(batch,)``.
+            src_lengths: real source positions, ``(batch, 1)``.
             src_size: source positions with padding.
         """
         return View(None, None)
 
     def around(self, centre: Tensor, src_size: int) -> tuple[Tensor, Tensor]:
-        """Distance from ``centre`` ``(batch, tgt)`` and whether it is at most D, ``(…, src)``."""
+        """Distance from ``centre`` ``(batch, tgt)`` and whether it is over D, ``(…, src)``."""
         positions = torch.arange(src_size, device=centre.device, dtype=centre.dtype)
         distance = positions - centre.unsqueeze(-1)
-        return distance, distance.abs() <= self.half_width
+        return distance, distance.abs() > self.half_width
 
 
 class LocalMonotonic(Window):
@@ -54,7 +54,7 @@ class LocalMonotonic(Window):
 
     def forward(self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int) -> View:
         """See the base class."""
-        centre = torch.minimum(steps, src_lengths.unsqueeze(1) - 1)
+        centre = torch.minimum(steps, src_lengths - 1)
         return View(self.around(centre, src_size)[1], None)
 
 
@@ -73,9 +73,9 @@ class LocalPredictive(Window):
     def forward(self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int) -> View:
         """See the base class."""
         share = self.position(self.hidden(query).tanh()).squeeze(-1).sigmoid()
-        distance, inside = self.around(src_lengths.unsqueeze(1) * share, src_size)
+        distance, outside = self.around(src_lengths * share, src_size)
         sigma = self.half_width / 2
-        return View(inside, (-(distance**2) / (2 * sigma**2)).exp())
+        return View(outside, (distance.square() * (-1 / (2 * sigma**2))).exp())
 
 
 WINDOWS: dict[str, type[Window]] = {

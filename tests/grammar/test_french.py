@@ -51,6 +51,7 @@ def french_nouns() -> dict[str, set[str]]:
         for form, number in ((noun.french, "s"), (noun.french_plural, "p")):
             if form:
                 found.setdefault(form.lstrip("*").split()[0], set()).add(noun.gender + number)
+    del found["lit"]  # "les lit" may also be "reads them"
     return found
 
 
