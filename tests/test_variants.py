@@ -11,6 +11,7 @@ from lightning_modules.attention.windows import LocalPredictive
 from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.variants.base import select_batch
 from lightning_modules.variants.recurrent import reverse
+from lightning_modules.variants.transformer import sinusoids
 from tests.variants import ALL, VOCABULARY, sentences, small_model, targets
 
 WITH_ATTENTION = [name for name in ALL if "seq2seq" not in name]
@@ -174,3 +175,13 @@ def test_reversal_keeps_eos_last_and_padding_behind():
     torch.testing.assert_close(reverse(mirrored, mask), src)
     states = torch.randn(3, 6, 2)
     torch.testing.assert_close(reverse(states, mask)[0, 0], states[0, 2])
+
+
+def test_sinusoids_are_those_of_the_paper():
+    """Vaswani et al. 2017, section 3.5, written out."""
+    encoded = sinusoids(torch.tensor([0, 3, 100]), 6)
+    for row, position in enumerate([0, 3, 100]):
+        for index in range(3):
+            angle = position / 10000 ** (2 * index / 6)
+            assert encoded[row, 2 * index].item() == pytest.approx(math.sin(angle), abs=1e-5)
+            assert encoded[row, 2 * index + 1].item() == pytest.approx(math.cos(angle), abs=1e-5)

@@ -261,11 +261,12 @@ class Transformer(EncoderDecoder):
         """Section 3.4 and 3.5: embeddings × √d_model, plus positions from ``start``."""
         width = table.embedding_dim
         embedded = table(tokens) * math.sqrt(width)
-        return self.dropout(embedded + sinusoids(start, tokens.shape[1], width).to(embedded))
+        positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
+        return self.dropout(embedded + sinusoids(positions, width).to(embedded.dtype))
 
 
-def sinusoids(start: int, positions: int, width: int) -> Tensor:
+def sinusoids(positions: Tensor, width: int) -> Tensor:
     """Section 3.5: sines and cosines of geometric wavelengths, ``(positions, width)``."""
-    position = torch.arange(start, start + positions).unsqueeze(1)
-    rate = torch.exp(torch.arange(0, width, 2) * (-math.log(10000.0) / width))
-    return torch.stack([(position * rate).sin(), (position * rate).cos()], -1).flatten(1)
+    even = torch.arange(0, width, 2, device=positions.device)
+    angles = positions.unsqueeze(1) * torch.exp(even * (-math.log(10000.0) / width))
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
