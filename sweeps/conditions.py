@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from lightning_modules.run_folder import Result
 
 PARAMETER_TOLERANCE = 0.10
+BATCH_TOLERANCE = 0.01
+"""Part of a budget that its last batch may add, which differs from seed to seed."""
 TIMINGS = ("seconds", "sentences_per_second")
 
 
@@ -27,7 +29,7 @@ def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[C
 
     return [
         same("data", lambda result: result.data.fingerprint, "fingerprint {}"),
-        same("target tokens", lambda result: result.training.target_tokens, "{:,} in training"),
+        _same_target_tokens(labels, results),
         _same_data_order(labels, results),
         _similar_parameters(labels, results),
         same("decoding", _decoding),
@@ -58,6 +60,29 @@ def _unrecorded(name: str, labels: Sequence[str], values: Sequence[Hashable]) ->
     if not missing:
         return None
     return Condition(name, False, f"not recorded by {', '.join(dict.fromkeys(missing))}")
+
+
+def _same_target_tokens(labels: Sequence[str], results: Sequence[Result]) -> Condition:
+    """The last batch ends a budget, and which that is depends on the seed: equal within a seed."""
+    name = "target tokens"
+    missing = _unrecorded(name, labels, [result.training.target_tokens for result in results])
+    if missing:
+        return missing
+    counts = [result.training.target_tokens or 0 for result in results]
+    by_seed: dict[int, Counter[int]] = {}
+    for result, count in zip(results, counts, strict=True):
+        by_seed.setdefault(result.seed, Counter())[count] += 1
+    usual = {seed: found.most_common(1)[0][0] for seed, found in by_seed.items()}
+    odd = [
+        f"{label}: {count:,}"
+        for label, result, count in zip(labels, results, counts, strict=True)
+        if count != usual[result.seed]
+    ]
+    low, high = min(usual.values()), max(usual.values())
+    text = f"{low:,} in training" if low == high else f"{low:,} to {high:,} in training, by seed"
+    if odd:
+        text += f", but {'; '.join(dict.fromkeys(odd))}"
+    return Condition(name, not odd and high <= (1 + BATCH_TOLERANCE) * low, text)
 
 
 def _same_data_order(labels: Sequence[str], results: Sequence[Result]) -> Condition:

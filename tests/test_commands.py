@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import subprocess
 import sys
 from pathlib import Path
 
@@ -176,6 +177,29 @@ def test_every_job_is_a_tracked_run_of_its_own(single, quickstart, space):
     runs = list((space / "outputs" / "wandb").glob("offline-run-*"))
     assert len(runs) >= 6
     assert all(list(run.glob("*.wandb")) for run in runs)
+
+
+def test_the_tracked_run_holds_configuration_and_curve(single, space):
+    """Read back by W&B's own reader."""
+    folder = min((space / "outputs" / "wandb").glob("offline-run-*"))  # the first, by its date
+    command = [Path(sys.executable).parent / "wandb", "leet", "inspect", "--json", folder]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    records = [json.loads(line) for line in said.splitlines()]
+    config = [r["config"]["update"] for r in records if r["type"] == "config"]
+    assert any(c.get("model", {}).get("attention", {}).get("score") == "additive" for c in config)
+    items = [r["history"]["item"] for r in records if r["type"] == "history"]
+    curve = {
+        item["bleu_by_length/length"]: item["bleu_by_length/bleu"]
+        for item in items
+        if "bleu_by_length/length" in item
+    }
+    with (single / "bleu_by_length.csv").open() as file:
+        rows = {int(row["length_high"]): float(row["bleu"]) for row in csv.DictReader(file)}
+    assert curve == pytest.approx(rows, abs=1e-4)
+    logged = {key for item in items for key in item}
+    assert {"train/loss", "val/loss", "val/bleu", "train/learning_rate"} <= logged
+    assert any(key.startswith("predictions") for key in logged)
+    assert any(key.startswith("attention") for key in logged)
 
 
 def test_one_failed_job_does_not_lose_the_others(space):

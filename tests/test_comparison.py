@@ -120,6 +120,23 @@ def test_a_condition_not_held_says_who_differs(tmp_path, name, changes, told):
     assert told in condition(comparison, name).text
 
 
+@pytest.mark.parametrize(("other", "holds"), [(1_500_400, True), (1_600_000, False)])
+def test_seeds_may_end_their_budget_in_another_batch(tmp_path, other, holds):
+    runs = [
+        make_run(
+            tmp_path / f"{variant}{seed}",
+            variant,
+            seed,
+            training={"target_tokens": tokens, "data_order": f"order {seed}"},
+        )
+        for variant in ("none", "bahdanau")
+        for seed, tokens in ((1, 1_500_000), (2, other))
+    ]
+    found = condition(collect(runs), "target tokens")
+    assert found.holds is holds
+    assert found.text == f"1,500,000 to {other:,} in training, by seed"
+
+
 @pytest.mark.parametrize(("parameters", "holds"), [(1_100_000, True), (1_100_001, False)])
 def test_parameters_may_differ_by_ten_percent(tmp_path, parameters, holds):
     runs = [
