@@ -74,7 +74,7 @@ def _same_target_tokens(labels: Sequence[str], results: Sequence[Result]) -> Con
         by_seed.setdefault(result.seed, Counter())[count] += 1
     usual = {seed: found.most_common(1)[0][0] for seed, found in by_seed.items()}
     odd = [
-        f"{label}: {count:,}"
+        f"{label}: {count:,} in training"
         for label, result, count in zip(labels, results, counts, strict=True)
         if count != usual[result.seed]
     ]
