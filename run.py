@@ -5,10 +5,12 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
+from sweeps.errors import in_a_line
 
-@hydra.main(
-    version_base="1.3", config_path=str(Path(__file__).parent / "conf"), config_name="config"
-)
+CONF = str(Path(__file__).parent / "conf")
+
+
+@hydra.main(version_base="1.3", config_path=CONF, config_name="config")
 def main(config: DictConfig) -> float | None:
     """Run one job. Heavy imports wait until here: ``--help`` and typing errors need none."""
     from sweeps.job import run_job
@@ -17,4 +19,4 @@ def main(config: DictConfig) -> float | None:
 
 
 if __name__ == "__main__":
-    main()
+    in_a_line(main)

@@ -13,9 +13,13 @@ def whole_file(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path in the folder of ``path``; rename it to ``path`` only on success.
 
     The folder is made when missing. Whatever interrupts the block (an exception, a full disk)
-    leaves neither ``path`` half-written nor the temporary file behind.
+    leaves neither ``path`` half-written nor the temporary file behind. A link is followed; a
+    device or a pipe, which nothing may replace, is written to directly.
     """
-    path = Path(path)
+    path = Path(path).resolve()
+    if path.exists() and not path.is_file() and not path.is_dir():
+        yield path
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     # The ending stays last: libraries choose the format by it.
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +14,7 @@ import torch
 from pydantic import NonNegativeInt, PositiveInt, SkipValidation, validate_call
 from torch.utils.data import DataLoader
 
-from datamodules.batching import Batch, Batching, EncodedPairs, LengthBatchSampler, batches_of
+from datamodules.batching import Batch, Batching, EncodedPairs, LengthBatchSampler
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
 from datamodules.prepared import Prepared
 from datamodules.tokenization import Tokenizers, TokenizerSettings
@@ -109,10 +108,6 @@ class TranslationData(pl.LightningDataModule):
     def test_dataloader(self) -> DataLoader[Batch]:
         """Test batches, the longest first."""
         return self._decoding_loader(self.prepared.encoded["test"])
-
-    def encode_lines(self, lines: Sequence[str]) -> Iterator[Batch]:
-        """Yield batches of free text to translate; their ``ids`` are indices in ``lines``."""
-        return batches_of(self.tokenizers.source.encode(lines), self.batching.decode_max_tokens)
 
     def _training_batches(self) -> LengthBatchSampler:
         pairs = self.prepared.encoded["train"]

@@ -1,11 +1,13 @@
 """From configuration to objects, with mistakes told as one line that names the override."""
 
+from collections.abc import Callable
 from typing import Any
 
 import hydra.utils
+import torch
 from hydra.errors import InstantiationException
 from omegaconf import DictConfig, OmegaConf
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt, ValidationError
 
 from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
@@ -28,6 +30,8 @@ def build(config: DictConfig, **arguments: Any) -> Any:
             raise UserError(first_mistake(cause, str(config._get_full_key(None)))) from None
         if isinstance(cause, ValueError):
             raise UserError(str(cause)) from None
+        if isinstance(cause, TypeError):  # a value of the wrong kind, or one it does not take
+            raise UserError(f"{config._get_full_key(None)}: {cause}") from None
         raise
 
 
@@ -51,6 +55,43 @@ def build_data(config: DictConfig) -> TranslationData:
         )
     except ValidationError as error:
         raise UserError(first_mistake(error)) from None
+
+
+class Budget(BaseModel):
+    """How much to train."""
+
+    target_tokens: PositiveInt
+
+
+class Settings(BaseModel):
+    """The plain values at the top of the configuration."""
+
+    budget: Budget
+    seed: NonNegativeInt
+    label_smoothing: float = Field(ge=0, lt=1)
+    threads: PositiveInt | None
+
+
+def build_settings(config: DictConfig) -> Settings:
+    """Check the plain values."""
+    try:
+        plain = OmegaConf.masked_copy(config, list(Settings.model_fields))
+        return Settings.model_validate(OmegaConf.to_container(plain, resolve=True))
+    except ValidationError as error:
+        raise UserError(first_mistake(error)) from None
+
+
+def try_out(optimizer: Callable[..., Any], scheduler: Callable[..., Any]) -> None:
+    """Make both once for nothing, so that wrong settings are told before training begins."""
+    name = "optimizer"
+    try:
+        made = optimizer([torch.nn.Parameter(torch.zeros(1))])
+        name = "scheduler"
+        scheduler(made)
+    except ValidationError as error:
+        raise UserError(first_mistake(error, name)) from None
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{name}: {error}; mend {name}.KEY=VALUE") from None
 
 
 def build_scoring(config: DictConfig) -> Scoring:

@@ -1,12 +1,15 @@
 """Trained models read back from a run's folder."""
 
+import io
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from omegaconf import DictConfig, OmegaConf
+from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 from datamodules.errors import UserError
+from datamodules.files import whole_file
 from datamodules.tokenization import Tokenizers
 from lightning_modules.building import build_model
 from lightning_modules.variants import EncoderDecoder
@@ -14,6 +17,19 @@ from lightning_modules.variants import EncoderDecoder
 FOLDER = "checkpoints"
 BEST = "best.ckpt"
 TOKENIZERS = "tokenizers"
+
+
+class WholeCheckpoints(TorchCheckpointIO):
+    """Write checkpoints whole or not at all, in the folder where they belong."""
+
+    def save_checkpoint(
+        self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None
+    ) -> None:
+        """Replace ``path`` only once all of it is on the disk. Raises ``OSError``."""
+        content = io.BytesIO()
+        torch.save(checkpoint, content)
+        with whole_file(path) as temporary:
+            temporary.write_bytes(content.getbuffer())
 
 
 class TrainedModel(NamedTuple):
@@ -69,7 +85,7 @@ def read_checkpoint(file: Path) -> dict[str, Any]:
         content: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
         _ = content["state_dict"], content["hyper_parameters"]["tokenizers"]
     except Exception as error:  # damage takes many shapes
-        reason = str(error).splitlines()[0]
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:80]
         raise UserError(f"{file}: cannot be read as a checkpoint of a run ({reason})") from error
     return content
 

@@ -75,6 +75,7 @@ class Result(BaseModel):
     data: Data = Data()
     environment: Environment = Environment()
     peak_memory_mib: float | None = None
+    """Most memory that its process has held; jobs of a comparison share processes."""
     git_commit: str | None = None
     config: dict[str, Any] = {}
 
@@ -108,6 +109,12 @@ class Prediction(BaseModel):
 
 class BrokenFileError(Exception):
     """A file of a run that is not what it should be; the message is one line."""
+
+
+def clear_results(folder: Path) -> None:
+    """Remove what an earlier run left in the same folder: results belong to the run that ends."""
+    for name in (RESULT, FAILURE, SCORES, ATTENTION, PREDICTIONS):
+        (folder / name).unlink(missing_ok=True)
 
 
 def find_runs(folder: Path) -> list[Path]:

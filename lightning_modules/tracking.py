@@ -12,6 +12,7 @@ import wandb
 from pydantic import validate_call
 from pytorch_lightning.loggers import Logger, WandbLogger
 
+from datamodules.errors import UserError
 from lightning_modules.heat_map import attention_map
 from lightning_modules.run_folder import SentenceAttention
 from lightning_modules.scoring import TestScores
@@ -55,7 +56,13 @@ def wandb_logger(
         reinit="create_new",
         settings=wandb.Settings(silent=True, console="off", init_timeout=20, finish_timeout=60),
     )
-    run = logger.experiment
+    try:
+        run = logger.experiment
+    except wandb.Error as error:
+        raise UserError(
+            f"W&B does not start ({' '.join(str(error).split())}); "
+            "give logger.mode=offline or logger=none"
+        ) from None
     # Exact names: among patterns, W&B picks one at random.
     run.define_metric(f"{CURVE}/length", hidden=True, summary="none")
     for value in ("bleu", "sentences"):
@@ -120,7 +127,7 @@ def log_test(logger: Logger | None, scores: TestScores) -> None:
             run.log({"attention": wandb.Image(str(picture))})
 
 
-def finish(logger: Logger | None) -> None:
+def finish(logger: Logger | None, exit_code: int = 0) -> None:
     """Close the W&B run, so that the next job of this process gets its own."""
     if isinstance(logger, WandbLogger):
-        logger.experiment.finish()
+        logger.experiment.finish(exit_code=exit_code)

@@ -1,6 +1,5 @@
 """Hydra callback that ends a multirun with a comparison of its jobs."""
 
-import sys
 import traceback
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ class ComparisonCallback(Callback):
 
         from lightning_modules.run_folder import FAILURE, RESULT, find_runs
         from sweeps.compare import REPORT, build_comparison
-        from sweeps.job import as_user_error
+        from sweeps.errors import as_user_error, stop
         from sweeps.summary import print_comparison
 
         out = Path(config.hydra.sweep.dir)
@@ -37,8 +36,7 @@ class ComparisonCallback(Callback):
             if mistake is None:
                 traceback.print_exc()
                 raise SystemExit(1) from None
-            print(f"error: {mistake}", file=sys.stderr)
-            raise SystemExit(2) from None
+            stop(f"error: {mistake}", 2)
         print_comparison(comparison, out / REPORT, Console())
         if comparison.failed:
             raise SystemExit(1)

@@ -144,7 +144,8 @@ def _scores(folder: Path) -> list[BucketScore]:
 
 def _failed_job(folder: Path, failure: Failure) -> FailedJob:
     named = [failure.variant, None if failure.seed is None else f"seed {failure.seed}"]
-    label = ", ".join(part for part in named if part) or " ".join(failure.overrides)
+    own = [o for o in failure.overrides if not o.startswith(("model=", "seed=", "comparison="))]
+    label = ", ".join(part for part in [*named, *own] if part) or " ".join(failure.overrides)
     return FailedJob(label or folder.name, folder, failure.error)
 
 

@@ -1,8 +1,6 @@
 """One Hydra job: its task, and what becomes of an error."""
 
-import errno
 import logging
-import sys
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
@@ -12,6 +10,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
 from datamodules.files import write_json
+from lightning_modules.run_folder import FAILURE
+from sweeps.errors import as_user_error, stop
 
 log = logging.getLogger(__name__)
 
@@ -19,9 +19,8 @@ log = logging.getLogger(__name__)
 def run_job(config: DictConfig) -> float | None:
     """Run ``config.task`` and return its score.
 
-    Alone, a mistake of the user ends the program with one line and status 2. In a multirun it is
-    written to the job's ``failure.json``, so that the other jobs go on; so is a defect, with its
-    traceback in the job's log.
+    In a multirun an error is written to the job's ``failure.json``, so that the other jobs go on;
+    a defect leaves its traceback in the job's log too.
     """
     try:
         missing = sorted(OmegaConf.missing_keys(config))
@@ -36,20 +35,7 @@ def run_job(config: DictConfig) -> float | None:
             return None
         if mistake is None:
             raise
-        print(f"error: {mistake}", file=sys.stderr)
-        raise SystemExit(2) from None
-
-
-def as_user_error(error: Exception) -> UserError | None:
-    """Return the error as one line for the user, or None if it is a defect of the harness."""
-    if isinstance(error, UserError):
-        return error
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-        return UserError(
-            f"{error.filename or 'the disk'}: {error.strerror}; make room, or write elsewhere "
-            "with outputs=DIR"
-        )
-    return None
+        stop(f"error: {mistake}", 2)  # here: Hydra puts a line of its own before what it re-raises
 
 
 def _record_failure(config: DictConfig, error: Exception) -> None:
@@ -65,4 +51,4 @@ def _record_failure(config: DictConfig, error: Exception) -> None:
         "overrides": list(hydra.overrides.task),
         "error": line,
     }
-    write_json(Path(hydra.runtime.output_dir) / "failure.json", failure)
+    write_json(Path(hydra.runtime.output_dir) / FAILURE, failure)

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import NamedTuple
 
+from pydantic import validate_call
 from torch import Tensor, nn
 
 from lightning_modules.attention.scores import SCORES, Score
@@ -37,6 +38,7 @@ class Attention(nn.Module):
         ValueError: for an unknown name, or sizes that the score cannot bring together.
     """
 
+    @validate_call
     def __init__(
         self,
         query_size: int,

@@ -46,8 +46,8 @@ class TokenBudget(pl.Callback):
         batch_idx: int,
     ) -> None:
         """Count, and ask the trainer to stop when the budget is spent."""
+        self.seen_tokens += int(batch.tgt_mask.sum())  # on a GPU, this waits for the update
         self.seconds += time.perf_counter() - self._started
-        self.seen_tokens += int(batch.tgt_mask.sum())
         ids = batch.ids.cpu().numpy().tobytes()
         self.data_order = hashlib.sha256(self.data_order.encode() + ids).hexdigest()[:16]
         if trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]

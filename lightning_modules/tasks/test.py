@@ -9,9 +9,9 @@ from omegaconf import DictConfig
 from datamodules.errors import UserError
 from lightning_modules.building import build, build_data, build_scoring
 from lightning_modules.checkpoints import load_trained
-from lightning_modules.run_folder import Result, Training, read_result
+from lightning_modules.run_folder import Result, Training, clear_results, read_result
 from lightning_modules.summary import summary
-from lightning_modules.tasks.train import build_module, quiet_lightning
+from lightning_modules.tasks.train import build_module, prepare_process
 from lightning_modules.testing import test_model, write_run
 
 log = logging.getLogger(__name__)
@@ -24,13 +24,13 @@ def test(config: DictConfig) -> float:
 
     Raises ``UserError`` if the checkpoint was trained on other text than ``config.data``.
     """
-    quiet_lightning()
+    prepare_process(config)
     trained = load_trained(config.checkpoint)
     scoring = build_scoring(config)
     data = build_data(config)
     if data.fingerprint != trained.config.data_fingerprint:
         raise UserError(
-            f"checkpoint={config.checkpoint} was trained on {trained.config.data.name} "
+            f"checkpoint={config.checkpoint} was trained on {trained.config.corpus} "
             f"({trained.config.data_fingerprint}), not on {data.corpus.name} "
             f"({data.fingerprint}); give the data= and tokenizer= settings of that run"
         )
@@ -41,6 +41,7 @@ def test(config: DictConfig) -> float:
     tested = test_model(trainer, module, data, scoring)
     before = read_result(trained.folder)
     folder = Path(HydraConfig.get().runtime.output_dir)
+    clear_results(folder)
     training = before.training if before else Training()
     result = write_run(folder, settings, data, training, tested, _overrides(before))
     log.info(summary(result, tested.scores.buckets, folder))

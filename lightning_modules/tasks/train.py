@@ -15,10 +15,22 @@ from pytorch_lightning.callbacks import ModelCheckpoint, TQDMProgressBar
 from pytorch_lightning.loggers import Logger
 
 from datamodules.translation_data import TranslationData
-from lightning_modules.building import build, build_data, build_model, build_scoring
+from lightning_modules.building import (
+    build,
+    build_data,
+    build_model,
+    build_scoring,
+    build_settings,
+    try_out,
+)
 from lightning_modules.callbacks import ProgressLines, TokenBudget
-from lightning_modules.checkpoints import TOKENIZERS, load_weights, read_checkpoint
-from lightning_modules.run_folder import Training
+from lightning_modules.checkpoints import (
+    TOKENIZERS,
+    WholeCheckpoints,
+    load_weights,
+    read_checkpoint,
+)
+from lightning_modules.run_folder import Training, clear_results
 from lightning_modules.summary import summary
 from lightning_modules.testing import test_model, write_run
 from lightning_modules.tracking import finish, log_test
@@ -34,9 +46,8 @@ def train(config: DictConfig) -> float:
     Raises ``UserError`` for settings or text that cannot be used.
     """
     folder = Path(HydraConfig.get().runtime.output_dir)
-    if config.threads is not None:
-        torch.set_num_threads(config.threads)
-    quiet_lightning()
+    clear_results(folder)
+    prepare_process(config)
     scoring = build_scoring(config)
     data = build_data(config)
     pl.seed_everything(config.seed, workers=True, verbose=False)
@@ -52,13 +63,18 @@ def train(config: DictConfig) -> float:
         result = write_run(folder, config, data, training, tested, overrides)
         log_test(logger, tested.scores)
         log.info(summary(result, tested.scores.buckets, folder))
-    finally:
-        finish(logger)
+    except BaseException:
+        finish(logger, exit_code=1)
+        raise
+    finish(logger)
     return result.scores.bleu
 
 
-def quiet_lightning() -> None:
-    """Keep Lightning's advice to its developers' users out of the progress lines."""
+def prepare_process(config: DictConfig) -> None:
+    """Check the plain settings, set the threads, keep Lightning's advice out of the log."""
+    threads = build_settings(config).threads
+    if threads is not None:
+        torch.set_num_threads(threads)
     logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", module="pytorch_lightning")
 
@@ -70,13 +86,17 @@ def build_module(
     resolved: Any = OmegaConf.to_container(config, resolve=True)
     identity = {
         "tokenizers": [tokenizer.fingerprint for tokenizer in data.tokenizers],
+        "corpus": data.corpus.name,
         "data_fingerprint": data.fingerprint,
     }
+    optimizer = build(config.optimizer)
+    scheduler = build(config.scheduler, **_length_of_schedule(config, data))
+    try_out(optimizer, scheduler)
     return TranslationModule(
         model=model,
         target=data.tokenizers.target,
-        optimizer=build(config.optimizer),
-        scheduler=build(config.scheduler, **_length_of_schedule(config, data)),
+        optimizer=optimizer,
+        scheduler=scheduler,
         search=build(config.decoding),
         label_smoothing=config.label_smoothing,
         config=resolved | identity,
@@ -99,20 +119,29 @@ def build_trainer(config: DictConfig, logger: Logger | None) -> pl.Trainer:
     if bar:
         callbacks.append(TQDMProgressBar(leave=False))
     trainer: pl.Trainer = build(
-        config.trainer, callbacks=callbacks, logger=logger or False, enable_progress_bar=bar
+        config.trainer,
+        callbacks=callbacks,
+        logger=logger or False,
+        enable_progress_bar=bar,
+        plugins=[WholeCheckpoints()],
     )
     return trainer
 
 
 def fit(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -> Training:
     """Spend the budget, go back to the best validation BLEU, and account for it."""
-    trainer.fit(module, datamodule=data)
-    if trainer.interrupted:
-        raise KeyboardInterrupt
+    try:
+        trainer.fit(module, datamodule=data)
+    except SystemExit:  # how Lightning answers Ctrl-C
+        raise KeyboardInterrupt from None
     budget = next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]
     checkpoint = trainer.checkpoint_callback
     assert isinstance(checkpoint, ModelCheckpoint)
+    if not checkpoint.best_model_path:  # the budget ended before the first validation
+        checkpoint.best_model_path = f"{checkpoint.dirpath}/best.ckpt"
+        trainer.save_checkpoint(checkpoint.best_model_path)
     load_weights(module.model, read_checkpoint(Path(checkpoint.best_model_path)))
+    by_bleu = checkpoint.monitor == "val/bleu" and checkpoint.best_model_score is not None
     return Training(
         target_tokens=budget.seen_tokens,
         updates=trainer.global_step,
@@ -120,5 +149,5 @@ def fit(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -
         seconds=budget.seconds,
         target_tokens_per_second=budget.tokens_per_second,
         data_order=budget.data_order,
-        val_bleu=float(checkpoint.best_model_score or 0.0),
+        val_bleu=float(checkpoint.best_model_score) if by_bleu else None,  # type: ignore[arg-type]
     )

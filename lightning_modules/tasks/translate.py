@@ -1,20 +1,23 @@
 """``task=translate``: translate text with a trained run, one sentence a line."""
 
+import gzip
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from omegaconf import DictConfig
 
 from datamodules.batching import batches_of
 from datamodules.errors import UserError
-from datamodules.files import write_text
+from datamodules.files import whole_file
 from datamodules.text import decode_lines, read_bytes
 from lightning_modules.building import build
 from lightning_modules.checkpoints import TrainedModel, load_trained
 from lightning_modules.decoding import Hypothesis
 from lightning_modules.metrics.alignments import format_pharaoh, hard_alignment
 from lightning_modules.scoring import words_attention
+from lightning_modules.tasks.train import prepare_process
 
 
 def translate(config: DictConfig) -> None:
@@ -23,17 +26,32 @@ def translate(config: DictConfig) -> None:
     Raises ``UserError`` for a checkpoint or text that cannot be used, or if alignments are asked
     of a model without attention.
     """
+    prepare_process(config)
     trained = load_trained(config.checkpoint)
     lines = read_input(config.input)
     found = search(trained, lines, config)
-    if config.alignments is not None:
-        write_text(config.alignments, "".join(f"{line}\n" for line in align(trained, lines, found)))
-    tokens = [hypothesis.tokens if hypothesis else [] for hypothesis in found]
-    output = "".join(f"{line}\n" for line in trained.tokenizers.target.decode(tokens))
-    if config.output == "-":
-        sys.stdout.write(output)
-    else:
-        write_text(config.output, output)
+    output = "".join(f"{line}\n" for line in written(trained, found))
+    pairs = config.alignments and "".join(f"{line}\n" for line in align(trained, lines, found))
+    with ExitStack() as files:  # both are complete before either takes its place
+        for name, text in ((config.alignments, pairs), (config.output, output)):
+            if name == "-":
+                sys.stdout.write(text)
+            elif name is not None:
+                path = files.enter_context(whole_file(name))
+                packed = gzip.compress if str(name).endswith(".gz") else bytes
+                path.write_bytes(packed(text.encode()))
+
+
+def written(trained: TrainedModel, found: Sequence[list[Hypothesis]]) -> Iterator[str]:
+    """Yield the output: a line each, or ``line ||| hypothesis ||| score`` for several each."""
+    several = any(len(hypotheses) > 1 for hypotheses in found)
+    for number, hypotheses in enumerate(found):
+        texts = trained.tokenizers.target.decode([hypothesis.tokens for hypothesis in hypotheses])
+        if not several:
+            yield texts[0] if texts else ""
+            continue
+        for text, hypothesis in zip(texts, hypotheses, strict=True):
+            yield f"{number} ||| {text} ||| {hypothesis.score:.4f}"
 
 
 def read_input(name: str) -> list[str]:
@@ -46,28 +64,28 @@ def read_input(name: str) -> list[str]:
 
 def search(
     trained: TrainedModel, lines: Sequence[str], config: DictConfig
-) -> list[Hypothesis | None]:
-    """Return the best hypothesis of each line, None for an empty one."""
+) -> list[list[Hypothesis]]:
+    """Return the hypotheses of each line, best first, none for an empty one."""
     translate_batch = build(config.decoding)
     full = [number for number, line in enumerate(lines) if line.strip()]
     encoded = trained.tokenizers.source.encode([lines[number] for number in full])
-    found: list[Hypothesis | None] = [None] * len(lines)
+    found: list[list[Hypothesis]] = [[] for _ in lines]
     for batch in batches_of(encoded, config.batching.decode_max_tokens):
         hypotheses = translate_batch(trained.model, batch.src, batch.src_mask)
-        for row, best in zip(batch.ids.tolist(), hypotheses, strict=True):
-            found[full[row]] = best[0]
+        for row, ranked in zip(batch.ids.tolist(), hypotheses, strict=True):
+            found[full[row]] = ranked
     return found
 
 
 def align(
-    trained: TrainedModel, lines: Sequence[str], found: Sequence[Hypothesis | None]
+    trained: TrainedModel, lines: Sequence[str], found: Sequence[list[Hypothesis]]
 ) -> Iterator[str]:
-    """Yield for each line the source word that each target word looked at most."""
-    for line, hypothesis in zip(lines, found, strict=True):
-        if hypothesis is None:
+    """Yield for each line the source word that each word of its best hypothesis looked at most."""
+    for line, hypotheses in zip(lines, found, strict=True):
+        if not hypotheses:
             yield ""
             continue
-        weights = words_attention(hypothesis, line, trained.tokenizers)
+        weights = words_attention(hypotheses[0], line, trained.tokenizers)
         if weights is None:
             raise UserError(
                 f"alignments=: {trained.config.variant} has no attention to align by; "

@@ -36,7 +36,6 @@ class RecurrentEncoder(nn.Module):
     ) -> None:
         super().__init__()
         self.layers = layers
-        self.output_size = hidden_size * (2 if bidirectional else 1)
         self.rnn = rnn(cell, input_size, hidden_size, layers, dropout, bidirectional)
 
     def forward(self, embedded: Tensor, mask: Tensor) -> Encoded:

@@ -175,9 +175,9 @@ class Residual(nn.Module):
 class Transformer(EncoderDecoder):
     """Attention everywhere, no recurrence; sinusoidal positions.
 
-    ``norm=post`` is the paper's; ``norm=pre`` (Xiong et al. 2020, arXiv 2002.04745) trains without
-    a long warm-up. The weights returned are the last decoder layer's over the source, averaged
-    over its heads.
+    ``pre_norm=false`` is the paper's; ``pre_norm=true`` (Xiong et al. 2020, arXiv 2002.04745)
+    trains without a long warm-up. The weights returned are the last decoder layer's over the
+    source, averaged over its heads.
     """
 
     @validate_call(config=ARBITRARY)
