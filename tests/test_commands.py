@@ -4,6 +4,7 @@ import csv
 import json
 import logging
 import math
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -232,6 +233,47 @@ def test_one_failed_job_does_not_lose_the_others(space):
     succeed("task=compare", both, *places(space), f"hydra.run.dir={space}/compared")
     rows = (space / "compared" / "bleu_by_length.csv").read_text().splitlines()
     assert len(rows) == 1 + 2 * 6
+
+
+def test_early_stopping_and_a_plateau_end_a_hopeless_run(space):
+    """Nothing is learnt at this rate: validation BLEU stays, and the budget is not spent."""
+    folder = space / "stopped"
+    succeed(
+        *TINY, *places(space), "logger=none", "budget.target_tokens=500_000", "optimizer.lr=1e-12",
+        "scheduler=plateau", "callbacks=early_stopping", "callbacks.early_stopping.patience=2",
+        f"hydra.run.dir={folder}",
+    )  # fmt: skip
+    result = json.loads((folder / "result.json").read_text())
+    assert result["training"]["updates"] == 2 * (1 + 2)
+
+
+def test_ctrl_c_ends_with_a_word(space):
+    folder = space / "interrupted"
+    command = [sys.executable, "run.py", *TINY, *places(space), "logger=none"]
+    endless = ["budget.target_tokens=500_000_000", f"hydra.run.dir={folder}"]
+    with subprocess.Popen(
+        [*command, *endless], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        next(line for line in running.stdout if "BLEU" in line)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert said.strip().splitlines()[-1] == "interrupted"
+    assert "Traceback" not in said
+    assert not (folder / "result.json").exists()
+
+
+def test_n_best_translations_are_listed(single):
+    said = succeed(
+        "task=translate",
+        f"checkpoint={single}",
+        "decoding.n_best=2",
+        stdin="The cat sleeps.\n\nHi.\n",
+    )
+    found = [line.split(" ||| ") for line in said.splitlines()]
+    assert [number for number, _, _ in found] == ["0", "0", "2", "2"]
+    assert float(found[0][2]) >= float(found[1][2])
 
 
 @pytest.mark.real_text

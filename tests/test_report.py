@@ -148,7 +148,9 @@ def test_an_unreadable_attention_is_said_on_its_card(tmp_path, text, note):
 
 def test_no_finished_run_is_the_users_matter(tmp_path):
     failed = [make_failure(tmp_path / "0"), make_failure(tmp_path / "1", "none", error="no data")]
-    with pytest.raises(UserError, match="luong, seed 1: the loss is not a number; none") as error:
+    with pytest.raises(
+        UserError, match=r"the loss is not a number \(luong, seed 1\); no data \(none, seed 1\)"
+    ) as error:
         build_comparison(failed, tmp_path, "sweep")
     assert "\n" not in str(error.value)
     assert not (tmp_path / "report.html").exists()
