@@ -26,6 +26,9 @@ def whole_file(path: Path | str) -> Iterator[Path]:
     try:
         yield temporary
         temporary.replace(path)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # a failed write does not name its file
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -32,6 +32,16 @@ def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path):
     assert list(path.parent.iterdir()) == [path]
 
 
+def test_a_failed_write_names_its_file(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space left") as stopped:
+        write_text(tmp_path / "x.json", "text")
+    assert stopped.value.filename == str(tmp_path / "x.json")
+
+
 def test_nan_is_no_json(tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         write_json(tmp_path / "x.json", float("nan"))
