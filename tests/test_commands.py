@@ -252,12 +252,21 @@ def test_ctrl_c_ends_with_a_word(space):
     command = [sys.executable, "run.py", *TINY, *places(space), "logger=none"]
     endless = ["budget.target_tokens=500_000_000", f"hydra.run.dir={folder}"]
     with subprocess.Popen(
-        [*command, *endless], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*command, *endless],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Shells start background jobs deaf to Ctrl-C, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as running:
-        assert running.stdout is not None
-        next(line for line in running.stdout if "BLEU" in line)
-        running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=60)
+        try:
+            assert running.stdout is not None
+            next(line for line in running.stdout if "BLEU" in line)
+            running.send_signal(signal.SIGINT)
+            _, said = running.communicate(timeout=60)
+        finally:
+            running.kill()
     assert running.returncode == 130
     assert said.strip().splitlines()[-1] == "interrupted"
     assert "Traceback" not in said
