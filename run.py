@@ -5,6 +5,7 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
+import lightning_modules.scaling  # noqa: F401  # the resolver of conf/model
 from sweeps.errors import in_a_line
 
 CONF = str(Path(__file__).parent / "conf")

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -24,7 +23,18 @@ MARKER = "▁"
 
 # A run of letters and digits with the apostrophe that ends it, or any other single character;
 # every punctuation mark is a piece of its own, so no piece can spell a special token's name.
-PIECE = Regex(rf"{MARKER}?(?:[\p{{L}}\p{{M}}\p{{N}}]+['’]?|[^\p{{L}}\p{{M}}\p{{N}}{MARKER}])")
+# A word that is a tag of the target language stays whole.
+PIECE = Regex(
+    rf"\A{MARKER}<2\p{{L}}+>\z"
+    rf"|{MARKER}?(?:[\p{{L}}\p{{M}}\p{{N}}]+['’]?|[^\p{{L}}\p{{M}}\p{{N}}{MARKER}])"
+)
+PIECES = pre_tokenizers.Sequence(
+    [
+        pre_tokenizers.Metaspace(MARKER, prepend_scheme="always"),
+        pre_tokenizers.Split(PIECE, "isolated"),
+    ]
+)
+TAG_START = "<2"
 
 Kind = Literal["words", "bpe"]
 
@@ -49,6 +59,9 @@ class Tokenizer:
     the same pieces, so no token crosses a word or a punctuation mark. Characters are kept as they
     are (no Unicode normalisation: hypotheses are scored against the text as given), but for two:
     every run of whitespace becomes one space, and a literal ``▁`` becomes ``_``.
+
+    A word such as ``<2fr>``, which tells a model the language to write (Johnson et al. 2017, arXiv
+    1611.04558), is one token of either kind wherever the training text has it.
     """
 
     def __init__(self, backend: tokenizers.Tokenizer):
@@ -66,13 +79,15 @@ class Tokenizer:
 
     @classmethod
     def train(
-        cls, lines: Iterable[str], kind: Kind, vocabulary_size: int, min_frequency: int
+        cls, lines: Sequence[str], kind: Kind, vocabulary_size: int, min_frequency: int
     ) -> Self:
         """Build a vocabulary; the same lines in any order give the same one.
 
         Raises ``UserError`` if ``vocabulary_size`` cannot hold every character for BPE.
         """
         unknown = SPECIALS[UNK]
+        tags = _tags(lines)
+        specials = [*SPECIALS, *(MARKER + tag for tag in tags)]
         model: models.Model
         trainer: trainers.Trainer
         if kind == "words":
@@ -80,20 +95,21 @@ class Tokenizer:
             trainer = trainers.WordLevelTrainer(
                 vocab_size=vocabulary_size,
                 min_frequency=min_frequency,
-                special_tokens=list(SPECIALS),
+                special_tokens=specials,
                 show_progress=False,
             )
         else:
-            model = models.BPE(unk_token=unknown, fuse_unk=True)
+            # A piece that is a token needs no merges: a tag has none, all others lead to it.
+            model = models.BPE(unk_token=unknown, fuse_unk=True, ignore_merges=True)
             trainer = trainers.BpeTrainer(
                 vocab_size=vocabulary_size,
                 min_frequency=min_frequency,
-                special_tokens=list(SPECIALS),
+                special_tokens=specials,
                 initial_alphabet=[MARKER],
                 show_progress=False,
             )
         trained = _backend(model)
-        trained.train_from_iterator(map(_normalise, lines), trainer)
+        trained.train_from_iterator((_normalise(_without(tags, line)) for line in lines), trainer)
         # Training registers the specials to be found in raw text, where "<s>" is just text: keep
         # the model only.
         tokenizer = cls(_backend(trained.model))
@@ -106,6 +122,12 @@ class Tokenizer:
 
     def __len__(self) -> int:
         return len(self._pieces)
+
+    @property
+    def surfaces(self) -> list[str]:
+        """What each token adds to a line, without the space before it; empty for the specials."""
+        pieces = [piece.removeprefix(MARKER) for piece in self._pieces]
+        return [""] * len(SPECIALS) + pieces[len(SPECIALS) :]
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the token numbers of each line, without specials other than ``UNK``."""
@@ -169,14 +191,26 @@ def _normalise(line: str) -> str:
     return " ".join(line.split()).replace(MARKER, "_")
 
 
+def is_tag(word: str) -> bool:
+    """Whether a word tells the language to write, as ``<2fr>`` does."""
+    return word.startswith(TAG_START) and len(PIECES.pre_tokenize_str(word)) == 1
+
+
+def _tags(lines: Iterable[str]) -> list[str]:
+    tagged = (line for line in lines if TAG_START in line)
+    return sorted({word for line in tagged for word in line.split() if is_tag(word)})
+
+
+def _without(tags: Sequence[str], line: str) -> str:
+    """Leave the tags out, so that no merges are spent on them."""
+    if TAG_START not in line:
+        return line
+    return " ".join(word for word in line.split() if word not in tags)
+
+
 def _backend(model: models.Model) -> tokenizers.Tokenizer:
     backend = tokenizers.Tokenizer(model)
-    backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Metaspace(MARKER, prepend_scheme="always"),
-            pre_tokenizers.Split(PIECE, "isolated"),
-        ]
-    )
+    backend.pre_tokenizer = PIECES
     return backend
 
 
@@ -191,7 +225,7 @@ class Tokenizers(NamedTuple):
         """Build the vocabularies from the training text."""
         limits = (settings.kind, settings.vocabulary_size, settings.min_frequency)
         if settings.shared:
-            both = Tokenizer.train(chain(text.source, text.target), *limits)
+            both = Tokenizer.train([*text.source, *text.target], *limits)
             return cls(both, both)
         return cls(Tokenizer.train(text.source, *limits), Tokenizer.train(text.target, *limits))
 

@@ -7,12 +7,22 @@ import hydra.utils
 import torch
 from hydra.errors import InstantiationException
 from omegaconf import DictConfig, OmegaConf
-from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt, ValidationError
+from pydantic import (
+    BaseModel,
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+)
 
+import lightning_modules.scaling  # noqa: F401  # the resolver of conf/model
 from datamodules.errors import UserError
+from datamodules.tokenization import is_tag
 from datamodules.translation_data import TranslationData
 from lightning_modules.scoring import Scoring
 from lightning_modules.variants import EncoderDecoder
+from lightning_modules.vectors import VectorFiles
 
 
 def build(config: DictConfig, **arguments: Any) -> Any:
@@ -39,7 +49,7 @@ def first_mistake(error: ValidationError, *node: str) -> str:
     """Put the first of a validation's complaints into one line, as an override of ``node``."""
     first = error.errors()[0]
     key = ".".join([*node, *(str(part) for part in first["loc"])])
-    return f"{key}={first['input']}: {first['msg']}"
+    return f"{key}={first['input']}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def build_data(config: DictConfig) -> TranslationData:
@@ -68,6 +78,8 @@ class Settings(BaseModel):
 
     budget: Budget
     seed: NonNegativeInt
+    scale: PositiveFloat
+    vectors: VectorFiles
     label_smoothing: float = Field(ge=0, lt=1)
     threads: PositiveInt | None
 
@@ -104,7 +116,41 @@ def build_scoring(config: DictConfig) -> Scoring:
 
 def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) -> EncoderDecoder:
     """Build a variant for vocabularies of these sizes."""
+    if OmegaConf.select(config, "model.tied") == "all" and not config.tokenizer.shared:
+        raise UserError("model.tied=all: needs one vocabulary; set tokenizer.shared=true")
     model: EncoderDecoder = build(
         config.model, src_vocabulary=src_vocabulary, tgt_vocabulary=tgt_vocabulary
     )
     return model
+
+
+def embedding_width(config: DictConfig) -> str:
+    """Return the setting that says how wide a variant's embeddings are."""
+    return "model.embedding_size" if "embedding_size" in config.model else "model.width"
+
+
+def check_lengths(model: EncoderDecoder, data: TranslationData) -> None:
+    """Raise ``UserError`` for training text longer than ``model`` can tell positions apart."""
+    limit = model.limit()
+    if limit is None:
+        return
+    allowed = {"source": limit.src_tokens, "target": limit.tgt_tokens}
+    for side, longest in data.longest.items():
+        most = allowed[side]
+        if most is not None and longest > most:
+            raise UserError(
+                f"{limit.setting}={most}: the longest training {side} has {longest} tokens; set "
+                f"{limit.setting}={longest} or more"
+            )
+
+
+def check_tags(config: DictConfig, data: TranslationData) -> None:
+    """Raise ``UserError`` for a query by the target language where the source does not name it."""
+    if not OmegaConf.select(config, "model.query.language"):
+        return
+    first = data.prepared.encoded["train"].src.tokens[0]
+    if not is_tag(data.tokenizers.source.surfaces[first]):
+        raise UserError(
+            "model.query.language=true: the source sentences must begin with a tag of the target "
+            "language such as <2fr>; write one before each or set model.query.language=false"
+        )

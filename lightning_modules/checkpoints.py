@@ -55,6 +55,8 @@ def load_trained(path: str | Path) -> TrainedModel:
         raise UserError(f"checkpoint={path}: there is no {file}; give the folder of a finished run")
     content = read_checkpoint(file)
     config = OmegaConf.create(content["hyper_parameters"])
+    if OmegaConf.select(config, "model.placement") is not None:
+        config.model.placement = None  # of the machine that trained
     folder = file.parent.parent
     tokenizers = _tokenizers(folder / TOKENIZERS)
     vocabulary = content["hyper_parameters"]["tokenizers"]

@@ -25,6 +25,8 @@ class Scores(BaseModel):
 
     bleu: float
     chrf: float | None = None
+    aer: float | None = None
+    """Alignment error rate of the references' strongest links, 0 to 1, where gold is known."""
 
 
 class Training(BaseModel):
@@ -59,6 +61,16 @@ class Environment(BaseModel):
     device: str | None = None
 
 
+class Coverage(BaseModel):
+    """How much of a vocabulary a file of word vectors has."""
+
+    file: str
+    covered: int
+    """Tokens."""
+    missing: int
+    """Tokens that started at random."""
+
+
 class Result(BaseModel):
     """``result.json``: only the variant, the seed and the test BLEU must be there."""
 
@@ -70,6 +82,8 @@ class Result(BaseModel):
     length_unit: str = "source words"
     train_max_words: int | None = None
     parameters: int | None = None
+    vectors: dict[str, Coverage] = {}
+    """Pretrained embeddings by side, ``source`` and ``target``."""
     training: Training = Training()
     decoding: dict[str, Any] = {}
     data: Data = Data()

@@ -20,6 +20,7 @@ def summary(result: Result, buckets: Sequence[BucketScore], folder: Path) -> str
     lines = [
         f"{result.variant} seed {result.seed}: test BLEU {result.scores.bleu:.2f}, "
         f"chrF {result.scores.chrf:.2f} ({result.signature})",
+        *([] if result.scores.aer is None else [f"alignment error {result.scores.aer:.1%}"]),
         f"by length in {result.length_unit}:",
         *rows,
         f"{result.parameters:,} parameters; {training.target_tokens or 0:,} target tokens in "

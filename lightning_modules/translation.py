@@ -12,6 +12,7 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from datamodules.batching import Batch
 from datamodules.tokenization import Tokenizer
 from lightning_modules.decoding import GreedySearch, Hypothesis, Search
+from lightning_modules.forcing import ALWAYS, TeacherForcing, mixed_inputs
 from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.variants import EncoderDecoder
 
@@ -26,7 +27,7 @@ class Translation(NamedTuple):
 
 
 class TranslationModule(pl.LightningModule):
-    """Teacher forcing, validation by loss and by BLEU of greedy translations, and search.
+    """Training, validation by loss and by BLEU of greedy translations, and search.
 
     Args:
         model: any variant.
@@ -36,6 +37,7 @@ class TranslationModule(pl.LightningModule):
         search: how ``predict_step`` translates.
         label_smoothing: probability spread over the vocabulary in the training loss.
         config: the whole resolved configuration; kept in checkpoints and sent to the tracker.
+        teacher_forcing: what the decoder reads in training; in validation, the reference.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class TranslationModule(pl.LightningModule):
         search: Search,
         label_smoothing: float,
         config: dict[str, Any],
+        teacher_forcing: TeacherForcing = ALWAYS,
     ) -> None:
         super().__init__()
         self.save_hyperparameters(config)
@@ -54,27 +57,35 @@ class TranslationModule(pl.LightningModule):
         self.target = target
         self.search = search
         self.label_smoothing = label_smoothing
+        self.teacher_forcing = teacher_forcing
         self.validated: dict[int, str] = {}
         self._make_optimizer = optimizer
         self._make_scheduler = scheduler
         self._validation_search = GreedySearch()
         self._loss_to_react_to: Tensor | None = None
 
-    def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Tensor:
-        """Mean cross-entropy in nats over the real target tokens; padding is never projected."""
+    def loss(self, batch: Batch, label_smoothing: float = 0.0, share: float = 1.0) -> Tensor:
+        """Mean cross-entropy in nats over the real target tokens; padding is never projected.
+
+        The decoder reads a ``share`` of the reference; see ``mixed_inputs``.
+        """
         memory = self.model.encode(batch.src, batch.src_mask)
-        features = self.model.decode(memory, batch.tgt_in).features[batch.tgt_mask]
+        tgt_in = mixed_inputs(self.model, memory, batch.tgt_in, batch.tgt_mask, share)
+        features = self.model.decode(memory, tgt_in).features
+        # A decoder may have a device of its own.
+        mask, tgt_out = (part.to(features.device) for part in (batch.tgt_mask, batch.tgt_out))
         return cross_entropy(
-            self.model.logits(features),
-            batch.tgt_out[batch.tgt_mask],
-            label_smoothing=label_smoothing,
+            self.model.logits(features[mask]), tgt_out[mask], label_smoothing=label_smoothing
         )
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the label-smoothed loss."""
-        loss = self.loss(batch, self.label_smoothing)
+        share = self.teacher_forcing.share(self.global_step)
+        loss = self.loss(batch, self.label_smoothing, share)
         self.log("train/loss", loss)
         self.log("train/learning_rate", self.trainer.optimizers[0].param_groups[0]["lr"])
+        if not self.teacher_forcing.always:
+            self.log("train/teacher_forcing", share)
         return loss
 
     def on_validation_epoch_start(self) -> None:
@@ -105,7 +116,8 @@ class TranslationModule(pl.LightningModule):
 
     def configure_optimizers(self) -> Any:
         """Schedules move every update; ``ReduceLROnPlateau`` after every validation."""
-        optimizer = self._make_optimizer(self.parameters())
+        trained = [parameter for parameter in self.parameters() if parameter.requires_grad]
+        optimizer = self._make_optimizer(trained)
         schedule = {
             "scheduler": self._make_scheduler(optimizer),
             "interval": "step",

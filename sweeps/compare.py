@@ -80,6 +80,7 @@ def _variant_as_json(variant: Variant, out: Path) -> dict[str, Any]:
     return {
         "label": variant.label,
         "bleu": asdict(variant.bleu),
+        "aer_percent": asdict(variant.aer) if variant.aer else None,
         "bleu_by_length": [
             {
                 "length_low": mean.bucket.length_low,

@@ -74,6 +74,12 @@ class Variant:
         return _spread([run.result.scores.bleu for run in self.runs])
 
     @property
+    def aer(self) -> Spread | None:
+        """Alignment error rate in percent, over seeds."""
+        rates = (run.result.scores.aer for run in self.runs)
+        return _spread_or_none(None if rate is None else 100 * rate for rate in rates)
+
+    @property
     def buckets(self) -> list[MeanBucket]:
         """BLEU by length, over seeds."""
         return [
@@ -108,6 +114,11 @@ class Comparison:
     def buckets(self) -> list[BucketScore]:
         """Every length bucket that a run has, shortest first; the scores are the first run's."""
         return [scores[0] for scores in _by_bounds(self.runs)]
+
+    @property
+    def aligned(self) -> bool:
+        """Whether any run was compared with gold alignments."""
+        return any(run.result.scores.aer is not None for run in self.runs)
 
     @property
     def train_limits(self) -> list[int]:

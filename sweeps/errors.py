@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from hydra.errors import HydraException
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
 from datamodules.errors import UserError
 
@@ -44,6 +44,8 @@ def as_user_error(error: Exception) -> UserError | None:
     """Return the error as one line for the user, or None if it is a defect of the harness."""
     if isinstance(error, UserError):
         return error
+    if isinstance(error, InterpolationResolutionError) and error.__context__ is not None:
+        return as_user_error(error.__context__)  # type: ignore[arg-type]  # a resolver's own
     if isinstance(error, OSError) and error.errno in OF_A_PLACE:
         place = error.filename or "the disk"
         return UserError(

@@ -30,6 +30,8 @@ def _score_table(comparison: Comparison) -> Table:
     table = _table(f"BLEU, whole test set and by length ({unit})", "variant", "seed", "BLEU")
     for bucket in comparison.buckets:
         table.add_column(bucket.label, justify="right", no_wrap=True)
+    if comparison.aligned:
+        table.add_column("AER %", justify="right")
     for variant in comparison.variants:
         scores = variant.bleu_by_bounds
         means = [scores.get(bucket.bounds) for bucket in comparison.buckets]
@@ -39,6 +41,7 @@ def _score_table(comparison: Comparison) -> Table:
             wording.score(variant.bleu),
             # Means alone: with deviations the row would not fit 80 columns.
             *(wording.mean([spread.mean if spread else None], 1) for spread in means),
+            *([wording.score(variant.aer)] if comparison.aligned else []),
         )
     return table
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightning_modules.metrics.alignments import (
+    alignment_error_rate,
     format_pharaoh,
     hard_alignment,
     parse_pharaoh,
@@ -84,3 +85,19 @@ def test_what_is_no_pair_is_named(piece):
 def test_negative_positions_are_refused():
     with pytest.raises(ValueError, match="count from 0"):
         format_pharaoh([(0, 0), (-1, 2)])
+
+
+def test_alignment_error_rate_by_hand():
+    found = [[(0, 0), (1, 1)], [(2, 0)]]
+    gold = [[(0, 0), (2, 1)], [(2, 0), (2, 1)]]
+    # |A| = 3, |S| = 4, two links in common
+    assert alignment_error_rate(found, gold) == pytest.approx(1 - 4 / 7)
+    assert alignment_error_rate(gold, gold) == 0
+    assert alignment_error_rate([[(1, 1)]], [[(0, 0)]]) == 1
+
+
+def test_alignment_error_rate_wants_links_and_as_many_sentences():
+    with pytest.raises(ValueError, match="no alignment links"):
+        alignment_error_rate([[]], [[]])
+    with pytest.raises(ValueError, match="shorter"):
+        alignment_error_rate([[(0, 0)]], [])

@@ -4,12 +4,14 @@ import csv
 import json
 import logging
 import math
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
 
 from lightning_modules.metrics.alignments import parse_pharaoh
 from lightning_modules.metrics.bleu import corpus_scores
@@ -17,8 +19,10 @@ from lightning_modules.metrics.lengths import bleu_by_length
 from run import main
 from sweeps.errors import in_a_line
 from tests.commands import ROOT, TINY, run, succeed
-from tests.variants import NAMES
+from tests.variants import CONF
 
+SHIPPED = OmegaConf.load(CONF / "comparison" / "quickstart.yaml")
+QUICKSTART = SHIPPED.hydra.sweeper.params.model.split(",")
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
 
 pytestmark = pytest.mark.xdist_group("commands")
@@ -58,7 +62,9 @@ def quickstart(space) -> Path:
     """The quickstart comparison with a tiny budget."""
     folder = space / "quickstart"
     said = succeed("comparison=quickstart", *TINY, *places(space), f"hydra.sweep.dir={folder}")
-    for name in NAMES:
+    for name in OmegaConf.load(
+        CONF / "comparison" / "quickstart.yaml"
+    ).hydra.sweeper.params.model.split(","):
         assert name in said
     assert f"{folder}/report.html" in said.replace("\n", "")
     return folder
@@ -166,7 +172,7 @@ def test_the_same_command_gives_the_same_run(single, space):
 
 def test_quickstart_trains_all_variants_alike(quickstart):
     results = [json.loads(path.read_text()) for path in quickstart.glob("*/result.json")]
-    assert sorted(result["variant"] for result in results) == NAMES
+    assert sorted(result["variant"] for result in results) == sorted(QUICKSTART)
     assert len({result["training"]["target_tokens"] for result in results}) == 1
     assert len({result["training"]["data_order"] for result in results}) == 1
     assert len({result["data"]["fingerprint"] for result in results}) == 1
@@ -301,6 +307,35 @@ def test_real_text_in_subwords(space):
     assert first["reference"].startswith("A man in an orange hat")
 
 
+def test_a_score_of_ones_own_trains(space):
+    """The README's: a class of one's own and one line of configuration."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n# my_scores\.py\n(.*?)```", readme, re.DOTALL)
+    [line] = re.findall(r"score: (my_scores\.\w+)", readme)
+    (space / "my_scores.py").write_text(code, encoding="utf-8")
+    folder = space / "own"
+    model = [f"model.attention.score={line}", "model=luong_global"]
+    succeed(*model, *TINY, *places(space), f"hydra.run.dir={folder}", PYTHONPATH=str(space))
+    result = json.loads((folder / "result.json").read_text())
+    assert result["config"]["model"]["attention"]["score"] == line
+    assert result["scores"]["aer"] > 0
+    # The class is found again when the model is loaded.
+    arguments = ["task=translate", f"checkpoint={folder}"]
+    assert succeed(*arguments, stdin="The cat sleeps.\n", PYTHONPATH=str(space)).count("\n") == 1
+
+
+def test_everything_at_once_trains(space):
+    """Flags of the query, intra-attention, heads, scheduled sampling, tied tables."""
+    folder = space / "everything"
+    flags = ["query.context=true", "query.last_token=true", "query.state=previous"]
+    flags += ["intra_attention={score:general}", "tied=output", "encoder.merge=sum"]
+    flags += ["encoder.hidden_size=192", "cell=gru_2014", "layers=2"]
+    model = ["model=luong_predictive", "+model.attention.heads=4", "teacher_forcing=scheduled"]
+    given = [*model, *(f"model.{flag}" for flag in flags), "scale=0.5"]
+    succeed(*given, *TINY, *places(space), f"hydra.run.dir={folder}")
+    assert json.loads((folder / "result.json").read_text())["scores"]["aer"] > 0
+
+
 def test_help_lists_the_choices_quickly():
     said = succeed("--help")
     for word in ("comparison=quickstart", "luong_local", "multi30k", "task=translate"):
@@ -316,7 +351,18 @@ def test_help_lists_the_choices_quickly():
         (["model.dropout=1.5"], "model.dropout=1.5: Input should be less than 1"),
         (["model=transformer", "model.heads=5"], "model.heads=5: must divide model.width"),
         (["model=luong_global", "model.attention.score=x.Y"], "model.attention.score=x.Y"),
-        (["model=luong_local", "model.attention.half_width=0"], "half_width=0: must be at least 1"),
+        (["model=luong_local", "model.attention.half_width=-1"], "model.attention.half_width=-1"),
+        (["model=luong_predictive", "model.attention.half_width=0"], "local_p needs at least 1"),
+        (["model=luong_predictive", "model.attention.score=location"], "has no local form"),
+        (["model=luong_location", "model.attention.max_length=9"], "max_length=9: the longest"),
+        (["model.attention.score=dot"], "one width, not 128 and 256"),
+        (["+model.attention.heads=3"], "model.attention.heads=3: must divide"),
+        (["model.query.language=true"], "model.query.language=true: the source sentences must"),
+        (["model.placement.decoder=cuda:63"], "model.placement.decoder=cuda:63: no device"),
+        (["model.tied=all"], "model.tied=all: needs one vocabulary; set tokenizer.shared=true"),
+        (["scale=none"], "scale=none: must be a positive number"),
+        (["teacher_forcing=scheduled", "teacher_forcing.start=2"], "teacher_forcing.start=2"),
+        (["vectors.source=/nowhere"], "vectors.source=/nowhere: cannot be read"),
         (["decoding.n_best=9"], "decoding.n_best=9: must be at most beam_size=4"),
         (["budget.target_tokens=0"], "target_tokens=0"),
         (["batching.max_tokens=5"], "batching.max_tokens=5"),

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from datamodules.tokenization import BOS, EOS
 from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.variants.arguments import Placement
 from lightning_modules.variants.base import Decoded, EncoderDecoder, Step
 
 A, B, C = 4, 5, 6
@@ -25,7 +26,7 @@ class Markov(EncoderDecoder):
     """A model whose next token depends on the last one, by a table for each sentence."""
 
     def __init__(self, tables: list[dict[int, dict[int, float]]]):
-        super().__init__(VOCABULARY, VOCABULARY, 2)
+        super().__init__(VOCABULARY, VOCABULARY, 2, 2, "none", Placement())
         # Tokens that no table speaks of are followed by anything alike.
         self.table = torch.zeros(len(tables), VOCABULARY, VOCABULARY)
         for sentence, table in enumerate(tables):
@@ -39,6 +40,9 @@ class Markov(EncoderDecoder):
 
     def initial_state(self, memory):
         return (torch.zeros(len(memory.table)),)
+
+    def parts(self):
+        return {}
 
     def decode(self, memory, tgt_in):
         return Decoded(tgt_in, None)

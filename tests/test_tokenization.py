@@ -3,6 +3,7 @@ import random
 from pathlib import Path
 
 import pytest
+import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -18,6 +19,7 @@ from datamodules.tokenization import (
     Tokenizer,
     Tokenizers,
     TokenizerSettings,
+    is_tag,
 )
 
 MULTI30K = Path(__file__).parents[2] / "shared" / "data" / "multi30k"
@@ -126,6 +128,56 @@ def test_text_that_looks_like_a_special_token_is_text(tokenizer):
     ids = trained.encode([literal])[0]
     assert min(ids) > UNK
     assert trained.decode([ids]) == [literal]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_tag_of_the_target_language_is_one_token(kind):
+    """However rare it is; with other text around it, it is text."""
+    tokenizer = Tokenizer.train([f"<2fr> {LINES[0]}", "<2日本> x<2fr> <2fr>,"], kind, 400, 1)
+    for line in ("<2fr> L'homme n'aime pas", "le <2日本> chien <2fr>"):
+        ids = tokenizer.encode([line])[0]
+        assert sum(is_tag(tokenizer.surfaces[token]) for token in ids) == line.count("<2")
+        assert tokenizer.decode([ids]) == [line]
+        assert tokenizer.words_of_line(line) == tokenizer.words_of_tokens(ids)
+    for line in ("x<2fr>", "<2fr>,"):
+        ids = tokenizer.encode([line])[0]
+        assert not any(is_tag(tokenizer.surfaces[token]) for token in ids)
+        assert tokenizer.decode([ids]) == [line]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tags_leave_all_other_tokens_as_they_are(kind):
+    plain = Tokenizer.train(LINES, kind, 90, 1).surfaces
+    tagged = Tokenizer.train([f"<2fr> {line}" for line in LINES], kind, 91, 1).surfaces
+    assert tagged == [*plain[:4], "<2fr>", *plain[4:]]
+
+
+@pytest.mark.parametrize(
+    "word", ["<2>", "<22>", "<2a1>", "<2fr", "2fr>", "<2fr>.", "<s>", "fr", ""]
+)
+def test_what_is_no_tag(word):
+    assert not is_tag(word)
+
+
+def test_surfaces_are_what_tokens_add_to_a_line(tokenizer):
+    assert tokenizer.surfaces[:4] == ["", "", "", ""]
+    ids = tokenizer.encode([LINES[0]])[0]
+    assert "".join(tokenizer.surfaces[token] for token in ids) == LINES[0].replace(" ", "")
+
+
+@pytest.mark.parametrize("characters", ["ab", "aab", "abc"])
+def test_bpe_by_whole_pieces_is_bpe_by_merges(characters):
+    """Looking a piece up before merging it changes nothing, also where merges could overlap."""
+    generator = random.Random(0)
+    lines = ["".join(generator.choices(characters, k=1 + size)) for size in range(30)]
+    tokenizer = Tokenizer.train(lines, "bpe", 60, 1)
+    settings = tokenizer._backend.to_str()
+    by_merges = tokenizers.Tokenizer.from_str(
+        settings.replace('"ignore_merges":true', '"ignore_merges":false')
+    )
+    assert by_merges.to_str() != settings
+    text = [*lines, *tokenizer.surfaces[5:]]
+    assert [encoding.ids for encoding in by_merges.encode_batch(text)] == tokenizer.encode(text)
 
 
 def test_a_marker_in_the_text_reads_as_an_underscore(tokenizer):

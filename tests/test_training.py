@@ -13,7 +13,7 @@ from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.tokenization import Tokenizer
 from lightning_modules.callbacks import TokenBudget
 from lightning_modules.decoding import GreedySearch
-from lightning_modules.schedules import constant, inverse_sqrt, linear
+from lightning_modules.schedules import constant, halving, inverse_sqrt, linear
 from lightning_modules.translation import TranslationModule
 from tests.variants import small_model
 
@@ -73,6 +73,19 @@ def test_linear_falls_to_the_end_of_the_budget():
     assert rates[:3] == pytest.approx([0.5, 1.0, 1.0])
     assert rates[7] == pytest.approx(0.5)
     assert rates[11:] == pytest.approx([0.1, 0.01, 0.01])
+
+
+def test_halving_keeps_the_rate_for_half_of_ten_epochs():
+    """Luong et al. 2015, section 4.1, with two updates an epoch."""
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    schedule = halving(optimizer, constant_share=0.5, halvings=5, total_updates=20)
+    rates = []
+    for _ in range(22):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    epochs = [1.0] * 5 + [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.03125]
+    assert rates == pytest.approx([rate for rate in epochs for _ in range(2)])
 
 
 def test_budget_counts_real_tokens_and_chains_the_order():

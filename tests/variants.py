@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 from hydra import compose, initialize_config_dir
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from torch import Tensor
 
 from datamodules.tokenization import BOS, EOS
@@ -15,35 +15,51 @@ CONF = Path(__file__).parent.parent / "conf"
 NAMES = sorted(path.stem for path in (CONF / "model").glob("*.yaml"))
 """Every file of ``conf/model``: a new variant is tested by being there."""
 
+FAMILY = OmegaConf.load(CONF / "comparison" / "family.yaml")
+LAPTOP = FAMILY.hydra.sweeper.params.model.replace(" ", "").split(",")
+"""The laptop size of every published system."""
+
 # Settings that the shipped files do not take but users may.
 OPTIONS = {
-    "seq2seq_reversed_lstm": (
-        "seq2seq",
-        ["model.cell=lstm", "model.layers=2", "model.reverse_source=true"],
-    ),
+    "lstm_with_summary": ("seq2seq", ["model.cell=lstm", "model.layers=2"]),
     "bahdanau_general": ("bahdanau", ["model.attention.score=general"]),
-    "luong_dot": ("luong_global", ["model.attention.score=dot", "model.layers=2"]),
-    "luong_concat": ("luong_global", ["model.attention.score=concat", "model.cell=gru"]),
+    "bahdanau_2014": ("bahdanau", ["model.cell=gru_2014", "model.layers=2"]),
+    "bahdanau_sum": (
+        "bahdanau",
+        ["model.encoder.merge=sum", "model.bridge=copy", "model.attention.score=cosine"],
+    ),
+    "bahdanau_multi_head": (
+        "bahdanau",
+        ["model.attention.score=scaled_dot", "+model.attention.heads=4"],
+    ),
+    "luong_gru": ("luong_global", ["model.attention.score=concat", "model.cell=gru"]),
+    "luong_linear": ("luong_global", ["model.attention.score=linear"]),
+    "luong_query_flags": (
+        "luong_general",
+        ["model.query.context=true", "model.query.last_token=true", "model.query.language=true"],
+    ),
+    "luong_intra": ("luong_global", ["model.intra_attention={score:general}"]),
+    "luong_intra_no_feeding": (
+        "luong_global",
+        ["model.intra_attention={score:additive}", "model.input_feeding=false"],
+    ),
     "luong_no_feeding": (
         "luong_global",
-        ["model.input_feeding=false", "model.reverse_source=true"],
+        ["model.input_feeding=false", "model.encoder.reverse_source=true"],
     ),
-    "luong_unidirectional": ("luong_global", ["model.bidirectional=false", "model.layers=2"]),
-    "luong_local_p": ("luong_local", ["model.attention.window=local_p"]),
-    "luong_local_p_no_feeding": (
-        "luong_local",
-        ["model.attention.window=local_p", "model.input_feeding=false"],
-    ),
-    "luong_local_p_renormalised": (
-        "luong_local",
-        ["model.attention.window=local_p", "model.attention.renormalise=true"],
-    ),
+    "luong_local_p_no_feeding": ("luong_predictive", ["model.input_feeding=false"]),
+    "luong_local_p_renormalised": ("luong_predictive", ["model.attention.renormalise=true"]),
     "luong_narrow": ("luong_local", ["model.attention.half_width=1"]),
+    "luong_tied": ("luong_global", ["model.tied=output"]),
     "transformer_post_norm": ("transformer", ["model.pre_norm=false"]),
+    "transformer_learned": ("transformer", ["model.positions=learned"]),
+    "transformer_rotary": ("transformer", ["model.positions=rotary"]),
+    "transformer_relative": ("transformer", ["model.positions=relative", "model.key_size=6"]),
 }
 ALL = [*NAMES, *OPTIONS]
 VOCABULARY = 23
-SMALL = {"width": 16, "hidden_size": 24}
+LARGEST = 24
+"""Width of a small model's largest layer, about."""
 
 
 def configuration(*overrides: str) -> DictConfig:
@@ -55,8 +71,10 @@ def configuration(*overrides: str) -> DictConfig:
 def small_model(name: str, *overrides: str, vocabulary: int = VOCABULARY) -> EncoderDecoder:
     """Build a shipped or optional variant, narrow, with fixed random weights."""
     model, options = OPTIONS.get(name, (name, []))
-    sizes = [f"model.{key}={value}" for key, value in SMALL.items()]
-    config = configuration(f"model={model}", *sizes, *options, *overrides)
+    widths = configuration(f"model={model}").model
+    scale = LARGEST / widths.get("width", widths.hidden_size)
+    given = [f"model={model}", f"scale={scale}", "tokenizer.shared=true"]
+    config = configuration(*given, *options, *overrides)
     torch.manual_seed(0)
     built = build_model(config, vocabulary, vocabulary)
     for parameter in built.parameters():  # larger weights make differences visible

@@ -12,8 +12,16 @@ Glossary, with the shapes used throughout:
 Masks are ``True`` where a token is real. Nothing here keeps state between calls.
 """
 
-from lightning_modules.attention.attention import Attention, AttentionMemory
+from lightning_modules.attention.attention import Attention, AttentionMemory, build_attention
 from lightning_modules.attention.scores import SCORES, Score
 from lightning_modules.attention.windows import WINDOWS, Window
 
-__all__ = ["SCORES", "WINDOWS", "Attention", "AttentionMemory", "Score", "Window"]
+__all__ = [
+    "SCORES",
+    "WINDOWS",
+    "Attention",
+    "AttentionMemory",
+    "Score",
+    "Window",
+    "build_attention",
+]

@@ -23,6 +23,9 @@ class Window(nn.Module):
         half_width: D, in source positions; a local window spans ``[p_t - D, p_t + D]``.
     """
 
+    least_half_width = 0
+    """The smallest D with which a window is never empty."""
+
     def __init__(self, query_size: int, half_width: int) -> None:
         super().__init__()
         self.query_size = query_size
@@ -65,6 +68,8 @@ class LocalPredictive(Window):
     multiplied by ``exp(-(s - p_t)² / 2σ²)`` with ``σ = D / 2``, so that they sum to at most 1.
     """
 
+    least_half_width = 1
+
     def __init__(self, query_size: int, half_width: int) -> None:
         super().__init__(query_size, half_width)
         self.hidden = nn.Linear(query_size, query_size, bias=False)
@@ -73,6 +78,7 @@ class LocalPredictive(Window):
     def forward(self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int) -> View:
         """See the base class."""
         share = self.position(self.hidden(query).tanh()).squeeze(-1).sigmoid()
+        share = share.to(torch.promote_types(share.dtype, torch.float32))  # bf16 tells no position
         distance, outside = self.around(src_lengths * share, src_size)
         sigma = self.half_width / 2
         return View(outside, (distance.square() * (-1 / (2 * sigma**2))).exp())

@@ -49,6 +49,7 @@ class Search(ABC):
         ``model`` must be in evaluation mode.
         """
         limits = (self.max_ratio * src_mask.sum(1) + self.max_extra).long().clamp(min=1)
+        limits = limits.to(model.output.weight.device)  # where logits come; all else follows
         trellis = Trellis()
         ends = self.search(model, model.encode(src, src_mask), limits, trellis)
         paths = iter(trellis.trace([end for sentence in ends for end in sentence]))

@@ -50,6 +50,19 @@ def hard_alignment(weights: NDArray[np.floating]) -> list[Pair]:
     return [(int(row.argmax()), j) for j, row in enumerate(np.asarray(weights)) if row.any()]
 
 
+def alignment_error_rate(found: Sequence[Sequence[Pair]], gold: Sequence[Sequence[Pair]]) -> float:
+    """Och and Ney 2003, section 5.1, with every gold link sure: ``1 - 2|A∩S| / (|A| + |S|)``.
+
+    Counted over all sentences together; 0 for links that agree. Raises ``ValueError`` when there
+    are no links at all, or not as many sentences on both sides.
+    """
+    pairs = [(set(a), set(s)) for a, s in zip(found, gold, strict=True)]
+    links = sum(len(a) + len(s) for a, s in pairs)
+    if not links:
+        raise ValueError("no alignment links to compare")
+    return 1 - 2 * sum(len(a & s) for a, s in pairs) / links
+
+
 def format_pharaoh(pairs: Iterable[Pair]) -> str:
     """Write pairs as ``0-0 1-2``, source word first, in source order. Raises ``ValueError``."""
     ordered = sorted(set(pairs))

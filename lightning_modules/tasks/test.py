@@ -43,7 +43,8 @@ def test(config: DictConfig) -> float:
     folder = Path(HydraConfig.get().runtime.output_dir)
     clear_results(folder)
     training = before.training if before else Training()
-    result = write_run(folder, settings, data, training, tested, _overrides(before))
+    vectors = before.vectors if before else {}
+    result = write_run(folder, settings, data, training, tested, _overrides(before), vectors)
     log.info(summary(result, tested.scores.buckets, folder))
     return result.scores.bleu
 

@@ -16,11 +16,15 @@ from pytorch_lightning.loggers import Logger
 
 from datamodules.translation_data import TranslationData
 from lightning_modules.building import (
+    Settings,
     build,
     build_data,
     build_model,
     build_scoring,
     build_settings,
+    check_lengths,
+    check_tags,
+    embedding_width,
     try_out,
 )
 from lightning_modules.callbacks import ProgressLines, TokenBudget
@@ -36,6 +40,7 @@ from lightning_modules.testing import test_model, write_run
 from lightning_modules.tracking import finish, log_test
 from lightning_modules.translation import TranslationModule
 from lightning_modules.variants import EncoderDecoder
+from lightning_modules.vectors import freeze, load_vectors
 
 log = logging.getLogger(__name__)
 
@@ -47,12 +52,16 @@ def train(config: DictConfig) -> float:
     """
     folder = Path(HydraConfig.get().runtime.output_dir)
     clear_results(folder)
-    prepare_process(config)
+    settings = prepare_process(config)
     scoring = build_scoring(config)
     data = build_data(config)
     pl.seed_everything(config.seed, workers=True, verbose=False)
     sizes = [len(tokenizer) for tokenizer in data.tokenizers]
-    module = build_module(config, data, build_model(config, *sizes))
+    model = build_model(config, *sizes)
+    check_lengths(model, data)
+    check_tags(config, data)
+    module = build_module(config, data, model)
+    vectors = load_vectors(model, data.tokenizers, settings.vectors, embedding_width(config))
     data.tokenizers.save(folder / TOKENIZERS)
     logger = build(config.logger) if config.logger else None
     try:
@@ -60,7 +69,7 @@ def train(config: DictConfig) -> float:
         training = fit(trainer, module, data)
         tested = test_model(trainer, module, data, scoring)
         overrides = list(HydraConfig.get().overrides.task)
-        result = write_run(folder, config, data, training, tested, overrides)
+        result = write_run(folder, config, data, training, tested, overrides, vectors)
         log_test(logger, tested.scores)
         log.info(summary(result, tested.scores.buckets, folder))
     except BaseException:
@@ -70,19 +79,21 @@ def train(config: DictConfig) -> float:
     return result.scores.bleu
 
 
-def prepare_process(config: DictConfig) -> None:
+def prepare_process(config: DictConfig) -> Settings:
     """Check the plain settings, set the threads, keep Lightning's advice out of the log."""
-    threads = build_settings(config).threads
-    if threads is not None:
-        torch.set_num_threads(threads)
+    settings = build_settings(config)
+    if settings.threads is not None:
+        torch.set_num_threads(settings.threads)
     logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", module="pytorch_lightning")
+    return settings
 
 
 def build_module(
     config: DictConfig, data: TranslationData, model: EncoderDecoder
 ) -> TranslationModule:
     """Put a variant together with what trains it; its checkpoints keep the configuration."""
+    freeze(model, build_settings(config).vectors)
     resolved: Any = OmegaConf.to_container(config, resolve=True)
     identity = {
         "tokenizers": [tokenizer.fingerprint for tokenizer in data.tokenizers],
@@ -90,7 +101,10 @@ def build_module(
         "data_fingerprint": data.fingerprint,
     }
     optimizer = build(config.optimizer)
-    scheduler = build(config.scheduler, **_length_of_schedule(config, data))
+    scheduler, teacher_forcing = (
+        build(node, **_length_of_schedule(node, config, data))
+        for node in (config.scheduler, config.teacher_forcing)
+    )
     try_out(optimizer, scheduler)
     return TranslationModule(
         model=model,
@@ -100,12 +114,15 @@ def build_module(
         search=build(config.decoding),
         label_smoothing=config.label_smoothing,
         config=resolved | identity,
+        teacher_forcing=teacher_forcing,
     )
 
 
-def _length_of_schedule(config: DictConfig, data: TranslationData) -> dict[str, int]:
+def _length_of_schedule(
+    node: DictConfig, config: DictConfig, data: TranslationData
+) -> dict[str, int]:
     """Tell a schedule that ends with the training how long that is."""
-    if "total_updates" not in config.scheduler or config.scheduler.total_updates is not None:
+    if "total_updates" not in node or node.total_updates is not None:
         return {}
     return {"total_updates": data.updates(config.budget.target_tokens)}
 

@@ -1,11 +1,15 @@
 """The interface that training and decoding meet, whatever the variant."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from datamodules.tokenization import PAD
+from lightning_modules.variants.arguments import Placement, Tied
 
 
 class Decoded(NamedTuple):
@@ -28,6 +32,17 @@ class Step(NamedTuple):
     """``(batch, src)``; None for a model without attention."""
 
 
+class Limit(NamedTuple):
+    """The longest sentence whose positions a model can tell apart."""
+
+    setting: str
+    """The key of the configuration that says so."""
+    src_tokens: int
+    """EOS counted."""
+    tgt_tokens: int | None
+    """The same for targets; None for no limit."""
+
+
 class EncoderDecoder(nn.Module, ABC):
     """Encode a source once, then decode a whole target or one token after the other.
 
@@ -35,14 +50,52 @@ class EncoderDecoder(nn.Module, ABC):
     so that a search can reorder, repeat and drop sentences without knowing the variant. Teacher
     forcing and stepwise decoding give equal numbers. The output layer is apart (``logits``), so
     that training projects real positions only.
+
+    Args:
+        src_vocabulary: source tokens.
+        tgt_vocabulary: target tokens.
+        embedding_size: width of both embeddings.
+        features_size: width of what the output layer reads.
+        tied: tables that are one; ``output`` is Press and Wolf 2017 (arXiv 1608.05859), ``all``
+            Vaswani et al. 2017, section 3.4, which takes one vocabulary for both languages.
+        placement: devices of the parts. Whoever moves the model (``.to``, Lightning) moves only
+            what has no device of its own.
+
+    Raises:
+        ValueError: for tables that cannot be one.
     """
 
-    def __init__(self, src_vocabulary: int, tgt_vocabulary: int, width: int) -> None:
-        """Make what all variants have: two embeddings and the output layer, ``width`` wide."""
+    def __init__(
+        self,
+        src_vocabulary: int,
+        tgt_vocabulary: int,
+        embedding_size: int,
+        features_size: int,
+        tied: Tied,
+        placement: Placement,
+    ) -> None:
         super().__init__()
-        self.src_embedding = nn.Embedding(src_vocabulary, width, padding_idx=PAD)
-        self.tgt_embedding = nn.Embedding(tgt_vocabulary, width, padding_idx=PAD)
-        self.output = nn.Linear(width, tgt_vocabulary)
+        self.placement = placement
+        self.src_embedding = nn.Embedding(src_vocabulary, embedding_size, padding_idx=PAD)
+        self.tgt_embedding = nn.Embedding(tgt_vocabulary, embedding_size, padding_idx=PAD)
+        self.output = nn.Linear(features_size, tgt_vocabulary)
+        if tied == "none":
+            return
+        if features_size != embedding_size:
+            raise ValueError(
+                f"model.tied={tied}: the output layer reads {features_size} numbers, an embedding "
+                f"has {embedding_size}; make them equal or set model.tied=none"
+            )
+        self.output.weight = self.tgt_embedding.weight
+        if tied == "all":
+            if src_vocabulary != tgt_vocabulary:
+                raise ValueError("model.tied=all: needs one vocabulary; set tokenizer.shared=true")
+            if placement.encoder != placement.decoder:
+                raise ValueError(
+                    "model.tied=all: the encoder and the decoder share a table; set "
+                    "model.placement.encoder and model.placement.decoder alike or model.tied=output"
+                )
+            self.src_embedding = self.tgt_embedding
 
     @abstractmethod
     def encode(self, src: Tensor, src_mask: Tensor) -> Any:
@@ -60,16 +113,58 @@ class EncoderDecoder(nn.Module, ABC):
     def step(self, memory: Any, state: Any, last_token: Tensor) -> Step:
         """Decode the position after ``last_token`` ``(batch,)``."""
 
+    @abstractmethod
+    def parts(self) -> dict[str, Iterable[nn.Module]]:
+        """Return the modules that ``model.placement`` moves together, by its keys."""
+
     def logits(self, features: Tensor) -> Tensor:
         """Project to the target vocabulary: ``(…, features) -> (…, vocabulary)``."""
         return self.output(features)
 
+    def limit(self) -> Limit | None:
+        """Return the longest sentence that the model can tell apart; None: any length."""
+        return None
+
+    def place(self) -> None:
+        """Bring the parts to their devices; a constructor ends with it."""
+        for part, device in self.placement:
+            for module in self.parts()[part] if device else ():
+                module.to(device)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> "EncoderDecoder":
+        """Give parts with a device of their own a new type only, whatever moves the whole."""
+        homes = {
+            id(tensor): device
+            for part, device in self.placement
+            for module in (self.parts()[part] if device else ())
+            for held in chain(module.parameters(), module.buffers())
+            for tensor in (held, held.grad)
+        }
+
+        def at_home(tensor: Tensor) -> Tensor:
+            if id(tensor) not in homes:
+                return fn(tensor)
+            return tensor.to(homes[id(tensor)], fn(torch.empty(0, dtype=tensor.dtype)).dtype)
+
+        super()._apply(at_home, recurse)
+        return self
+
 
 def select_batch(tree: Any, index: Tensor) -> Any:
     """Pick batch entries of every tensor in nested tuples: ``index`` may repeat and reorder."""
+    return for_each_tensor(tree, lambda tensor: tensor.index_select(0, index.to(tensor.device)))
+
+
+def move(tree: Any, device: torch.device) -> Any:
+    """Bring every tensor in nested tuples to ``device``."""
+    return for_each_tensor(tree, lambda tensor: tensor.to(device))
+
+
+def for_each_tensor(tree: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """Return nested tuples with every tensor changed."""
     if isinstance(tree, Tensor):
-        return tree.index_select(0, index)
+        return change(tree)
     if isinstance(tree, tuple):
-        picked = [select_batch(branch, index) for branch in tree]
-        return type(tree)(*picked) if hasattr(tree, "_fields") else tuple(picked)
+        changed = [for_each_tensor(branch, change) for branch in tree]
+        return type(tree)(*changed) if hasattr(tree, "_fields") else tuple(changed)
     return tree

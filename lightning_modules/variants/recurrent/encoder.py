@@ -1,0 +1,175 @@
+"""Recurrent encoders."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from lightning_modules.variants.arguments import Options, Size
+from lightning_modules.variants.recurrent.cells import Cell, CellState, Stack2014, fused
+
+
+class EncoderOptions(Options):
+    """``model.encoder``."""
+
+    hidden_size: Size
+    """Of each direction."""
+    bidirectional: bool = False
+    merge: Literal["concat", "sum"] = "concat"
+    """How the two directions become one state."""
+    reverse_source: bool = False
+    """Read the source backwards (Sutskever et al. 2014, section 3.3)."""
+
+    @property
+    def directions(self) -> int:
+        """1 or 2."""
+        return 2 if self.bidirectional else 1
+
+    @property
+    def memory_size(self) -> int:
+        """Width of a state."""
+        return self.hidden_size * (self.directions if self.merge == "concat" else 1)
+
+
+class Encoded(NamedTuple):
+    """A source read by a recurrent encoder."""
+
+    states: Tensor
+    """``(batch, src, memory)``, zero at padding."""
+    hidden: Tensor
+    """Last hidden states, ``(batch, layers, directions, hidden)``; backward's is that of the token
+    read first."""
+    cell: Tensor | None
+    """The same for an LSTM's cells."""
+
+    @property
+    def summary(self) -> Tensor:
+        """Bahdanau et al. 2015, section 2.1: the last forward state, ``(batch, hidden)``."""
+        return self.hidden[:, -1, 0]
+
+
+class RecurrentEncoder(nn.Module, ABC):
+    """Reads the embedded source, forward or in both directions.
+
+    Padding never enters a state: the backward direction starts at each sentence's last token.
+    """
+
+    def __init__(self, options: EncoderOptions) -> None:
+        super().__init__()
+        self.options = options
+
+    def forward(self, embedded: Tensor, mask: Tensor) -> Encoded:
+        """``(batch, src, input), (batch, src)`` -> states and last states."""
+        backwards = self.options.reverse_source
+        encoded = self.read(reverse(embedded, mask) if backwards else embedded, mask)
+        states = encoded.states
+        if self.options.bidirectional and self.options.merge == "sum":
+            states = torch.stack(states.chunk(2, -1)).sum(0)
+        # Windows and weights speak of positions as they are written.
+        return encoded._replace(states=reverse(states, mask) if backwards else states)
+
+    @abstractmethod
+    def read(self, embedded: Tensor, mask: Tensor) -> Encoded:
+        """Read from left to right; two directions stay beside each other."""
+
+
+class FusedEncoder(RecurrentEncoder):
+    """Torch's GRU or LSTM over packed sequences."""
+
+    def __init__(
+        self, cell: Cell, input_size: int, layers: int, dropout: float, options: EncoderOptions
+    ) -> None:
+        super().__init__(options)
+        self.rnn = fused(
+            cell, input_size, options.hidden_size, layers, dropout, options.bidirectional
+        )
+
+    def read(self, embedded: Tensor, mask: Tensor) -> Encoded:
+        """See the base class."""
+        lengths = mask.sum(1).cpu()
+        packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
+        output, final = self.rnn(packed)
+        states, _ = pad_packed_sequence(output, batch_first=True, total_length=mask.shape[1])
+        hidden, cell = final if isinstance(final, tuple) else (final, None)
+        return Encoded(
+            states, self._by_layer(hidden), cell if cell is None else self._by_layer(cell)
+        )
+
+    def _by_layer(self, final: Tensor) -> Tensor:
+        """``(layers × directions, batch, hidden) -> (batch, layers, directions, hidden)``."""
+        return final.transpose(0, 1).unflatten(1, (-1, self.options.directions))
+
+
+class Encoder2014(RecurrentEncoder):
+    """Layers of ``Gru2014``; each direction reads both directions of the layer below."""
+
+    def __init__(
+        self, input_size: int, layers: int, dropout: float, options: EncoderOptions
+    ) -> None:
+        super().__init__(options)
+        self.dropout = nn.Dropout(dropout)
+        width = options.hidden_size * options.directions
+        self.layers = nn.ModuleList(
+            nn.ModuleList(
+                Stack2014(size, options.hidden_size, 1, 0.0) for _ in range(options.directions)
+            )
+            for size in [input_size] + [width] * (layers - 1)
+        )
+
+    def read(self, embedded: Tensor, mask: Tensor) -> Encoded:
+        """See the base class."""
+        states, hidden = embedded, []
+        for number, layer in enumerate(cast(Iterable[Iterable[Stack2014]], self.layers)):
+            inputs = self.dropout(states) if number else states
+            forward, *backward = layer
+            directions = [self._direction(forward, inputs, mask)]
+            for stack in backward:
+                mirrored = self._direction(stack, flip(inputs, mask), mask)
+                directions.append((flip(mirrored[0], mask), mirrored[1]))
+            states = torch.cat([states for states, _ in directions], -1)
+            hidden.append(torch.stack([last for _, last in directions], 1))
+        return Encoded(states, torch.stack(hidden, 1), None)
+
+    def _direction(self, stack: Stack2014, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return states ``(batch, src, hidden)``, zero at padding, and each sentence's last."""
+        start = inputs.new_zeros(len(inputs), 1, self.options.hidden_size)
+        states = stack.run(inputs, CellState(start, None)) * mask.unsqueeze(-1)
+        last = (mask.sum(1) - 1).view(-1, 1, 1).expand(-1, 1, states.shape[-1])
+        return states, states.gather(1, last).squeeze(1)
+
+
+def build_encoder(
+    cell: Cell, input_size: int, layers: int, dropout: float, options: EncoderOptions
+) -> RecurrentEncoder:
+    """Build an encoder of ``layers`` layers."""
+    if cell == "gru_2014":
+        return Encoder2014(input_size, layers, dropout, options)
+    return FusedEncoder(cell, input_size, layers, dropout, options)
+
+
+def reverse(sequences: Tensor, mask: Tensor) -> Tensor:
+    """Reverse each sentence but for its last token (EOS), which stays in its place."""
+    return _mirror(sequences, mask, mask.sum(1, keepdim=True) - 2)
+
+
+def flip(sequences: Tensor, mask: Tensor) -> Tensor:
+    """Reverse each sentence, its last token (EOS) included."""
+    return _mirror(sequences, mask, mask.sum(1, keepdim=True) - 1)
+
+
+def _mirror(sequences: Tensor, mask: Tensor, last: Tensor) -> Tensor:
+    """Reverse positions 0 to ``last``; those behind stay where they are.
+
+    Args:
+        sequences: ids ``(batch, src)`` or states ``(batch, src, size)``.
+        mask: ``(batch, src)``, True where a token is real.
+        last: ``(batch, 1)``.
+    """
+    positions = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
+    index = torch.where(positions <= last, last - positions, positions)
+    if sequences.dim() == 3:
+        index = index.unsqueeze(-1).expand_as(sequences)
+    return sequences.gather(1, index)

@@ -1,0 +1,126 @@
+"""Vaswani et al. 2017, section 3.1: the layers of the encoder and of the decoder."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from lightning_modules.variants.transformer.heads import KeysValues, MultiHeadAttention
+from lightning_modules.variants.transformer.positions import Positions, attention_positions
+
+
+class Shape(NamedTuple):
+    """What all layers of a model have in common; see ``Transformer``."""
+
+    width: int
+    heads: int
+    key_size: int
+    value_size: int
+    hidden_size: int
+    dropout: float
+    pre_norm: bool
+    positions: Positions
+    relative_distance: int
+
+    def self_attention(self) -> MultiHeadAttention:
+        """Return an attention that knows the order of its inputs."""
+        positions = attention_positions(self.positions, self.key_size, self.relative_distance)
+        return MultiHeadAttention(*self[:4], positions)
+
+    def cross_attention(self) -> MultiHeadAttention:
+        """Return an attention to another sentence, to which distances mean nothing."""
+        return MultiHeadAttention(*self[:4])
+
+
+class FeedForward(nn.Sequential):
+    """Section 3.3: ``max(0, x W_1 + b_1) W_2 + b_2``."""
+
+    def __init__(self, width: int, hidden_size: int) -> None:
+        super().__init__(nn.Linear(width, hidden_size), nn.ReLU(), nn.Linear(hidden_size, width))
+
+
+class Residual(nn.Module):
+    """The connection around a sublayer: ``LayerNorm(x + f(x))``, or ``x + f(LayerNorm(x))``."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(shape.width)
+        self.dropout = nn.Dropout(shape.dropout)
+        self.pre_norm = shape.pre_norm
+
+    def enter(self, states: Tensor) -> Tensor:
+        """What the sublayer reads."""
+        return self.norm(states) if self.pre_norm else states
+
+    def leave(self, states: Tensor, result: Tensor) -> Tensor:
+        """Add what the sublayer made."""
+        states = states + self.dropout(result)
+        return states if self.pre_norm else self.norm(states)
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward, each with a residual connection around it."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.attention = shape.self_attention()
+        self.feed_forward = FeedForward(shape.width, shape.hidden_size)
+        self.around_attention, self.around_feed_forward = (Residual(shape) for _ in range(2))
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """``(batch, src, width)``, mask ``(batch, 1, 1, src)`` -> ``(batch, src, width)``."""
+        inputs = self.around_attention.enter(states)
+        attended, _ = self.attention(inputs, self.attention.prepare(inputs), mask)
+        states = self.around_attention.leave(states, attended)
+        fed = self.feed_forward(self.around_feed_forward.enter(states))
+        return self.around_feed_forward.leave(states, fed)
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, attention to the source, feed-forward."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.self_attention = shape.self_attention()
+        self.cross_attention = shape.cross_attention()
+        self.feed_forward = FeedForward(shape.width, shape.hidden_size)
+        self.around_self_attention, self.around_cross_attention, self.around_feed_forward = (
+            Residual(shape) for _ in range(3)
+        )
+
+    def beside_cross_attention(self) -> Iterator[nn.Module]:
+        """What ``model.placement`` counts to the decoder."""
+        return (part for part in self.children() if part is not self.cross_attention)
+
+    def forward(
+        self,
+        states: Tensor,
+        past: KeysValues | None,
+        source: KeysValues,
+        mask: Tensor,
+        need_weights: bool,
+    ) -> tuple[Tensor, KeysValues, Tensor | None]:
+        """Decode positions after ``past``.
+
+        Args:
+            states: ``(batch, tgt, width)``; a whole target, or one position with a ``past``.
+            past: keys and values of earlier positions; None for a whole target.
+            source: the encoded source as this layer sees it.
+            mask: of the source, ``(batch, 1, 1, src)``.
+            need_weights: return the weights over the source, ``(batch, tgt, src)``.
+
+        Returns:
+            States ``(batch, tgt, width)``, keys and values so far, weights or None.
+        """
+        inputs = self.around_self_attention.enter(states)
+        known = self.self_attention.prepare(inputs, 0 if past is None else past.keys.shape[2])
+        if past is not None:
+            known = KeysValues(*(torch.cat(pair, 2) for pair in zip(past, known, strict=True)))
+        looked_back, _ = self.self_attention(inputs, known, causal=past is None)
+        states = self.around_self_attention.leave(states, looked_back)
+        query = self.around_cross_attention.enter(states)
+        attended, weights = self.cross_attention(query, source, mask, need_weights=need_weights)
+        states = self.around_cross_attention.leave(states, attended)
+        fed = self.feed_forward(self.around_feed_forward.enter(states))
+        return self.around_feed_forward.leave(states, fed), known, weights

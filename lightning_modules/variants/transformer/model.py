@@ -1,0 +1,205 @@
+"""Vaswani et al. 2017 (arXiv 1706.03762): the Transformer."""
+
+import math
+from collections.abc import Iterable
+from itertools import chain
+from typing import NamedTuple, cast
+
+from pydantic import validate_call
+from torch import Tensor, nn
+
+from lightning_modules.variants.arguments import ARBITRARY, Dropout, Placement, Size, Tied
+from lightning_modules.variants.base import Decoded, EncoderDecoder, Limit, Step
+from lightning_modules.variants.transformer.heads import KeysValues
+from lightning_modules.variants.transformer.layers import DecoderLayer, EncoderLayer, Shape
+from lightning_modules.variants.transformer.positions import (
+    InputPositions,
+    Learned,
+    Positions,
+    input_positions,
+)
+
+
+class TransformerMemory(NamedTuple):
+    """Each decoder layer's view of the encoded source: projected once, read at every step."""
+
+    layers: tuple[KeysValues, ...]
+    mask: Tensor
+    """``(batch, src)``, True where a token is real."""
+
+
+class TransformerState(NamedTuple):
+    """The target so far: one cache for each decoder layer."""
+
+    layers: tuple[KeysValues, ...]
+
+
+class Transformer(EncoderDecoder):
+    """Attention everywhere, no recurrence.
+
+    The weights returned are the last decoder layer's over the source, averaged over its heads.
+
+    Args:
+        src_vocabulary: source tokens.
+        tgt_vocabulary: target tokens.
+        width: d_model.
+        heads: h, of every attention.
+        hidden_size: d_ff.
+        encoder_layers: N of the encoder.
+        decoder_layers: N of the decoder.
+        key_size: d_k; None: width / heads, as published.
+        value_size: d_v; None: width / heads, as published.
+        pre_norm: LayerNorm before each sublayer (Xiong et al. 2020, arXiv 2002.04745), which
+            trains without a long warm-up; false: after it, as published.
+        positions: how order is told: ``sinusoidal`` (section 3.5) or ``learned`` (Table 3 E) at
+            the input; ``rotary`` (Su et al. 2021, arXiv 2104.09864) or ``relative`` (Shaw et al.
+            2018, arXiv 1803.02155) in the self-attentions.
+        max_length: learned positions of either side.
+        relative_distance: relative positions farther apart than this share one vector.
+        tied: tables that are one; see the base class.
+        dropout: on the embeddings and on what each sublayer adds (section 5.4).
+        placement: devices of the parts; see the base class.
+    """
+
+    @validate_call(config=ARBITRARY)
+    def __init__(
+        self,
+        src_vocabulary: int,
+        tgt_vocabulary: int,
+        width: Size,
+        heads: Size,
+        hidden_size: Size,
+        encoder_layers: Size,
+        decoder_layers: Size,
+        key_size: Size | None = None,
+        value_size: Size | None = None,
+        pre_norm: bool = True,
+        positions: Positions = "sinusoidal",
+        max_length: Size = 1024,
+        relative_distance: Size = 16,
+        tied: Tied = "none",
+        dropout: Dropout = 0.0,
+        placement: Placement | None = None,
+    ) -> None:
+        super().__init__(
+            src_vocabulary, tgt_vocabulary, width, width, tied, placement or Placement()
+        )
+        keys, values = head_sizes(width, heads, key_size, value_size)
+        check_even(positions, width, keys)
+        for table in (self.src_embedding, self.tgt_embedding):
+            nn.init.normal_(table.weight, std=width**-0.5)  # of unit size once × √d_model
+        self.src_positions, self.tgt_positions = (
+            input_positions(positions, width, max_length) for _ in range(2)
+        )
+        self.dropout = nn.Dropout(dropout)
+        shape = Shape(
+            width, heads, keys, values, hidden_size, dropout, pre_norm, positions, relative_distance
+        )
+        self.encoder = nn.ModuleList(EncoderLayer(shape) for _ in range(encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(shape) for _ in range(decoder_layers))
+        # Pre-norm leaves the last sum as it is; post-norm has just normalised it.
+        self.encoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
+        self.place()
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> TransformerMemory:
+        """See the base class."""
+        states = self._embed(self.src_embedding, self.src_positions, src, 0)
+        mask = src_mask.to(states.device)[:, None, None]
+        for layer in self.encoder:
+            states = layer(states, mask)
+        states = self.encoder_norm(states)
+        views = tuple(layer.cross_attention.prepare(states) for layer in self._decoder_layers())
+        return TransformerMemory(views, src_mask.to(views[0].keys.device))
+
+    def initial_state(self, memory: TransformerMemory) -> TransformerState:
+        """See the base class."""
+        device = self.tgt_embedding.weight.device
+        return TransformerState(
+            tuple(
+                KeysValues(*(projected[:, :, :0].to(device) for projected in layer))
+                for layer in memory.layers
+            )
+        )
+
+    def decode(self, memory: TransformerMemory, tgt_in: Tensor) -> Decoded:
+        """See the base class."""
+        features, _, weights = self._advance(memory, None, tgt_in, need_weights=not self.training)
+        return Decoded(features, weights)
+
+    def step(self, memory: TransformerMemory, state: TransformerState, last_token: Tensor) -> Step:
+        """See the base class."""
+        features, state, weights = self._advance(
+            memory, state, last_token.unsqueeze(1), need_weights=True
+        )
+        assert weights is not None
+        return Step(self.logits(features.squeeze(1)), state, weights.squeeze(1))
+
+    def parts(self) -> dict[str, Iterable[nn.Module]]:
+        """See the base class."""
+        layers = list(self._decoder_layers())
+        beside = chain.from_iterable(layer.beside_cross_attention() for layer in layers)
+        tgt_side = (self.tgt_embedding, self.tgt_positions, self.decoder_norm, self.output)
+        return {
+            "encoder": (self.src_embedding, self.src_positions, self.encoder, self.encoder_norm),
+            "attention": [layer.cross_attention for layer in layers],
+            "decoder": (*tgt_side, *beside),
+        }
+
+    def limit(self) -> Limit | None:
+        """See the base class."""
+        if not isinstance(self.src_positions, Learned):
+            return None
+        length = self.src_positions.table.num_embeddings
+        return Limit("model.max_length", length, length)
+
+    def _decoder_layers(self) -> Iterable[DecoderLayer]:
+        return cast(Iterable[DecoderLayer], self.decoder)
+
+    def _advance(
+        self,
+        memory: TransformerMemory,
+        state: TransformerState | None,
+        tokens: Tensor,
+        need_weights: bool,
+    ) -> tuple[Tensor, TransformerState, Tensor | None]:
+        start = 0 if state is None else state.layers[0].keys.shape[2]
+        states = self._embed(self.tgt_embedding, self.tgt_positions, tokens, start)
+        mask = memory.mask[:, None, None]
+        caches, weights = [], None
+        for number, layer in enumerate(self.decoder):
+            past = None if state is None else state.layers[number]
+            last = number == len(self.decoder) - 1
+            states, cache, weights = layer(
+                states, past, memory.layers[number], mask, need_weights and last
+            )
+            caches.append(cache)
+        return self.decoder_norm(states), TransformerState(tuple(caches)), weights
+
+    def _embed(
+        self, table: nn.Embedding, positions: InputPositions, tokens: Tensor, start: int
+    ) -> Tensor:
+        """Section 3.4 and 3.5: embeddings × √d_model, plus positions from ``start``."""
+        embedded = table(tokens.to(table.weight.device)) * math.sqrt(table.embedding_dim)
+        placed: Tensor = self.dropout(positions(embedded, start))
+        return placed
+
+
+def head_sizes(
+    width: int, heads: int, key_size: int | None, value_size: int | None
+) -> tuple[int, int]:
+    """Return d_k and d_v; what is not given is an equal share of the width."""
+    if None in (key_size, value_size) and width % heads:
+        raise ValueError(
+            f"model.heads={heads}: must divide model.width={width}, unless model.key_size and "
+            "model.value_size are set"
+        )
+    return key_size or width // heads, value_size or width // heads
+
+
+def check_even(positions: Positions, width: int, key_size: int) -> None:
+    """Refuse sizes whose numbers do not come in pairs of a sine and a cosine."""
+    if positions == "sinusoidal" and width % 2:
+        raise ValueError(f"model.width={width}: sinusoidal positions need an even width")
+    if positions == "rotary" and key_size % 2:
+        raise ValueError(f"model.key_size={key_size}: rotary positions need an even size")

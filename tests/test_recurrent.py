@@ -1,0 +1,474 @@
+"""Recurrent models against ``tests.reference``, and what their settings do or refuse."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+from torch import nn
+
+import lightning_modules.scaling  # noqa: F401  (resolves ${scaled:N})
+from datamodules.errors import UserError
+from datamodules.tokenization import BOS, EOS, PAD
+from lightning_modules.attention import SCORES
+from lightning_modules.building import build_model
+from lightning_modules.variants.base import Limit
+from lightning_modules.variants.recurrent import Recurrent
+from tests.reference import arrays
+from tests.reference.recurrent import decode
+from tests.variants import CONF
+
+VOCABULARY = 13
+LENGTHS = [1, 2, 7, 19, 33, 59, 60]
+TGT = 62
+PUBLISHED = [
+    "rnnencdec",
+    "sutskever2014",
+    "rnnsearch",
+    "luong_global_dot",
+    "luong_global_general",
+    "luong_global_concat",
+    "luong_global_location",
+    "luong_local_m",
+    "luong_local_p",
+]
+
+PLAIN: dict[str, Any] = {
+    "embedding_size": 5,
+    "hidden_size": 6,
+    "cell": "gru",
+    "layers": 1,
+    "encoder": {"hidden_size": 4},
+    "bridge": "dense",
+    "readout": {"kind": "tanh", "size": 3},
+}
+GENERAL: dict[str, Any] = {"score": "general"}
+PREVIOUS: dict[str, Any] = {"state": "previous"}
+FLAGS: dict[str, Any] = {"context": True, "last_token": True, "language": True}
+BOTH: dict[str, Any] = {"hidden_size": 4, "bidirectional": True}
+FURTHER: dict[str, dict[str, Any]] = {
+    "gru_2014_bidirectional_sum": {
+        "cell": "gru_2014",
+        "layers": 2,
+        "encoder": BOTH | {"merge": "sum"},
+        "attention": {"score": "additive"},
+        "query": PREVIOUS,
+    },
+    "gru_2014_bidirectional_reversed_copy": {
+        "cell": "gru_2014",
+        "layers": 3,
+        "encoder": BOTH | {"reverse_source": True},
+        "hidden_size": 8,
+        "bridge": "copy",
+        "attention": GENERAL,
+    },
+    "gru_backward": {"layers": 2, "encoder": BOTH, "bridge": "backward", "attention": GENERAL},
+    "lstm_dense": {"cell": "lstm", "layers": 2, "encoder": BOTH, "attention": GENERAL},
+    "lstm_dense_sum": {"cell": "lstm", "encoder": BOTH | {"merge": "sum"}, "attention": GENERAL},
+    "lstm_copy_sum": {
+        "cell": "lstm",
+        "layers": 2,
+        "encoder": BOTH | {"merge": "sum", "reverse_source": True},
+        "hidden_size": 4,
+        "bridge": "copy",
+        "attention": {"score": "dot"},
+    },
+    "lstm_backward": {"cell": "lstm", "encoder": BOTH, "bridge": "backward", "attention": GENERAL},
+    "lstm_summary": {"cell": "lstm", "layers": 2, "bridge": "summary", "summary": True},
+    "summary_and_attention": {"summary": True, "encoder": BOTH, "attention": GENERAL},
+    "summary_and_attention_before": {
+        "bridge": "summary",
+        "summary": True,
+        "attention": GENERAL,
+        "query": PREVIOUS | {"context": True},
+        "input_feeding": True,
+        "readout": {"kind": "maxout", "size": 3, "state": "previous", "last_token": True},
+    },
+    "gru_alone": {"readout": {"kind": "none"}},
+    "gru_alone_fed": {"readout": {"kind": "none"}, "input_feeding": True},
+    "previous_state_read": {
+        "readout": {"kind": "tanh", "size": 3, "state": "previous", "last_token": True}
+    },
+    "intra": {"attention": GENERAL, "intra_attention": {"score": "general"}},
+    "intra_without_attention": {"cell": "lstm", "intra_attention": {"score": "dot"}},
+    "intra_fed": {
+        "attention": GENERAL,
+        "intra_attention": {"score": "additive", "alignment_size": 3},
+        "input_feeding": True,
+    },
+    "intra_heads": {"attention": GENERAL, "intra_attention": {"score": "scaled_dot", "heads": 2}},
+    "intra_heads_before": {
+        "attention": GENERAL,
+        "query": PREVIOUS,
+        "intra_attention": {"score": "cosine", "heads": 3},
+    },
+    "heads": {"encoder": BOTH, "attention": {"score": "scaled_dot", "heads": 4}},
+    "heads_before": {
+        "encoder": BOTH,
+        "attention": {"score": "additive", "heads": 2, "window": "local_m", "half_width": 3},
+        "query": PREVIOUS | {"last_token": True},
+    },
+    "heads_local_p": {
+        "attention": {"score": "linear", "activation": "tanh", "heads": 2, "window": "local_p"},
+        "query": FLAGS,
+    },
+    "location_cut": {"attention": {"score": "location", "max_length": 20}},
+    "local_p_renormalised": {
+        "attention": GENERAL | {"window": "local_p", "half_width": 2, "renormalise": True},
+        "query": PREVIOUS,
+    },
+    **{
+        f"query_{state}_{flag}": {
+            "attention": GENERAL,
+            "encoder": BOTH | {"reverse_source": True},
+            "query": {"state": state, flag: True},
+        }
+        for state in ("previous", "current")
+        for flag in FLAGS
+    },
+    "query_everything": {"attention": GENERAL, "query": FLAGS, "input_feeding": True},
+    "query_everything_before": {"attention": {"score": "concat"}, "query": PREVIOUS | FLAGS},
+}
+
+
+def published(name: str, *overrides: str) -> dict:
+    """The settings of ``conf/model``, at a tiny scale."""
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        config = compose("config", [f"model={name}", "++scale=0.016", *overrides])
+    settings = OmegaConf.to_container(config.model, resolve=True)
+    assert isinstance(settings, dict)
+    return settings
+
+
+def settings_of(name: str) -> dict:
+    return published(name) if name in PUBLISHED else PLAIN | FURTHER[name]
+
+
+def build(settings: dict, seed: int = 0) -> Recurrent:
+    """A model in float64, its parameters large enough to show differences."""
+    target = {"_target_": "lightning_modules.variants.Recurrent"}
+    torch.manual_seed(seed)
+    model = instantiate(
+        target | settings, _convert_="all", src_vocabulary=VOCABULARY, tgt_vocabulary=VOCABULARY
+    )
+    for parameter in model.parameters():
+        nn.init.uniform_(parameter, -0.8, 0.8)
+    return model.double().eval()
+
+
+def sources(lengths: list[int], width: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    """Random ids and mask; each sentence ends with EOS."""
+    generator = torch.Generator().manual_seed(1)
+    width = width or max(lengths)
+    src = torch.full((len(lengths), width), PAD)
+    for row, length in enumerate(lengths):
+        src[row, :length] = torch.randint(4, VOCABULARY, (length,), generator=generator)
+        src[row, length - 1] = EOS
+    return src, torch.arange(width) < torch.tensor(lengths).unsqueeze(1)
+
+
+def targets(batch: int, length: int = TGT) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(2)
+    tgt = torch.randint(4, VOCABULARY, (batch, length), generator=generator)
+    tgt[:, 0] = BOS
+    return tgt
+
+
+@torch.no_grad()
+def teacher_forced(model, src, mask, tgt):
+    features, weights = model.decode(model.encode(src, mask), tgt)
+    return model.logits(features), weights
+
+
+@torch.no_grad()
+def stepwise(model, src, mask, tgt):
+    memory = model.encode(src, mask)
+    state, steps = model.initial_state(memory), []
+    for tokens in tgt.unbind(1):
+        steps.append(model.step(memory, state, tokens))
+        state = steps[-1].state
+    weights = None if steps[0].weights is None else torch.stack([s.weights for s in steps], 1)
+    return torch.stack([step.logits for step in steps], 1), weights
+
+
+def compare(found, row, expected, length):
+    logits, weights = found
+    np.testing.assert_allclose(logits[row].numpy(), expected.logits, rtol=0, atol=1e-9)
+    if expected.weights is None:
+        assert weights is None
+        return
+    real = weights[row, :, :length].numpy()
+    np.testing.assert_allclose(real, expected.weights, rtol=0, atol=1e-9)
+    assert weights[row, :, length:].count_nonzero() == 0
+
+
+@pytest.mark.parametrize("name", [*PUBLISHED, *FURTHER])
+def test_equals_the_equations(name):
+    """Lengths from 1 to 60: padded into a batch of 7, stepwise, each alone; and 7 of one length."""
+    settings = settings_of(name)
+    model = build(settings)
+    parameters, tgt = arrays(model), targets(7)
+    src, mask = sources(LENGTHS, 62)
+    together, steps = (how(model, src, mask, tgt) for how in (teacher_forced, stepwise))
+    for row, length in enumerate(LENGTHS):
+        expected = decode(parameters, settings, src[row, :length].tolist(), tgt[row].tolist())
+        compare(together, row, expected, length)
+        compare(steps, row, expected, length)
+        one = slice(row, row + 1)
+        alone = teacher_forced(model, src[one, :length], mask[one, :length], tgt[one])
+        compare(alone, 0, expected, length)
+    src, mask = sources([9] * 7)
+    together = teacher_forced(model, src, mask, tgt[:, :5])
+    for row in range(7):
+        expected = decode(parameters, settings, src[row].tolist(), tgt[row, :5].tolist())
+        compare(together, row, expected, 9)
+
+
+@pytest.mark.parametrize("name", ["rnnsearch", "luong_local_p", "heads_before"])
+def test_every_length_to_60(name):
+    settings = settings_of(name)
+    model = build(settings)
+    parameters = arrays(model)
+    for length in range(1, 61):
+        (src, mask), tgt = sources([length]), targets(1, 3)
+        expected = decode(parameters, settings, src[0].tolist(), tgt[0].tolist())
+        compare(teacher_forced(model, src, mask, tgt), 0, expected, length)
+
+
+@pytest.mark.parametrize("cell", ["gru", "gru_2014", "lstm"])
+@pytest.mark.parametrize("reverse_source", [False, True])
+def test_padding_never_enters_a_bidirectional_encoder(cell, reverse_source):
+    """Whatever stands there: states, last states of both directions and summary are the same."""
+    encoder = BOTH | {"reverse_source": reverse_source}
+    model = build(PLAIN | {"cell": cell, "layers": 2, "encoder": encoder})
+    src, mask = sources([3, 8, 1])
+    noise = torch.randint(4, VOCABULARY, src.shape)
+    with torch.no_grad():
+        one, other = (
+            model.encoder(model.src_embedding(ids), mask) for ids in (src, src.where(mask, noise))
+        )
+        assert one.states.equal(other.states)
+        assert one.hidden.equal(other.hidden)
+        assert one.states.masked_select(~mask.unsqueeze(-1)).count_nonzero() == 0
+        for row, length in enumerate([3, 8, 1]):
+            one_row = slice(row, row + 1)
+            embedded = model.src_embedding(src[one_row, :length])
+            alone = model.encoder(embedded, mask[one_row, :length])
+            torch.testing.assert_close(alone.states[0], one.states[row, :length])
+            torch.testing.assert_close(alone.hidden[0], one.hidden[row])
+
+
+@pytest.mark.parametrize("name", [*PUBLISHED, "luong_cosine"])
+def test_parameters_begin_within_the_initial_range(name):
+    """``-0.05`` to ``0.05``: all of them, except that padding's embedding is 0."""
+    overrides = ["model.initial_range=0.05"]
+    if name == "luong_cosine":
+        name, overrides = "luong_global_dot", [*overrides, "model.attention.score=cosine"]
+    model = instantiate(
+        published(name, *overrides), src_vocabulary=VOCABULARY, tgt_vocabulary=VOCABULARY
+    )
+    for parameter_name, parameter in model.named_parameters():
+        if parameter_name.endswith("log_temperature"):
+            continue  # no weight; begins where its score says
+        assert parameter.abs().max() <= 0.05
+        if parameter.numel() > 20:
+            assert parameter.min() < -0.03
+            assert parameter.max() > 0.03
+    assert not model.src_embedding.weight[PAD].any()
+    assert not model.tgt_embedding.weight[PAD].any()
+
+
+def test_the_initial_range_leaves_the_temperature_of_cosine():
+    """Drawn around 0, its logarithm would begin at a temperature of 1: no softmax could choose."""
+    settings = PLAIN | {"hidden_size": 4, "attention": {"score": "cosine"}, "initial_range": 0.1}
+    model = Recurrent(VOCABULARY, VOCABULARY, **settings)
+    assert model.get_parameter("attention.score.log_temperature").exp().item() == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("tied", ["output", "all"])
+def test_tied_tables_are_one_tensor(tied):
+    settings = PLAIN | {"embedding_size": 3, "tied": tied}
+    model = Recurrent(VOCABULARY, VOCABULARY, **settings).double()
+    assert model.output.weight is model.tgt_embedding.weight
+    assert (model.src_embedding.weight is model.tgt_embedding.weight) == (tied == "all")
+    tables = [p for p in model.parameters() if p.shape == (VOCABULARY, 3)]
+    assert len(tables) == (2 if tied == "output" else 1)
+    src, mask = sources([4, 2])
+    expected = decode(arrays(model), settings, src[0].tolist(), [BOS, 5, 6])
+    compare(teacher_forced(model, src, mask, torch.tensor([[BOS, 5, 6]] * 2)), 0, expected, 4)
+
+
+def test_the_longest_source_of_location():
+    location = PLAIN | {"attention": {"score": "location", "max_length": 9}}
+    model = Recurrent(VOCABULARY, VOCABULARY, **location)
+    assert model.limit() == Limit("model.attention.max_length", 9, None)
+    heads = PLAIN | {"attention": {"score": "location", "heads": 2}}
+    longest = Recurrent(VOCABULARY, VOCABULARY, **heads).limit()
+    assert longest == Limit("model.attention.max_length", 100, None)
+    for settings in (PLAIN, PLAIN | {"attention": GENERAL}):
+        assert Recurrent(VOCABULARY, VOCABULARY, **settings).limit() is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"bridge": "copy"}, "model.bridge=copy: .* have 4 numbers and the decoder's 6; .*dense"),
+        ({"bridge": "copy", "encoder": BOTH}, "model.bridge=copy: .* have 8 numbers"),
+        ({"bridge": "backward"}, "model.bridge=backward: set model.encoder.bidirectional=true"),
+        ({"bridge": "summary"}, "model.bridge=summary: set model.summary=true"),
+        (
+            {"readout": {"kind": "none"}, "attention": GENERAL},
+            "model.readout.kind=none: .* context",
+        ),
+        ({"readout": {"kind": "none"}, "summary": True}, "model.readout.kind=none: "),
+        ({"readout": {"kind": "none"}, "intra_attention": GENERAL}, "model.readout.kind=none: "),
+        ({"readout": {"kind": "none", "last_token": True}}, "model.readout.kind=none: "),
+        ({"readout": {"kind": "none", "state": "previous"}}, "model.readout.kind=none: "),
+        (
+            {"readout": {"kind": "tanh", "size": 3, "state": "previous"}},
+            "model.readout.state=previous: nothing would tell the output the last word",
+        ),
+        ({"attention": None, "query": {"last_token": True}}, "model.query.last_token=true: "),
+        ({"readout": {"kind": "none", "size": 5}}, "model.readout.size=5: .* 6 numbers"),
+        ({"readout": {"kind": "tanh"}}, "model.readout.kind=tanh: give model.readout.size=N"),
+        ({"readout": {"kind": "maxout"}}, "model.readout.kind=maxout: give model.readout.size=N"),
+        ({"tied": "output"}, "model.tied=output: .* reads 3 numbers, an embedding has 5"),
+        (
+            {"tied": "all", "readout": {"kind": "tanh", "size": 5}},
+            "model.tied=all: needs one vocab",
+        ),
+        ({"attention": GENERAL | {"heads": 3}}, "model.attention.heads=3: must divide the 4"),
+        ({"attention": {"score": "dot"}}, "model.attention.score: Dot needs .* not 6 and 4"),
+        ({"attention": GENERAL | {"window": "wide"}}, "model.attention.window=wide: choose one"),
+        ({"intra_attention": GENERAL | {"heads": 4}}, "model.intra_attention.heads=4: must divide"),
+        ({"intra_attention": {"score": "x"}}, "model.intra_attention.score=x: choose one of dot"),
+        ({"intra_attention": {"score": "location"}}, "model.intra_attention: .* looks at states"),
+        ({"intra_attention": GENERAL | {"window": "local_m"}}, "model.intra_attention: .* window"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(settings, message):
+    """In one line that names the setting."""
+    with pytest.raises(ValueError, match=message) as refused:
+        Recurrent(VOCABULARY, VOCABULARY + 1, **(PLAIN | settings))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("group", ["attention", "intra_attention"])
+@pytest.mark.parametrize("setting", ["heads", "half_width"])
+def test_a_value_of_the_wrong_kind_is_told_by_its_own_key(group, setting):
+    wrong = PLAIN | {group: GENERAL | {setting: "many"}}
+    target = {"_target_": "lightning_modules.variants.Recurrent"}
+    with pytest.raises(UserError, match=rf"^model\.{group}\.{setting}=many: .* integer.*") as told:
+        build_model(OmegaConf.create({"model": target | wrong}), VOCABULARY, VOCABULARY)
+    assert "\n" not in str(told.value)
+
+
+PLACED: dict[str, dict[str, Any]] = {
+    "previous": {"attention": {"score": "additive"}, "query": PREVIOUS | FLAGS, "summary": True},
+    "current": {"attention": GENERAL | {"window": "local_p"}, "cell": "lstm"},
+    "flags": {"attention": GENERAL | {"heads": 2}, "query": {"last_token": True, "language": True}},
+    "feeding": {
+        "attention": GENERAL | {"window": "local_m"},
+        "input_feeding": True,
+        "cell": "gru_2014",
+        "summary": True,
+    },
+    "intra": {"attention": GENERAL, "intra_attention": GENERAL},
+}
+placed = pytest.mark.parametrize("name", PLACED)
+
+
+@placed
+def test_parts_placed_on_the_cpu_change_nothing(name):
+    everywhere = dict.fromkeys(("encoder", "attention", "decoder"), "cpu")
+    model, other = (
+        build(PLAIN | PLACED[name] | extra) for extra in ({}, {"placement": everywhere})
+    )
+    given = *sources([3, 9]), targets(2, 5)
+    for how in (teacher_forced, stepwise):
+        for one, two in zip(how(model, *given), how(other, *given), strict=True):
+            assert one.equal(two)
+
+
+@placed
+def test_no_tensor_is_left_behind_on_another_device(name):
+    """Devices without data: what meets a tensor of another one fails as on a GPU."""
+    placement = {"encoder": "cpu", "attention": "meta", "decoder": "meta"}
+    model = build(PLAIN | PLACED[name] | {"placement": placement})
+    devices = {
+        part: {p.device.type for module in modules for p in module.parameters()}
+        for part, modules in model.parts().items()
+    }
+    assert devices == {"encoder": {"cpu"}, "attention": {"meta"}, "decoder": {"meta"}}
+    given = *sources([3, 9]), targets(2, 5)
+    for logits, weights in (how(model, *given) for how in (teacher_forced, stepwise)):
+        assert (logits.device.type, logits.shape) == ("meta", (2, 5, VOCABULARY))
+        assert (weights.device.type, weights.shape) == ("meta", (2, 5, 9))
+    assert logits.dtype == torch.float64
+
+
+@placed
+@pytest.mark.parametrize("here", ["attention", "decoder"])
+def test_one_part_may_be_placed_alone(name, here):
+    """The others are where Lightning brought the model: here, a device without data."""
+    there = {"attention": "decoder", "decoder": "attention"}[here]
+    model = build(PLAIN | PLACED[name] | {"placement": {"encoder": "cpu", here: "meta"}})
+    for module in model.parts()[there]:
+        module.to("meta")
+    given = *sources([3, 9]), targets(2, 5)
+    for logits, weights in (how(model, *given) for how in (teacher_forced, stepwise)):
+        assert (logits.device.type, logits.shape) == ("meta", (2, 5, VOCABULARY))
+        assert (weights.device.type, weights.shape) == ("meta", (2, 5, 9))
+
+
+@pytest.mark.parametrize("how", [torch.float64, "cpu"])
+def test_moving_a_model_leaves_its_placed_parts(how):
+    placement = {"encoder": None, "attention": "meta", "decoder": "meta"}
+    settings = PLAIN | PLACED["intra"] | {"placement": placement}
+    model = Recurrent(VOCABULARY, VOCABULARY, **settings).to(how)
+    devices = {
+        part: {p.device.type for module in modules for p in module.parameters()}
+        for part, modules in model.parts().items()
+    }
+    assert devices == {"encoder": {"cpu"}, "attention": {"meta"}, "decoder": {"meta"}}
+    if how is torch.float64:
+        assert {parameter.dtype for parameter in model.parameters()} == {torch.float64}
+
+
+def test_moving_a_model_leaves_gradients_with_its_placed_parts():
+    """As Lightning does at the end of training, when the last step's gradients are still there."""
+    everywhere = dict.fromkeys(("encoder", "attention", "decoder"), "cpu")
+    model = build(PLAIN | PLACED["current"] | {"placement": everywhere})
+    model.decode(model.encode(*sources([3, 9])), targets(2, 5)).features.sum().backward()
+    model.to("meta")
+    assert {parameter.device.type for parameter in model.parameters()} == {"cpu"}
+    assert {p.grad.device.type for p in model.parameters() if p.grad is not None} == {"cpu"}
+
+
+@pytest.mark.parametrize("name", ["plain", "fed", "stacked_2014"])
+def test_dropout_acts_in_training_only(name):
+    extra: dict[str, dict[str, Any]] = {
+        "plain": {"attention": GENERAL},
+        "fed": {"attention": GENERAL, "input_feeding": True},
+        "stacked_2014": {"layers": 2, "cell": "gru_2014"},
+    }
+    settings = PLAIN | extra[name] | {"dropout": 0.4}
+    model, without = build(settings), build(settings | {"dropout": 0.0})
+    given = *sources([3, 9]), targets(2, 5)
+    for how in (teacher_forced, stepwise):
+        assert how(model, *given)[0].equal(how(without, *given)[0])
+    model.train()
+    assert not teacher_forced(model, *given)[0].equal(teacher_forced(model, *given)[0])
+    without.train()
+    assert teacher_forced(without, *given)[0].equal(teacher_forced(without, *given)[0])
+
+
+def test_every_score_is_in_some_comparison():
+    """A new score needs its line here and in ``tests/test_attention.py``."""
+    seen = {(settings_of(name).get("attention") or {}).get("score") for name in FURTHER}
+    seen |= {(settings_of(name).get("attention") or {}).get("score") for name in PUBLISHED}
+    seen |= {(settings_of(name).get("intra_attention") or {}).get("score") for name in FURTHER}
+    assert set(SCORES) <= seen
