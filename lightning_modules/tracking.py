@@ -15,7 +15,7 @@ from pytorch_lightning.loggers import Logger, WandbLogger
 from datamodules.errors import UserError
 from lightning_modules.heat_map import attention_map
 from lightning_modules.run_folder import SentenceAttention
-from lightning_modules.scoring import TestScores
+from lightning_modules.testing import Tested
 
 log = logging.getLogger(__name__)
 
@@ -99,13 +99,15 @@ def choose_mode(requested: Mode, probe_seconds: float = 2.0) -> tuple[str, str]:
     return "online", "logged in"
 
 
-def log_test(logger: Logger | None, scores: TestScores) -> None:
+def log_test(logger: Logger | None, tested: Tested) -> None:
     """Log test scores, BLEU by length, the first translations and a heat map."""
     if not isinstance(logger, WandbLogger):
         return
-    run = logger.experiment
+    run, scores = logger.experiment, tested.scores
     run.summary["test/bleu"] = scores.corpus.bleu
     run.summary["test/chrf"] = scores.corpus.chrf
+    if tested.aer is not None:
+        run.summary["test/aer"] = tested.aer
     for bucket in scores.buckets:
         if bucket.bleu is not None:
             run.log(

@@ -70,7 +70,7 @@ def train(config: DictConfig) -> float:
         tested = test_model(trainer, module, data, scoring)
         overrides = list(HydraConfig.get().overrides.task)
         result = write_run(folder, config, data, training, tested, overrides, vectors)
-        log_test(logger, tested.scores)
+        log_test(logger, tested)
         log.info(summary(result, tested.scores.buckets, folder))
     except BaseException:
         finish(logger, exit_code=1)

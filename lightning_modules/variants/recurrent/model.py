@@ -176,8 +176,7 @@ class Recurrent(EncoderDecoder):
     @property
     def waits_for_itself(self) -> bool:
         """Whether a step of a given target needs the attention of the step before."""
-        needs_context = self.attention is not None and self.query.context
-        return self.looks_first or needs_context or self.input_feeding
+        return self.looks_first or self.query.context or self.input_feeding
 
     def parts(self) -> dict[str, Iterable[nn.Module]]:
         """See the base class."""
