@@ -84,11 +84,15 @@ def attention(source=SOURCE, target=TARGET):
     return {"id": "7", "source_words": source, "target_words": target, "weights": rows}
 
 
-def make_run(folder: Path, variant="bahdanau", seed=1, *, words=None, scores=None, **changes):
+def make_run(
+    folder: Path, variant="bahdanau", seed=1, *, words=None, scores=None, aer=None, **changes
+):
     """Write a finished run into ``folder`` and return it; ``words`` is (source, target) words."""
     folder.mkdir(parents=True, exist_ok=True)
     source, target = words or (SOURCE, TARGET)
-    (folder / "result.json").write_text(json.dumps(result(variant, seed, **changes)))
+    content = result(variant, seed, **changes)
+    content["scores"] |= {} if aer is None else {"aer": aer}
+    (folder / "result.json").write_text(json.dumps(content))
     rows = [(variant, seed, score) for score in scores or bucket_scores(variant, seed)]
     (folder / "bleu_by_length.csv").write_text(format_csv(rows))
     kept = None if variant == "none" else [attention(source, target)]

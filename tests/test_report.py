@@ -66,6 +66,24 @@ def test_the_printed_figure_names_what_it_shows(built):
         assert words in svg
 
 
+def test_alignment_errors_are_shown_where_there_are_any(built, tmp_path):
+    _, out = built
+    assert "error, %" not in (out / "report.html").read_text()
+    runs = [
+        make_run(tmp_path / "0", "luong", 1, aer=0.1),
+        make_run(tmp_path / "1", "luong", 2, aer=0.2),
+        make_run(tmp_path / "2", "none", 1),
+    ]
+    comparison = build_comparison(runs, tmp_path, "a sweep")
+    [luong, none] = json.loads((tmp_path / "comparison.json").read_text())["variants"]
+    assert luong["aer_percent"]["mean"] == pytest.approx(15)
+    assert none["aer_percent"] is None
+    assert "15.0 <small>±&nbsp;7.1" in (tmp_path / "report.html").read_text()
+    said = io.StringIO()
+    print_comparison(comparison, tmp_path / "report.html", Console(width=100, file=said))
+    assert "AER %" in said.getvalue()
+
+
 def test_the_json_holds_means_runs_conditions_and_failures(built):
     _, out = built
     comparison = json.loads((out / "comparison.json").read_text())
