@@ -355,7 +355,7 @@ def test_help_lists_the_choices_quickly():
         (["model=luong_predictive", "model.attention.half_width=0"], "local_p needs at least 1"),
         (["model=luong_predictive", "model.attention.score=location"], "has no local form"),
         (["model=luong_location", "model.attention.max_length=9"], "max_length=9: the longest"),
-        (["model.attention.score=dot"], "one width, not 128 and 256"),
+        (["model.attention.score=dot"], "one width, not 136 and 272"),
         (["+model.attention.heads=3"], "model.attention.heads=3: must divide"),
         (["model.query.language=true"], "model.query.language=true: the source sentences must"),
         (["model.placement.decoder=cuda:63"], "model.placement.decoder=cuda:63: no device"),
