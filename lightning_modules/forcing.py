@@ -40,11 +40,11 @@ class TeacherForcing:
     start: Share
     """Share of target positions that read the reference, at the first update."""
     end: Share
-    """The same at the last."""
+    """The same at the last, and beyond."""
     decay: Decay
     """The way from ``start`` to ``end``."""
     total_updates: PositiveInt
-    """May be an estimate: beyond it the share stays."""
+    """May be an estimate: beyond it the share stays at ``end``."""
 
     @property
     def always(self) -> bool:
@@ -52,9 +52,13 @@ class TeacherForcing:
         return self.start == self.end == 1
 
     def share(self, update: int) -> float:
-        """Return the share of positions that read the reference at an update, from 0."""
+        """Return the share of positions that read the reference at an update, from 0.
+
+        Update 0 has ``start``, update ``total_updates - 1`` is the last and has ``end``.
+        """
         decay = UNSCALED[self.decay]
-        progress = min(1.0, update / self.total_updates)
+        last_update = self.total_updates - 1
+        progress = 1.0 if update >= last_update else update / last_update
         first, last = decay(0.0), decay(1.0)
         return self.end + (self.start - self.end) * (decay(progress) - last) / (first - last)
 

@@ -1,5 +1,6 @@
 """What decoders read in training: schedules, coins and roll-outs."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,12 +40,22 @@ def module(model, **options):
 @pytest.mark.parametrize("decay", DECAYS)
 @pytest.mark.parametrize(("start", "end"), [(1, 0), (0.75, 0.25), (0, 1)])
 def test_schedules_go_from_start_to_end(decay, start, end):
-    forcing = TeacherForcing(start, end, decay, 1000)
+    forcing = TeacherForcing(start, end, decay, 1001)
     shares = [forcing.share(update) for update in range(0, 1200, 50)]
     assert shares[0] == start
     assert set(shares[20:]) == {end}
     falls = np.diff(shares[:21]) < 0
     assert falls.all() if start > end else not falls.any()
+
+
+@pytest.mark.parametrize("decay", DECAYS)
+@pytest.mark.parametrize("updates", [1, 2, 3, 1000])
+def test_the_last_update_has_the_end_exactly(decay, updates):
+    """Updates count from 0; the one before the last still reads more."""
+    shares = [TeacherForcing(1, 0.3, decay, updates).share(update) for update in range(updates)]
+    assert shares[-1] == 0.3
+    assert updates == 1 or shares[0] == 1
+    assert all(later < earlier for earlier, later in pairwise(shares))
 
 
 @pytest.mark.parametrize(
@@ -56,14 +67,14 @@ def test_schedules_go_from_start_to_end(decay, start, end):
     ],
 )
 def test_schedules_half_way(decay, half):
-    assert TeacherForcing(1, 0, decay, 1000).share(500) == pytest.approx(half)
+    assert TeacherForcing(1, 0, decay, 1001).share(500) == pytest.approx(half)
 
 
 @pytest.mark.parametrize(
     ("name", "shares"), [("always", (1, 1, 1)), ("scheduled", (1, 0.5, 0)), ("never", (0, 0, 0))]
 )
 def test_shipped_schedules(name, shares):
-    forcing = build(configuration(f"teacher_forcing={name}").teacher_forcing, total_updates=10)
+    forcing = build(configuration(f"teacher_forcing={name}").teacher_forcing, total_updates=11)
     assert tuple(forcing.share(update) for update in (0, 5, 10)) == shares
     assert forcing.always == (name == "always")
 
@@ -167,7 +178,7 @@ def test_loss_without_a_share_is_teacher_forced():
 
 @pytest.mark.parametrize(("start", "logged"), [(1.0, None), (0.5, 0.75)])
 def test_training_follows_the_schedule_and_logs_it(start, logged):
-    forcing = TeacherForcing(start=start, end=1, decay="linear", total_updates=4)
+    forcing = TeacherForcing(start=start, end=1, decay="linear", total_updates=5)
     trained = module(small_model("bahdanau"), teacher_forcing=forcing)
     trained.train()
     shares = []
