@@ -38,6 +38,7 @@ OPTIONS = {
         "luong_general",
         ["model.query.context=true", "model.query.last_token=true", "model.query.language=true"],
     ),
+    "luong_location_heads": ("luong_location", ["+model.attention.heads=2"]),
     "luong_intra": ("luong_global", ["model.intra_attention={score:general}"]),
     "luong_intra_no_feeding": (
         "luong_global",

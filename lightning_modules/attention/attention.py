@@ -78,7 +78,10 @@ class Attention(nn.Module):
             size = memory_size // heads
             self.score = build_score(score, size, size, score_options)
             self.query = nn.Linear(query_size, memory_size)
-            self.key, self.value, self.out = (nn.Linear(memory_size, memory_size) for _ in range(3))
+            # What no score looks at has no keys.
+            looked_at = self.score.looks_at_source
+            self.key = nn.Linear(memory_size, memory_size) if looked_at else None
+            self.value, self.out = (nn.Linear(memory_size, memory_size) for _ in range(2))
         if not self.score.looks_at_source and window != "global":
             raise ValueError(
                 f"model.attention.score={score}: gives every position a weight of its own and has "
@@ -90,7 +93,8 @@ class Attention(nn.Module):
         memory, mask = memory.to(self.home.device), mask.to(self.home.device)
         keys = values = memory
         if self.heads is not None:
-            keys, values = self._split(self.key(memory)), self._split(self.value(memory))
+            values = self._split(self.value(memory))
+            keys = values if self.key is None else self._split(self.key(memory))
         lengths = mask.sum(1, keepdim=True)
         return AttentionMemory(values, self.score.project_keys(keys), ~mask.unsqueeze(1), lengths)
 
@@ -178,9 +182,9 @@ def score_class(name: str) -> type[Score]:
     module, _, attribute = name.rpartition(".")
     try:
         found = getattr(import_module(module), attribute) if module else None
-    except (ImportError, AttributeError):
+    except (ImportError, AttributeError, TypeError):  # the last for ..relative
         found = None
-    if not (isinstance(found, type) and issubclass(found, Score)):
+    if not (isinstance(found, type) and issubclass(found, Score)) or found.forward is Score.forward:
         raise ValueError(
             f"model.attention.score={name}: choose one of {', '.join(SCORES)}, "
             "or give the dotted path of a Score class"

@@ -32,7 +32,8 @@ def attend(
         weights = align(score, settings, query, states, view)
         return average(weights, states), weights
     queries = affine(parameters, "query", query)
-    keys = [affine(parameters, "key", state) for state in states]
+    looked_at = settings["score"] != "location"
+    keys = [affine(parameters, "key", state) for state in states] if looked_at else states
     values = [affine(parameters, "value", state) for state in states]
     size = len(queries) // heads
     contexts, of_heads = [], []
