@@ -11,7 +11,6 @@ from pydantic import (
     BaseModel,
     Field,
     NonNegativeInt,
-    PositiveFloat,
     PositiveInt,
     ValidationError,
 )
@@ -78,7 +77,7 @@ class Settings(BaseModel):
 
     budget: Budget
     seed: NonNegativeInt
-    scale: PositiveFloat
+    scale: float = Field(gt=0, allow_inf_nan=False)
     vectors: VectorFiles
     label_smoothing: float = Field(ge=0, lt=1)
     threads: PositiveInt | None
@@ -121,6 +120,11 @@ def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) ->
     model: EncoderDecoder = build(
         config.model, src_vocabulary=src_vocabulary, tgt_vocabulary=tgt_vocabulary
     )
+    for part, device in model.placement:
+        if device is not None and torch.device(device).type == "meta":
+            raise UserError(
+                f"model.placement.{part}={device}: holds no numbers; write cpu or cuda:N"
+            )
     return model
 
 

@@ -4,12 +4,15 @@ import errno
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
 
 from hydra.errors import HydraException
 from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
 from datamodules.errors import UserError
+
+CONF = Path(__file__).parent.parent / "conf"
 
 OF_A_PLACE = {
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR,
@@ -55,7 +58,19 @@ def as_user_error(error: Exception) -> UserError | None:
     if isinstance(error, HydraException | OmegaConfBaseException):
         told = str(error).partition("Config search path")[0]
         return UserError(" ".join(told.split()))
+    if isinstance(error, ValueError) and str(error).startswith("Config group override"):
+        return UserError(_without_a_file(sys.argv[1:]))
     return None
+
+
+def _without_a_file(arguments: list[str]) -> str:
+    """Tell which override gives a group no file, as ``model=null`` does; Hydra does not say."""
+    for argument in arguments:
+        group, _, names = argument.partition("=")
+        files = sorted(file.stem for file in (CONF / group).glob("*.yaml")) if names else []
+        if files and not set(names.split(",")) <= set(files):
+            return f"{argument}: give one of {', '.join(files)}"
+    return "a group of settings has no name of a file; python run.py --help lists the choices"
 
 
 def stop(line: str, status: int) -> NoReturn:

@@ -55,10 +55,11 @@ def models(draw, attending: bool = False) -> dict:
     summary, feeding = draw(flags), draw(flags)
     bridges = ["dense"] + ["copy"] * (hidden == memory) + ["summary"] * summary
     bridges += ["backward"] * encoder["bidirectional"]
-    query = {"state": draw(st.sampled_from(["previous", "current"]))}
+    query = {}
     attention = intra = None
     if attending or draw(flags):
         more = draw(flags)
+        query = {"state": draw(st.sampled_from(["previous", "current"]))}
         query |= {flag: more and draw(flags) for flag in ("context", "last_token", "language")}
         beside = memory * query["context"] + embedding * (query["last_token"] + query["language"])
         attention = draw(attentions(hidden + beside, memory))

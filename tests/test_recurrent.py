@@ -115,6 +115,7 @@ FURTHER: dict[str, dict[str, Any]] = {
         "attention": {"score": "linear", "activation": "tanh", "heads": 2, "window": "local_p"},
         "query": FLAGS,
     },
+    "heads_location": {"attention": {"score": "location", "max_length": 20, "heads": 2}},
     "location_cut": {"attention": {"score": "location", "max_length": 20}},
     "local_p_renormalised": {
         "attention": GENERAL | {"window": "local_p", "half_width": 2, "renormalise": True},
@@ -332,6 +333,10 @@ def test_the_longest_source_of_location():
             "model.readout.state=previous: nothing would tell the output the last word",
         ),
         ({"attention": None, "query": {"last_token": True}}, "model.query.last_token=true: "),
+        (
+            {"attention": None, "query": PREVIOUS},
+            "model.query.state=previous: .* set model.query.state=current",
+        ),
         ({"readout": {"kind": "none", "size": 5}}, "model.readout.size=5: .* 6 numbers"),
         ({"readout": {"kind": "tanh"}}, "model.readout.kind=tanh: give model.readout.size=N"),
         ({"readout": {"kind": "maxout"}}, "model.readout.kind=maxout: give model.readout.size=N"),

@@ -108,7 +108,7 @@ class Recurrent(EncoderDecoder):
         input_feeding: bool = False,
         intra_attention: Mapping[str, Any] | None = None,
         dropout: Dropout = 0.0,
-        initial_range: float | None = Field(default=None, gt=0),
+        initial_range: float | None = Field(default=None, gt=0, allow_inf_nan=False),
         tied: Tied = "none",
         placement: Placement | None = None,
     ) -> None:
@@ -133,12 +133,9 @@ class Recurrent(EncoderDecoder):
         self.summary = nn.Linear(encoder.hidden_size, hidden_size) if summary else None
         self.bridge = Bridge(bridge, encoder, hidden_size, cell == "lstm", summary)
         self.attention = None
-        if attention is None and query.flags:
-            raise ValueError(
-                f"model.query.{query.flags[0]}=true: without model.attention nothing is asked; set "
-                f"model.query.{query.flags[0]}=false"
-            )
-        if attention is not None:
+        if attention is None:
+            query.refuse_unasked()
+        else:
             query_size = query.size(hidden_size, encoder.memory_size, embedding_size)
             self.attention = build_attention(
                 "model.attention", query_size, encoder.memory_size, attention

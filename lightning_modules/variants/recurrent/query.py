@@ -22,10 +22,16 @@ class QueryOptions(Options):
     """The embedding of the target language's tag, the first token of the source (Johnson et al.
     2017, arXiv 1611.04558)."""
 
-    @property
-    def flags(self) -> list[str]:
-        """What stands beside the state."""
-        return [name for name in ("context", "last_token", "language") if getattr(self, name)]
+    def refuse_unasked(self) -> None:
+        """Raise ``ValueError`` for settings that do nothing in a model without attention."""
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if value != field.default:
+                told, plain = (str(v).lower() for v in (value, field.default))
+                raise ValueError(
+                    f"model.query.{name}={told}: without model.attention nothing is asked; set "
+                    f"model.query.{name}={plain}"
+                )
 
     def size(self, hidden: int, context: int, embedding: int) -> int:
         """Return the width of a query made of parts of these widths."""
