@@ -4,12 +4,15 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import pytorch_lightning as pl
+from pytorch_lightning.plugins.precision import MixedPrecision, Precision
+from pytorch_lightning.utilities import GradClipAlgorithmType
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
 from datamodules.batching import Batch
+from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer
 from lightning_modules.decoding import GreedySearch, Hypothesis, Search
 from lightning_modules.forcing import ALWAYS, TeacherForcing, mixed_inputs
@@ -125,6 +128,31 @@ class TranslationModule(pl.LightningModule):
             "strict": False,  # there is no validation loss before the first validation
         }
         return {"optimizer": optimizer, "lr_scheduler": schedule}
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: Any = None,
+    ) -> None:
+        """Clip as the trainer says.
+
+        Raises ``UserError`` for a fused optimizer in float16, which undoes the scaling of its
+        gradients only when it steps.
+        """
+        precision = self.trainer.precision_plugin
+        fused = getattr(optimizer, "_step_supports_amp_scaling", False)
+        if not (gradient_clip_val and fused and isinstance(precision, MixedPrecision)):
+            self.clip_gradients(optimizer, gradient_clip_val, gradient_clip_algorithm)
+        elif precision.scaler is None:
+            # Lightning refuses this as well, but in bfloat16 there is no scaling to undo.
+            how = gradient_clip_algorithm or GradClipAlgorithmType.NORM
+            Precision.clip_gradients(precision, optimizer, gradient_clip_val, how)
+        else:
+            raise UserError(
+                "optimizer.fused=true: cannot clip float16 gradients; set optimizer.fused=false, "
+                "trainer.precision=bf16-mixed or trainer.gradient_clip_val=null"
+            )
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any) -> None:
         """Let a plateau schedule see each validation loss once, not at every update."""

@@ -1,15 +1,22 @@
 """The parts around the training loop: budget, schedules, loss."""
 
 import math
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
+import pytorch_lightning as pl
 import torch
 from pydantic import ValidationError
+from pytorch_lightning.plugins.precision import MixedPrecision
 from torch.nn.functional import log_softmax
+from torch.nn.utils import parameters_to_vector
+from torch.utils.data import DataLoader
 
 from datamodules.batching import EncodedPairs, Sequences, collate
+from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer
 from lightning_modules.callbacks import TokenBudget
 from lightning_modules.decoding import GreedySearch
@@ -18,10 +25,27 @@ from lightning_modules.translation import TranslationModule
 from tests.variants import small_model
 
 
-def module(name: str = "bahdanau") -> TranslationModule:
+def module(name: str = "bahdanau", optimizer: Any = torch.optim.Adam) -> TranslationModule:
     tokenizer = Tokenizer.train(["a b c d e f g h i j k l m n o p q r s"], "words", 100, 1)
     model = small_model(name, vocabulary=len(tokenizer))
-    return TranslationModule(model, tokenizer, torch.optim.Adam, constant, GreedySearch(), 0.1, {})
+    return TranslationModule(model, tokenizer, optimizer, constant, GreedySearch(), 0.1, {})
+
+
+def fit(trained: TranslationModule, updates: int, **options: Any) -> None:
+    """Train on one batch through Lightning."""
+    trainer = pl.Trainer(
+        max_steps=updates,
+        accelerator="cpu",
+        limit_val_batches=0,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        **options,
+    )
+    trained.train()
+    batches: Any = [batch([3, 7, 5])] * updates
+    trainer.fit(trained, DataLoader(batches, batch_size=None))
 
 
 def batch(lengths: list[int]):
@@ -47,6 +71,42 @@ def test_loss_is_the_mean_over_real_tokens(smoothing):
                 terms.append(-(1 - smoothing) * right - smoothing * anything)
         loss = trained.loss(padded, smoothing)
     assert loss.item() == pytest.approx(torch.stack(terms).mean().item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "transformer"])
+def test_bfloat16_trains_with_the_fused_optimizer(name):
+    trained = module(name, partial(torch.optim.Adam, lr=4e-3, fused=True))
+    before = trained.loss(batch([3, 7, 5])).item()
+    fit(trained, 30, precision="bf16-mixed", gradient_clip_val=1.0)
+    assert trained.loss(batch([3, 7, 5])).item() < 0.7 * before
+
+
+@pytest.mark.parametrize(("precision", "fused"), [("32-true", True), ("bf16-mixed", True)])
+@pytest.mark.parametrize(("how", "norm"), [(None, 2), ("value", math.inf)])
+def test_clipping_bounds_the_gradients(precision, fused, how, norm):
+    """With a rate of 1, plain gradient descent moves the parameters by what was clipped."""
+    moved = []
+    for clip in (None, 0.01):
+        trained = module(optimizer=partial(torch.optim.SGD, lr=1.0, fused=fused))
+        before = parameters_to_vector(trained.model.parameters())
+        options = {"gradient_clip_val": clip, "gradient_clip_algorithm": how}
+        fit(trained, 1, precision=precision, **options)
+        change = parameters_to_vector(trained.model.parameters()) - before
+        moved.append(torch.linalg.vector_norm(change, norm).item())
+    assert moved[0] > 0.02
+    assert moved[1] == pytest.approx(0.01, rel=1e-3)
+
+
+def test_clipping_float16_needs_an_optimizer_that_is_not_fused():
+    """Lightning takes float16 on a GPU only; its plugin takes a scaler of the CPU too."""
+    scaled = MixedPrecision("16-mixed", "cpu", torch.amp.GradScaler("cpu"))
+    trained = module(optimizer=partial(torch.optim.Adam, fused=True))
+    with pytest.raises(
+        UserError, match=r"^optimizer\.fused=true: .* set optimizer\.fused=false, .*"
+    ):
+        fit(trained, 1, plugins=[scaled], gradient_clip_val=1.0)
+    fit(trained, 1, plugins=[scaled])
+    fit(module(), 1, plugins=[scaled], gradient_clip_val=1.0)
 
 
 def test_inverse_sqrt_rises_then_falls():
