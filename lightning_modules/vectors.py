@@ -76,14 +76,15 @@ def load_vectors(
             "vectors.target, or set model.tied=output"
         )
     return {
-        side: _load(getattr(model, SIDES[side]), getattr(tokenizers, side), side, path, width_key)
+        side: _load(model, getattr(tokenizers, side), side, path, width_key)
         for side, path in files.given.items()
     }
 
 
 def _load(
-    table: nn.Embedding, tokenizer: Tokenizer, side: str, path: Path, width_key: str
+    model: EncoderDecoder, tokenizer: Tokenizer, side: str, path: Path, width_key: str
 ) -> Coverage:
+    table: nn.Embedding = getattr(model, SIDES[side])
     setting = f"vectors.{side}"
     words = {token: word for token, word in enumerate(tokenizer.surfaces) if word}
     wanted = {form for word in words.values() for form in (word, word.lower())}
@@ -99,7 +100,8 @@ def _load(
             f"the {side} language"
         )
     with torch.no_grad():
-        rows = torch.from_numpy(np.stack(list(found.values())))
+        # The rest of the model reads what the file says.
+        rows = torch.from_numpy(np.stack(list(found.values()))) / model.embedding_scale
         table.weight[list(found)] = rows.to(table.weight.device)
     share = f"{len(found):,} of {len(words):,} tokens covered ({len(found) / len(words):.1%})"
     log.info("%s: %s", setting, share)

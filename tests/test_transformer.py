@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 import torch
 
-from datamodules.tokenization import BOS
+from datamodules.tokenization import BOS, PAD
 from lightning_modules.variants.arguments import Placement
 from lightning_modules.variants.base import Limit
 from lightning_modules.variants.transformer import Transformer
@@ -97,6 +97,16 @@ def test_fused_attention_equals_the_formula(kind, causal, padded, dtype, within)
     torch.testing.assert_close(fused, plain, rtol=0, atol=within)
     torch.testing.assert_close(weights.sum(-1), torch.ones(4, 14, dtype=dtype))
     assert nothing is None
+
+
+@pytest.mark.parametrize("tied", ["none", "output", "all"])
+def test_embeddings_enter_with_unit_size_and_padding_with_none(tied):
+    """Section 3.4: what is multiplied by √d_model begins smaller by as much."""
+    model = Transformer(400, 400, 64, 2, 8, 1, 1, tied=tied)
+    for table in (model.src_embedding, model.tgt_embedding):
+        entering = table.weight[4:] * model.embedding_scale
+        assert entering.std().item() == pytest.approx(1, abs=0.05)
+        assert not table.weight[PAD].any()
 
 
 def test_only_learned_positions_are_limited():

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from datamodules.tokenization import BOS, EOS
+from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.attention.windows import LocalPredictive
 from lightning_modules.building import build_model
 from lightning_modules.decoding import BeamSearch, GreedySearch
@@ -117,6 +117,28 @@ def test_a_training_step_lowers_the_loss(name):
     before.backward()
     torch.optim.SGD(model.parameters(), lr=0.005).step()
     assert loss() < before
+
+
+@pytest.mark.parametrize(
+    ("name", "width"), [("bahdanau", 128), ("luong_global", 128), ("seq2seq_reversed", 144)]
+)
+@pytest.mark.parametrize("tied", ["output", "all"])
+def test_tied_models_begin_without_a_bet(name, width, tied):
+    """Their first guesses are near the uniform, whose cross-entropy is ln V; padding stays 0.
+
+    Not so a Transformer, through which the last word passes on to the output that is its own row.
+    """
+    given = [f"model.tied={tied}", f"model.embedding_size={width}", "tokenizer.shared=true"]
+    config = configuration(f"model={name}", *given)
+    torch.manual_seed(0)
+    model = build_model(config, 4000, 4000)
+    src, mask = torch.randint(4, 4000, (8, 12)), torch.ones(8, 12, dtype=torch.bool)
+    tgt = torch.randint(4, 4000, (8, 13))
+    with torch.no_grad():
+        logits = model.logits(model.decode(model.encode(src, mask), tgt[:, :-1]).features)
+    loss = cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten()).item()
+    assert loss == pytest.approx(math.log(4000), abs=0.5)
+    assert not model.output.weight[PAD].any()
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -84,6 +84,20 @@ def test_exact_words_before_lower_case_ones_and_the_rest_at_random(tmp_path, cap
     assert "vectors.source: 2 of 5 tokens covered (40.0%)" in caplog.messages
 
 
+def test_the_model_reads_what_the_file_says(tmp_path):
+    """Also one that multiplies its embeddings (Vaswani et al. 2017, section 3.4)."""
+    tokenizers = Tokenizers.train(TEXT, TokenizerSettings("words", 100, 1, False))
+    settings = ["model.width=4", "model.heads=1", "model.positions=rotary"]
+    config = configuration("model=transformer", *settings)
+    model = build_model(config, *map(len, tokenizers))
+    load(model, tokenizers, source=write(tmp_path / "v", *LINES))
+    read = []
+    model.encoder[0].register_forward_pre_hook(lambda _, given: read.append(given[0]))
+    src = torch.tensor(tokenizers.source.encode(["Der Hund"]))
+    model.encode(src, torch.ones_like(src, dtype=torch.bool))
+    torch.testing.assert_close(read[0], torch.tensor([[[1, 1, 1, 1], [5, -6, 0.7, 8]]]))
+
+
 def test_the_first_of_equal_lines_counts_and_unneeded_ones_are_not_parsed(tmp_path):
     path = write(tmp_path / "v", "a 1 1 1 1", "b no numbers at all", "a 2 2 2 2")
     found = read_vectors(path, {"a"}, WIDTH, "vectors.source", "model.width")

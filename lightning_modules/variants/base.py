@@ -79,8 +79,13 @@ class EncoderDecoder(nn.Module, ABC):
         self.src_embedding = nn.Embedding(src_vocabulary, embedding_size, padding_idx=PAD)
         self.tgt_embedding = nn.Embedding(tgt_vocabulary, embedding_size, padding_idx=PAD)
         self.output = nn.Linear(features_size, tgt_vocabulary)
-        if tied == "none":
-            return
+        if tied != "none":
+            self._tie(tied)
+        if tied != "none" or self.embedding_scale != 1:
+            self._draw_small_tables()
+
+    def _tie(self, tied: Tied) -> None:
+        embedding_size, features_size = self.tgt_embedding.embedding_dim, self.output.in_features
         if features_size != embedding_size:
             raise ValueError(
                 f"model.tied={tied}: the output layer reads {features_size} numbers, an embedding "
@@ -88,14 +93,25 @@ class EncoderDecoder(nn.Module, ABC):
             )
         self.output.weight = self.tgt_embedding.weight
         if tied == "all":
-            if src_vocabulary != tgt_vocabulary:
+            if self.src_embedding.num_embeddings != self.tgt_embedding.num_embeddings:
                 raise ValueError("model.tied=all: needs one vocabulary; set tokenizer.shared=true")
-            if placement.encoder != placement.decoder:
+            if self.placement.encoder != self.placement.decoder:
                 raise ValueError(
                     "model.tied=all: the encoder and the decoder share a table; set "
                     "model.placement.encoder and model.placement.decoder alike or model.tied=output"
                 )
             self.src_embedding = self.tgt_embedding
+
+    def _draw_small_tables(self) -> None:
+        """Draw rows of unit length: an output layer made of torch's, of √width, bets at random."""
+        for table in (self.src_embedding, self.tgt_embedding):
+            nn.init.normal_(table.weight, std=table.embedding_dim**-0.5)
+            nn.init.zeros_(table.weight[PAD].detach())
+
+    @property
+    def embedding_scale(self) -> float:
+        """What embeddings are multiplied by before anything reads them."""
+        return 1.0
 
     @abstractmethod
     def encode(self, src: Tensor, src_mask: Tensor) -> Any:

@@ -86,8 +86,6 @@ class Transformer(EncoderDecoder):
         )
         keys, values = head_sizes(width, heads, key_size, value_size)
         check_even(positions, width, keys)
-        for table in (self.src_embedding, self.tgt_embedding):
-            nn.init.normal_(table.weight, std=width**-0.5)  # of unit size once × √d_model
         self.src_positions, self.tgt_positions = (
             input_positions(positions, width, max_length) for _ in range(2)
         )
@@ -101,6 +99,11 @@ class Transformer(EncoderDecoder):
         self.encoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
         self.place()
+
+    @property
+    def embedding_scale(self) -> float:
+        """Section 3.4: √d_model."""
+        return math.sqrt(self.tgt_embedding.embedding_dim)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> TransformerMemory:
         """See the base class."""
@@ -180,7 +183,7 @@ class Transformer(EncoderDecoder):
         self, table: nn.Embedding, positions: InputPositions, tokens: Tensor, start: int
     ) -> Tensor:
         """Section 3.4 and 3.5: embeddings × √d_model, plus positions from ``start``."""
-        embedded = table(tokens.to(table.weight.device)) * math.sqrt(table.embedding_dim)
+        embedded = table(tokens.to(table.weight.device)) * self.embedding_scale
         placed: Tensor = self.dropout(positions(embedded, start))
         return placed
 
