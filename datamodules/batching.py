@@ -194,12 +194,17 @@ def _cuts(longest: NDArray[np.int64], max_tokens: int, option: str) -> list[int]
     return cuts
 
 
+def sources_alone(sequences: Sequence[Sequence[int]]) -> EncodedPairs:
+    """Return source text without a translation; ``ids`` are the indices in ``sequences``."""
+    nothing = Sequences.of([[] for _ in sequences])
+    return EncodedPairs(np.arange(len(sequences)), Sequences.of(sequences), nothing)
+
+
 def batches_of(sequences: Sequence[Sequence[int]], decode_max_tokens: int) -> Iterator[Batch]:
     """Yield batches of source text without a translation, the longest first.
 
     ``ids`` are the indices in ``sequences``. Raises ``UserError`` as ``LengthBatchSampler`` does.
     """
-    nothing = Sequences.of([[] for _ in sequences])
-    pairs = EncodedPairs(np.arange(len(sequences)), Sequences.of(sequences), nothing)
+    pairs = sources_alone(sequences)
     for rows in LengthBatchSampler(pairs, decode_max_tokens, option="batching.decode_max_tokens"):
         yield pairs[rows]

@@ -88,15 +88,6 @@ class TranslationData(pl.LightningDataModule):
             },
         }
 
-    @property
-    def longest(self) -> dict[str, int]:
-        """Tokens of the longest training ``source`` and ``target``, EOS counted."""
-        pairs = self.prepared.encoded["train"]
-        return {
-            side: int(sequences.lengths.max()) + 1
-            for side, sequences in (("source", pairs.src), ("target", pairs.tgt))
-        }
-
     def updates(self, target_tokens: int) -> int:
         """Estimate how many training batches hold that many real target tokens, EOS counted."""
         pairs = self.prepared.encoded["train"]

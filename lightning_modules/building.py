@@ -17,7 +17,6 @@ from pydantic import (
 
 import lightning_modules.scaling  # noqa: F401  # the resolver of conf/model
 from datamodules.errors import UserError
-from datamodules.tokenization import is_tag
 from datamodules.translation_data import TranslationData
 from lightning_modules.scoring import Scoring
 from lightning_modules.variants import EncoderDecoder
@@ -131,30 +130,3 @@ def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) ->
 def embedding_width(config: DictConfig) -> str:
     """Return the setting that says how wide a variant's embeddings are."""
     return "model.embedding_size" if "embedding_size" in config.model else "model.width"
-
-
-def check_lengths(model: EncoderDecoder, data: TranslationData) -> None:
-    """Raise ``UserError`` for training text longer than ``model`` can tell positions apart."""
-    limit = model.limit()
-    if limit is None:
-        return
-    allowed = {"source": limit.src_tokens, "target": limit.tgt_tokens}
-    for side, longest in data.longest.items():
-        most = allowed[side]
-        if most is not None and longest > most:
-            raise UserError(
-                f"{limit.setting}={most}: the longest training {side} has {longest} tokens; set "
-                f"{limit.setting}={longest} or more"
-            )
-
-
-def check_tags(config: DictConfig, data: TranslationData) -> None:
-    """Raise ``UserError`` for a query by the target language where the source does not name it."""
-    if not OmegaConf.select(config, "model.query.language"):
-        return
-    first = data.prepared.encoded["train"].src.tokens[0]
-    if not is_tag(data.tokenizers.source.surfaces[first]):
-        raise UserError(
-            "model.query.language=true: the source sentences must begin with a tag of the target "
-            "language such as <2fr>; write one before each or set model.query.language=false"
-        )

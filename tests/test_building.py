@@ -1,21 +1,27 @@
 """Settings that do not fit each other or the text."""
 
+from functools import partial
+
 import pytest
 
 from datamodules.batching import Batching
+from datamodules.corpus import SPLITS
 from datamodules.errors import UserError
 from datamodules.text import TextCorpus
 from datamodules.tokenization import TokenizerSettings
 from datamodules.translation_data import TranslationData
-from lightning_modules.building import build_model, check_lengths, check_tags
+from lightning_modules.building import build_model
+from lightning_modules.suitability import check_lengths, check_tags
 from tests.variants import configuration, small_model
 
 
 @pytest.fixture
 def data(tmp_path):
-    def make(source, kind="words"):
-        for split in ("train", "val", "test"):
-            (tmp_path / f"{split}.en").write_text(f"{source}\nhe\n")
+    def make(source, kind="words", **other):
+        """Two sentences a split, of which ``other`` gives some splits another second one."""
+        for split in SPLITS:
+            lines = f"{source}\n{other.get(split, source)}\n"
+            (tmp_path / f"{split}.en").write_text(lines)
             (tmp_path / f"{split}.fr").write_text("il dort bien\nlui\n")
         corpus = TextCorpus(tmp_path, "en", "fr")
         settings = TokenizerSettings(kind, 100, 1, False)
@@ -34,24 +40,57 @@ def data(tmp_path):
 )
 def test_text_longer_than_the_model_knows_positions(data, length, source, side):
     model = small_model("transformer", "model.positions=learned", f"model.max_length={length}")
+    text = data(source).prepared.encoded
     if side is None:
-        check_lengths(model, data(source))
+        check_lengths(model, text)
         return
-    with pytest.raises(UserError, match=rf"^model\.max_length={length}: .* {side} tokens; set"):
-        check_lengths(model, data(source))
+    with pytest.raises(UserError, match=rf"^model\.max_length={length}: .* {side} tokens; train"):
+        check_lengths(model, text)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_no_split_may_be_longer_than_the_model_knows_positions(data, split):
+    text = data("he", **{split: "he sleeps very well"}).prepared.encoded
+    check_lengths(small_model("luong_location", "model.attention.max_length=5"), text)
+    model = small_model("luong_location", "model.attention.max_length=4")
+    with pytest.raises(UserError) as told:
+        check_lengths(model, text)
+    assert str(told.value) == (
+        f"model.attention.max_length=4: the longest {split} source has 5 tokens; train with "
+        "model.attention.max_length=5 or more, or shorten the text"
+    )
 
 
 def test_models_without_a_limit_take_any_text(data):
-    check_lengths(small_model("bahdanau"), data("he " * 50))
+    check_lengths(small_model("bahdanau"), data("he " * 50).prepared.encoded)
 
 
 @pytest.mark.parametrize("kind", ["words", "bpe"])
 def test_a_query_by_language_takes_tagged_sources(data, kind):
     config = configuration("model=luong_general", "model.query.language=true")
-    check_tags(config, data("<2fr> he sleeps", kind))
-    with pytest.raises(UserError, match=r"^model\.query\.language=true: .* <2fr>; [^\n]*$"):
-        check_tags(config, data("he sleeps <2fr>", kind))
-    check_tags(configuration("model=luong_general"), data("he sleeps", kind))
+    check = partial(checked_tags, config)
+    check(data("<2fr> he sleeps", kind))
+    with pytest.raises(
+        UserError, match=r"=true: 2 of 2 train sources do not [^\n]* <2fr>; [^\n]*$"
+    ):
+        check(data("he sleeps <2fr>", kind))
+    checked_tags(configuration("model=luong_general"), data("he sleeps", kind))
+
+
+def checked_tags(config, made):
+    check_tags(config, made.tokenizers.source, made.prepared.encoded)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("other", ["he sleeps", "he <2fr>", "<2de> he"])
+def test_every_source_needs_a_tag_that_training_knows(data, split, other):
+    config = configuration("model=luong_general", "model.query.language=true")
+    made = data("<2fr> he sleeps", **{split: other})
+    if split == "train" and other == "<2de> he":
+        checked_tags(config, made)
+        return
+    with pytest.raises(UserError, match=rf"^model\.query\.language=true: 1 of 2 {split} sources "):
+        checked_tags(config, made)
 
 
 def test_one_table_takes_one_vocabulary():

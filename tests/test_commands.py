@@ -279,6 +279,16 @@ def test_ctrl_c_ends_with_a_word(space):
     assert not (folder / "result.json").exists()
 
 
+def test_sentences_that_a_run_cannot_read_are_not_translated(space):
+    folder = space / "location"
+    model = ["model=luong_location", "model.attention.max_length=70", "scale=0.25"]
+    succeed(*model, *TINY, *places(space), "logger=none", f"hydra.run.dir={folder}")
+    done = run("task=translate", f"checkpoint={folder}", stdin="Hi.\n" + "cat " * 99 + ".\n")
+    assert (done.returncode, done.stdout) == (2, "")
+    [said] = done.stderr.splitlines()
+    assert "max_length=70: the longest input source has 101 tokens; train with" in said
+
+
 def test_n_best_translations_are_listed(single):
     said = succeed(
         "task=translate",
@@ -357,7 +367,7 @@ def test_help_lists_the_choices_quickly():
         (["model=luong_location", "model.attention.max_length=9"], "max_length=9: the longest"),
         (["model.attention.score=dot"], "one width, not 136 and 272"),
         (["+model.attention.heads=3"], "model.attention.heads=3: must divide"),
-        (["model.query.language=true"], "model.query.language=true: the source sentences must"),
+        (["model.query.language=true"], "do not begin with a tag of the target language"),
         (["model.placement.decoder=cuda:63"], "model.placement.decoder=cuda:63: no device"),
         (["model.tied=all"], "model.tied=all: needs one vocabulary; set tokenizer.shared=true"),
         (["model.placement.encoder=meta"], "model.placement.encoder=meta: holds no numbers"),

@@ -10,6 +10,7 @@ from datamodules.errors import UserError
 from lightning_modules.building import build, build_data, build_scoring
 from lightning_modules.checkpoints import load_trained
 from lightning_modules.run_folder import Result, Training, clear_results, read_result
+from lightning_modules.suitability import check_text
 from lightning_modules.summary import summary
 from lightning_modules.tasks.train import build_module, prepare_process
 from lightning_modules.testing import test_model, write_run
@@ -34,6 +35,8 @@ def test(config: DictConfig) -> float:
             f"({trained.config.data_fingerprint}), not on {data.corpus.name} "
             f"({data.fingerprint}); give the data= and tokenizer= settings of that run"
         )
+    encoded = {"test": data.prepared.encoded["test"]}
+    check_text(trained.config, trained.model, data.tokenizers.source, encoded)
     settings = trained.config.copy()
     settings.decoding, settings.scoring = config.decoding, config.scoring
     module = build_module(settings, data, trained.model)

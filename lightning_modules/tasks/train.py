@@ -22,8 +22,6 @@ from lightning_modules.building import (
     build_model,
     build_scoring,
     build_settings,
-    check_lengths,
-    check_tags,
     embedding_width,
     try_out,
 )
@@ -35,6 +33,7 @@ from lightning_modules.checkpoints import (
     read_checkpoint,
 )
 from lightning_modules.run_folder import Training, clear_results
+from lightning_modules.suitability import check_text
 from lightning_modules.summary import summary
 from lightning_modules.testing import test_model, write_run
 from lightning_modules.tracking import finish, log_test
@@ -58,8 +57,7 @@ def train(config: DictConfig) -> float:
     pl.seed_everything(config.seed, workers=True, verbose=False)
     sizes = [len(tokenizer) for tokenizer in data.tokenizers]
     model = build_model(config, *sizes)
-    check_lengths(model, data)
-    check_tags(config, data)
+    check_text(config, model, data.tokenizers.source, data.prepared.encoded)
     module = build_module(config, data, model)
     vectors = load_vectors(model, data.tokenizers, settings.vectors, embedding_width(config))
     data.tokenizers.save(folder / TOKENIZERS)

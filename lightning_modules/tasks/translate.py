@@ -8,7 +8,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from datamodules.batching import batches_of
+from datamodules.batching import batches_of, sources_alone
 from datamodules.errors import UserError
 from datamodules.files import whole_file
 from datamodules.text import decode_lines, read_bytes
@@ -17,6 +17,7 @@ from lightning_modules.checkpoints import TrainedModel, load_trained
 from lightning_modules.decoding import Hypothesis
 from lightning_modules.metrics.alignments import format_pharaoh, hard_alignment
 from lightning_modules.scoring import words_attention
+from lightning_modules.suitability import check_text
 from lightning_modules.tasks.train import prepare_process
 
 
@@ -65,10 +66,15 @@ def read_input(name: str) -> list[str]:
 def search(
     trained: TrainedModel, lines: Sequence[str], config: DictConfig
 ) -> list[list[Hypothesis]]:
-    """Return the hypotheses of each line, best first, none for an empty one."""
+    """Return the hypotheses of each line, best first, none for an empty one.
+
+    Raises ``UserError`` for lines that the model cannot read.
+    """
     translate_batch = build(config.decoding)
     full = [number for number, line in enumerate(lines) if line.strip()]
     encoded = trained.tokenizers.source.encode([lines[number] for number in full])
+    given = {"input": sources_alone(encoded)}
+    check_text(trained.config, trained.model, trained.tokenizers.source, given)
     found: list[list[Hypothesis]] = [[] for _ in lines]
     for batch in batches_of(encoded, config.batching.decode_max_tokens):
         hypotheses = translate_batch(trained.model, batch.src, batch.src_mask)
