@@ -42,7 +42,7 @@ def test_rotary_turns_pairs_as_the_matrix_of_the_paper():
                 [sine, cosine],
             ]
         expected = matrix @ heads[0, 0, index].numpy()
-        np.testing.assert_allclose(turned[0, 0, index].numpy(), expected, atol=1e-6)
+        np.testing.assert_allclose(turned[0, 0, index].numpy(), expected, rtol=0, atol=1e-12)
 
 
 @torch.no_grad()
@@ -52,8 +52,8 @@ def test_rotary_energies_depend_on_distance_only():
         Rotary().rotate(query, start) @ Rotary().rotate(key, start).transpose(-1, -2)
         for start in (0, 1, 40)
     ]
-    for shifted in energies[1:]:  # angles are float32
-        torch.testing.assert_close(shifted, energies[0], rtol=0, atol=3e-5)
+    for shifted in energies[1:]:
+        torch.testing.assert_close(shifted, energies[0], rtol=0, atol=1e-12)
     assert not torch.allclose(energies[0], query @ key.transpose(-1, -2), atol=0.1)
 
 

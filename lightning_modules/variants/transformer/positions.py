@@ -24,7 +24,7 @@ class Sinusoidal(InputPositions):
         """See the base class."""
         _, length, width = embedded.shape
         positions = torch.arange(start, start + length, device=embedded.device)
-        return embedded + sinusoids(positions, width).to(embedded.dtype)
+        return embedded + sinusoids(positions, width, embedded.dtype).to(embedded.dtype)
 
 
 class Learned(InputPositions):
@@ -71,7 +71,8 @@ class Rotary(AttentionPositions):
         """See the base class."""
         length, size = projected.shape[-2:]
         positions = torch.arange(start, start + length, device=projected.device)
-        sines, cosines = sinusoids(positions, size).unflatten(1, (-1, 2)).unbind(-1)
+        angles = sinusoids(positions, size, projected.dtype)
+        sines, cosines = angles.unflatten(1, (-1, 2)).unbind(-1)
         first, second = projected.unflatten(-1, (-1, 2)).unbind(-1)
         turned = (first * cosines - second * sines, second * cosines + first * sines)
         return torch.stack(turned, -1).flatten(-2).to(projected.dtype)
@@ -114,8 +115,12 @@ def attention_positions(kind: Positions, key_size: int, distance: int) -> Attent
     return Relative(key_size, distance) if kind == "relative" else AttentionPositions()
 
 
-def sinusoids(positions: Tensor, width: int) -> Tensor:
-    """Section 3.5: sines and cosines of geometric wavelengths, ``(positions, width)``."""
-    even = torch.arange(0, width, 2, device=positions.device)
+def sinusoids(positions: Tensor, width: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Section 3.5: sines and cosines of geometric wavelengths, ``(positions, width)``.
+
+    In ``dtype``, but at least float32: a half-precision number tells no two far positions apart.
+    """
+    dtype = torch.promote_types(dtype, torch.float32)
+    even = torch.arange(0, width, 2, device=positions.device, dtype=dtype)
     angles = positions.unsqueeze(1) * torch.exp(even * (-math.log(10000.0) / width))
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)

@@ -1,0 +1,195 @@
+"""The Transformer of Vaswani et al. 2017, made to produce one given target.
+
+Position by position and head by head. Sequences are lists of vectors.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.reference.attention import average, softmax
+from tests.reference.parameters import Parameters, affine, part
+
+Vectors = list[np.ndarray]
+LAYER_NORM_EPSILON = 1e-5
+
+
+def decode(
+    parameters: Parameters,
+    settings: Mapping[str, Any],
+    source: Sequence[int],
+    target: Sequence[int],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return logits ``(tgt, vocabulary)`` and the last layer's weights ``(tgt, src)``.
+
+    Args:
+        parameters: of the model.
+        settings: ``model``.
+        source: ids, EOS last, padding left out.
+        target: ids, BOS first.
+    """
+    states = embed(parameters, settings, "src", source)
+    for number in range(settings["encoder_layers"]):
+        states = encoder_layer(part(parameters, f"encoder.{number}"), settings, states)
+    memory = final(parameters, settings, "encoder_norm", states)
+    states, weights = embed(parameters, settings, "tgt", target), np.array([])
+    for number in range(settings["decoder_layers"]):
+        mine = part(parameters, f"decoder.{number}")
+        states, weights = decoder_layer(mine, settings, states, memory)
+    features = final(parameters, settings, "decoder_norm", states)
+    return np.array([affine(parameters, "output", x) for x in features]), weights
+
+
+def embed(
+    parameters: Parameters, settings: Mapping[str, Any], side: str, tokens: Sequence[int]
+) -> Vectors:
+    """Sections 3.4 and 3.5: embeddings times √d_model, plus positions at the input if any."""
+    table = parameters[f"{side}_embedding.weight"]
+    width = table.shape[1]
+    embedded = [table[token] * math.sqrt(width) for token in tokens]
+    if settings["positions"] == "sinusoidal":
+        return [x + sinusoid(place, width) for place, x in enumerate(embedded)]
+    if settings["positions"] == "learned":
+        places = parameters[f"{side}_positions.table.weight"]
+        return [x + places[place] for place, x in enumerate(embedded)]
+    return embedded
+
+
+def sinusoid(place: int, width: int) -> np.ndarray:
+    """Section 3.5: ``sin(pos / 10000^(2i/d))`` at 2i, the cosine at 2i + 1."""
+    encoded = np.zeros(width)
+    for i in range(width // 2):
+        angle = place / 10000 ** (2 * i / width)
+        encoded[2 * i], encoded[2 * i + 1] = math.sin(angle), math.cos(angle)
+    return encoded
+
+
+def encoder_layer(parameters: Parameters, settings: Mapping[str, Any], states: Vectors) -> Vectors:
+    """Self-attention, then feed-forward."""
+
+    def look(inputs: Vectors) -> Vectors:
+        mine = part(parameters, "attention")
+        return attend(mine, settings, inputs, inputs, settings["positions"])[0]
+
+    states = around(parameters, settings, "around_attention", states, look)
+    return feed_forward(parameters, settings, states)
+
+
+def decoder_layer(
+    parameters: Parameters, settings: Mapping[str, Any], states: Vectors, memory: Vectors
+) -> tuple[Vectors, np.ndarray]:
+    """Masked self-attention, attention to the source (its weights too), feed-forward."""
+    seen: list[np.ndarray] = []
+
+    def look_back(inputs: Vectors) -> Vectors:
+        mine = part(parameters, "self_attention")
+        return attend(mine, settings, inputs, inputs, settings["positions"], causal=True)[0]
+
+    def look_at_source(inputs: Vectors) -> Vectors:
+        mine = part(parameters, "cross_attention")
+        found, weights = attend(mine, settings, inputs, memory, "none")
+        seen.append(weights)
+        return found
+
+    states = around(parameters, settings, "around_self_attention", states, look_back)
+    states = around(parameters, settings, "around_cross_attention", states, look_at_source)
+    return feed_forward(parameters, settings, states), seen[0]
+
+
+def feed_forward(parameters: Parameters, settings: Mapping[str, Any], states: Vectors) -> Vectors:
+    """Section 3.3: ``max(0, x W_1 + b_1) W_2 + b_2``."""
+
+    def feed(inputs: Vectors) -> Vectors:
+        hidden = (affine(parameters, "feed_forward.0", x) for x in inputs)
+        return [affine(parameters, "feed_forward.2", np.maximum(x, 0.0)) for x in hidden]
+
+    return around(parameters, settings, "around_feed_forward", states, feed)
+
+
+def around(
+    parameters: Parameters, settings: Mapping[str, Any], name: str, states: Vectors, sublayer: Any
+) -> Vectors:
+    """Section 3.1: ``LayerNorm(x + f(x))``; Xiong et al. 2020: ``x + f(LayerNorm(x))``."""
+    norm = part(parameters, f"{name}.norm")
+    if settings["pre_norm"]:
+        made = sublayer([layer_norm(norm, x) for x in states])
+        return [x + y for x, y in zip(states, made, strict=True)]
+    return [layer_norm(norm, x + y) for x, y in zip(states, sublayer(states), strict=True)]
+
+
+def final(
+    parameters: Parameters, settings: Mapping[str, Any], name: str, states: Vectors
+) -> Vectors:
+    """Pre-norm normalises once more after the last layer."""
+    if not settings["pre_norm"]:
+        return states
+    return [layer_norm(part(parameters, name), x) for x in states]
+
+
+def layer_norm(parameters: Parameters, x: np.ndarray) -> np.ndarray:
+    """Ba et al. 2016 (arXiv 1607.06450), eq. 4, with PyTorch's ε."""
+    mean = sum(x) / len(x)
+    variance = sum((value - mean) ** 2 for value in x) / len(x)
+    normalised = (x - mean) / math.sqrt(variance + LAYER_NORM_EPSILON)
+    return parameters["weight"] * normalised + parameters["bias"]
+
+
+def attend(
+    parameters: Parameters,
+    settings: Mapping[str, Any],
+    inputs: Vectors,
+    memory: Vectors,
+    positions: str,
+    causal: bool = False,
+) -> tuple[Vectors, np.ndarray]:
+    """Section 3.2: results ``(tgt, width)`` and weights ``(tgt, src)``, averaged over the heads."""
+    queries, keys, values = (
+        [np.split(affine(parameters, name, x), settings["heads"]) for x in read]
+        for name, read in (("query", inputs), ("key", memory), ("value", memory))
+    )
+    found, weights = [], np.zeros((len(inputs), len(memory)))
+    for i, query in enumerate(queries):
+        contexts = []
+        for head in range(settings["heads"]):
+            energies = {
+                j: energy(parameters, settings, positions, query[head], key[head], i, j)
+                for j, key in enumerate(keys)
+                if j <= i or not causal
+            }
+            shares = softmax(energies)
+            mine = np.array([shares.get(j, 0.0) for j in range(len(memory))])
+            contexts.append(average(mine, [value[head] for value in values]))
+            weights[i] += mine / settings["heads"]
+        found.append(affine(parameters, "out", np.concatenate(contexts)))
+    return found, weights
+
+
+def energy(
+    parameters: Parameters,
+    settings: Mapping[str, Any],
+    positions: str,
+    query: np.ndarray,
+    key: np.ndarray,
+    i: int,
+    j: int,
+) -> float:
+    """``q_i · k_j / √d_k``, with rotary (eq. 15) or relative positions (Shaw et al. 2018, eq. 4)."""
+    if positions == "rotary":
+        query, key = turned(query, i), turned(key, j)
+    if positions == "relative":
+        most = settings["relative_distance"]
+        key = key + parameters["positions.table"][max(-most, min(most, j - i)) + most]
+    return float(query @ key) / math.sqrt(len(query))
+
+
+def turned(x: np.ndarray, place: int) -> np.ndarray:
+    """Su et al. 2021, eq. 15: each pair of numbers turned by an angle of its own."""
+    result = np.zeros(len(x))
+    for i in range(len(x) // 2):
+        angle = place * 10000 ** (-2 * i / len(x))
+        sine, cosine = math.sin(angle), math.cos(angle)
+        result[2 * i] = x[2 * i] * cosine - x[2 * i + 1] * sine
+        result[2 * i + 1] = x[2 * i] * sine + x[2 * i + 1] * cosine
+    return result
