@@ -1,4 +1,7 @@
-"""What must hold for any score × window × query × cell × layers, on random combinations."""
+"""What must hold for any model, on random combinations of settings.
+
+Recurrent: score × window × query × skeleton; Transformers: positions × norms × sizes.
+"""
 
 import io
 from typing import Any
@@ -10,8 +13,9 @@ from torch import nn
 
 from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.attention import SCORES, WINDOWS
-from lightning_modules.variants.base import select_batch
+from lightning_modules.variants.base import EncoderDecoder, select_batch
 from lightning_modules.variants.recurrent import Recurrent
+from lightning_modules.variants.transformer import Transformer
 
 VOCABULARY = 11
 EXACT: dict[str, Any] = {"rtol": 0, "atol": 1e-10}
@@ -41,7 +45,29 @@ def attentions(draw, query_size: int, memory_size: int, local: bool = True) -> d
 
 
 @st.composite
-def models(draw, attending: bool = False) -> dict:
+def transformers(draw) -> dict:
+    """Settings of a Transformer that fit together."""
+    heads = draw(st.sampled_from([1, 2, 3]))
+    size = 2 * draw(st.integers(1, 2))
+    own = heads == 3 or draw(flags)  # sizes of heads that need not divide the width
+    return {
+        "width": 4 * draw(st.integers(1, 2)),
+        "heads": heads,
+        "hidden_size": draw(st.sampled_from([3, 8])),
+        "encoder_layers": draw(st.integers(1, 3)),
+        "decoder_layers": draw(st.integers(1, 3)),
+        "key_size": size,
+        "value_size": draw(st.sampled_from([1, 3])) if own else size,
+        "pre_norm": draw(flags),
+        "positions": draw(st.sampled_from(["sinusoidal", "learned", "rotary", "relative"])),
+        "max_length": draw(st.sampled_from([4, 20])),
+        "relative_distance": draw(st.integers(1, 4)),
+        "tied": draw(st.sampled_from(["none", "output", "all"])),
+    }
+
+
+@st.composite
+def recurrent(draw, attending: bool = False) -> dict:
     """Settings of a recurrent model that fit together."""
     encoder = {
         "hidden_size": draw(st.sampled_from([2, 4])),
@@ -93,13 +119,18 @@ def models(draw, attending: bool = False) -> dict:
     }
 
 
+models = st.one_of(recurrent(), transformers())
 lengths = st.lists(st.integers(1, 9), min_size=1, max_size=4)
 target_lengths = st.integers(2, 12)
 
 
-def build(chosen: dict, dtype: torch.dtype = torch.float64) -> Recurrent:
+def kind(chosen: dict) -> type[EncoderDecoder]:
+    return Transformer if "positions" in chosen else Recurrent
+
+
+def build(chosen: dict, dtype: torch.dtype = torch.float64) -> EncoderDecoder:
     torch.manual_seed(0)
-    model = Recurrent(VOCABULARY, VOCABULARY, **chosen)
+    model = kind(chosen)(VOCABULARY, VOCABULARY, **chosen)
     for parameter in model.parameters():
         nn.init.uniform_(parameter, -0.8, 0.8)
     return model.to(dtype).eval()
@@ -137,13 +168,13 @@ def close(one, other):
 
 
 @examples
-@given(models(attending=True), lengths, target_lengths)
+@given(st.one_of(recurrent(attending=True), transformers()), lengths, target_lengths)
 def test_weights_sum_to_one_and_stay_in_their_window(chosen, lengths, tgt_length):
     src, mask = sources(lengths, padding=2)
     _, weights = decode(build(chosen), src, mask, targets(len(lengths), tgt_length))
     assert weights.shape == (len(lengths), tgt_length, src.shape[1])
     assert weights.min() >= 0
-    attention = chosen["attention"]
+    attention = chosen.get("attention", {"score": "scaled_dot"})
     window, width = attention.get("window", "global"), attention.get("half_width")
     sums = weights.sum(-1)
     if window == "local_p" and not attention["renormalise"]:
@@ -170,7 +201,7 @@ def test_weights_sum_to_one_and_stay_in_their_window(chosen, lengths, tgt_length
 
 
 @examples
-@given(models(), lengths, st.integers(0, 5), st.randoms(use_true_random=False))
+@given(models, lengths, st.integers(0, 5), st.randoms(use_true_random=False))
 def test_padding_and_the_order_of_a_batch_change_nothing(chosen, lengths, padding, random):
     model = build(chosen)
     src, mask = sources(lengths, padding)
@@ -188,7 +219,7 @@ def test_padding_and_the_order_of_a_batch_change_nothing(chosen, lengths, paddin
 
 
 @examples
-@given(models(), lengths, target_lengths, st.randoms(use_true_random=False))
+@given(models, lengths, target_lengths, st.randoms(use_true_random=False))
 def test_incremental_equals_teacher_forced(chosen, lengths, tgt_length, random):
     """Also when a search reorders and repeats its hypotheses half-way."""
     model = build(chosen)
@@ -213,7 +244,7 @@ def test_incremental_equals_teacher_forced(chosen, lengths, tgt_length, random):
 
 
 @examples
-@given(models(), lengths, st.data())
+@given(models, lengths, st.data())
 def test_later_target_tokens_change_nothing_earlier(chosen, lengths, data):
     model = build(chosen)
     src, mask = sources(lengths)
@@ -226,21 +257,21 @@ def test_later_target_tokens_change_nothing_earlier(chosen, lengths, data):
     close(
         *(tuple(None if part is None else part[early] for part in found) for found in (one, other))
     )
-    if chosen["readout"].get("state") != "previous":  # which sees a token one step later
+    if chosen.get("readout", {}).get("state") != "previous":  # which sees a token one step later
         assert not torch.allclose(one[0][:, changed_from:], other[0][:, changed_from:])
     prefix = decode(model, src, mask, tgt[:, :changed_from])
     close(prefix, tuple(None if part is None else part[early] for part in one))
 
 
 @examples
-@given(models(), lengths)
+@given(models, lengths)
 def test_a_saved_model_gives_the_same_output(chosen, lengths):
     model = build(chosen)
     file = io.BytesIO()
     torch.save(model.state_dict(), file)
     file.seek(0)
     torch.manual_seed(1)
-    other = Recurrent(VOCABULARY, VOCABULARY, **chosen).double().eval()
+    other = kind(chosen)(VOCABULARY, VOCABULARY, **chosen).double().eval()
     given = *sources(lengths), targets(len(lengths), 5)
     before = decode(other, *given)[0]
     other.load_state_dict(torch.load(file, weights_only=True))
@@ -251,7 +282,7 @@ def test_a_saved_model_gives_the_same_output(chosen, lengths):
 
 
 @examples
-@given(models(), lengths, target_lengths)
+@given(models, lengths, target_lengths)
 def test_bfloat16_stays_finite(chosen, lengths, tgt_length):
     """Under autocast: teacher forcing with its gradients, and step by step."""
     model = build(chosen, torch.float32)
@@ -277,7 +308,9 @@ def test_bfloat16_stays_finite(chosen, lengths, tgt_length):
     if weights is not None:
         assert weights.isfinite().all()
         assert weights.masked_select(~mask.unsqueeze(1)).count_nonzero() == 0
-        if chosen["attention"].get("window") != "local_p":  # a window may jump by a position
+        if (
+            chosen.get("attention", {}).get("window") != "local_p"
+        ):  # a window may jump by a position
             torch.testing.assert_close(weights.float(), exact[1], rtol=0, atol=0.2)
             torch.testing.assert_close(logits.float(), exact[0], rtol=0.2, atol=0.2)
 
@@ -285,9 +318,10 @@ def test_bfloat16_stays_finite(chosen, lengths, tgt_length):
 def test_the_combinations_are_many():
     """Guards the strategy: a slip in it would make the properties hold of little."""
     seen: dict[str, set] = {}
+    seen_too: dict[str, set] = {}
 
     @settings(examples, max_examples=300)
-    @given(models())
+    @given(recurrent())
     def collect(chosen):
         attention = chosen["attention"] or {}
         for name in ("cell", "layers", "bridge", "tied", "summary", "input_feeding"):
@@ -297,6 +331,20 @@ def test_the_combinations_are_many():
         seen.setdefault("readout", set()).add(chosen["readout"]["kind"])
         seen.setdefault("intra", set()).add((chosen["intra_attention"] or {}).get("score"))
 
+    @settings(examples, max_examples=100)
+    @given(transformers())
+    def collect_transformers(chosen):
+        for name in ("heads", "pre_norm", "positions", "tied", "decoder_layers"):
+            seen_too.setdefault(name, set()).add(chosen[name])
+
+    collect_transformers()
+    assert seen_too == {
+        "heads": {1, 2, 3},
+        "pre_norm": {False, True},
+        "positions": {"sinusoidal", "learned", "rotary", "relative"},
+        "tied": {"none", "output", "all"},
+        "decoder_layers": {1, 2, 3},
+    }
     collect()
     assert seen == {
         "cell": {"gru", "gru_2014", "lstm"},

@@ -175,7 +175,7 @@ def energy(
     i: int,
     j: int,
 ) -> float:
-    """``q_i · k_j / √d_k``, with rotary (eq. 15) or relative positions (Shaw et al. 2018, eq. 4)."""
+    """``q_i · k_j / √d_k``, with rotary (eq. 15) or relative positions (Shaw et al., eq. 4)."""
     if positions == "rotary":
         query, key = turned(query, i), turned(key, j)
     if positions == "relative":
