@@ -5,6 +5,7 @@ import json
 import logging
 import math
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -332,6 +333,29 @@ def test_a_score_of_ones_own_trains(space):
     # The class is found again when the model is loaded.
     arguments = ["task=translate", f"checkpoint={folder}"]
     assert succeed(*arguments, stdin="The cat sleeps.\n", PYTHONPATH=str(space)).count("\n") == 1
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+[COMBINED] = re.findall(
+    r"Whatever a file says can be said otherwise.*?```sh\n(.*?)```", README, re.DOTALL
+)
+
+
+@pytest.mark.parametrize("command", COMBINED.splitlines())
+def test_what_the_readme_combines_trains(command, space):
+    """Of a comparison's jobs two: that each of its models trains is tested elsewhere."""
+    words = "".join(f"{word} {'0.1 ' * 300}\n" for word in ("the", "The", "cat"))
+    (space / "glove.6B.300d.txt").write_text(words, encoding="utf-8")
+    given = command.replace("glove", f"{space}/glove").split("#")[0]
+    folder = space / f"combined-{hash(command)}"
+    several = "comparison=" in given
+    where = [f"hydra.{'sweep' if several else 'run'}.dir={folder}"]
+    if several:
+        where.append("hydra.sweeper.params.model='luong_multi_head,seq2seq'")
+    program, *arguments = shlex.split(given)[1:]
+    assert program == "run.py"
+    succeed(*TINY, *places(space), "logger=none", *arguments, *where)
+    assert len(list(folder.rglob("result.json"))) == 1 + several
 
 
 def test_everything_at_once_trains(space):
