@@ -29,7 +29,7 @@ class VectorFiles(BaseModel):
     source: Path | None = None
     target: Path | None = None
     frozen: bool = False
-    """Whether what has a file is not trained."""
+    """Whether a table that has a file is not trained, words that the file lacks included."""
 
     @property
     def given(self) -> dict[str, Path]:
