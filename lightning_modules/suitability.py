@@ -6,27 +6,29 @@ import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.batching import EncodedPairs
+from datamodules.corpus import Split
 from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer, is_tag
 from lightning_modules.variants import EncoderDecoder
 
+Text = Mapping[str, EncodedPairs] | Mapping[Split, EncodedPairs]
+"""Sentence pairs by the name that a message gives them, such as a split's."""
 
-def check_text(
-    config: DictConfig, model: EncoderDecoder, source: Tokenizer, text: Mapping[str, EncodedPairs]
-) -> None:
+
+def check_text(config: DictConfig, model: EncoderDecoder, source: Tokenizer, text: Text) -> None:
     """Raise ``UserError`` for text that ``model`` cannot read as it should.
 
     Args:
         config: of the run that trains or trained the model.
         model: any variant.
         source: the vocabulary of the source.
-        text: sentence pairs by the name that a message gives them, such as a split's.
+        text: what it is to read.
     """
     check_lengths(model, text)
     check_tags(config, source, text)
 
 
-def check_lengths(model: EncoderDecoder, text: Mapping[str, EncodedPairs]) -> None:
+def check_lengths(model: EncoderDecoder, text: Text) -> None:
     """Raise ``UserError`` for sentences longer than ``model`` can tell positions apart."""
     limit = model.limit()
     if limit is None:
@@ -46,7 +48,7 @@ def check_lengths(model: EncoderDecoder, text: Mapping[str, EncodedPairs]) -> No
             )
 
 
-def check_tags(config: DictConfig, source: Tokenizer, text: Mapping[str, EncodedPairs]) -> None:
+def check_tags(config: DictConfig, source: Tokenizer, text: Text) -> None:
     """Raise ``UserError`` for a query by the target language where a source does not name it.
 
     A tag that training has not seen is none.

@@ -92,7 +92,8 @@ def test_the_model_reads_what_the_file_says(tmp_path):
     model = build_model(config, *map(len, tokenizers))
     load(model, tokenizers, source=write(tmp_path / "v", *LINES))
     read = []
-    model.encoder[0].register_forward_pre_hook(lambda _, given: read.append(given[0]))
+    first = model.get_submodule("encoder.0")
+    first.register_forward_pre_hook(lambda _, given: read.append(given[0]))
     src = torch.tensor(tokenizers.source.encode(["Der Hund"]))
     model.encode(src, torch.ones_like(src, dtype=torch.bool))
     torch.testing.assert_close(read[0], torch.tensor([[[1, 1, 1, 1], [5, -6, 0.7, 8]]]))
