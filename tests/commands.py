@@ -20,6 +20,11 @@ TINY = [
 ]
 
 
+def places(space: Path) -> list[str]:
+    """Keep what a command writes, and what it may read again, below ``space``."""
+    return [f"outputs={space}/outputs", f"cache_dir={space}/cache"]
+
+
 def run(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     """Run ``python run.py`` in the checkout, without any W&B login of the machine."""
     inherited = {

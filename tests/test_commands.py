@@ -2,7 +2,6 @@
 
 import csv
 import json
-import logging
 import math
 import re
 import shlex
@@ -17,9 +16,7 @@ from omegaconf import OmegaConf
 from lightning_modules.metrics.alignments import parse_pharaoh
 from lightning_modules.metrics.bleu import corpus_scores
 from lightning_modules.metrics.lengths import bleu_by_length
-from run import main
-from sweeps.errors import in_a_line
-from tests.commands import ROOT, TINY, run, succeed
+from tests.commands import ROOT, TINY, places, run, succeed
 from tests.variants import CONF
 
 SHIPPED = OmegaConf.load(CONF / "comparison" / "quickstart.yaml")
@@ -32,20 +29,6 @@ pytestmark = pytest.mark.xdist_group("commands")
 @pytest.fixture(scope="module")
 def space(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("commands")
-
-
-def places(space: Path) -> list[str]:
-    return [f"outputs={space}/outputs", f"cache_dir={space}/cache"]
-
-
-@pytest.fixture
-def own_logging():
-    """Take Hydra's handlers away again: they write to a stream that ends with the test."""
-    root = logging.getLogger()
-    before, level = list(root.handlers), root.level
-    yield
-    root.handlers[:] = before
-    root.setLevel(level)
 
 
 @pytest.fixture(scope="module")
@@ -374,72 +357,3 @@ def test_help_lists_the_choices_quickly():
     said = succeed("--help")
     for word in ("comparison=quickstart", "luong_local", "multi30k", "task=translate"):
         assert word in said
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["model=bahdanua"], "Could not find 'model/bahdanua'"),
-        (["model.hiden_size=3"], "model.hiden_size"),
-        (["model.hidden_size=many"], "model.hidden_size=many: Input should be a valid integer"),
-        (["model.dropout=1.5"], "model.dropout=1.5: Input should be less than 1"),
-        (["model=transformer", "model.heads=5"], "model.heads=5: must divide model.width"),
-        (["model=luong_global", "model.attention.score=x.Y"], "model.attention.score=x.Y"),
-        (["model=luong_local", "model.attention.half_width=-1"], "model.attention.half_width=-1"),
-        (["model=luong_predictive", "model.attention.half_width=0"], "local_p needs at least 1"),
-        (["model=luong_predictive", "model.attention.score=location"], "has no local form"),
-        (["model=luong_location", "model.attention.max_length=9"], "max_length=9: the longest"),
-        (["model.attention.score=dot"], "one width, not 136 and 272"),
-        (["+model.attention.heads=3"], "model.attention.heads=3: must divide"),
-        (["model.query.language=true"], "do not begin with a tag of the target language"),
-        (["model.placement.decoder=cuda:63"], "model.placement.decoder=cuda:63: no device"),
-        (["model.tied=all"], "model.tied=all: needs one vocabulary; set tokenizer.shared=true"),
-        (["model.placement.encoder=meta"], "model.placement.encoder=meta: holds no numbers"),
-        (["model=seq2seq", "model.query.state=previous"], "set model.query.state=current"),
-        (["model.initial_range=inf"], "model.initial_range=inf"),
-        (["model.attention.score=..foo"], "model.attention.score=..foo: choose one of"),
-        (
-            ["model.attention.score=lightning_modules.attention.scores.Score"],
-            "scores.Score: choose one of",
-        ),
-        (["teacher_forcing=null"], "teacher_forcing=null: give one of always, never, scheduled"),
-        (["logger=null"], "logger=null: give one of none, wandb"),
-        (["scale=inf"], "scale=inf: must be a positive number"),
-        (["scale=none"], "scale=none: must be a positive number"),
-        (["teacher_forcing=scheduled", "teacher_forcing.start=2"], "teacher_forcing.start=2"),
-        (["vectors.source=/nowhere"], "vectors.source=/nowhere: cannot be read"),
-        (["decoding.n_best=9"], "decoding.n_best=9: must be at most beam_size=4"),
-        (["budget.target_tokens=0"], "target_tokens=0"),
-        (["batching.max_tokens=5"], "batching.max_tokens=5"),
-        (["scoring.edges=[20,10]"], "length edges must be ascending"),
-        (["scoring.unit=bytes"], "scoring.unit=bytes"),
-        (["seed=-1"], "seed=-1"),
-        (["threads=0"], "threads=0"),
-        (["label_smoothing=2"], "label_smoothing=2"),
-        (["optimizer.lr=-1"], "optimizer: Invalid learning rate"),
-        (["scheduler.warmup_updates=0"], "scheduler.warmup_updates=0"),
-        (["model=luong_local", "model.attention.half_width=abc"], "half_width"),
-        (["+model.attention.nosuch=3"], "nosuch"),
-        (["outputs=/dev/null/x", "hydra.run.dir=/dev/null/x"], "/dev/null/x"),
-        (["data.train_size=none"], "data.train_size=none"),
-        (["data=text", "data.source=en", "data.target=de"], "give data.root=..."),
-        (["data=text", "data.root=/nowhere", "data.source=en", "data.target=de"], "/nowhere"),
-        (["task=translate", "checkpoint=/nowhere"], "checkpoint=/nowhere"),
-        (["task=compare", "runs=[/nowhere]"], "/nowhere"),
-    ],
-)
-def test_mistakes_are_told_in_a_line(
-    arguments, expected, tmp_path, space, monkeypatch, capfd, own_logging
-):
-    """In this process: only the words matter, and imports take seconds."""
-    own = [] if arguments[0] == "task=translate" else [f"hydra.run.dir={tmp_path}"]
-    tiny = TINY if not any(argument.startswith("data=") for argument in arguments) else TINY[3:]
-    command = ["run.py", *tiny, *places(space), "logger=none", *own, *arguments]
-    monkeypatch.setattr(sys, "argv", command)
-    with pytest.raises(SystemExit) as stopped:
-        in_a_line(main)
-    assert stopped.value.code == 2
-    [said] = capfd.readouterr().err.splitlines()
-    assert said.startswith("error: ")
-    assert expected in said
-    assert not (tmp_path / "result.json").exists()
