@@ -133,12 +133,14 @@ def _ended(sequences: Sequences) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
 class LengthBatchSampler(Sampler[NDArray[np.int64]]):
     """Batches of sentences of similar length, every sentence once an epoch.
 
-    Sentences are sorted by their longer side, ties at random, and cut into batches, whose order is
-    then shuffled. All of it depends on the lengths, the seed and the epoch alone, never on global
-    random state, and every epoch has the same number of batches.
+    Sentences are sorted by their longer side, then by how much longer it is, and cut into batches,
+    whose order is then shuffled. All of it depends on the lengths, the seed and the epoch alone,
+    never on global random state, and every epoch has the same number of batches.
 
-    Ties are not sorted further: by the sides' difference, padding on multi30k would fall from 6%
-    to 3% of positions, but the same sentences would then meet in the same batch in every epoch.
+    In training the difference of the sides is blurred by up to a token, else the same sentences
+    would meet in the same batch in every epoch. It rises and falls in turns, so that neighbours
+    stay alike where the longer side changes. On multi30k 97% of positions are then real; with ties
+    at random, 93%.
 
     Lightning calls ``set_epoch`` on the ``sampler`` of a data loader: give this one to
     ``DataLoader(pairs, sampler=..., batch_size=None)``, which asks ``pairs`` for whole batches.
@@ -160,6 +162,8 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
         self._seed = seed
         self._shuffle = shuffle
         self._longest = pairs.longest
+        rising = np.where(self._longest % 2, 1, -1)
+        self._difference = rising * (pairs.src.lengths - pairs.tgt.lengths)
         self._cuts = _cuts(np.sort(self._longest)[::-1], max_tokens, option)
 
     def set_epoch(self, epoch: int) -> None:
@@ -173,10 +177,11 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
         batches = [slice(*ends) for ends in pairwise(self._cuts)]
         if self._shuffle:
             random = np.random.default_rng((self._seed, self.epoch))
-            order = np.lexsort((random.random(len(self._longest)), -self._longest))
+            blurred = self._difference + random.uniform(-1, 1, len(self._longest))
+            order = np.lexsort((blurred, -self._longest))
             random.shuffle(batches)
         else:
-            order = np.argsort(-self._longest, kind="stable")
+            order = np.lexsort((self._difference, -self._longest))
         yield from (order[batch] for batch in batches)
 
 

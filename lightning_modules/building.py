@@ -80,6 +80,7 @@ class Settings(BaseModel):
     vectors: VectorFiles
     label_smoothing: float = Field(ge=0, lt=1)
     threads: PositiveInt | None
+    keep_memory: bool
 
 
 def build_settings(config: DictConfig) -> Settings:

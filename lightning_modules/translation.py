@@ -7,7 +7,6 @@ import pytorch_lightning as pl
 from pytorch_lightning.plugins.precision import MixedPrecision, Precision
 from pytorch_lightning.utilities import GradClipAlgorithmType
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
@@ -16,6 +15,7 @@ from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer
 from lightning_modules.decoding import GreedySearch, Hypothesis, Search
 from lightning_modules.forcing import ALWAYS, TeacherForcing, mixed_inputs
+from lightning_modules.kernels import output_loss
 from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.variants import EncoderDecoder
 
@@ -77,8 +77,9 @@ class TranslationModule(pl.LightningModule):
         features = self.model.decode(memory, tgt_in).features
         # A decoder may have a device of its own.
         mask, tgt_out = (part.to(features.device) for part in (batch.tgt_mask, batch.tgt_out))
-        return cross_entropy(
-            self.model.logits(features[mask]), tgt_out[mask], label_smoothing=label_smoothing
+        output = self.model.output
+        return output_loss(
+            features[mask], output.weight, output.bias, tgt_out[mask], label_smoothing
         )
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:

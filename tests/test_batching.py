@@ -125,11 +125,18 @@ def test_order_depends_on_seed_and_epoch_alone():
     assert all(sorted(map(sorted, first)) != sorted(map(sorted, other)) for other in others)
 
 
-def test_without_shuffling_the_longest_come_first_in_the_order_of_the_text():
+def test_without_shuffling_the_longest_come_first_and_equal_pairs_in_the_order_of_the_text():
     data = random_pairs(500)
     sampler = LengthBatchSampler(data, 200)
     order = list(chain(*passed(sampler)))
-    assert order == sorted(range(500), key=lambda row: (-data.longest[row], row))
+    assert sorted(order) == list(range(500))
+    longest, difference = data.longest[order], (data.src.lengths - data.tgt.lengths)[order]
+    assert (np.diff(longest) <= 0).all()
+    for length in np.unique(longest):
+        rising = difference[longest == length] * (1 if length % 2 else -1)
+        assert (np.diff(rising) >= 0).all()
+    same = (np.diff(longest) == 0) & (np.diff(difference) == 0)
+    assert (np.diff(order)[same] > 0).all()
     sampler.set_epoch(5)
     assert list(chain(*passed(sampler))) == order
 
@@ -161,6 +168,23 @@ def test_budgets_must_be_positive(name):
         Batching(**({"max_tokens": 10, "decode_max_tokens": 10} | {name: 0}))
 
 
+def test_sentences_meet_others_in_the_next_epoch():
+    """Else a batch would be the same few sentences for ever."""
+    random = np.random.default_rng(0)
+    lengths = random.integers(5, 20, 5000)
+    shape = zip(lengths, lengths + random.integers(-3, 4, 5000), strict=True)
+    data = encoded([([4] * src, [4] * tgt) for src, tgt in shape])
+    sampler = LengthBatchSampler(data, 600, shuffle=True)
+
+    def neighbours(epoch):
+        sampler.set_epoch(epoch)
+        return {row: set(batch) - {row} for batch in passed(sampler) for row in batch}
+
+    first, second = neighbours(0), neighbours(1)
+    again = [len(first[row] & second[row]) / max(1, len(first[row])) for row in first]
+    assert np.mean(again) < 0.5
+
+
 @pytest.mark.real_text
 def test_little_padding_on_real_text():
     if not MULTI30K.is_dir():
@@ -177,4 +201,4 @@ def test_little_padding_on_real_text():
     batches = [data[rows] for rows in LengthBatchSampler(data, 2048, shuffle=True)]
     for mask in ("src_mask", "tgt_mask"):
         masks = [getattr(batch, mask) for batch in batches]
-        assert sum(int(m.sum()) for m in masks) / sum(m.numel() for m in masks) > 0.9
+        assert sum(int(m.sum()) for m in masks) / sum(m.numel() for m in masks) > 0.95

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from lightning_modules.attention.scores import SCORES, Score
 from lightning_modules.attention.windows import WINDOWS, Window
+from lightning_modules.kernels import mix, share
 
 
 class AttentionMemory(NamedTuple):
@@ -24,6 +25,10 @@ class AttentionMemory(NamedTuple):
     """True where a query may not look, ``(batch, 1, src)`` or ``(batch, tgt, src)``."""
     lengths: Tensor
     """Real positions, ``(batch, 1)``."""
+
+    def shared(self) -> "AttentionMemory":
+        """Return the same for a loop over the target; see ``kernels.shared``."""
+        return self._replace(values=share(self.values), keys=share(self.keys))
 
 
 class Attention(nn.Module):
@@ -124,7 +129,7 @@ class Attention(nn.Module):
             weights = weights * factor
             if self.renormalise:
                 weights = weights / weights.sum(-1, keepdim=True)
-        context = weights.to(memory.values.dtype) @ memory.values
+        context = mix(weights.to(memory.values.dtype), memory.values)
         if self.heads is not None:
             context, weights = self.out(context.transpose(1, 2).flatten(2)), weights.mean(1)
         return context.to(asked_on), weights.to(asked_on)

@@ -13,6 +13,8 @@ from pydantic import PositiveInt, validate_call
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from lightning_modules.kernels import additive_energies, linear
+
 
 class Score(nn.Module):
     """Energies of every query against every source position.
@@ -53,7 +55,7 @@ class Dot(Score):
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """See the base class."""
-        return query @ keys.transpose(-1, -2)
+        return linear(query, keys)
 
 
 class ScaledDot(Dot):
@@ -98,7 +100,7 @@ class General(Score):
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """See the base class."""
-        return query @ keys.transpose(-1, -2)
+        return linear(query, keys)
 
 
 class Additive(Score):
@@ -124,8 +126,7 @@ class Additive(Score):
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """See the base class."""
-        hidden = (self.query_projection(query).unsqueeze(-2) + keys.unsqueeze(-3)).tanh()
-        return (hidden @ self.energy.weight[0]).to(hidden.dtype)
+        return additive_energies(self.query_projection(query), keys, self.energy.weight[0])
 
 
 class Concat(Additive):

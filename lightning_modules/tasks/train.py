@@ -15,6 +15,7 @@ from pytorch_lightning.callbacks import ModelCheckpoint, TQDMProgressBar
 from pytorch_lightning.loggers import Logger
 
 from datamodules.translation_data import TranslationData
+from lightning_modules.allocator import keep_freed_memory
 from lightning_modules.building import (
     Settings,
     build,
@@ -78,8 +79,10 @@ def train(config: DictConfig) -> float:
 
 
 def prepare_process(config: DictConfig) -> Settings:
-    """Check the plain settings, set the threads, keep Lightning's advice out of the log."""
+    """Check the plain settings, set threads and memory, keep Lightning's advice out of the log."""
     settings = build_settings(config)
+    if settings.keep_memory:
+        keep_freed_memory()
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
     logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)

@@ -57,7 +57,7 @@ class Decoder:
             self.context, weights = self.attend(before, y)
             contexts = [self.context]
         feeding = self.settings.get("input_feeding")
-        self.move([y, *contexts, *self.summaries(), *([self.fed] if feeding else [])])
+        self.move([y, *self.summaries(), *contexts, *([self.fed] if feeding else [])])
         state = self.layers[-1].hidden
         if attention and not first:
             self.context, weights = self.attend(state, y)

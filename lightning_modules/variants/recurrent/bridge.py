@@ -4,8 +4,8 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from lightning_modules.variants.recurrent.cells import CellState
 from lightning_modules.variants.recurrent.encoder import Encoded, EncoderOptions
+from lightning_modules.variants.recurrent.loops import CellState
 
 BridgeKind = Literal["copy", "dense", "backward", "summary"]
 
@@ -58,7 +58,7 @@ class Bridge(nn.Module):
         """Return the decoder's first state; ``summary`` ``(batch, hidden)`` is c of Cho et al."""
         if self.kind == "copy":
             cell = encoded.cell
-            return CellState(self._join(encoded.hidden), None if cell is None else self._join(cell))
+            return by_layer(self._join(encoded.hidden), None if cell is None else self._join(cell))
         if self.kind == "summary":
             assert summary is not None
             taken = summary.unsqueeze(1).expand(-1, encoded.hidden.shape[1], -1)
@@ -67,8 +67,13 @@ class Bridge(nn.Module):
         else:
             taken = encoded.hidden.flatten(2)
         cell = None if self.cell is None else self.cell(taken).tanh()
-        return CellState(self.hidden(taken).tanh(), cell)
+        return by_layer(self.hidden(taken).tanh(), cell)
 
     def _join(self, final: Tensor) -> Tensor:
         """``(batch, layers, directions, hidden) -> (batch, layers, memory)``."""
         return final.sum(2) if self.sums else final.flatten(2)
+
+
+def by_layer(hidden: Tensor, cell: Tensor | None) -> CellState:
+    """Take ``(batch, layers, hidden)`` apart."""
+    return CellState(hidden.unbind(1), None if cell is None else cell.unbind(1))

@@ -1,28 +1,24 @@
-"""Stacked recurrent layers: a whole sequence at once, or one step after the other."""
+"""Stacked recurrent layers: a whole sequence at once, one step after the other, or in a loop."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
+from lightning_modules.variants.recurrent.loops import (
+    CellState,
+    Gru2014Layer,
+    GruLayer,
+    Inputs,
+    Loop,
+    LstmLayer,
+    gru_2014,
+)
+
 Cell = Literal["gru", "gru_2014", "lstm"]
-
-
-class CellState(NamedTuple):
-    """State of stacked layers, batch first."""
-
-    hidden: Tensor
-    """``(batch, layers, hidden)``."""
-    cell: Tensor | None
-    """The same for an LSTM's cells, None for a GRU."""
-
-    @property
-    def top(self) -> Tensor:
-        """Hidden state of the last layer, ``(batch, hidden)``."""
-        return self.hidden[:, -1]
 
 
 class Stack(nn.Module, ABC):
@@ -38,6 +34,10 @@ class Stack(nn.Module, ABC):
     def advance(self, inputs: Tensor, state: CellState) -> CellState:
         """Run one step over ``(batch, input)``: the same numbers as ``run``."""
 
+    @abstractmethod
+    def loop(self, known: Tensor) -> Loop:
+        """Begin a run whose inputs at each step are ``known`` ``(batch, tgt, …)`` and others."""
+
 
 class FusedStack(Stack):
     """Torch's GRU or LSTM."""
@@ -51,10 +51,10 @@ class FusedStack(Stack):
 
     def run(self, inputs: Tensor, state: CellState) -> Tensor:
         """See the base class."""
-        hidden = state.hidden.transpose(0, 1).contiguous()
+        hidden = torch.stack(state.hidden)
         if state.cell is None:
             return self.rnn(inputs, hidden)[0]
-        return self.rnn(inputs, (hidden, state.cell.transpose(0, 1).contiguous()))[0]
+        return self.rnn(inputs, (hidden, torch.stack(state.cell)))[0]
 
     def advance(self, inputs: Tensor, state: CellState) -> CellState:
         """See the base class.
@@ -64,23 +64,31 @@ class FusedStack(Stack):
         """
         hidden, cells = [], []
         for layer, weights in enumerate(self.rnn.all_weights):
-            before = state.hidden[:, layer]
+            inputs = self._drop(inputs) if layer else inputs
             if state.cell is None:
-                inputs = torch.gru_cell(inputs, before, *weights)
+                inputs = torch.gru_cell(inputs, state.hidden[layer], *weights)
             else:
-                inputs, cell = torch.lstm_cell(inputs, (before, state.cell[:, layer]), *weights)
+                before = (state.hidden[layer], state.cell[layer])
+                inputs, cell = torch.lstm_cell(inputs, before, *weights)
                 cells.append(cell)
             hidden.append(inputs)
-            if layer < self.rnn.num_layers - 1:
-                inputs = dropout(inputs, self.rnn.dropout, self.training)
-        return CellState(torch.stack(hidden, 1), torch.stack(cells, 1) if cells else None)
+        return CellState(tuple(hidden), tuple(cells) or None)
+
+    def loop(self, known: Tensor) -> Loop:
+        """See the base class."""
+        kind = LstmLayer if self.has_cell_state else GruLayer
+        knowns = [known, *[None] * (self.rnn.num_layers - 1)]
+        layers = [kind(*pair) for pair in zip(knowns, self.rnn.all_weights, strict=True)]
+        return Loop(layers, self._drop)
+
+    def _drop(self, inputs: Tensor) -> Tensor:
+        return dropout(inputs, self.rnn.dropout, self.training)
 
 
 class Gru2014(nn.Module):
-    """The gated unit as Cho et al. 2014 (section 2.3) and Bahdanau et al. 2015 (A.1.1) define it.
+    """Weights of the gated unit of Cho et al. 2014 and Bahdanau et al. 2015; see ``gru_2014``.
 
-    ``s_t = (1 - z)∘s_{t-1} + z∘tanh(W x + U [r∘s_{t-1}])``: the reset gate acts *before* the
-    product with U. Fused kernels, torch's among them, apply it after. Biases are ours.
+    Biases are ours.
     """
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
@@ -89,12 +97,14 @@ class Gru2014(nn.Module):
         self.gates = nn.Linear(hidden_size, 2 * hidden_size, bias=False)
         self.candidate = nn.Linear(hidden_size, hidden_size, bias=False)
 
-    def forward(self, projected: Tensor, hidden: Tensor) -> Tensor:
-        """``inputs(x) (batch, 3 · hidden), s_{t-1} (batch, hidden) -> s_t``."""
-        of_gates, of_candidate = projected.tensor_split([self.gates.out_features], -1)
-        update, reset = (of_gates + self.gates(hidden)).sigmoid().chunk(2, -1)
-        candidate = (of_candidate + self.candidate(reset * hidden)).tanh()
-        return torch.lerp(hidden, candidate.to(hidden.dtype), update.to(hidden.dtype))
+    def forward(self, inputs: Tensor, hidden: Tensor) -> Tensor:
+        """``x (batch, input), s_{t-1} (batch, hidden) -> s_t``."""
+        return gru_2014(self.inputs(inputs), hidden, self.gates.weight, self.candidate.weight)
+
+    def layer(self, known: Tensor | None) -> Gru2014Layer:
+        """Return the layer of a loop."""
+        inputs = Inputs(known, self.inputs.weight, self.inputs.bias)
+        return Gru2014Layer(inputs, self.gates.weight, self.candidate.weight)
 
 
 class Stack2014(Stack):
@@ -111,11 +121,11 @@ class Stack2014(Stack):
 
     def run(self, inputs: Tensor, state: CellState) -> Tensor:
         """See the base class."""
-        for layer, cell in enumerate(self._layers()):
-            inputs = self.dropout(inputs) if layer else inputs
-            hidden, states = state.hidden[:, layer], []
-            for projected in cell.inputs(inputs).unbind(1):
-                hidden = cell(projected, hidden)
+        for number, (cell, hidden) in enumerate(zip(self._layers(), state.hidden, strict=True)):
+            layer = cell.layer(self.dropout(inputs) if number else inputs)
+            states = []
+            for position in range(inputs.shape[1]):
+                hidden, _ = layer(position, None, hidden, None)
                 states.append(hidden)
             inputs = torch.stack(states, 1)
         return inputs
@@ -123,11 +133,15 @@ class Stack2014(Stack):
     def advance(self, inputs: Tensor, state: CellState) -> CellState:
         """See the base class."""
         hidden = []
-        for layer, cell in enumerate(self._layers()):
-            inputs = self.dropout(inputs) if layer else inputs
-            inputs = cell(cell.inputs(inputs), state.hidden[:, layer])
+        for number, cell in enumerate(self._layers()):
+            inputs = cell(self.dropout(inputs) if number else inputs, state.hidden[number])
             hidden.append(inputs)
-        return CellState(torch.stack(hidden, 1), None)
+        return CellState(tuple(hidden), None)
+
+    def loop(self, known: Tensor) -> Loop:
+        """See the base class."""
+        first, *others = self._layers()
+        return Loop([first.layer(known), *(cell.layer(None) for cell in others)], self.dropout)
 
 
 def build_stack(

@@ -6,10 +6,11 @@ from typing import Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from lightning_modules.variants.arguments import Options, Size
-from lightning_modules.variants.recurrent.cells import Cell, CellState, Stack2014, fused
+from lightning_modules.variants.recurrent.cells import Cell, Stack2014, fused
+from lightning_modules.variants.recurrent.loops import CellState
+from lightning_modules.variants.recurrent.reading import flip, mirror, read_packed, read_together
 
 
 class EncoderOptions(Options):
@@ -77,7 +78,7 @@ class RecurrentEncoder(nn.Module, ABC):
 
 
 class FusedEncoder(RecurrentEncoder):
-    """Torch's GRU or LSTM over packed sequences."""
+    """Torch's GRU or LSTM."""
 
     def __init__(
         self, cell: Cell, input_size: int, layers: int, dropout: float, options: EncoderOptions
@@ -89,11 +90,9 @@ class FusedEncoder(RecurrentEncoder):
 
     def read(self, embedded: Tensor, mask: Tensor) -> Encoded:
         """See the base class."""
-        lengths = mask.sum(1).cpu()
-        packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
-        output, final = self.rnn(packed)
-        states, _ = pad_packed_sequence(output, batch_first=True, total_length=mask.shape[1])
-        hidden, cell = final if isinstance(final, tuple) else (final, None)
+        lengths = mask.sum(1)
+        read = read_together if embedded.device.type == "cpu" else read_packed
+        states, hidden, cell = read(self.rnn, embedded, lengths)
         return Encoded(
             states, self._by_layer(hidden), cell if cell is None else self._by_layer(cell)
         )
@@ -121,22 +120,22 @@ class Encoder2014(RecurrentEncoder):
 
     def read(self, embedded: Tensor, mask: Tensor) -> Encoded:
         """See the base class."""
-        states, hidden = embedded, []
+        states, hidden, lengths = embedded, [], mask.sum(1)
         for number, layer in enumerate(cast(Iterable[Iterable[Stack2014]], self.layers)):
             inputs = self.dropout(states) if number else states
             forward, *backward = layer
             directions = [self._direction(forward, inputs, mask)]
             for stack in backward:
-                mirrored = self._direction(stack, flip(inputs, mask), mask)
-                directions.append((flip(mirrored[0], mask), mirrored[1]))
+                mirrored = self._direction(stack, flip(inputs, lengths), mask)
+                directions.append((flip(mirrored[0], lengths), mirrored[1]))
             states = torch.cat([states for states, _ in directions], -1)
             hidden.append(torch.stack([last for _, last in directions], 1))
         return Encoded(states, torch.stack(hidden, 1), None)
 
     def _direction(self, stack: Stack2014, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return states ``(batch, src, hidden)``, zero at padding, and each sentence's last."""
-        start = inputs.new_zeros(len(inputs), 1, self.options.hidden_size)
-        states = stack.run(inputs, CellState(start, None)) * mask.unsqueeze(-1)
+        start = inputs.new_zeros(len(inputs), self.options.hidden_size)
+        states = stack.run(inputs, CellState((start,), None)) * mask.unsqueeze(-1)
         last = (mask.sum(1) - 1).view(-1, 1, 1).expand(-1, 1, states.shape[-1])
         return states, states.gather(1, last).squeeze(1)
 
@@ -152,24 +151,4 @@ def build_encoder(
 
 def reverse(sequences: Tensor, mask: Tensor) -> Tensor:
     """Reverse each sentence but for its last token (EOS), which stays in its place."""
-    return _mirror(sequences, mask, mask.sum(1, keepdim=True) - 2)
-
-
-def flip(sequences: Tensor, mask: Tensor) -> Tensor:
-    """Reverse each sentence, its last token (EOS) included."""
-    return _mirror(sequences, mask, mask.sum(1, keepdim=True) - 1)
-
-
-def _mirror(sequences: Tensor, mask: Tensor, last: Tensor) -> Tensor:
-    """Reverse positions 0 to ``last``; those behind stay where they are.
-
-    Args:
-        sequences: ids ``(batch, src)`` or states ``(batch, src, size)``.
-        mask: ``(batch, src)``, True where a token is real.
-        last: ``(batch, 1)``.
-    """
-    positions = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
-    index = torch.where(positions <= last, last - positions, positions)
-    if sequences.dim() == 3:
-        index = index.unsqueeze(-1).expand_as(sequences)
-    return sequences.gather(1, index)
+    return mirror(sequences, mask.sum(1) - 2)

@@ -1,6 +1,7 @@
 """The recurrent encoder-decoder: any score × window × query × skeleton."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -19,13 +20,15 @@ from lightning_modules.variants.arguments import (
 )
 from lightning_modules.variants.base import Decoded, EncoderDecoder, Limit, Step, move
 from lightning_modules.variants.recurrent.bridge import Bridge, BridgeKind
-from lightning_modules.variants.recurrent.cells import Cell, CellState, build_stack
+from lightning_modules.variants.recurrent.cells import Cell, build_stack
 from lightning_modules.variants.recurrent.encoder import EncoderOptions, build_encoder
 from lightning_modules.variants.recurrent.intra import IntraAttention
+from lightning_modules.variants.recurrent.loops import CellState
 from lightning_modules.variants.recurrent.query import QueryOptions
 from lightning_modules.variants.recurrent.readout import ReadoutOptions, build_readout
 
 STATE_ALONE = QueryOptions()
+Move = Callable[[Tensor | None, CellState], CellState]
 
 
 class RecurrentMemory(NamedTuple):
@@ -213,7 +216,7 @@ class Recurrent(EncoderDecoder):
 
     def initial_state(self, memory: RecurrentMemory) -> RecurrentState:
         """See the base class."""
-        hidden = memory.start.hidden
+        hidden = memory.start.top
         batch = len(hidden)
         intra = self.intra_attention
         return RecurrentState(
@@ -234,15 +237,24 @@ class Recurrent(EncoderDecoder):
     def step(self, memory: RecurrentMemory, state: RecurrentState, last_token: Tensor) -> Step:
         """See the base class."""
         embedded = self._embed(last_token)
-        state, readable, weights = self._advance(memory, state, embedded)
+
+        def move(others: Tensor | None, cells: CellState) -> CellState:
+            known = beside(embedded, memory.summary)
+            return self.decoder.advance(known if others is None else beside(known, others), cells)
+
+        state, readable, weights = self._advance(memory, state, embedded, move)
         features = self._read(readable) if state.features is None else state.features
         return Step(self.logits(features), state, weights)
 
     def _decode_stepwise(self, memory: RecurrentMemory, embedded: Tensor) -> Decoded:
+        if memory.attention is not None:
+            memory = memory._replace(attention=memory.attention.shared())
         state = self.initial_state(memory)
+        loop = self.decoder.loop(beside(embedded, self._at_all(memory.summary, embedded)))
         read, weights = [], []
-        for token in embedded.unbind(1):
-            state, readable, weight = self._advance(memory, state, token)
+        for position, token in enumerate(embedded.unbind(1)):
+            move = partial(loop.advance, position)
+            state, readable, weight = self._advance(memory, state, token, move)
             read.append(readable if state.features is None else state.features)
             weights.append(weight)
         # Without input feeding no step waits for a readout: one product for all positions.
@@ -254,9 +266,7 @@ class Recurrent(EncoderDecoder):
     def _decode_at_once(self, memory: RecurrentMemory, embedded: Tensor) -> Decoded:
         """Run the decoder over the whole target, then attend with all its states together."""
         length = embedded.shape[1]
-        summary = memory.summary
-        if summary is not None:
-            summary = summary.unsqueeze(1).expand(-1, length, -1)
+        summary = self._at_all(memory.summary, embedded)
         states = self.decoder.run(beside(embedded, summary), memory.start)
         before = torch.cat([memory.start.top.unsqueeze(1), states[:, :-1]], 1)
         context = weights = looked_back = None
@@ -269,15 +279,18 @@ class Recurrent(EncoderDecoder):
         return Decoded(self._read(readable), weights)
 
     def _advance(
-        self, memory: RecurrentMemory, state: RecurrentState, embedded: Tensor
+        self, memory: RecurrentMemory, state: RecurrentState, embedded: Tensor, move: Move
     ) -> tuple[RecurrentState, Tensor, Tensor | None]:
-        """Move by one token ``(batch, embedding)``: state, what is to be read out, weights."""
+        """Move by one token ``(batch, embedding)``: state, what is to be read out, weights.
+
+        ``move`` is told the inputs of the decoder that are not known before the step.
+        """
         before = state.cells.top
         context = weights = past = looked_back = None
         if self.looks_first:
             context, weights = self._attend_once(memory, before, state, embedded)
-        inputs = beside(embedded, context, memory.summary, state.features)
-        cells = self.decoder.advance(inputs, state.cells)
+        others = [part for part in (context, state.features) if part is not None]
+        cells = move(beside(*others) if others else None, state.cells)
         if self.attention is not None and not self.looks_first:
             context, weights = self._attend_once(memory, cells.top, state, embedded)
         if self.intra_attention is not None:
@@ -323,6 +336,10 @@ class Recurrent(EncoderDecoder):
             embedded if self.reads_token else None,
             *contexts,
         )
+
+    def _at_all(self, summary: Tensor | None, embedded: Tensor) -> Tensor | None:
+        """Repeat a summary ``(batch, hidden)`` for all positions of ``(batch, tgt, …)``."""
+        return None if summary is None else summary.unsqueeze(1).expand(-1, embedded.shape[1], -1)
 
     def _embed(self, tokens: Tensor) -> Tensor:
         return self.tgt_embedding(tokens.to(self.tgt_embedding.weight.device))

@@ -1,0 +1,70 @@
+"""Additive energies without the ``(batch, tgt, src, size)`` tensor of the formula."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+CHUNK = 1 << 18
+"""Numbers of the hidden layer that exist at the same time: what a core's own cache holds."""
+
+
+def additive_energies(query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
+    """``v · tanh(q_t + k_s)``; the hidden layer is made again in the backward pass.
+
+    Args:
+        query: ``(…, tgt, size)``.
+        keys: ``(…, src, size)``.
+        energy: v, ``(size,)``.
+
+    Returns:
+        ``(…, tgt, src)``.
+    """
+    energies = _Additive.apply(
+        query.flatten(0, -3), keys.flatten(0, -3).to(query.dtype), energy.to(query.dtype)
+    )
+    return energies.unflatten(0, query.shape[:-2])
+
+
+class _Additive(torch.autograd.Function):
+    """Over ``(batch, tgt, size)`` and ``(batch, src, size)``."""
+
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
+        ctx.save_for_backward(query, keys, energy)
+        energies = query.new_empty(*query.shape[:2], keys.shape[1])
+        for batch, tgt in _chunks(query, keys):
+            energies[batch, tgt] = _hidden(query[batch, tgt], keys[batch]) @ energy
+        return energies
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        query, keys, energy = ctx.saved_tensors
+        of_query, of_keys = torch.empty_like(query), torch.zeros_like(keys)
+        of_energy = torch.zeros_like(energy)
+        for batch, tgt in _chunks(query, keys):
+            share = outer[batch, tgt]
+            hidden = _hidden(query[batch, tgt], keys[batch])
+            of_energy += share.flatten() @ hidden.flatten(0, 2)
+            slope = hidden.square_().neg_().add_(1)  # of tanh
+            of_query[batch, tgt] = (share.unsqueeze(-2) @ slope).squeeze(-2)
+            of_keys[batch] += slope.mul_(share.unsqueeze(-1)).sum(1)
+        return of_query.mul_(energy), of_keys.mul_(energy), of_energy
+
+
+def _hidden(query: Tensor, keys: Tensor) -> Tensor:
+    """``(batch, tgt, src, size)``."""
+    return (query.unsqueeze(2) + keys.unsqueeze(1)).tanh_()
+
+
+def _chunks(query: Tensor, keys: Tensor) -> Iterator[tuple[slice, slice]]:
+    """Cut the batch, and targets where one sentence alone is too large."""
+    batch, tgt, size = query.shape
+    columns = max(1, min(tgt, CHUNK // max(1, keys.shape[1] * size)))
+    rows = max(1, CHUNK // max(1, columns * keys.shape[1] * size))
+    for first in range(0, batch, rows):
+        for column in range(0, tgt, columns):
+            yield slice(first, first + rows), slice(column, column + columns)

@@ -1,0 +1,36 @@
+"""What the benchmarks have in common: where they ran, and their W&B run."""
+
+import os
+from typing import Any, Literal, cast
+
+import torch
+import wandb
+
+from lightning_modules.environment import environment, git_commit
+
+
+def machine() -> dict[str, Any]:
+    """Return hardware, versions and commit."""
+    found = environment() | {"git_commit": git_commit()}
+    if torch.cuda.is_available():
+        found["gpu"] = torch.cuda.get_device_name()
+    return found
+
+
+def track(name: str, told: dict[str, Any], rows: dict[str, dict[str, float]]) -> None:
+    """Log ``rows`` as a table and as a summary; offline unless ``WANDB_MODE`` says otherwise."""
+    mode = cast(Literal["offline"], os.environ.get("WANDB_MODE", "offline"))
+    with wandb.init(
+        project="attention-bench",
+        job_type="benchmark",
+        name=name,
+        config=told,
+        mode=mode,
+        dir="outputs",
+    ) as run:
+        titles = list(next(iter(rows.values())))
+        table = wandb.Table(["workload", *titles])
+        for workload, figures in rows.items():
+            table.add_data(workload, *figures.values())
+            run.summary.update({f"{workload}/{title}": value for title, value in figures.items()})
+        run.log({name: table})

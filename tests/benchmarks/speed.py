@@ -1,0 +1,145 @@
+"""How fast each variant trains and translates, beside a bare PyTorch loop: ``make benchmark``.
+
+Every measurement has a process of its own with one thread; the harness and the bare loop take
+turns, and medians are told. ``outputs/benchmarks`` keeps the figures as JSON with the machine.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from datamodules.files import write_json
+from tests.benchmarks.machine import machine, track
+from tests.benchmarks.workloads import MULTI30K, WORKLOADS, data_overrides
+
+ROOT = Path(__file__).resolve().parents[2]
+COLUMNS = {
+    "training tokens/s": ("harness", "tokens_per_second", ",.0f"),
+    "bare loop": ("bare", "tokens_per_second", ",.0f"),
+    "ratio": ("ratio", None, ".2f"),
+    "around the step": ("around", None, ".1%"),
+    "greedy sentences/s": ("decode", "greedy", ",.0f"),
+    "beam 5": ("decode", "beam", ",.0f"),
+    "memory MiB": ("harness", "peak_memory_mib", ",.0f"),
+    "of the bare loop": ("bare", "peak_memory_mib", ",.0f"),
+    "first step, s": ("harness", "first_step", ".1f"),
+}
+
+
+def worker(job: dict[str, Any]) -> dict[str, Any]:
+    """Run ``tests.benchmarks.worker``."""
+    command = [sys.executable, "-m", "tests.benchmarks.worker", json.dumps(job)]
+    found: dict[str, Any] = json.loads(_run(command).splitlines()[-1])
+    return found
+
+
+def harness(name: str, windows: int, overrides: list[str]) -> dict[str, Any]:
+    """Train with ``run.py`` as a user does, until the stopwatch ends it."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rates.json"
+        watch = (
+            "+callbacks.watch={_target_: tests.benchmarks.stopwatch.Stopwatch, "
+            f"file: {file}, windows: {windows}, process_started: {time.time()}}}"
+        )
+        own = ["threads=1", "logger=none", f"hydra.run.dir={folder}/run", watch]
+        settings = [*data_overrides(), *WORKLOADS[name].overrides, *own, *overrides]
+        said = _run([sys.executable, "run.py", *settings])
+        if not file.is_file():
+            raise RuntimeError(said)
+        found: dict[str, Any] = json.loads(file.read_text())
+        return found
+
+
+def _run(command: list[str]) -> str:
+    """Return what a command prints; ``RuntimeError`` with its complaint if it fails."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return done.stdout
+
+
+def measure(name: str, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Measure one workload: each kind's rounds, put together."""
+    job = {"workload": name, "windows": options.windows, "device": options.device}
+    job["overrides"] = options.overrides
+    found: dict[str, list[dict[str, Any]]] = {"bare": [], "harness": [], "direct": [], "decode": []}
+    for _ in range(options.rounds):
+        found["bare"].append(worker(job | {"kind": "bare"}))
+        found["harness"].append(harness(name, options.windows, options.overrides))
+        found["direct"].append(worker(job | {"kind": "direct"}))
+    found["decode"].append(worker(job | {"kind": "decode"}))
+    return {kind: _together(rounds) for kind, rounds in found.items()}
+
+
+def _together(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    """Median of every figure; the windows of all rounds."""
+    numbers = [key for key, value in rounds[0].items() if isinstance(value, float)]
+    joined = {key: median(found[key] for found in rounds) for key in numbers}
+    if "windows" in rounds[0]:
+        joined["windows"] = [rate for found in rounds for rate in found["windows"]]
+        joined["tokens_per_second"] = median(joined["windows"])
+    return joined
+
+
+def row(found: dict[str, dict[str, Any]]) -> dict[str, float]:
+    """Return the figures of a line, by column."""
+    rate = {kind: found[kind]["tokens_per_second"] for kind in ("bare", "harness", "direct")}
+    derived = {
+        "ratio": rate["harness"] / rate["bare"],
+        "around": 1 - rate["harness"] / rate["direct"],
+    }
+    return {
+        title: derived[kind] if key is None else found[kind][key]
+        for title, (kind, key, _) in COLUMNS.items()
+    }
+
+
+def table(rows: dict[str, dict[str, float]]) -> Table:
+    """Lay the figures out."""
+    shown = Table(title="Speed, one thread" if rows else None)
+    shown.add_column("variant")
+    for title in COLUMNS:
+        shown.add_column(title, justify="right")
+    for name, figures in rows.items():
+        cells = [format(figures[title], form) for title, (_, _, form) in COLUMNS.items()]
+        shown.add_row(name, *cells)
+    return shown
+
+
+def main() -> None:
+    """Measure, print, write, track."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=WORKLOADS, action="append", help="measure these alone")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--windows", type=int, default=2, help="of ten updates, in each round")
+    parser.add_argument("--gpu", dest="device", action="store_const", const="cuda", default="cpu")
+    parser.add_argument("--out", type=Path, default=Path("outputs/benchmarks/speed.json"))
+    parser.add_argument("overrides", nargs="*", help="of the harness: trainer.precision=bf16-mixed")
+    options = parser.parse_args()
+    found = {}
+    for name in options.only or WORKLOADS:
+        found[name] = measure(name, options)
+        print(
+            name, {title: round(value, 3) for title, value in row(found[name]).items()}, flush=True
+        )
+    rows = {name: row(measured) for name, measured in found.items()}
+    corpus = "multi30k" if MULTI30K.is_dir() else "grammar"
+    told = {"machine": machine(), "corpus": corpus, "overrides": options.overrides}
+    write_json(options.out, told | {"rows": rows, "measured": found})
+    track("speed", told, rows)
+    Console(width=160).print(table(rows))
+
+
+if __name__ == "__main__":
+    main()

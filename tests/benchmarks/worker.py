@@ -1,0 +1,117 @@
+"""One measurement in a process of its own: ``python -m tests.benchmarks.worker JOB`` (JSON).
+
+The job comes from ``speed.py`` as JSON; its result goes to standard output.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from omegaconf import DictConfig
+from torch import nn
+from torch.optim.lr_scheduler import ConstantLR
+
+from datamodules.batching import Batch
+from datamodules.tokenization import EOS
+from datamodules.translation_data import TranslationData
+from lightning_modules.allocator import keep_freed_memory
+from lightning_modules.building import build, build_data, build_model
+from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.environment import peak_memory_mib
+from lightning_modules.translation import TranslationModule
+from tests.benchmarks.bare import BareLoop
+from tests.benchmarks.stopwatch import Windows
+from tests.benchmarks.workloads import WORKLOADS, data_overrides
+from tests.variants import configuration
+
+OUTPUT_TOKENS = 14
+"""Of every hypothesis: about as many as a caption of Multi30k has."""
+
+
+def batches_on(data: TranslationData, device: str) -> Iterator[Batch]:
+    """Yield training batches for ever."""
+    while True:
+        for batch in data.train_dataloader():
+            yield Batch(*(tensor.to(device) for tensor in batch))
+
+
+def train(step: Callable[[Batch], None], batches: Iterator[Batch], count: int) -> dict[str, Any]:
+    """Time ``count`` windows of updates."""
+    windows = Windows(count)
+    for batch in batches:
+        step(batch)
+        if windows.add(batch):
+            break
+    return windows.result()
+
+
+def direct_step(config: DictConfig, data: TranslationData, device: str) -> Callable[[Batch], None]:
+    """Return the harness's own update without the harness around it."""
+    keep_freed_memory()
+    model = build_model(config, *(len(tokenizer) for tokenizer in data.tokenizers)).to(device)
+    make_optimizer = build(config.optimizer)
+    module = TranslationModule(
+        model, data.tokenizers.target, make_optimizer, ConstantLR, GreedySearch(), 0.1, {}
+    ).train()
+    optimizer = make_optimizer(list(model.parameters()))
+
+    def step(batch: Batch) -> None:
+        optimizer.zero_grad()
+        module.loss(batch, 0.1).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    return step
+
+
+def decode(config: DictConfig, data: TranslationData, device: str) -> dict[str, Any]:
+    """Translate the test set with hypotheses of one length: sentences per second."""
+    keep_freed_memory()
+    torch.manual_seed(0)
+    model = (
+        build_model(config, *(len(tokenizer) for tokenizer in data.tokenizers)).to(device).eval()
+    )
+    with torch.no_grad():
+        model.output.bias[EOS] = -1e4
+    found = {}
+    for name, search in (
+        ("greedy", GreedySearch(0.0, OUTPUT_TOKENS)),
+        ("beam", BeamSearch(5, 0.6, 1, 0.0, OUTPUT_TOKENS)),
+    ):
+        rates = []
+        for _ in range(3):
+            sentences, started = 0, time.perf_counter()
+            for batch in data.test_dataloader():
+                search(model, batch.src.to(device), batch.src_mask.to(device))
+                sentences += len(batch.ids)
+            rates.append(sentences / (time.perf_counter() - started))
+        found[name] = sorted(rates)[1]
+    return found | {"decoding_memory_mib": peak_memory_mib()}
+
+
+def main() -> None:
+    """Do the job."""
+    job = json.loads(sys.argv[1])
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    workload = WORKLOADS[job["workload"]]
+    config = configuration(*data_overrides(), *workload.overrides, *job.get("overrides", []))
+    data = build_data(config)
+    device = job.get("device", "cpu")
+    if job["kind"] == "decode":
+        result = decode(config, data, device)
+    else:
+        if job["kind"] == "bare":
+            model = workload.bare(len(data.tokenizers.target)).to(device)
+            step: Callable[[Batch], None] = BareLoop(model).step
+        else:
+            step = direct_step(config, data, device)
+        result = train(step, batches_on(data, device), job["windows"])
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

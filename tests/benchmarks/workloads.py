@@ -1,0 +1,71 @@
+"""What is measured: each variant as overrides of the harness, and as a bare PyTorch model."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from torch import nn
+
+from tests.benchmarks.bare import BareRnn, BareTransformer
+
+MULTI30K = Path(__file__).resolve().parents[3] / "shared" / "data" / "multi30k"
+"""Read where it exists; the built-in corpus otherwise."""
+
+
+class Workload(NamedTuple):
+    """One line of the table."""
+
+    overrides: list[str]
+    bare: Callable[[int], nn.Module]
+    """From the size of the vocabulary."""
+
+
+def data_overrides() -> list[str]:
+    """2,048 padded tokens a batch, a joint vocabulary of 10,000 subwords."""
+    batches = ["batching.max_tokens=2048"]
+    if not MULTI30K.is_dir():
+        return batches
+    joint = ["tokenizer=bpe", "tokenizer.shared=true", "tokenizer.vocabulary_size=10000"]
+    return ["data=multi30k", f"data.root={MULTI30K}", *joint, *batches]
+
+
+def rnn(*overrides: str) -> list[str]:
+    """Return overrides for a bidirectional LSTM encoder and an LSTM decoder, both 256 wide."""
+    sizes = ["embedding_size", "hidden_size", "encoder.hidden_size", "readout.size"]
+    return ["model=luong_general", *(f"model.{size}=256" for size in sizes), *overrides]
+
+
+NO_FEEDING = "model.input_feeding=false"
+ADDITIVE = "model.attention.score=additive"
+WORKLOADS = {
+    "no attention": Workload(
+        rnn("model.attention=null", NO_FEEDING), lambda size: BareRnn(size, "none")
+    ),
+    "additive, previous state": Workload(
+        rnn(ADDITIVE, NO_FEEDING, "model.query.state=previous"),
+        lambda size: BareRnn(size, "additive", previous=True),
+    ),
+    "additive, input feeding": Workload(
+        rnn(ADDITIVE), lambda size: BareRnn(size, "additive", feeding=True)
+    ),
+    "general, input feeding": Workload(rnn(), lambda size: BareRnn(size, "general", feeding=True)),
+    "general": Workload(rnn(NO_FEEDING), lambda size: BareRnn(size, "general")),
+    "dot": Workload(
+        rnn(NO_FEEDING, "model.attention.score=dot", "model.encoder.hidden_size=128"),
+        lambda size: BareRnn(size, "dot"),
+    ),
+    "local-p": Workload(
+        rnn(NO_FEEDING, "model.attention.window=local_p", "+model.attention.half_width=10"),
+        lambda size: BareRnn(size, "general"),
+    ),
+    "Transformer": Workload(
+        [
+            "model=transformer",
+            "model.width=256",
+            "model.hidden_size=1024",
+            "model.encoder_layers=3",
+            "model.decoder_layers=3",
+        ],
+        BareTransformer,
+    ),
+}
