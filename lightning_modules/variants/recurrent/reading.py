@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-
 Weights = tuple[Tensor, ...]
 """Of one layer and direction, as ``all_weights`` has them."""
 
