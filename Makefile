@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 
-.PHONY: help quickstart test lint types
+.PHONY: help quickstart test lint types benchmark growth
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -12,6 +12,12 @@ quickstart: $(READY) ## Compare five variants on the built-in corpus and draw BL
 
 test: $(READY) ## Run the test suite
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n auto --dist loadgroup
+
+benchmark: $(READY) ## Time every variant beside a bare PyTorch loop
+	$(VENV)/bin/python -m tests.benchmarks.speed
+
+growth: $(READY) ## Time how each cost grows with lengths, batch, vocabulary and width
+	$(VENV)/bin/python -m tests.benchmarks.growth
 
 lint: $(READY) ## Check style
 	$(VENV)/bin/ruff check .

@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass
 from torch import Tensor
 
 from datamodules.tokenization import PAD
-from lightning_modules.decoding.search import log_probabilities
+from lightning_modules.decoding.search import best_tokens
 from lightning_modules.variants.base import EncoderDecoder
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -98,7 +98,7 @@ def mixed_inputs(
     for position in range(1, tgt_in.shape[1]):
         step = model.step(memory, state, mixed[:, position - 1])
         state = step.state
-        own = log_probabilities(step.logits).argmax(-1).to(tgt_in.device)
+        own = best_tokens(model.logits(step.features), 1)[1].squeeze(1).to(tgt_in.device)
         mixed[:, position] = torch.where(kept[:, position], tgt_in[:, position], own)
     model.train(training)
     return mixed.masked_fill(~tgt_mask, PAD)

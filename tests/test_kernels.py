@@ -221,7 +221,7 @@ def test_training_has_the_gradients_of_the_plain_steps(name):
     for token in tgt.unbind(1):
         step = model.step(memory, state, token)
         state = step.state
-        steps.append(step.logits)
+        steps.append(model.logits(step.features))
     direction = torch.randn(whole.shape, dtype=whole.dtype)
     found = [
         torch.autograd.grad(

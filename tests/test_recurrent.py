@@ -192,7 +192,7 @@ def stepwise(model, src, mask, tgt):
         steps.append(model.step(memory, state, tokens))
         state = steps[-1].state
     weights = None if steps[0].weights is None else torch.stack([s.weights for s in steps], 1)
-    return torch.stack([step.logits for step in steps], 1), weights
+    return torch.stack([model.logits(step.features) for step in steps], 1), weights
 
 
 def compare(found, row, expected, length):

@@ -11,8 +11,10 @@ from torch import Tensor
 
 from datamodules.tokenization import BOS, EOS
 from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.decoding.search import top
 from lightning_modules.variants.arguments import Placement
 from lightning_modules.variants.base import Decoded, EncoderDecoder, Step
+from tests.variants import sentences, small_model
 
 A, B, C = 4, 5, 6
 VOCABULARY = 7
@@ -41,6 +43,9 @@ class Markov(EncoderDecoder):
     def initial_state(self, memory):
         return (torch.zeros(len(memory.table)),)
 
+    def logits(self, features):
+        return features
+
     def parts(self):
         return {}
 
@@ -48,7 +53,8 @@ class Markov(EncoderDecoder):
         return Decoded(tgt_in, None)
 
     def step(self, memory, state, last_token):
-        rows = torch.arange(len(last_token))
+        sentences = torch.arange(len(memory.table))
+        rows = sentences.repeat_interleave(len(last_token) // len(sentences))
         # Weights that tell which token was read at which step.
         weights = torch.stack([last_token.float(), state[0]], 1)
         return Step(memory.table[rows, last_token], (state[0] + 1,), weights)
@@ -166,3 +172,41 @@ def test_impossible_settings_are_refused(settings):
 def test_more_best_than_beams_is_refused():
     with pytest.raises(ValueError, match=r"decoding\.n_best=5"):
         BeamSearch(beam_size=2, n_best=5)
+
+
+@pytest.mark.parametrize("columns", [3, 64, 127, 700, 1000])
+@pytest.mark.parametrize("count", [1, 3])
+def test_top_finds_what_topk_finds(columns, count):
+    values = torch.randn(9, columns, generator=torch.Generator().manual_seed(columns))
+    values[:, :2] = -math.inf
+    values[0, -1] = 99.0  # in what is left beside the blocks
+    best, places = top(values, count)
+    expected, where = values.topk(count)
+    torch.testing.assert_close(best, expected)
+    assert torch.equal(values.gather(1, places), best)
+    assert torch.equal(places[best.isfinite()], where[best.isfinite()])
+
+
+class Counting(Markov):
+    projected = 0
+
+    def logits(self, features):
+        self.projected += len(features)
+        return features
+
+
+def test_what_has_ended_is_not_projected():
+    """One row at first, then only beginnings that live; a place taken by an end stays empty."""
+    table = {BOS: {A: 0.5, EOS: 0.3, B: 0.2}, A: {C: 1.0}, B: {C: 1.0}, C: {EOS: 1.0}}
+    model = Counting([table])
+    BeamSearch(beam_size=3, n_best=3)(model, *source(0))
+    assert model.projected == 1 + 2 + 2
+
+
+@pytest.mark.parametrize("search", [GreedySearch(bf16=True), BeamSearch(bf16=True)])
+def test_bf16_searches_in_bfloat16(search):
+    kinds = set()
+    model = small_model("bahdanau")
+    model.output.register_forward_hook(lambda _, __, logits: kinds.add(logits.dtype))
+    search(model, *sentences([4, 6]))
+    assert kinds == {torch.bfloat16}

@@ -47,7 +47,9 @@ def test_stepwise_equals_teacher_forced(name):
         state = model.initial_state(memory)
         for position in range(tgt.shape[1]):
             step = model.step(memory, state, tgt[:, position])
-            torch.testing.assert_close(step.logits, logits[:, position], rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(
+                model.logits(step.features), logits[:, position], rtol=1e-4, atol=1e-5
+            )
             if weights is not None:
                 torch.testing.assert_close(step.weights, weights[:, position])
             state = step.state
@@ -189,6 +191,25 @@ def test_found_hypotheses_score_as_teacher_forcing_says(name):
 
 
 @pytest.mark.parametrize("name", ALL)
+def test_the_rows_of_a_beam_share_a_memory(name):
+    """Two steps of three rows for each sentence against as many copies of the memory."""
+    model = small_model(name).double()
+    src, mask = sentences(LENGTHS)
+    rows = torch.arange(4).repeat_interleave(3)
+    tokens = torch.arange(4, 16)
+    with torch.no_grad():
+        memory = model.encode(src, mask)
+        copies = select_batch(memory, rows)
+        shared = own = select_batch(model.initial_state(memory), rows)
+        for _ in range(2):
+            one, other = model.step(memory, shared, tokens), model.step(copies, own, tokens)
+            torch.testing.assert_close(one.features, other.features, rtol=0, atol=1e-12)
+            if one.weights is not None:
+                torch.testing.assert_close(one.weights, other.weights, rtol=0, atol=1e-12)
+            shared, own = one.state, other.state
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_memory_and_state_reorder_by_batch_index(name):
     model = small_model(name)
     src, mask = sentences(LENGTHS)
@@ -202,7 +223,7 @@ def test_memory_and_state_reorder_by_batch_index(name):
             select_batch(first.state, order),
             torch.tensor([5, 6, 7, 8])[order],
         )
-    torch.testing.assert_close(picked.logits, step.logits[order])
+    torch.testing.assert_close(picked.features, step.features[order])
 
 
 def test_reversal_keeps_eos_last_and_padding_behind():

@@ -13,7 +13,7 @@ from lightning_modules.decoding.search import (
     NonNegativeFloat,
     NonNegativeInt,
     Search,
-    log_probabilities,
+    best_tokens,
 )
 from lightning_modules.decoding.trellis import End, Trellis
 from lightning_modules.variants.base import EncoderDecoder, select_batch
@@ -34,6 +34,7 @@ class BeamSearch(Search):
         n_best: hypotheses returned for each sentence, at most ``beam_size``.
         max_ratio: see ``Search``.
         max_extra: see ``Search``.
+        bf16: see ``Search``.
     """
 
     @validate_call
@@ -44,8 +45,9 @@ class BeamSearch(Search):
         n_best: PositiveInt = 1,
         max_ratio: NonNegativeFloat = 1.5,
         max_extra: NonNegativeInt = 10,
+        bf16: bool = False,
     ) -> None:
-        super().__init__(max_ratio, max_extra)
+        super().__init__(max_ratio, max_extra, bf16)
         if n_best > beam_size:
             raise ValueError(f"decoding.n_best={n_best}: must be at most beam_size={beam_size}")
         self.beam_size = beam_size
@@ -58,8 +60,7 @@ class BeamSearch(Search):
         """See the base class."""
         sentences = torch.arange(len(limits), device=limits.device)
         rows = sentences.repeat_interleave(self.beam_size)
-        memory = select_batch(memory, rows)
-        state = model.initial_state(memory)
+        state = select_batch(model.initial_state(memory), rows)
         tokens = torch.full_like(rows, BOS)
         places = torch.full_like(limits, self.beam_size)  # not taken by finished hypotheses
         # A row without a beginning has probability 0. All rows begin alike: let one speak.
@@ -67,9 +68,9 @@ class BeamSearch(Search):
         totals[:, 0] = 0.0
         ends: list[list[End]] = [[] for _ in limits]
         for position in range(int(limits.max())):
-            logits, state, weights = model.step(memory, state, tokens)
+            features, state, weights = model.step(memory, state, tokens)
             trellis.add(tokens, rows, weights)
-            totals, rows, tokens = self._continue(totals, log_probabilities(logits), places)
+            totals, rows, tokens = self._continue(model, totals, features, places)
             over = totals.isfinite() & ((tokens == EOS) | (limits == position + 1).unsqueeze(1))
             self._collect(ends, sentences, position, over, totals, rows, tokens)
             places = places - over.sum(1)
@@ -77,36 +78,41 @@ class BeamSearch(Search):
             going_on = self._undecided(ends, sentences, totals, limits)
             if not len(going_on):
                 break
-            some_ended = len(going_on) < len(sentences)
+            if len(going_on) < len(sentences):
+                memory = select_batch(memory, going_on)
             sentences, limits, places = sentences[going_on], limits[going_on], places[going_on]
             totals, rows = totals[going_on], rows[going_on].flatten()
             tokens = tokens[going_on].flatten()
             state = select_batch(state, rows)
-            if some_ended:  # else each row's memory is its sentence's already
-                memory = select_batch(memory, rows)
         return [ranked[: self.n_best] for ranked in ends]
 
     def _continue(
-        self, totals: Tensor, scores: Tensor, places: Tensor
+        self, model: EncoderDecoder, totals: Tensor, features: Tensor, places: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return each sentence's best continuations, best first, as many as it has places.
 
         Args:
+            model: has the output layer, which sees only what has a beginning.
             totals: log-probabilities of the beginnings, ``(sentences, beam)``.
-            scores: of the next token, ``(sentences × beam, vocabulary)``.
+            features: what the next token is chosen by, ``(sentences × beam, features)``.
             places: ``(sentences,)``.
 
         Returns:
             Log-probabilities (-inf past the last place), the rows continued and the tokens, each
             ``(sentences, beam)``.
         """
-        vocabulary = scores.shape[-1]
-        joint = (totals.view(-1, 1) + scores).view(len(totals), -1)
-        totals, index = joint.topk(self.beam_size)
+        alive = totals.flatten().isfinite().nonzero().squeeze(1)
+        logits = model.logits(features[alive])
+        count = min(self.beam_size, logits.shape[1])
+        best, tokens = best_tokens(logits, count)
+        scores = totals.new_full((totals.numel(), count), float("-inf"))
+        scores[alive] = totals.flatten()[alive].unsqueeze(1) + best
+        chosen = torch.zeros_like(scores, dtype=tokens.dtype).index_copy(0, alive, tokens)
+        totals, index = scores.view(len(totals), -1).topk(self.beam_size)
         ranks = torch.arange(self.beam_size, device=index.device)
         totals = totals.masked_fill(ranks >= places.unsqueeze(1), float("-inf"))
         first = torch.arange(len(totals), device=index.device).unsqueeze(1) * self.beam_size
-        return totals, first + index // vocabulary, index % vocabulary
+        return totals, first + index // count, chosen.view(len(totals), -1).gather(1, index)
 
     def _collect(
         self,

@@ -13,6 +13,8 @@ from lightning_modules.variants.base import EncoderDecoder, select_batch
 
 NonNegativeFloat = Annotated[float, Field(ge=0)]
 NonNegativeInt = Annotated[int, Field(ge=0)]
+BLOCK = 64
+"""Columns that ``top`` looks at together."""
 
 
 class Hypothesis(NamedTuple):
@@ -34,11 +36,13 @@ class Search(ABC):
         max_ratio: with ``max_extra``, the longest hypothesis for a source of S tokens (EOS
             counted): ``max_ratio · S + max_extra`` tokens.
         max_extra: see ``max_ratio``.
+        bf16: multiply in bfloat16, whatever the trainer's precision.
     """
 
-    def __init__(self, max_ratio: float, max_extra: int) -> None:
+    def __init__(self, max_ratio: float, max_extra: int, bf16: bool) -> None:
         self.max_ratio = max_ratio
         self.max_extra = max_extra
+        self.bf16 = bf16
 
     @torch.no_grad()
     def __call__(
@@ -48,6 +52,14 @@ class Search(ABC):
 
         ``model`` must be in evaluation mode.
         """
+        if not self.bf16:
+            return self._translate(model, src, src_mask)
+        with torch.autocast(src.device.type, torch.bfloat16):
+            return self._translate(model, src, src_mask)
+
+    def _translate(
+        self, model: EncoderDecoder, src: Tensor, src_mask: Tensor
+    ) -> list[list[Hypothesis]]:
         limits = (self.max_ratio * src_mask.sum(1) + self.max_extra).long().clamp(min=1)
         limits = limits.to(model.output.weight.device)  # where logits come; all else follows
         trellis = Trellis()
@@ -83,8 +95,13 @@ class GreedySearch(Search):
     """Take the most probable token at every step; a finished sentence leaves the batch."""
 
     @validate_call
-    def __init__(self, max_ratio: NonNegativeFloat = 1.5, max_extra: NonNegativeInt = 10) -> None:
-        super().__init__(max_ratio, max_extra)
+    def __init__(
+        self,
+        max_ratio: NonNegativeFloat = 1.5,
+        max_extra: NonNegativeInt = 10,
+        bf16: bool = False,
+    ) -> None:
+        super().__init__(max_ratio, max_extra, bf16)
 
     def search(
         self, model: EncoderDecoder, memory: Any, limits: Tensor, trellis: Trellis
@@ -96,9 +113,9 @@ class GreedySearch(Search):
         state = model.initial_state(memory)
         ends: list[list[End]] = [[] for _ in limits]
         for position in range(int(limits.max())):
-            logits, state, weights = model.step(memory, state, tokens)
+            features, state, weights = model.step(memory, state, tokens)
             trellis.add(tokens, rows, weights)
-            scores, tokens = log_probabilities(logits).max(-1)
+            scores, tokens = (best.squeeze(1) for best in best_tokens(model.logits(features), 1))
             totals = totals + scores
             over = (tokens == EOS) | (limits == position + 1)
             for row in over.nonzero().squeeze(1).tolist():
@@ -114,8 +131,32 @@ class GreedySearch(Search):
         return ends
 
 
-def log_probabilities(logits: Tensor) -> Tensor:
-    """``(rows, vocabulary)`` in float32; PAD and BOS, which no target contains, are impossible."""
+def best_tokens(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the log-probabilities in float32 and the numbers of the best tokens, best first.
+
+    PAD and BOS, which no target contains, are impossible. ``logits`` ``(rows, vocabulary)`` are
+    spoilt; both results are ``(rows, count)``.
+    """
     logits = logits.float()
     logits[:, [PAD, BOS]] = float("-inf")
-    return logits.log_softmax(-1)
+    best, tokens = top(logits, count)
+    return best - logits.logsumexp(1, keepdim=True), tokens
+
+
+def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """``values.topk(count)`` of ``(rows, columns)``, by way of the blocks that hold them.
+
+    The largest of a block are found many times faster than the largest of a row: only the blocks
+    with the ``count`` largest maxima can hold one of the ``count`` largest values.
+    """
+    rows, columns = values.shape
+    blocks = columns // BLOCK
+    if count >= blocks:
+        return values.topk(count)
+    head = values[:, : blocks * BLOCK].unflatten(1, (blocks, BLOCK))
+    chosen = head.amax(2).topk(count).indices
+    inside = head.gather(1, chosen.unsqueeze(2).expand(-1, -1, BLOCK)).flatten(1)
+    numbers = (chosen.unsqueeze(2) * BLOCK + torch.arange(BLOCK, device=values.device)).flatten(1)
+    rest = torch.arange(blocks * BLOCK, columns, device=values.device).expand(rows, -1)
+    best, places = torch.cat([inside, values[:, blocks * BLOCK :]], 1).topk(count)
+    return best, torch.cat([numbers, rest], 1).gather(1, places)

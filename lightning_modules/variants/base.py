@@ -24,8 +24,8 @@ class Decoded(NamedTuple):
 class Step(NamedTuple):
     """One target position decoded."""
 
-    logits: Tensor
-    """``(batch, vocabulary)``."""
+    features: Tensor
+    """What the output layer reads, ``(batch, features)``."""
     state: Any
     """What the next step needs; see ``select_batch``."""
     weights: Tensor | None
@@ -47,9 +47,10 @@ class EncoderDecoder(nn.Module, ABC):
     """Encode a source once, then decode a whole target or one token after the other.
 
     ``Memory`` and ``State`` are nested named tuples of tensors whose first dimension is the batch,
-    so that a search can reorder, repeat and drop sentences without knowing the variant. Teacher
+    so that a search can reorder, repeat and drop sentences without knowing the variant. A state may
+    have several rows for each of the memory's, side by side: a beam reads one memory. Teacher
     forcing and stepwise decoding give equal numbers. The output layer is apart (``logits``), so
-    that training projects real positions only.
+    that nothing but real positions and living hypotheses is projected.
 
     Args:
         src_vocabulary: source tokens.

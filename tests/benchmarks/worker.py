@@ -13,6 +13,7 @@ import torch
 from omegaconf import DictConfig
 from torch import nn
 from torch.optim.lr_scheduler import ConstantLR
+from torch.utils.flop_counter import FlopCounterMode
 
 from datamodules.batching import Batch
 from datamodules.tokenization import EOS
@@ -58,22 +59,53 @@ def direct_step(config: DictConfig, data: TranslationData, device: str) -> Calla
     ).train()
     optimizer = make_optimizer(list(model.parameters()))
 
+    bf16 = config.trainer.precision.startswith("bf16")
+
     def step(batch: Batch) -> None:
         optimizer.zero_grad()
-        module.loss(batch, 0.1).backward()
+        with torch.autocast(device, torch.bfloat16, enabled=bf16):
+            loss = module.loss(batch, 0.1)
+        loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
 
     return step
 
 
+def flops_per_token(step: Callable[[Batch], None], batch: Batch) -> float:
+    """Count the operations of an update's products for each real target token.
+
+    The kernels that run a whole RNN at once are not known to the counter: it counts others.
+    """
+    with (
+        torch.backends.mkldnn.flags(enabled=False),
+        torch.backends.cudnn.flags(enabled=False),
+        FlopCounterMode(display=False) as counter,
+    ):
+        step(batch)
+    return counter.get_total_flops() / int(batch.tgt_mask.sum())
+
+
+def peak(device: str, precision: str) -> float:
+    """Return the operations per second of large products, as fast as any update could be."""
+    kind = torch.bfloat16 if precision.startswith("bf16") else torch.float32
+    one, other = (torch.randn(2048, 2048, device=device, dtype=kind) for _ in range(2))
+    rates = []
+    for _ in range(5):
+        started = time.perf_counter()
+        one @ other
+        if device == "cuda":
+            torch.cuda.synchronize()
+        rates.append(2 * 2048**3 / (time.perf_counter() - started))
+    return sorted(rates)[2]
+
+
 def decode(config: DictConfig, data: TranslationData, device: str) -> dict[str, Any]:
     """Translate the test set with hypotheses of one length: sentences per second."""
     keep_freed_memory()
     torch.manual_seed(0)
-    model = (
-        build_model(config, *(len(tokenizer) for tokenizer in data.tokenizers)).to(device).eval()
-    )
+    sizes = [len(tokenizer) for tokenizer in data.tokenizers]
+    model = build_model(config, *sizes).to(device).eval()
     with torch.no_grad():
         model.output.bias[EOS] = -1e4
     found = {}
@@ -110,6 +142,8 @@ def main() -> None:
         else:
             step = direct_step(config, data, device)
         result = train(step, batches_on(data, device), job["windows"])
+        result["flops_per_token"] = flops_per_token(step, next(batches_on(data, device)))
+        result["peak_flops"] = peak(device, config.trainer.precision)
     print(json.dumps(result))
 
 

@@ -237,6 +237,9 @@ class Recurrent(EncoderDecoder):
     def step(self, memory: RecurrentMemory, state: RecurrentState, last_token: Tensor) -> Step:
         """See the base class."""
         embedded = self._embed(last_token)
+        if memory.summary is not None:
+            rows = len(embedded) // len(memory.summary)
+            memory = memory._replace(summary=memory.summary.repeat_interleave(rows, 0))
 
         def move(others: Tensor | None, cells: CellState) -> CellState:
             known = beside(embedded, memory.summary)
@@ -244,7 +247,7 @@ class Recurrent(EncoderDecoder):
 
         state, readable, weights = self._advance(memory, state, embedded, move)
         features = self._read(readable) if state.features is None else state.features
-        return Step(self.logits(features), state, weights)
+        return Step(features, state, weights)
 
     def _decode_stepwise(self, memory: RecurrentMemory, embedded: Tensor) -> Decoded:
         if memory.attention is not None:
@@ -308,11 +311,18 @@ class Recurrent(EncoderDecoder):
     def _attend_once(
         self, memory: RecurrentMemory, hidden: Tensor, state: RecurrentState, embedded: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Attend with one decoder state ``(batch, hidden)``: context and weights."""
-        context = None if state.context is None else state.context.unsqueeze(1)
-        steps = state.position.unsqueeze(1)
-        found = self._attend(memory, hidden.unsqueeze(1), context, embedded.unsqueeze(1), steps)
-        return found[0].squeeze(1), found[1].squeeze(1)
+        """Attend with one decoder state ``(rows, hidden)``: context and weights.
+
+        Rows that share a memory ask beside each other, like positions of one target.
+        """
+        sentences = len(memory.start.top)
+        hidden, embedded, steps = (
+            part.unflatten(0, (sentences, -1)) for part in (hidden, embedded, state.position)
+        )
+        context = state.context
+        context = None if context is None else context.unflatten(0, (sentences, -1))
+        found = self._attend(memory, hidden, context, embedded, steps)
+        return found[0].flatten(0, 1), found[1].flatten(0, 1)
 
     def _attend(
         self,

@@ -104,7 +104,8 @@ class DecoderLayer(nn.Module):
         """Decode positions after ``past``.
 
         Args:
-            states: ``(batch, tgt, width)``; a whole target, or one position with a ``past``.
+            states: ``(batch, tgt, width)``; a whole target, or one position with a ``past``, and
+                then maybe several for each of ``source``.
             past: keys and values of earlier positions; None for a whole target.
             source: the encoded source as this layer sees it.
             mask: of the source, ``(batch, 1, 1, src)``.
@@ -119,8 +120,11 @@ class DecoderLayer(nn.Module):
             known = KeysValues(*(torch.cat(pair, 2) for pair in zip(past, known, strict=True)))
         looked_back, _ = self.self_attention(inputs, known, causal=past is None)
         states = self.around_self_attention.leave(states, looked_back)
-        query = self.around_cross_attention.enter(states)
+        # States that share a source ask beside each other, like positions of one target.
+        query = self.around_cross_attention.enter(states).reshape(len(mask), -1, states.shape[2])
         attended, weights = self.cross_attention(query, source, mask, need_weights=need_weights)
-        states = self.around_cross_attention.leave(states, attended)
+        if weights is not None:
+            weights = weights.reshape(*states.shape[:2], -1)
+        states = self.around_cross_attention.leave(states, attended.reshape(states.shape))
         fed = self.feed_forward(self.around_feed_forward.enter(states))
         return self.around_feed_forward.leave(states, fed), known, weights

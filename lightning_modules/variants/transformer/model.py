@@ -136,7 +136,7 @@ class Transformer(EncoderDecoder):
             memory, state, last_token.unsqueeze(1), need_weights=True
         )
         assert weights is not None
-        return Step(self.logits(features.squeeze(1)), state, weights.squeeze(1))
+        return Step(features.squeeze(1), state, weights.squeeze(1))
 
     def parts(self) -> dict[str, Iterable[nn.Module]]:
         """See the base class."""
