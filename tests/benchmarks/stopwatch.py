@@ -27,6 +27,7 @@ class Windows:
     def __init__(self, count: int) -> None:
         self.count = count
         self.rates: list[float] = []
+        self.updates: list[float] = []
         self._updates = self._tokens = 0
         self._started = time.perf_counter()
 
@@ -40,6 +41,7 @@ class Windows:
             now = time.perf_counter()
             if self._updates > WINDOW:
                 self.rates.append(self._tokens / (now - self._started))
+                self.updates.append((now - self._started) / WINDOW)
             self._started, self._tokens = now, 0
         return len(self.rates) == self.count
 
@@ -48,6 +50,7 @@ class Windows:
         found = {
             "tokens_per_second": median(self.rates),
             "windows": self.rates,
+            "seconds_per_update": median(self.updates),
             "peak_memory_mib": peak_memory_mib(),
         }
         if torch.cuda.is_available():

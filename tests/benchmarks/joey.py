@@ -1,0 +1,139 @@
+"""JoeyNMT on the same text and sizes: ``python -m tests.benchmarks.joey PYTHON``.
+
+``PYTHON`` is the interpreter of an environment of its own in which ``pip install joeynmt`` has run.
+Prints the real target tokens a second of its own log, medians after the first lines.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from datamodules.translation_data import TranslationData
+from lightning_modules.building import build_data
+from tests.benchmarks.workloads import data_overrides
+from tests.variants import configuration
+
+UPDATES, EVERY = 60, 10
+RNN: dict[str, Any] = {
+    "type": "recurrent",
+    "rnn_type": "lstm",
+    "embeddings": {"embedding_dim": 256},
+    "hidden_size": 256,
+    "num_layers": 1,
+    "dropout": 0.0,
+}
+TRANSFORMER: dict[str, Any] = {
+    "type": "transformer",
+    "embeddings": {"embedding_dim": 256},
+    "num_layers": 3,
+    "num_heads": 4,
+    "hidden_size": 256,
+    "ff_size": 1024,
+    "dropout": 0.0,
+}
+
+
+def recurrent(attention: str) -> dict[str, Any]:
+    """Return the model's settings: bidirectional encoder, input feeding."""
+    decoder = RNN | {"attention": attention, "input_feeding": True, "init_hidden": "bridge"}
+    return {"encoder": RNN | {"bidirectional": True}, "decoder": decoder}
+
+
+MODELS = {
+    "additive, input feeding": recurrent("bahdanau"),
+    "general, input feeding": recurrent("luong"),
+    "Transformer": {"encoder": TRANSFORMER, "decoder": TRANSFORMER},
+}
+
+
+def write_text(data: TranslationData, folder: Path) -> None:
+    """Write both sides of training and validation as subwords."""
+    encoded = data.prepared.encoded
+    for split in (encoded["train"], encoded["val"]):
+        name = "train" if split is encoded["train"] else "val"
+        for side, sequences, tokenizer in (
+            ("src", split.src, data.tokenizers.source),
+            ("trg", split.tgt, data.tokenizers.target),
+        ):
+            lines = (
+                " ".join(
+                    tokenizer.surfaces[token].replace(" ", "▁")
+                    for token in sequences.tokens[start : start + length]
+                )
+                for start, length in zip(sequences.starts, sequences.lengths, strict=True)
+            )
+            (folder / f"{name}.{side}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def settings(model: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return a configuration of JoeyNMT 2.3."""
+    side = {"level": "word", "voc_limit": 10000, "lowercase": False, "max_length": 200}
+    return {
+        "name": "benchmark",
+        "joeynmt_version": "2.3.0",
+        "model_dir": str(folder / "model"),
+        "use_cuda": False,
+        "random_seed": 1,
+        "data": {
+            "train": str(folder / "train"),
+            "dev": str(folder / "val"),
+            "dataset_type": "plain",
+            "src": side | {"lang": "src"},
+            "trg": side | {"lang": "trg"},
+        },
+        "testing": {"beam_size": 1, "batch_size": 10, "batch_type": "sentence"},
+        "training": {
+            "optimizer": "adam",
+            "learning_rate": 0.001,
+            "normalization": "tokens",
+            "label_smoothing": 0.1,
+            "clip_grad_norm": 1.0,
+            "batch_size": 2048,
+            "batch_type": "token",
+            "loss": "crossentropy",
+            "updates": UPDATES,
+            "epochs": 10,
+            "validation_freq": 100_000,
+            "logging_freq": EVERY,
+            "overwrite": True,
+            "shuffle": True,
+        },
+        "model": {"initializer": "xavier_uniform", "bias_initializer": "zeros", **model},
+    }
+
+
+def rate(python: str, model: dict[str, Any], folder: Path) -> float:
+    """Train and return the median of the rates it logs."""
+    file = folder / "config.yaml"
+    file.write_text(json.dumps(settings(model, folder)))  # JSON is YAML too
+    command = [python, "-m", "joeynmt", "train", str(file), "--skip-test"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    said = done.stdout + done.stderr
+    rates = [float(found) for found in re.findall(r"Tokens per Sec:\s+(\d+)", said)]
+    if len(rates) < 3:
+        raise RuntimeError(said[-3000:])
+    return median(rates[1:])
+
+
+def main() -> None:
+    """Print a line for each model."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("python")
+    options = parser.parse_args()
+    data = build_data(configuration(*data_overrides()))
+    with tempfile.TemporaryDirectory() as name:
+        write_text(data, Path(name))
+        for title, model in MODELS.items():
+            found = rate(options.python, model, Path(name))
+            print(f"{title}: {found:,.0f} tokens/s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
