@@ -12,7 +12,7 @@ CHUNK = 1 << 18
 
 
 def additive_energies(query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
-    """``v · tanh(q_t + k_s)``; the hidden layer is made again in the backward pass.
+    """``v · tanh(q_t + k_s)``; the backward pass makes all but a small hidden layer again.
 
     Args:
         query: ``(…, tgt, size)``.
@@ -34,9 +34,13 @@ class _Additive(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
         ctx.save_for_backward(query, keys, energy)
+        ctx.hidden = None
         energies = query.new_empty(*query.shape[:2], keys.shape[1])
         for batch, tgt in _chunks(query, keys):
-            energies[batch, tgt] = _hidden(query[batch, tgt], keys[batch]) @ energy
+            hidden = _hidden(query[batch, tgt], keys[batch])
+            energies[batch, tgt] = hidden @ energy
+        if hidden.shape[:3] == energies.shape:
+            ctx.hidden = hidden  # one chunk, such as a step of a small model, may stay
         return energies
 
     @staticmethod
@@ -47,9 +51,11 @@ class _Additive(torch.autograd.Function):
         of_energy = torch.zeros_like(energy)
         for batch, tgt in _chunks(query, keys):
             share = outer[batch, tgt]
-            hidden = _hidden(query[batch, tgt], keys[batch])
+            hidden = ctx.hidden
+            if hidden is None:
+                hidden = _hidden(query[batch, tgt], keys[batch])
             of_energy += share.flatten() @ hidden.flatten(0, 2)
-            slope = hidden.square_().neg_().add_(1)  # of tanh
+            slope = hidden.square().neg_().add_(1)  # of tanh
             of_query[batch, tgt] = (share.unsqueeze(-2) @ slope).squeeze(-2)
             of_keys[batch] += slope.mul_(share.unsqueeze(-1)).sum(1)
         return of_query.mul_(energy), of_keys.mul_(energy), of_energy

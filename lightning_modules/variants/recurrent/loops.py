@@ -96,13 +96,12 @@ class GruLayer(Layer):
         self, position: int, inputs: Tensor | None, hidden: Tensor, cell: Tensor | None
     ) -> tuple[Tensor, None]:
         """See the base class."""
-        size = hidden.shape[1]
-        of_inputs = self._inputs.at(position, inputs)
-        of_hidden = linear(hidden, self._weight, self._bias)
-        gates = (of_inputs[:, : 2 * size] + of_hidden[:, : 2 * size]).sigmoid()
-        reset, update = gates.chunk(2, 1)
-        candidate = (of_inputs[:, 2 * size :] + reset * of_hidden[:, 2 * size :]).tanh()
-        return candidate + update * (hidden - candidate), None
+        parts = [2 * hidden.shape[1], hidden.shape[1]]
+        x_gates, x_candidate = self._inputs.at(position, inputs).split(parts, 1)
+        h_gates, h_candidate = linear(hidden, self._weight, self._bias).split(parts, 1)
+        reset, update = (x_gates + h_gates).sigmoid().chunk(2, 1)
+        candidate = torch.addcmul(x_candidate, reset, h_candidate).tanh()
+        return torch.lerp(candidate, hidden.to(candidate.dtype), update), None
 
 
 class Gru2014Layer(Layer):
