@@ -19,7 +19,7 @@ from lightning_modules.building import build_data
 from tests.benchmarks.workloads import data_overrides
 from tests.variants import configuration
 
-UPDATES, EVERY = 60, 10
+UPDATES, EVERY = 40, 10
 RNN: dict[str, Any] = {
     "type": "recurrent",
     "rnn_type": "lstm",

@@ -1,0 +1,62 @@
+"""Additive energies at (64, 100, 100, 512): peak memory and time beside the plain formula.
+
+``python -m tests.benchmarks.additive_memory``: forward and backward, each way in processes of its
+own, one thread, medians.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from statistics import median
+
+import torch
+
+from lightning_modules.environment import peak_memory_mib
+from lightning_modules.kernels import additive_energies
+
+BATCH, TGT, SRC, SIZE = 64, 100, 100, 512
+
+
+def plain(query: torch.Tensor, keys: torch.Tensor, energy: torch.Tensor) -> torch.Tensor:
+    """The formula."""
+    return (query.unsqueeze(-2) + keys.unsqueeze(-3)).tanh() @ energy
+
+
+def measure(way: str) -> dict[str, float]:
+    """Return the peak beyond the inputs in MiB and the seconds of a pass."""
+    torch.set_num_threads(1)
+    shapes = (BATCH, TGT, SIZE), (BATCH, SRC, SIZE), (SIZE,)
+    inputs = [torch.randn(*shape).requires_grad_() for shape in shapes]
+    before = peak_memory_mib()
+    times = []
+    for _ in range(4):
+        started = time.perf_counter()
+        energies = (plain if way == "plain" else additive_energies)(*inputs)
+        energies.backward(torch.ones_like(energies))
+        times.append(time.perf_counter() - started)
+    return {"mib": peak_memory_mib() - before, "seconds": median(times[1:])}
+
+
+def main() -> None:
+    """Measure both ways in turns, or one way in this process."""
+    if len(sys.argv) > 1:
+        print(json.dumps(measure(sys.argv[1])))
+        return
+    found: dict[str, list[dict[str, float]]] = {"plain": [], "chunks": []}
+    for _ in range(2):
+        for way, rounds in found.items():
+            command = [sys.executable, "-m", "tests.benchmarks.additive_memory", way]
+            rounds.append(json.loads(subprocess.check_output(command)))
+    middle = {
+        way: {key: median(found[key] for found in rounds) for key in rounds[0]}
+        for way, rounds in found.items()
+    }
+    for way, figures in middle.items():
+        print(f"{way:7} {figures['mib']:8,.0f} MiB {figures['seconds']:6.2f} s")
+    share = {key: middle["chunks"][key] / middle["plain"][key] for key in ("mib", "seconds")}
+    print(f"memory {share['mib']:.3f} ×, time {share['seconds']:.2f} ×")
+
+
+if __name__ == "__main__":
+    main()
