@@ -98,7 +98,7 @@ def mixed_inputs(
     for position in range(1, tgt_in.shape[1]):
         step = model.step(memory, state, mixed[:, position - 1])
         state = step.state
-        own = best_tokens(model.logits(step.features), 1)[1].squeeze(1).to(tgt_in.device)
+        own = best_tokens(model, step.features, 1)[1].squeeze(1).to(tgt_in.device)
         mixed[:, position] = torch.where(kept[:, position], tgt_in[:, position], own)
     model.train(training)
     return mixed.masked_fill(~tgt_mask, PAD)

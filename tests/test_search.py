@@ -9,9 +9,10 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from datamodules.tokenization import BOS, EOS
+from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.decoding import BeamSearch, GreedySearch
-from lightning_modules.decoding.search import top
+from lightning_modules.decoding import search as searching
+from lightning_modules.decoding.search import best_tokens, top
 from lightning_modules.variants.arguments import Placement
 from lightning_modules.variants.base import Decoded, EncoderDecoder, Step
 from tests.variants import sentences, small_model
@@ -185,6 +186,18 @@ def test_top_finds_what_topk_finds(columns, count):
     torch.testing.assert_close(best, expected)
     assert torch.equal(values.gather(1, places), best)
     assert torch.equal(places[best.isfinite()], where[best.isfinite()])
+
+
+def test_best_tokens_are_those_of_the_log_softmax(monkeypatch):
+    monkeypatch.setattr(searching, "ROWS", 4)
+    model = small_model("seq2seq", vocabulary=300)
+    features = torch.randn(9, model.output.in_features, generator=torch.Generator().manual_seed(0))
+    best, tokens = best_tokens(model, features, 3)
+    logits = model.logits(features)
+    logits[:, [PAD, BOS]] = -math.inf
+    expected, where = logits.log_softmax(1).topk(3)
+    torch.testing.assert_close(best, expected)
+    assert torch.equal(tokens, where)
 
 
 class Counting(Markov):

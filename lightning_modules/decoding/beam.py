@@ -102,9 +102,8 @@ class BeamSearch(Search):
             ``(sentences, beam)``.
         """
         alive = totals.flatten().isfinite().nonzero().squeeze(1)
-        logits = model.logits(features[alive])
-        count = min(self.beam_size, logits.shape[1])
-        best, tokens = best_tokens(logits, count)
+        best, tokens = best_tokens(model, features[alive], self.beam_size)
+        count = best.shape[1]
         scores = totals.new_full((totals.numel(), count), float("-inf"))
         scores[alive] = totals.flatten()[alive].unsqueeze(1) + best
         chosen = torch.zeros_like(scores, dtype=tokens.dtype).index_copy(0, alive, tokens)

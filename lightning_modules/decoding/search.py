@@ -15,6 +15,8 @@ NonNegativeFloat = Annotated[float, Field(ge=0)]
 NonNegativeInt = Annotated[int, Field(ge=0)]
 BLOCK = 64
 """Columns that ``top`` looks at together."""
+ROWS = 512
+"""Hypotheses whose logits exist at the same time."""
 
 
 class Hypothesis(NamedTuple):
@@ -115,7 +117,7 @@ class GreedySearch(Search):
         for position in range(int(limits.max())):
             features, state, weights = model.step(memory, state, tokens)
             trellis.add(tokens, rows, weights)
-            scores, tokens = (best.squeeze(1) for best in best_tokens(model.logits(features), 1))
+            scores, tokens = (best.squeeze(1) for best in best_tokens(model, features, 1))
             totals = totals + scores
             over = (tokens == EOS) | (limits == position + 1)
             for row in over.nonzero().squeeze(1).tolist():
@@ -131,16 +133,31 @@ class GreedySearch(Search):
         return ends
 
 
-def best_tokens(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def best_tokens(model: EncoderDecoder, features: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return the log-probabilities in float32 and the numbers of the best tokens, best first.
 
-    PAD and BOS, which no target contains, are impossible. ``logits`` ``(rows, vocabulary)`` are
-    spoilt; both results are ``(rows, count)``.
+    PAD and BOS, which no target contains, are impossible. Both results are ``(rows, count)``, with
+    fewer columns for a vocabulary of fewer tokens.
+
+    Args:
+        model: has the output layer.
+        features: ``(rows, features)``.
+        count: tokens wanted for each row.
     """
+    found = [_best_of(model.logits(rows), count) for rows in features.split(ROWS)]
+    best, tokens = (torch.cat(parts) for parts in zip(*found, strict=True))
+    return best, tokens
+
+
+def _best_of(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """See ``best_tokens``; spoils ``logits`` ``(rows, vocabulary)``."""
     logits = logits.float()
     logits[:, [PAD, BOS]] = float("-inf")
-    best, tokens = top(logits, count)
-    return best - logits.logsumexp(1, keepdim=True), tokens
+    best, tokens = top(logits, min(count, logits.shape[1]))
+    largest = best[:, :1]
+    # In place: a copy of the logits would cost more than the exponentials.
+    total = logits.sub_(largest).exp_().sum(1, keepdim=True)
+    return best - largest - total.log_(), tokens
 
 
 def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:

@@ -37,7 +37,9 @@ class FeedForward(nn.Sequential):
     """Section 3.3: ``max(0, x W_1 + b_1) W_2 + b_2``."""
 
     def __init__(self, width: int, hidden_size: int) -> None:
-        super().__init__(nn.Linear(width, hidden_size), nn.ReLU(), nn.Linear(hidden_size, width))
+        super().__init__(
+            nn.Linear(width, hidden_size), nn.ReLU(inplace=True), nn.Linear(hidden_size, width)
+        )
 
 
 class Residual(nn.Module):
