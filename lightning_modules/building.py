@@ -1,7 +1,7 @@
 """From configuration to objects, with mistakes told as one line that names the override."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import hydra.utils
 import torch
@@ -81,6 +81,7 @@ class Settings(BaseModel):
     label_smoothing: float = Field(ge=0, lt=1)
     threads: PositiveInt | None
     keep_memory: bool
+    compile: Literal["default", "reduce-overhead", "max-autotune"] | None
 
 
 def build_settings(config: DictConfig) -> Settings:
@@ -126,6 +127,12 @@ def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) ->
                 f"model.placement.{part}={device}: holds no numbers; write cpu or cuda:N"
             )
     return model
+
+
+def compile_blocks(model: EncoderDecoder, mode: str | None) -> None:
+    """Let ``torch.compile`` make kernels for the blocks of a model, whatever their lengths."""
+    for block in model.blocks() if mode else ():
+        block.compile(mode=mode, dynamic=True)
 
 
 def embedding_width(config: DictConfig) -> str:

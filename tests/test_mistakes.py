@@ -32,6 +32,7 @@ def own_logging():
         (["model=bahdanua"], "Could not find 'model/bahdanua'"),
         (["model.hiden_size=3"], "model.hiden_size"),
         (["model.hidden_size=many"], "model.hidden_size=many: Input should be a valid integer"),
+        (["compile=fast"], "compile=fast: Input should be 'default', 'reduce-overhead'"),
         (["model.dropout=1.5"], "model.dropout=1.5: Input should be less than 1"),
         (["model=transformer", "model.heads=5"], "model.heads=5: must divide model.width"),
         (["model=luong_global", "model.attention.score=x.Y"], "model.attention.score=x.Y"),

@@ -20,7 +20,7 @@ Parts = list[tuple[Tensor, Tensor]]
 def share(matrix: Tensor) -> Tensor:
     """Return the same ``(…, rows, columns)`` for a loop; under autocast in its type."""
     matrix = matrix.to(product_type(matrix))
-    if not (torch.is_grad_enabled() and matrix.requires_grad):
+    if torch.compiler.is_compiling() or not (torch.is_grad_enabled() and matrix.requires_grad):
         return matrix
     return _Collect.apply(matrix, [])
 
@@ -46,6 +46,8 @@ def mix(weights: Tensor, matrix: Tensor) -> Tensor:
 
 
 def _parts(matrix: Tensor) -> Parts | None:
+    if torch.compiler.is_compiling():
+        return None
     return getattr(matrix.grad_fn, "parts", None)
 
 

@@ -23,6 +23,7 @@ from lightning_modules.building import (
     build_model,
     build_scoring,
     build_settings,
+    compile_blocks,
     embedding_width,
     try_out,
 )
@@ -65,6 +66,7 @@ def train(config: DictConfig) -> float:
     logger = build(config.logger) if config.logger else None
     try:
         trainer = build_trainer(config, logger)
+        compile_blocks(model, settings.compile)
         training = fit(trainer, module, data)
         tested = test_model(trainer, module, data, scoring)
         overrides = list(HydraConfig.get().overrides.task)

@@ -134,6 +134,10 @@ class EncoderDecoder(nn.Module, ABC):
     def parts(self) -> dict[str, Iterable[nn.Module]]:
         """Return the modules that ``model.placement`` moves together, by its keys."""
 
+    def blocks(self) -> Iterable[nn.Module]:
+        """Return the modules that ``torch.compile`` is worth its start for."""
+        return ()
+
     def logits(self, features: Tensor) -> Tensor:
         """Project to the target vocabulary: ``(…, features) -> (…, vocabulary)``."""
         return self.output(features)

@@ -193,6 +193,11 @@ class Recurrent(EncoderDecoder):
         }
         return {part: [m for m in modules if m is not None] for part, modules in parts.items()}
 
+    def blocks(self) -> Iterable[nn.Module]:
+        """See the base class; the recurrent layers have kernels of their own."""
+        parts = (self.attention, self.readout)
+        return (part for part in parts if part is not None)
+
     def limit(self) -> Limit | None:
         """See the base class."""
         if self.attention is None or not isinstance(self.attention.score, Location):

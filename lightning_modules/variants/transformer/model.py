@@ -149,6 +149,10 @@ class Transformer(EncoderDecoder):
             "decoder": (*tgt_side, *beside),
         }
 
+    def blocks(self) -> Iterable[nn.Module]:
+        """See the base class."""
+        return chain(self.encoder, self.decoder)
+
     def limit(self) -> Limit | None:
         """See the base class."""
         if not isinstance(self.src_positions, Learned):

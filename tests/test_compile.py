@@ -1,0 +1,40 @@
+"""``compile=…``: the same training from kernels that ``torch.compile`` makes."""
+
+import shutil
+
+import pytest
+import torch
+
+from lightning_modules.building import compile_blocks
+from tests.variants import sentences, small_model, targets
+
+
+def trained(model):
+    """Return features and all gradients of one batch."""
+    torch.manual_seed(0)
+    features = model.decode(model.encode(*sentences([5, 3, 7])), targets(3, 6)).features
+    features.square().sum().backward()
+    return [features, *(p.grad for p in model.parameters() if p.grad is not None)]
+
+
+def alike(model, expected):
+    for found, wanted in zip(trained(model), expected, strict=True):
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "luong_global", "luong_predictive", "transformer"])
+def test_blocks_are_one_graph_each_and_give_the_same_numbers(name):
+    layers = ["model.encoder_layers=1", "model.decoder_layers=1"] if name == "transformer" else []
+    expected = trained(small_model(name, *layers))
+    model = small_model(name, *layers)
+    for block in model.blocks():
+        block.compile(backend="aot_eager", fullgraph=True, dynamic=True)
+    alike(model, expected)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
+def test_compiled_kernels_give_the_same_numbers():
+    expected = trained(small_model("bahdanau"))
+    model = small_model("bahdanau")
+    compile_blocks(model, "default")
+    alike(model, expected)
