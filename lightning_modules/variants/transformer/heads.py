@@ -100,7 +100,8 @@ def attend(
     query: Tensor, memory: KeysValues, bias: Tensor | None, causal: bool, need_weights: bool
 ) -> tuple[Tensor, Tensor | None]:
     """Return ``(batch, heads, tgt, value)`` and, if asked for, weights of each head."""
-    if not need_weights:
+    # For one position after the other the formula takes half the time of the fused kernel.
+    if not need_weights and query.shape[2] > 1:
         return scaled_dot_product_attention(query, *memory, bias, is_causal=causal), None
     energies = query @ memory.keys.transpose(-1, -2) / math.sqrt(query.shape[-1])
     weights = (energies if bias is None else energies + bias).softmax(-1)
