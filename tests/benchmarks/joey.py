@@ -53,7 +53,10 @@ MODELS = {
 
 
 def write_text(data: TranslationData, folder: Path) -> None:
-    """Write both sides of training and validation as subwords."""
+    """Write both sides of training and validation as subwords, and their joint vocabulary."""
+    _, target = data.tokenizers
+    known = dict.fromkeys(surface.replace(" ", "▁") for surface in target.surfaces if surface)
+    (folder / "vocabulary").write_text("\n".join(known) + "\n", encoding="utf-8")
     encoded = data.prepared.encoded
     for split in (encoded["train"], encoded["val"]):
         name = "train" if split is encoded["train"] else "val"
@@ -61,11 +64,9 @@ def write_text(data: TranslationData, folder: Path) -> None:
             ("src", split.src, data.tokenizers.source),
             ("trg", split.tgt, data.tokenizers.target),
         ):
+            words = [surface.replace(" ", "▁") for surface in tokenizer.surfaces]
             lines = (
-                " ".join(
-                    tokenizer.surfaces[token].replace(" ", "▁")
-                    for token in sequences.tokens[start : start + length]
-                )
+                " ".join(words[token] for token in sequences.tokens[start : start + length])
                 for start, length in zip(sequences.starts, sequences.lengths, strict=True)
             )
             (folder / f"{name}.{side}").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -73,7 +74,8 @@ def write_text(data: TranslationData, folder: Path) -> None:
 
 def settings(model: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return a configuration of JoeyNMT 2.3."""
-    side = {"level": "word", "voc_limit": 10000, "lowercase": False, "max_length": 200}
+    side = {"level": "word", "lowercase": False, "max_length": 200}
+    side |= {"voc_file": str(folder / "vocabulary")}
     return {
         "name": "benchmark",
         "joeynmt_version": "2.3.0",
@@ -90,6 +92,8 @@ def settings(model: dict[str, Any], folder: Path) -> dict[str, Any]:
         "testing": {"beam_size": 1, "batch_size": 10, "batch_type": "sentence"},
         "training": {
             "optimizer": "adam",
+            "scheduling": "exponential",
+            "decrease_factor": 1.0,
             "learning_rate": 0.001,
             "normalization": "tokens",
             "label_smoothing": 0.1,

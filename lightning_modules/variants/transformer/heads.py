@@ -102,7 +102,18 @@ def attend(
     """Return ``(batch, heads, tgt, value)`` and, if asked for, weights of each head."""
     # For one position after the other the formula takes half the time of the fused kernel.
     if not need_weights and query.shape[2] > 1:
-        return scaled_dot_product_attention(query, *memory, bias, is_causal=causal), None
+        return _fused(query, memory, bias, causal), None
     energies = query @ memory.keys.transpose(-1, -2) / math.sqrt(query.shape[-1])
     weights = (energies if bias is None else energies + bias).softmax(-1)
     return weights @ memory.values, weights
+
+
+def _fused(query: Tensor, memory: KeysValues, bias: Tensor | None, causal: bool) -> Tensor:
+    """PyTorch's kernel; on a CPU in float32, as its backward pass is seven times slower below."""
+    if query.device.type != "cpu" or query.dtype != torch.bfloat16:
+        return scaled_dot_product_attention(query, *memory, bias, is_causal=causal)
+    with torch.autocast("cpu", enabled=False):
+        keys, values = (part.float() for part in memory)
+        bias = None if bias is None else bias.float()
+        heads = scaled_dot_product_attention(query.float(), keys, values, bias, is_causal=causal)
+        return heads.to(query.dtype)
