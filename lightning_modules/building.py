@@ -130,8 +130,18 @@ def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) ->
 
 
 def compile_blocks(model: EncoderDecoder, mode: str | None) -> None:
-    """Let ``torch.compile`` make kernels for the blocks of a model, whatever their lengths."""
-    for block in model.blocks() if mode else ():
+    """Let ``torch.compile`` make kernels for the blocks of a model, whatever their lengths.
+
+    Raises ``UserError`` where it cannot make any, as without a C++ compiler.
+    """
+    if mode is None:
+        return
+    try:
+        torch.compile(torch.neg, mode=mode)(torch.zeros(1))
+    except RuntimeError as error:
+        why = str(error).strip().splitlines()[0]
+        raise UserError(f"compile={mode}: {why}; mend that or set compile=null") from None
+    for block in model.blocks():
         block.compile(mode=mode, dynamic=True)
 
 

@@ -4,14 +4,16 @@ import shutil
 
 import pytest
 import torch
+import torch._inductor.config
 
+from datamodules.errors import UserError
 from lightning_modules.building import compile_blocks
 from tests.variants import sentences, small_model, targets
 
 
 def trained(model):
-    """Return features and all gradients of one batch."""
-    torch.manual_seed(0)
+    """Return features and all gradients of one batch, in float64."""
+    model.double()
     features = model.decode(model.encode(*sentences([5, 3, 7])), targets(3, 6)).features
     features.square().sum().backward()
     return [features, *(p.grad for p in model.parameters() if p.grad is not None)]
@@ -19,7 +21,7 @@ def trained(model):
 
 def alike(model, expected):
     for found, wanted in zip(trained(model), expected, strict=True):
-        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["bahdanau", "luong_global", "luong_predictive", "transformer"])
@@ -38,3 +40,13 @@ def test_compiled_kernels_give_the_same_numbers():
     model = small_model("bahdanau")
     compile_blocks(model, "default")
     alike(model, expected)
+
+
+def test_without_a_compiler_one_line_says_so():
+    torch._dynamo.reset()
+    settings = {"cpp.cxx": (None, "/nowhere/g++"), "force_disable_caches": True}
+    with torch._inductor.config.patch(settings), pytest.raises(UserError) as told:
+        compile_blocks(small_model("bahdanau"), "default")
+    assert str(told.value).startswith("compile=default: ")
+    assert str(told.value).endswith("set compile=null")
+    assert "\n" not in str(told.value)

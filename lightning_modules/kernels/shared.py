@@ -20,7 +20,7 @@ Parts = list[tuple[Tensor, Tensor]]
 def share(matrix: Tensor) -> Tensor:
     """Return the same ``(…, rows, columns)`` for a loop; under autocast in its type."""
     matrix = matrix.to(product_type(matrix))
-    if torch.compiler.is_compiling() or not (torch.is_grad_enabled() and matrix.requires_grad):
+    if not (torch.is_grad_enabled() and matrix.requires_grad):
         return matrix
     return _Collect.apply(matrix, [])
 
