@@ -8,22 +8,31 @@ import torch
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
-from torch import nn
 
 import lightning_modules.scaling  # noqa: F401  (resolves ${scaled:N})
 from datamodules.errors import UserError
-from datamodules.tokenization import BOS, EOS, PAD
+from datamodules.tokenization import BOS, PAD
 from lightning_modules.attention import SCORES
 from lightning_modules.building import build_model
 from lightning_modules.variants.base import Limit
 from lightning_modules.variants.recurrent import Recurrent
+from tests.recurrent_models import (
+    FLAGS,
+    GENERAL,
+    PLAIN,
+    PREVIOUS,
+    VOCABULARY,
+    build,
+    sources,
+    stepwise,
+    targets,
+    teacher_forced,
+)
 from tests.reference import arrays
 from tests.reference.recurrent import decode
 from tests.variants import CONF
 
-VOCABULARY = 13
 LENGTHS = [1, 2, 7, 19, 33, 59, 60]
-TGT = 62
 PUBLISHED = [
     "rnnencdec",
     "sutskever2014",
@@ -36,18 +45,6 @@ PUBLISHED = [
     "luong_local_p",
 ]
 
-PLAIN: dict[str, Any] = {
-    "embedding_size": 5,
-    "hidden_size": 6,
-    "cell": "gru",
-    "layers": 1,
-    "encoder": {"hidden_size": 4},
-    "bridge": "dense",
-    "readout": {"kind": "tanh", "size": 3},
-}
-GENERAL: dict[str, Any] = {"score": "general"}
-PREVIOUS: dict[str, Any] = {"state": "previous"}
-FLAGS: dict[str, Any] = {"context": True, "last_token": True, "language": True}
 BOTH: dict[str, Any] = {"hidden_size": 4, "bidirectional": True}
 FURTHER: dict[str, dict[str, Any]] = {
     "gru_2014_bidirectional_sum": {
@@ -146,53 +143,6 @@ def published(name: str, *overrides: str) -> dict:
 
 def settings_of(name: str) -> dict:
     return published(name) if name in PUBLISHED else PLAIN | FURTHER[name]
-
-
-def build(settings: dict, seed: int = 0) -> Recurrent:
-    """A model in float64, its parameters large enough to show differences."""
-    target = {"_target_": "lightning_modules.variants.Recurrent"}
-    torch.manual_seed(seed)
-    model = instantiate(
-        target | settings, _convert_="all", src_vocabulary=VOCABULARY, tgt_vocabulary=VOCABULARY
-    )
-    for parameter in model.parameters():
-        nn.init.uniform_(parameter, -0.8, 0.8)
-    return model.double().eval()
-
-
-def sources(lengths: list[int], width: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
-    """Random ids and mask; each sentence ends with EOS."""
-    generator = torch.Generator().manual_seed(1)
-    width = width or max(lengths)
-    src = torch.full((len(lengths), width), PAD)
-    for row, length in enumerate(lengths):
-        src[row, :length] = torch.randint(4, VOCABULARY, (length,), generator=generator)
-        src[row, length - 1] = EOS
-    return src, torch.arange(width) < torch.tensor(lengths).unsqueeze(1)
-
-
-def targets(batch: int, length: int = TGT) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(2)
-    tgt = torch.randint(4, VOCABULARY, (batch, length), generator=generator)
-    tgt[:, 0] = BOS
-    return tgt
-
-
-@torch.no_grad()
-def teacher_forced(model, src, mask, tgt):
-    features, weights = model.decode(model.encode(src, mask), tgt)
-    return model.logits(features), weights
-
-
-@torch.no_grad()
-def stepwise(model, src, mask, tgt):
-    memory = model.encode(src, mask)
-    state, steps = model.initial_state(memory), []
-    for tokens in tgt.unbind(1):
-        steps.append(model.step(memory, state, tokens))
-        state = steps[-1].state
-    weights = None if steps[0].weights is None else torch.stack([s.weights for s in steps], 1)
-    return torch.stack([model.logits(step.features) for step in steps], 1), weights
 
 
 def compare(found, row, expected, length):
@@ -369,88 +319,6 @@ def test_a_value_of_the_wrong_kind_is_told_by_its_own_key(group, setting):
     with pytest.raises(UserError, match=rf"^model\.{group}\.{setting}=many: .* integer.*") as told:
         build_model(OmegaConf.create({"model": target | wrong}), VOCABULARY, VOCABULARY)
     assert "\n" not in str(told.value)
-
-
-PLACED: dict[str, dict[str, Any]] = {
-    "previous": {"attention": {"score": "additive"}, "query": PREVIOUS | FLAGS, "summary": True},
-    "current": {"attention": GENERAL | {"window": "local_p"}, "cell": "lstm"},
-    "flags": {"attention": GENERAL | {"heads": 2}, "query": {"last_token": True, "language": True}},
-    "feeding": {
-        "attention": GENERAL | {"window": "local_m"},
-        "input_feeding": True,
-        "cell": "gru_2014",
-        "summary": True,
-    },
-    "intra": {"attention": GENERAL, "intra_attention": GENERAL},
-}
-placed = pytest.mark.parametrize("name", PLACED)
-
-
-@placed
-def test_parts_placed_on_the_cpu_change_nothing(name):
-    everywhere = dict.fromkeys(("encoder", "attention", "decoder"), "cpu")
-    model, other = (
-        build(PLAIN | PLACED[name] | extra) for extra in ({}, {"placement": everywhere})
-    )
-    given = *sources([3, 9]), targets(2, 5)
-    for how in (teacher_forced, stepwise):
-        for one, two in zip(how(model, *given), how(other, *given), strict=True):
-            assert one.equal(two)
-
-
-@placed
-def test_no_tensor_is_left_behind_on_another_device(name):
-    """Devices without data: what meets a tensor of another one fails as on a GPU."""
-    placement = {"encoder": "cpu", "attention": "meta", "decoder": "meta"}
-    model = build(PLAIN | PLACED[name] | {"placement": placement})
-    devices = {
-        part: {p.device.type for module in modules for p in module.parameters()}
-        for part, modules in model.parts().items()
-    }
-    assert devices == {"encoder": {"cpu"}, "attention": {"meta"}, "decoder": {"meta"}}
-    given = *sources([3, 9]), targets(2, 5)
-    for logits, weights in (how(model, *given) for how in (teacher_forced, stepwise)):
-        assert (logits.device.type, logits.shape) == ("meta", (2, 5, VOCABULARY))
-        assert (weights.device.type, weights.shape) == ("meta", (2, 5, 9))
-    assert logits.dtype == torch.float64
-
-
-@placed
-@pytest.mark.parametrize("here", ["attention", "decoder"])
-def test_one_part_may_be_placed_alone(name, here):
-    """The others are where Lightning brought the model: here, a device without data."""
-    there = {"attention": "decoder", "decoder": "attention"}[here]
-    model = build(PLAIN | PLACED[name] | {"placement": {"encoder": "cpu", here: "meta"}})
-    for module in model.parts()[there]:
-        module.to("meta")
-    given = *sources([3, 9]), targets(2, 5)
-    for logits, weights in (how(model, *given) for how in (teacher_forced, stepwise)):
-        assert (logits.device.type, logits.shape) == ("meta", (2, 5, VOCABULARY))
-        assert (weights.device.type, weights.shape) == ("meta", (2, 5, 9))
-
-
-@pytest.mark.parametrize("how", [torch.float64, "cpu"])
-def test_moving_a_model_leaves_its_placed_parts(how):
-    placement = {"encoder": None, "attention": "meta", "decoder": "meta"}
-    settings = PLAIN | PLACED["intra"] | {"placement": placement}
-    model = Recurrent(VOCABULARY, VOCABULARY, **settings).to(how)
-    devices = {
-        part: {p.device.type for module in modules for p in module.parameters()}
-        for part, modules in model.parts().items()
-    }
-    assert devices == {"encoder": {"cpu"}, "attention": {"meta"}, "decoder": {"meta"}}
-    if how is torch.float64:
-        assert {parameter.dtype for parameter in model.parameters()} == {torch.float64}
-
-
-def test_moving_a_model_leaves_gradients_with_its_placed_parts():
-    """As Lightning does at the end of training, when the last step's gradients are still there."""
-    everywhere = dict.fromkeys(("encoder", "attention", "decoder"), "cpu")
-    model = build(PLAIN | PLACED["current"] | {"placement": everywhere})
-    model.decode(model.encode(*sources([3, 9])), targets(2, 5)).features.sum().backward()
-    model.to("meta")
-    assert {parameter.device.type for parameter in model.parameters()} == {"cpu"}
-    assert {p.grad.device.type for p in model.parameters() if p.grad is not None} == {"cpu"}
 
 
 @pytest.mark.parametrize("name", ["plain", "fed", "stacked_2014"])
