@@ -1,1 +1,1 @@
-"""Translation scores, scores by sentence length, and word alignments (NumPy and sacreBLEU only)."""
+"""Scores by sentence, length, word and n-gram; word alignments (NumPy and sacreBLEU only)."""
