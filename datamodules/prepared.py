@@ -2,11 +2,15 @@
 
 import json
 import logging
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from datamodules.batching import EncodedPairs, Sequences
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
@@ -24,6 +28,9 @@ class Prepared(NamedTuple):
     encoded: dict[Split, EncodedPairs]
     text: dict[Split, ParallelText]
     """``train`` has no sentences here, which training does not read, only what was left out."""
+    word_counts: dict[str, dict[str, int]]
+    """How often training has each word: of the ``source`` whitespace-separated ones, as alignments
+    count them, of the ``target`` tokens as BLEU counts them (sacreBLEU's 13a)."""
 
     @classmethod
     def of(cls, corpus: Corpus, settings: TokenizerSettings, folder: Path) -> Self:
@@ -53,8 +60,13 @@ class Prepared(NamedTuple):
         text = {split: corpus.split(split) for split in SPLITS}
         tokenizers = Tokenizers.train(text["train"], settings)
         encoded = {split: _encode(text[split], tokenizers) for split in SPLITS}
+        cut = Tokenizer13a()
+        word_counts = {
+            "source": _counted(line.split() for line in text["train"].source),
+            "target": _counted(cut(line).split() for line in text["train"].target),
+        }
         text["train"] = replace(text["train"], source=[], target=[], alignments=None)
-        return cls(tokenizers, encoded, text)
+        return cls(tokenizers, encoded, text, word_counts)
 
     def _save(self, folder: Path) -> None:
         self.tokenizers.save(folder)
@@ -67,7 +79,10 @@ class Prepared(NamedTuple):
         with whole_file(folder / "encoded.npz") as temporary:
             np.savez(temporary, allow_pickle=False, **arrays)
         text = {split: asdict(text) for split, text in self.text.items()}
-        write_json(folder / "text.json", {"tokenizers": _fingerprints(self.tokenizers)} | text)
+        whole = {
+            "tokenizers": _fingerprints(self.tokenizers), "word_counts": self.word_counts, **text
+        }
+        write_json(folder / "text.json", whole)
 
     @classmethod
     def _load(cls, folder: Path) -> Self:
@@ -81,13 +96,17 @@ class Prepared(NamedTuple):
         for split in ("val", "test"):
             if len(text[split]) != len(encoded[split]):
                 raise ValueError(f"{split}: text.json and encoded.npz differ in length")
-        return cls(tokenizers, encoded, text)
+        return cls(tokenizers, encoded, text, content["word_counts"])
 
 
 def _encode(text: ParallelText, tokenizers: Tokenizers) -> EncodedPairs:
     src = Sequences.of(tokenizers.source.encode(text.source))
     tgt = Sequences.of(tokenizers.target.encode(text.target))
     return EncodedPairs(np.arange(len(text)), src, tgt)
+
+
+def _counted(lines: Iterable[list[str]]) -> dict[str, int]:
+    return dict(Counter(chain.from_iterable(lines)))
 
 
 def _pairs(arrays: Any, split: Split) -> EncodedPairs:

@@ -19,7 +19,7 @@ from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
 from datamodules.prepared import Prepared
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
-FORMAT = 1
+FORMAT = 2
 """Part of the fingerprint: raise it when the cached files or the way text is cut change."""
 
 

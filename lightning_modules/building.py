@@ -16,9 +16,8 @@ from pydantic import (
 )
 
 import lightning_modules.scaling  # noqa: F401  # the resolver of conf/model
-from datamodules.errors import UserError
+from datamodules.errors import UserError, first_mistake
 from datamodules.translation_data import TranslationData
-from lightning_modules.scoring import Scoring
 from lightning_modules.variants import EncoderDecoder
 from lightning_modules.vectors import VectorFiles
 
@@ -41,13 +40,6 @@ def build(config: DictConfig, **arguments: Any) -> Any:
         if isinstance(cause, TypeError):  # a value of the wrong kind, or one it does not take
             raise UserError(f"{config._get_full_key(None)}: {cause}") from None
         raise
-
-
-def first_mistake(error: ValidationError, *node: str) -> str:
-    """Put the first of a validation's complaints into one line, as an override of ``node``."""
-    first = error.errors()[0]
-    key = ".".join([*node, *(str(part) for part in first["loc"])])
-    return f"{key}={first['input']}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def build_data(config: DictConfig) -> TranslationData:
@@ -104,14 +96,6 @@ def try_out(optimizer: Callable[..., Any], scheduler: Callable[..., Any]) -> Non
         raise UserError(first_mistake(error, name)) from None
     except (TypeError, ValueError) as error:
         raise UserError(f"{name}: {error}; mend {name}.KEY=VALUE") from None
-
-
-def build_scoring(config: DictConfig) -> Scoring:
-    """Check how lengths are bucketed, before anything is trained."""
-    try:
-        return Scoring.model_validate(OmegaConf.to_container(config.scoring, resolve=True))
-    except ValidationError as error:
-        raise UserError(first_mistake(error, "scoring")) from None
 
 
 def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) -> EncoderDecoder:

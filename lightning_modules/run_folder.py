@@ -1,32 +1,29 @@
 """Reading what one training run left in its folder, tolerant of what is missing."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+from zipfile import BadZipFile
 
+import numpy as np
+from numpy.typing import NDArray
 from omegaconf import OmegaConf
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from lightning_modules.metrics.lengths import BucketScore, parse_csv
+from datamodules.files import whole_file
+from lightning_modules.metrics.statistics import Statistics
 
 RESULT = "result.json"
 FAILURE = "failure.json"
-SCORES = "bleu_by_length.csv"
-ATTENTION = "attention.json"
+CURVE = "bleu_by_length.csv"
+STATISTICS = "statistics.npz"
+ATTENTION = "attention.npz"
 PREDICTIONS = "predictions.jsonl"
+WORD_COUNTS = "word_counts.json"
 COMPARISON = "comparison.json"
 
 Model = TypeVar("Model", bound=BaseModel)
-
-
-class Scores(BaseModel):
-    """Test scores; BLEU and chrF from 0 to 100."""
-
-    bleu: float
-    chrf: float | None = None
-    aer: float | None = None
-    """Alignment error rate of the references' strongest links, 0 to 1, where gold is known."""
 
 
 class Training(BaseModel):
@@ -76,10 +73,12 @@ class Result(BaseModel):
 
     variant: str
     seed: int
-    scores: Scores
+    scores: dict[str, float]
+    """On the whole test set, by the names of ``metrics.statistics.METRICS``."""
+    intervals: dict[str, tuple[float, float]] = {}
+    """95% bootstrap intervals over test sentences."""
     overrides: list[str] = []
     signature: str | None = None
-    length_unit: str = "source words"
     train_max_words: int | None = None
     parameters: int | None = None
     vectors: dict[str, Coverage] = {}
@@ -92,6 +91,13 @@ class Result(BaseModel):
     """Most memory that its process has held; jobs of a comparison share processes."""
     git_commit: str | None = None
     config: dict[str, Any] = {}
+
+    @field_validator("scores")
+    @classmethod
+    def _has_bleu(cls, scores: dict[str, float]) -> dict[str, float]:
+        if "bleu" not in scores:
+            raise ValueError("bleu is missing")
+        return scores
 
 
 class Failure(BaseModel):
@@ -106,7 +112,7 @@ class Failure(BaseModel):
 class SentenceAttention(BaseModel):
     """Word-level attention of one test sentence: weights (target words, source words)."""
 
-    id: str | int
+    id: int
     source_words: list[str]
     target_words: list[str]
     weights: list[list[float]]
@@ -115,10 +121,21 @@ class SentenceAttention(BaseModel):
 class Prediction(BaseModel):
     """One line of ``predictions.jsonl``."""
 
-    id: str | int
+    id: int
     source: str
     reference: str
     hypothesis: str
+    gold: str | None = None
+    """Word alignment of source and reference, in Pharaoh format."""
+
+
+class WordCounts(BaseModel):
+    """``word_counts.json``: how often training had the words of the test set and its outputs."""
+
+    source: dict[str, int]
+    """Whitespace-separated words."""
+    target: dict[str, int]
+    """Tokens as BLEU cuts them."""
 
 
 class BrokenFileError(Exception):
@@ -127,7 +144,9 @@ class BrokenFileError(Exception):
 
 def clear_results(folder: Path) -> None:
     """Remove what an earlier run left in the same folder: results belong to the run that ends."""
-    for name in (RESULT, FAILURE, SCORES, ATTENTION, PREDICTIONS):
+    for name in (
+        RESULT, FAILURE, CURVE, STATISTICS, ATTENTION, PREDICTIONS, WORD_COUNTS
+    ):
         (folder / name).unlink(missing_ok=True)
 
 
@@ -170,37 +189,88 @@ def read_failure(folder: Path) -> Failure:
     return Failure(error="left no result", overrides=[str(override) for override in named])
 
 
-def read_scores(folder: Path) -> list[BucketScore]:
-    """BLEU by length of a run, empty when the file is missing. Raises ``BrokenFileError``."""
-    path = folder / SCORES
-    if not path.is_file():
-        return []
-    try:
-        return [score for _, _, score in parse_csv(path.read_text(encoding="utf-8"))]
-    except ValueError as error:
-        raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
-
-
-def read_attention(folder: Path) -> list[SentenceAttention] | None:
-    """Attention of the kept test sentences, empty for a model without; ``None``: not recorded.
-
-    Raises ``BrokenFileError``.
-    """
-    path = folder / ATTENTION
-    if not path.is_file():
-        return None
-    return [_validated(SentenceAttention, sentence, path) for sentence in _json(path) or []]
-
-
-def read_predictions(folder: Path, ids: Iterable[str | int]) -> list[Prediction]:
-    """The predictions of the sentences ``ids``, in file order. Raises ``BrokenFileError``."""
+def read_predictions(folder: Path) -> list[Prediction]:
+    """All predictions, in file order; none without the file. Raises ``BrokenFileError``."""
     path = folder / PREDICTIONS
     if not path.is_file():
         return []
-    wanted = set(ids)
     with path.open(encoding="utf-8") as lines:
-        predictions = (_validated(Prediction, _parsed(line, path), path) for line in lines)
-        return [prediction for prediction in predictions if prediction.id in wanted]
+        return [_validated(Prediction, _parsed(line, path), path) for line in lines]
+
+
+def read_word_counts(folder: Path) -> WordCounts | None:
+    """How often training had words, ``None`` when not recorded. Raises ``BrokenFileError``."""
+    path = folder / WORD_COUNTS
+    return _validated(WordCounts, _json(path), path) if path.is_file() else None
+
+
+def write_statistics(folder: Path, statistics: Statistics) -> None:
+    """Keep what each test sentence adds to the scores."""
+    _write_arrays(folder / STATISTICS, statistics)
+
+
+def read_statistics(folder: Path, sentences: int) -> Statistics | None:
+    """What each test sentence adds, ``None`` when not recorded. Raises ``BrokenFileError``."""
+    path = folder / STATISTICS
+    statistics = _read_arrays(path)
+    for name, array in (statistics or {}).items():
+        if array.ndim != 2 or len(array) != sentences:
+            raise BrokenFileError(f"{path.name} cannot be read: {name} is of other sentences")
+    return statistics
+
+
+def write_attention(folder: Path, weights: Sequence[NDArray[np.floating] | None]) -> None:
+    """Keep the word weights of every test sentence, (target words, source words), in 16 bits.
+
+    Nothing but ``None`` is a model without attention.
+    """
+    known = [part for part in weights if part is not None]
+    arrays = {
+        "shapes": np.array([part.shape for part in known], np.int32).reshape(-1, 2),
+        "weights": np.concatenate([np.zeros(0), *(part.ravel() for part in known)]),
+    }
+    _write_arrays(folder / ATTENTION, arrays | {"weights": arrays["weights"].astype(np.float16)})
+
+
+def read_attention(
+    folder: Path, predictions: Iterable[Prediction]
+) -> dict[int, SentenceAttention] | None:
+    """Attention of some predictions by their numbers, empty for a model without.
+
+    ``None``: not recorded. Raises ``BrokenFileError``.
+    """
+    arrays = _read_arrays(folder / ATTENTION)
+    if arrays is None:
+        return None
+    shapes, weights = arrays["shapes"], arrays["weights"]
+    ends = np.cumsum(shapes[:, 0] * shapes[:, 1], dtype=np.int64)
+    return {
+        prediction.id: SentenceAttention(
+            id=prediction.id,
+            source_words=prediction.source.split(),
+            target_words=prediction.hypothesis.split(),
+            weights=part.reshape(shape).astype(float).round(4).tolist(),
+        )
+        for prediction in predictions
+        if prediction.id < len(shapes)
+        for shape in [shapes[prediction.id]]
+        for part in [weights[ends[prediction.id] - shape[0] * shape[1] : ends[prediction.id]]]
+    }
+
+
+def _write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    with whole_file(path) as temporary:
+        np.savez_compressed(temporary, allow_pickle=False, **arrays)
+
+
+def _read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
+    if not path.is_file():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return dict(arrays)
+    except (OSError, ValueError, BadZipFile) as error:
+        raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
 
 
 def _json(path: Path) -> Any:

@@ -3,25 +3,31 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from lightning_modules.metrics.lengths import BucketScore
+from lightning_modules.metrics.curves import CurvePoint
+from lightning_modules.settings import Scoring
+from lightning_modules.metrics.statistics import METRICS
 from lightning_modules.run_folder import Result
 
+SHOWN = ("bleu", "chrf", "ter", "perplexity", "aer")
 
-def summary(result: Result, buckets: Sequence[BucketScore], folder: Path) -> str:
+
+def summary(
+    result: Result, curve: Sequence[CurvePoint], scoring: Scoring, folder: Path
+) -> str:
     """Return a few lines: scores by length, size, speed, and where the rest lies."""
     training, decoding = result.training, result.decoding
     columns = [("length", "BLEU", "sentences")] + [
-        (bucket.label, "-" if bucket.bleu is None else f"{bucket.bleu:.1f}", str(bucket.sentences))
-        for bucket in buckets
+        (point.bounds.label, "-" if point.bleu is None else f"{point.bleu:.1f}", str(point.sentences))
+        for point in curve
     ]
     rows = [
         "  " + " ".join(f"{column[row]:>9}" for column in columns) for row in range(len(columns[0]))
     ]
     lines = [
-        f"{result.variant} seed {result.seed}: test BLEU {result.scores.bleu:.2f}, "
-        f"chrF {result.scores.chrf:.2f} ({result.signature})",
-        *([] if result.scores.aer is None else [f"alignment error {result.scores.aer:.1%}"]),
-        f"by length in {result.length_unit}:",
+        f"{result.variant} seed {result.seed}: {_scores(result)}",
+        f"95% over test sentences: {scoring.resamples} resamples, seed {scoring.seed}; "
+        f"{result.signature}",
+        f"BLEU by {scoring.length_axis}:",
         *rows,
         f"{result.parameters:,} parameters; {training.target_tokens or 0:,} target tokens in "
         f"{training.seconds or 0:.0f} s, {training.target_tokens_per_second or 0:,.0f} a second; "
@@ -36,3 +42,14 @@ def summary(result: Result, buckets: Sequence[BucketScore], folder: Path) -> str
         lines.append(f"left out: {', '.join(left_out)}")
     lines.append(f"everything is in {folder}")
     return "\n".join(lines)
+
+
+def _scores(result: Result) -> str:
+    """``test BLEU 61.20 [60.1, 62.3], chrF 70.10 […], …``: what there is of the usual ones."""
+    told = []
+    for name in SHOWN:
+        if name in result.scores:
+            low, high = result.intervals.get(name, (None, None))
+            interval = "" if low is None else f" [{low:.1f}, {high:.1f}]"
+            told.append(f"{METRICS[name].label} {result.scores[name]:.2f}{interval}")
+    return "test " + ", ".join(told)

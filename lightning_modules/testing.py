@@ -11,21 +11,24 @@ from omegaconf import DictConfig, OmegaConf
 from datamodules.files import write_json, write_text
 from datamodules.translation_data import TranslationData
 from lightning_modules.environment import environment, git_commit, peak_memory_mib
-from lightning_modules.forced import ForcedDecoding, forced_alignment_error
-from lightning_modules.metrics.lengths import format_csv
+from lightning_modules.forced import Forced, ForcedDecoding, forced_statistics
+from lightning_modules.metrics.curves import format_csv
+from lightning_modules.settings import Scoring
+from lightning_modules.metrics.words import tokens
 from lightning_modules.run_folder import (
-    ATTENTION,
+    CURVE,
     PREDICTIONS,
     RESULT,
-    SCORES,
+    WORD_COUNTS,
     Coverage,
     Data,
     Environment,
     Result,
-    Scores,
     Training,
+    write_attention,
+    write_statistics,
 )
-from lightning_modules.scoring import Scoring, TestScores, score_translations
+from lightning_modules.scoring import TestScores, score_translations
 from lightning_modules.translation import TranslationModule
 
 
@@ -35,37 +38,38 @@ class Tested(NamedTuple):
     parameters: int
     """Of the model, every one that training moves; frozen word vectors are none."""
     scores: TestScores
-    aer: float | None
-    """Alignment error rate; None without attention or gold alignments."""
     seconds: float
     """Time spent searching."""
 
 
 def test_model(
-    trainer: pl.Trainer, module: TranslationModule, data: TranslationData, scoring: Scoring
+    trainer: pl.Trainer,
+    module: TranslationModule,
+    data: TranslationData,
+    scoring: Scoring,
+    config: DictConfig,
 ) -> Tested:
-    """Translate the test split with the module's search, score it, and align its references."""
+    """Translate the test split with the module's search, force its references, and score both."""
     started = time.perf_counter()
     batches = trainer.predict(module, data.test_dataloader())
     seconds = time.perf_counter() - started
     assert batches is not None
     translations = [translation for batch in batches for translation in batch]
-    scores = score_translations(translations, data.text("test"), data.tokenizers, scoring)
-    moved = (parameter for parameter in module.model.parameters() if parameter.requires_grad)
-    parameters = sum(parameter.numel() for parameter in moved)
-    return Tested(parameters, scores, _alignment_error(trainer, module, data), seconds)
-
-
-def _alignment_error(
-    trainer: pl.Trainer, module: TranslationModule, data: TranslationData
-) -> float | None:
     text = data.text("test")
-    if text.alignments is None:
-        return None
+    forced = forced_statistics(
+        _forced(trainer, module, data), text, data.tokenizers, scoring.attention_step
+    )
+    scores = score_translations(
+        translations, forced, text, data.tokenizers, scoring, config.variant, config.seed
+    )
+    moved = (parameter for parameter in module.model.parameters() if parameter.requires_grad)
+    return Tested(sum(parameter.numel() for parameter in moved), scores, seconds)
+
+
+def _forced(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -> list[Forced]:
     batches = trainer.predict(ForcedDecoding(module.model), data.test_dataloader())
     assert batches is not None
-    forced = [reference for batch in batches for reference in batch]
-    return forced_alignment_error(forced, text, data.tokenizers)
+    return sorted((reference for batch in batches for reference in batch), key=lambda one: one.id)
 
 
 def write_run(
@@ -84,9 +88,13 @@ def write_run(
         variant=config.variant,
         seed=config.seed,
         overrides=overrides,
-        scores=Scores(bleu=scores.corpus.bleu, chrf=scores.corpus.chrf, aer=tested.aer),
-        signature=scores.corpus.signature,
-        length_unit=f"{config.scoring.unit} words",
+        scores={name: estimate.value for name, estimate in scores.scores.items()},
+        intervals={
+            name: (estimate.low, estimate.high)
+            for name, estimate in scores.scores.items()
+            if estimate.low is not None and estimate.high is not None
+        },
+        signature=scores.signature,
         train_max_words=data.corpus.train_max_words,
         parameters=tested.parameters,
         vectors=vectors,
@@ -100,11 +108,26 @@ def write_run(
     )
     lines = (json.dumps(prediction, ensure_ascii=False) for prediction in scores.predictions)
     write_text(folder / PREDICTIONS, "".join(line + "\n" for line in lines))
-    write_json(folder / ATTENTION, scores.attention)
-    rows = [(result.variant, result.seed, bucket) for bucket in scores.buckets]
-    write_text(folder / SCORES, format_csv(rows))
+    write_statistics(folder, scores.statistics)
+    write_attention(folder, scores.attention)
+    write_json(folder / WORD_COUNTS, _word_counts(data, scores))
+    write_text(folder / CURVE, format_csv(scores.curve))
     write_json(folder / RESULT, result.model_dump(mode="json"))
     return result
+
+
+def _word_counts(data: TranslationData, scores: TestScores) -> dict[str, dict[str, int]]:
+    """How often training had the words that the test set and its translations need."""
+    text, counts = data.text("test"), data.prepared.word_counts
+    hypotheses = [prediction["hypothesis"] for prediction in scores.predictions]
+    needed = {
+        "source": {word for line in text.source for word in line.split()},
+        "target": {word for line in tokens([*text.target, *hypotheses]) for word in line},
+    }
+    return {
+        side: {word: counts[side].get(word, 0) for word in sorted(words)}
+        for side, words in needed.items()
+    }
 
 
 def _decoding(config: DictConfig, tested: Tested) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pytorch_lightning.loggers import Logger, WandbLogger
 
 from datamodules.errors import UserError
 from lightning_modules.heat_map import attention_map
+from lightning_modules.metrics.sentences import readable
 from lightning_modules.run_folder import SentenceAttention
 from lightning_modules.testing import Tested
 
@@ -104,25 +105,30 @@ def log_test(logger: Logger | None, tested: Tested) -> None:
     if not isinstance(logger, WandbLogger):
         return
     run, scores = logger.experiment, tested.scores
-    run.summary["test/bleu"] = scores.corpus.bleu
-    run.summary["test/chrf"] = scores.corpus.chrf
-    if tested.aer is not None:
-        run.summary["test/aer"] = tested.aer
-    for bucket in scores.buckets:
-        if bucket.bleu is not None:
+    for name, estimate in scores.scores.items():
+        run.summary[f"test/{name}"] = estimate.value
+    for point in scores.curve:
+        if point.bleu is not None:
             run.log(
                 {
-                    f"{CURVE}/length": bucket.length_high or bucket.length_low,
-                    f"{CURVE}/bleu": bucket.bleu,
-                    f"{CURVE}/sentences": bucket.sentences,
+                    f"{CURVE}/length": point.bounds.high or point.bounds.low,
+                    f"{CURVE}/bleu": point.bleu,
+                    f"{CURVE}/sentences": point.sentences,
                 }
             )
-            run.summary[f"bleu_at/{bucket.length_low:03d}"] = bucket.bleu
+            run.summary[f"bleu_at/{point.bounds.low:03d}"] = point.bleu
     columns: list[str | int] = ["id", "source", "reference", "hypothesis", "score"]
     rows = [[line[str(column)] for column in columns] for line in scores.predictions[:TABLE_ROWS]]
     run.log({"predictions": wandb.Table(columns=columns, data=rows)})
-    if scores.attention:
-        sentence = SentenceAttention.model_validate(scores.attention[0])
+    shown = readable([str(line["source"]) for line in scores.predictions])
+    weights = scores.attention[shown]
+    if weights is not None:
+        sentence = SentenceAttention(
+            id=shown,
+            source_words=scores.predictions[shown]["source"].split(),
+            target_words=scores.predictions[shown]["hypothesis"].split(),
+            weights=weights.tolist(),
+        )
         with TemporaryDirectory() as folder:
             picture = Path(folder) / "attention.png"
             attention_map(sentence).save(str(picture), scale_factor=2)

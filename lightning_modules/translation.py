@@ -16,7 +16,7 @@ from datamodules.tokenization import Tokenizer
 from lightning_modules.decoding import GreedySearch, Hypothesis, Search
 from lightning_modules.forcing import ALWAYS, TeacherForcing, mixed_inputs
 from lightning_modules.kernels import output_loss
-from lightning_modules.metrics.bleu import corpus_bleu
+from lightning_modules.metrics.statistics import corpus_bleu
 from lightning_modules.variants import EncoderDecoder
 
 

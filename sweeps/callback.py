@@ -21,22 +21,23 @@ class ComparisonCallback(Callback):
         from rich.console import Console
 
         from lightning_modules.run_folder import FAILURE, RESULT, find_runs
+        from lightning_modules.settings import build_scoring
         from sweeps.compare import REPORT, build_comparison
         from sweeps.errors import as_user_error, stop
-        from sweeps.summary import print_comparison
+        from sweeps.summary import print_findings
 
         out = Path(config.hydra.sweep.dir)
         jobs = find_runs(out)
         if not any((job / name).is_file() for job in jobs for name in (RESULT, FAILURE)):
             return
         try:
-            comparison = build_comparison(jobs, out, out.name)
+            findings = build_comparison(jobs, out, build_scoring(config))
         except Exception as error:
             mistake = as_user_error(error)
             if mistake is None:
                 traceback.print_exc()
                 raise SystemExit(1) from None
             stop(f"error: {mistake}", 2)
-        print_comparison(comparison, out / REPORT, Console())
-        if comparison.failed:
+        print_findings(findings, out / REPORT, Console())
+        if findings.comparison.failed:
             raise SystemExit(1)

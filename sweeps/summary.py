@@ -1,4 +1,4 @@
-"""A comparison in the terminal."""
+"""What was found, in the terminal."""
 
 from pathlib import Path
 
@@ -6,16 +6,26 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from lightning_modules.metrics.scopes import Estimate
+from lightning_modules.metrics.systems import System
 from sweeps import wording
 from sweeps.comparison import Comparison, Variant
+from sweeps.evaluation.score_tables import SIGNIFICANT, seeds
+from sweeps.evaluation.tables import NOTHING, shown_estimate
+from sweeps.findings import Findings
 
 
-def print_comparison(comparison: Comparison, report: Path, console: Console) -> None:
-    """Print scores, speeds, conditions, failed jobs and where the report lies."""
-    console.print(_score_table(comparison))
+def print_findings(findings: Findings, report: Path, console: Console) -> None:
+    """Print scores, what differs, speeds, conditions, failed jobs and where the report lies."""
+    console.print(_score_table(findings))
     console.print()
-    console.print(_speed_table(comparison))
+    for line in _differences(findings):
+        console.print(line, markup=False)
     console.print()
+    comparison = findings.comparison
+    if comparison.runs:
+        console.print(_speed_table(comparison))
+        console.print()
     for condition in comparison.conditions:
         mark, style = ("✓ held", "green") if condition.holds else ("✗ NOT HELD", "bold red")
         console.print(Text.assemble((mark, style), f" {condition.name}: {condition.text}"))
@@ -25,25 +35,63 @@ def print_comparison(comparison: Comparison, report: Path, console: Console) -> 
     console.print(f"open {report} in a browser", markup=False, soft_wrap=True)
 
 
-def _score_table(comparison: Comparison) -> Table:
-    unit = comparison.runs[0].result.length_unit
-    table = _table(f"BLEU, whole test set and by length ({unit})", "variant", "seed", "BLEU")
-    for bucket in comparison.buckets:
-        table.add_column(bucket.label, justify="right", no_wrap=True)
-    if comparison.aligned:
+def _score_table(findings: Findings) -> Table:
+    evaluation = findings.evaluation
+    bounds = evaluation.bounds
+    aligned = "aer" in {metric.name for metric in evaluation.metrics}
+    title = f"BLEU, whole test set [95%] and by {evaluation.scoring.length_axis}"
+    table = _table(title, "system", "seed", "BLEU")
+    for each in bounds:
+        table.add_column(each.label, justify="right", no_wrap=True)
+    if aligned:
         table.add_column("AER %", justify="right")
-    for variant in comparison.variants:
-        scores = variant.bleu_by_bounds
-        means = [scores.get(bucket.bounds) for bucket in comparison.buckets]
+
+    def cell(system: System, metric: str, index: int | None) -> str:
+        estimate = evaluation.estimate(system, None if index is None else bounds[index], metric)
+        # Means alone: with intervals the row would not fit 80 columns.
+        return NOTHING if estimate is None else f"{estimate.value:.1f}"
+
+    for system in evaluation.systems:
+        whole = evaluation.estimate(system, None, "bleu")
         table.add_row(
-            Text(variant.label),
-            wording.seeds(variant),
-            wording.score(variant.bleu),
-            # Means alone: with deviations the row would not fit 80 columns.
-            *(wording.mean([spread.mean if spread else None], 1) for spread in means),
-            *([wording.score(variant.aer)] if comparison.aligned else []),
+            Text(system.name),
+            seeds(system),
+            _whole(whole),
+            *(cell(system, "bleu", index) for index in range(len(bounds))),
+            *([cell(system, "aer", None)] if aligned else []),
         )
     return table
+
+
+def _whole(estimate: Estimate | None) -> str:
+    return NOTHING if estimate is None else shown_estimate(estimate, 1)
+
+
+def _differences(findings: Findings) -> list[str]:
+    """Say which pairs the tests do not tell apart, which is easier to keep in mind than all."""
+    if "bleu_significance" not in findings.tables:
+        return []
+    table = findings.tables["bleu_significance"]
+    keys = [column.key for column in table.columns]
+    rows = [dict(zip(keys, row, strict=True)) for row in table.rows]
+    whole = [row for row in rows if row["lengths"] == "all"]
+    lines = []
+    for column, method in (
+        ("p_bootstrap_holm", "paired bootstrap"),
+        ("p_randomisation_holm", "approximate randomisation"),
+    ):
+        alike = [
+            f"{row['first']} and {row['second']}"
+            for row in whole
+            if isinstance(p := row[column], float) and p >= SIGNIFICANT
+        ]
+        told = f"all but {'; '.join(alike)}" if alike else "all"
+        lines.append(
+            f"BLEU differs, p < {SIGNIFICANT} by {method} with Holm's correction over "
+            f"{len(rows)} tests: {told if len(alike) < len(whole) else 'no pair'} "
+            f"of {len(whole)} pairs"
+        )
+    return lines
 
 
 def _speed_table(comparison: Comparison) -> Table:

@@ -1,80 +1,99 @@
-"""BLEU against sentence length: Figure 2 of Bahdanau et al. 2015 as numbers."""
+"""Sentences sorted by length, and what a curve of scores over lengths says."""
 
-import csv
-import io
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from lightning_modules.metrics.bleu import corpus_bleu
+import numpy as np
+from numpy.typing import NDArray
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-LengthUnit = Literal["source", "target"]
+from lightning_modules.metrics.statistics import Array
+
+LengthUnit = Literal["source_words", "reference_words", "source_tokens", "reference_tokens"]
+"""Words are whitespace-separated pieces; tokens are those that BLEU counts (sacreBLEU's 13a)."""
 DEFAULT_EDGES = (10, 20, 30, 40, 50, 60)
-CSV_COLUMNS = ("variant", "seed", "length_low", "length_high", "sentences", "bleu")
+THIN = 30
+"""A bucket with fewer sentences is marked, and neither tested nor part of a trend."""
+SHARE_OF_BEST = 0.8
 
 
 @dataclass(frozen=True)
-class BucketScore:
-    """Corpus BLEU over the sentences of ``length_low`` to ``length_high`` words, both included.
+class Bounds:
+    """Lengths of ``low`` to ``high``, both included; ``high`` is None beyond the last edge."""
 
-    ``length_high`` is ``None`` for the open bucket beyond the last edge, ``bleu`` is ``None`` for a
-    bucket without sentences.
-    """
-
-    length_low: int
-    length_high: int | None
-    sentences: int
-    bleu: float | None
-
-    @property
-    def bounds(self) -> tuple[int, int | None]:
-        """What tells buckets apart."""
-        return (self.length_low, self.length_high)
+    low: int
+    high: int | None
 
     @property
     def label(self) -> str:
-        """The bucket as a reader sees it: ``11–20``, or ``61+`` for the open one."""
-        if self.length_high is None:
-            return f"{self.length_low}+"
-        return f"{self.length_low}–{self.length_high}"
+        """The bounds as a reader sees them: ``11–20``, ``7``, or ``61+``."""
+        if self.high is None:
+            return f"{self.low}+"
+        return f"{self.low}" if self.low == self.high else f"{self.low}–{self.high}"
 
 
-def bleu_by_length(
-    sources: Sequence[str],
-    references: Sequence[str],
-    hypotheses: Sequence[str],
-    edges: Sequence[int] = DEFAULT_EDGES,
-    unit: LengthUnit = "source",
-) -> list[BucketScore]:
-    """Corpus BLEU computed afresh over each length bucket, shortest first.
+@dataclass(frozen=True)
+class Bucket:
+    """The sentences of a test set that have about one length."""
 
-    ``edges`` are the inclusive upper bounds of the buckets, in words (whitespace-separated pieces)
-    of the sources or, with ``unit="target"``, of the references. Every sentence is in exactly one
-    bucket, an empty line in the first. Each edge gives a bucket, even one without sentences, so
-    that all runs over one test set have the same buckets; the open bucket beyond the last edge is
-    there only when a sentence is.
+    bounds: Bounds
+    index: NDArray[np.int64]
+    """Their numbers in the test set, rising."""
+    mean_length: float | None
+    """None without sentences."""
 
-    Raises ``ValueError`` for edges that are not ascending positive integers, an unknown ``unit``,
-    or lists of unequal length.
+    @property
+    def thin(self) -> bool:
+        """Whether there are too few sentences to rely on."""
+        return len(self.index) < THIN
+
+
+def sentence_lengths(
+    sources: Sequence[str] | None, references: Sequence[str], unit: LengthUnit
+) -> NDArray[np.int64]:
+    """Length of each sentence. Raises ``ValueError`` for sources that are asked for but missing."""
+    side, _, counted = unit.partition("_")
+    lines = references if side == "reference" else sources
+    if lines is None:
+        raise ValueError(f"there are no source sentences to count {unit.replace('_', ' ')} of")
+    split: Callable[[str], str] = Tokenizer13a() if counted == "tokens" else str
+    return np.array([len(split(line.rstrip()).split()) for line in lines], np.int64)
+
+
+def length_buckets(lengths: NDArray[np.int64], edges: Sequence[int]) -> list[Bucket]:
+    """Put every sentence into exactly one bucket, shortest first.
+
+    ``edges`` are the inclusive upper bounds; an empty line is in the first bucket. Each edge gives
+    a bucket, even one without sentences, so that test sets can be laid side by side; the open
+    bucket beyond the last edge is there only when a sentence is.
+
+    Raises ``ValueError`` for edges that are not ascending positive integers.
     """
     edges = list(edges)
     check_edges(edges)
-    if unit not in ("source", "target"):
-        raise ValueError(f"unknown length unit {unit!r}: choose source or target")
-    buckets: list[list[tuple[str, str]]] = [[] for _ in range(len(edges) + 1)]
-    for source, reference, hypothesis in zip(sources, references, hypotheses, strict=True):
-        words = len((source if unit == "source" else reference).split())
-        buckets[bisect_left(edges, words)].append((hypothesis, reference))
-    if not buckets[-1]:
-        buckets.pop()
-    lows = [1, *(edge + 1 for edge in edges)]
-    highs = [*edges, None]
-    return [
-        BucketScore(low, high, len(pairs), _bleu(pairs))
-        for low, high, pairs in zip(lows, highs, buckets, strict=False)
+    number = np.searchsorted(edges, lengths)
+    lows, highs = [1, *(edge + 1 for edge in edges)], [*edges, None]
+    buckets = [
+        _bucket(Bounds(low, high), np.flatnonzero(number == place), lengths)
+        for place, (low, high) in enumerate(zip(lows, highs, strict=True))
     ]
+    return buckets if len(buckets[-1].index) else buckets[:-1]
+
+
+def _bucket(bounds: Bounds, index: NDArray[np.int64], lengths: NDArray[np.int64]) -> Bucket:
+    return Bucket(bounds, index, float(lengths[index].mean()) if len(index) else None)
+
+
+def equal_edges(lengths: Sequence[int], count: int) -> list[int]:
+    """Edges of ``count`` buckets with about as many sentences each.
+
+    Sentences of one length stay together, so there may be fewer buckets where lengths repeat.
+    """
+    ordered = np.sort(np.maximum(lengths, 1))
+    last = np.ceil(np.arange(1, count + 1) * len(ordered) / count).astype(int) - 1
+    return sorted({int(edge) for edge in ordered[last]})
 
 
 def check_edges(edges: Sequence[int]) -> None:
@@ -84,35 +103,31 @@ def check_edges(edges: Sequence[int]) -> None:
         raise ValueError(f"length edges must be ascending positive integers, not {list(edges)}")
 
 
-def _bleu(pairs: list[tuple[str, str]]) -> float | None:
-    if not pairs:
+def slope_per_ten(buckets: Sequence[Bucket], scores: Array) -> Array:
+    """Rise of a score for every ten more words: ``(buckets, …) -> (…)``.
+
+    The least-squares line through the buckets' scores at their mean lengths, each weighted by its
+    sentences. NaN for fewer than two buckets.
+    """
+    if len(buckets) < 2:
+        return np.full(scores.shape[1:], np.nan)
+    lengths = np.array([bucket.mean_length for bucket in buckets])
+    weights = np.array([len(bucket.index) for bucket in buckets], np.float64)
+    weights /= weights.sum()
+    centred = weights * (lengths - weights @ lengths)
+    return 10 * np.tensordot(centred, scores, axes=1) / (centred @ lengths)
+
+
+def falls_below(buckets: Sequence[Bucket], scores: Sequence[float]) -> float | None:
+    """The length at which a score falls below 80% of its best; None if it does not.
+
+    Straight lines join the buckets' scores at their mean lengths; the fall is the last one, so that
+    the score stays below from there to the end of the curve.
+    """
+    limit = SHARE_OF_BEST * max(scores, default=0.0)
+    below = [score < limit for score in scores]
+    if not below or not below[-1]:
         return None
-    return corpus_bleu([hypothesis for hypothesis, _ in pairs], [ref for _, ref in pairs])
-
-
-def format_csv(rows: Iterable[tuple[str, int, BucketScore]]) -> str:
-    """Text of ``bleu_by_length.csv`` for (variant, seed, bucket) rows; ``None`` is left empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
-    for variant, seed, score in rows:
-        bleu = None if score.bleu is None else f"{score.bleu:.4f}"
-        writer.writerow([variant, seed, score.length_low, score.length_high, score.sentences, bleu])
-    return text.getvalue()
-
-
-def parse_csv(text: str) -> list[tuple[str, int, BucketScore]]:
-    """Read what ``format_csv`` wrote; further columns are ignored. Raises ``ValueError``."""
-    rows = []
-    for number, row in enumerate(csv.DictReader(io.StringIO(text)), start=2):
-        try:
-            score = BucketScore(
-                length_low=int(row["length_low"]),
-                length_high=int(row["length_high"]) if row["length_high"] else None,
-                sentences=int(row["sentences"]),
-                bleu=float(row["bleu"]) if row["bleu"] else None,
-            )
-            rows.append((row["variant"], int(row["seed"]), score))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"line {number} is no row of BLEU by length: {error}") from error
-    return rows
+    first = len(below) - below[::-1].index(False)
+    lengths = [bucket.mean_length for bucket in buckets[first - 1 : first + 1]]
+    return float(np.interp(limit, [scores[first], scores[first - 1]], lengths[::-1]))  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ LENGTH_DIFFERENCE_BUCKETS = (
 )
 """Words by which a hypothesis is longer than its reference, as compare-mt groups them."""
 
+READABLE_WORDS = 20
 _SCORE_EDGES = range(10, 100, 10)
 _LENGTH_DIFFERENCE_EDGES = (-20, -10, *range(-5, 7), 11, 21)
 _DIGITS = 9
@@ -74,6 +75,13 @@ def _buckets(bucket_of: NDArray[np.int64], labels: Sequence[str]) -> list[Senten
         SentenceBucket(label, np.flatnonzero(bucket_of == bucket))
         for bucket, label in enumerate(labels)
     ]
+
+
+def readable(lines: Sequence[str]) -> int:
+    """Number of the sentence that tells most and is still easily read: the longest of 20 words."""
+    words = [len(line.split()) for line in lines]
+    effort = [(count > READABLE_WORDS, count if count > READABLE_WORDS else -count) for count in words]
+    return min(range(len(words)), key=effort.__getitem__)
 
 
 def most_different(scores: ArrayLike, identities: Sequence[Hashable]) -> NDArray[np.int64]:

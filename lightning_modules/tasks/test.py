@@ -7,9 +7,10 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from datamodules.errors import UserError
-from lightning_modules.building import build, build_data, build_scoring
+from lightning_modules.building import build, build_data
 from lightning_modules.checkpoints import load_trained
 from lightning_modules.run_folder import Result, Training, clear_results, read_result
+from lightning_modules.settings import build_scoring
 from lightning_modules.suitability import check_text
 from lightning_modules.summary import summary
 from lightning_modules.tasks.train import build_module, prepare_process
@@ -41,15 +42,15 @@ def test(config: DictConfig) -> float:
     settings.decoding, settings.scoring = config.decoding, config.scoring
     module = build_module(settings, data, trained.model)
     trainer = build(config.trainer, logger=False, enable_progress_bar=False)
-    tested = test_model(trainer, module, data, scoring)
+    tested = test_model(trainer, module, data, scoring, settings)
     before = read_result(trained.folder)
     folder = Path(HydraConfig.get().runtime.output_dir)
     clear_results(folder)
     training = before.training if before else Training()
     vectors = before.vectors if before else {}
     result = write_run(folder, settings, data, training, tested, _overrides(before), vectors)
-    log.info(summary(result, tested.scores.buckets, folder))
-    return result.scores.bleu
+    log.info(summary(result, tested.scores.curve, scoring, folder))
+    return result.scores["bleu"]
 
 
 def _overrides(before: Result | None) -> list[str]:

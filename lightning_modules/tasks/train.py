@@ -21,7 +21,6 @@ from lightning_modules.building import (
     build,
     build_data,
     build_model,
-    build_scoring,
     build_settings,
     compile_blocks,
     embedding_width,
@@ -35,6 +34,7 @@ from lightning_modules.checkpoints import (
     read_checkpoint,
 )
 from lightning_modules.run_folder import Training, clear_results
+from lightning_modules.settings import build_scoring
 from lightning_modules.suitability import check_text
 from lightning_modules.summary import summary
 from lightning_modules.testing import test_model, write_run
@@ -68,16 +68,16 @@ def train(config: DictConfig) -> float:
         trainer = build_trainer(config, logger)
         compile_blocks(model, settings.compile)
         training = fit(trainer, module, data)
-        tested = test_model(trainer, module, data, scoring)
+        tested = test_model(trainer, module, data, scoring, config)
         overrides = list(HydraConfig.get().overrides.task)
         result = write_run(folder, config, data, training, tested, overrides, vectors)
         log_test(logger, tested)
-        log.info(summary(result, tested.scores.buckets, folder))
+        log.info(summary(result, tested.scores.curve, scoring, folder))
     except BaseException:
         finish(logger, exit_code=1)
         raise
     finish(logger)
-    return result.scores.bleu
+    return result.scores["bleu"]
 
 
 def prepare_process(config: DictConfig) -> Settings:

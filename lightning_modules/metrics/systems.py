@@ -1,0 +1,50 @@
+"""What is evaluated: a test set, and what systems made of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lightning_modules.metrics.gold import Gold
+from lightning_modules.metrics.statistics import Statistics
+
+
+@dataclass(frozen=True, eq=False)
+class TestSet:
+    """Sentences with their references, and what is known about them."""
+
+    __test__ = False  # no test case of pytest's
+
+    references: Sequence[str]
+    sources: Sequence[str] | None = None
+    gold: Sequence[Gold] | None = None
+    """Word alignments of sources and references."""
+    source_counts: Mapping[str, int] | None = None
+    """How often training had each word (whitespace-separated) of the sources."""
+    reference_counts: Mapping[str, int] | None = None
+    """How often training had each token of references and hypotheses."""
+
+    def same_text(self, other: "TestSet") -> bool:
+        """Whether systems that translated them can be compared sentence by sentence."""
+        return self is other or (
+            list(self.references) == list(other.references) and self.sources == other.sources
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """One translation of the test set: a training seed's, or a file."""
+
+    seed: int
+    hypotheses: Sequence[str]
+    statistics: Statistics = field(repr=False)
+    folder: Path | None = None
+    """Of the run that wrote it."""
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """The outputs of one system, one for each seed."""
+
+    name: str
+    test: TestSet
+    outputs: Sequence[Output]

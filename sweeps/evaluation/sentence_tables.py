@@ -1,0 +1,123 @@
+"""Sentences by how well they were translated, and those on which systems differ most."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from lightning_modules.metrics.sentences import (
+    SentenceBucket,
+    bucket_by_length_difference,
+    bucket_by_score,
+    most_different,
+)
+from lightning_modules.metrics.statistics import bleu, sentence_bleu
+from lightning_modules.metrics.systems import Output
+from sweeps.evaluation.evaluation import Evaluation, Group
+from sweeps.evaluation.score_tables import SYSTEM, origin, seeds
+from sweeps.evaluation.tables import Cell, Column, Table
+
+SHOWN = 10
+Sort = Callable[[Output, Sequence[str]], list[SentenceBucket]]
+"""Puts an output's sentences into buckets, given the references."""
+
+
+def sentence_tables(evaluation: Evaluation) -> Iterator[Table]:
+    """Tables of sentences."""
+    yield _buckets(
+        evaluation,
+        "sentences_by_score",
+        "BLEU of the sentence",
+        lambda output, _: bucket_by_score(sentence_bleu(output.statistics)),
+    )
+    yield _buckets(
+        evaluation,
+        "sentences_by_length_difference",
+        "words more than the reference",
+        lambda output, references: bucket_by_length_difference(references, output.hypotheses),
+    )
+    for group in evaluation.groups:
+        if len(group.systems) > 1:
+            yield differing(evaluation, group)
+
+
+def _buckets(evaluation: Evaluation, name: str, grouped_by: str, sort: Sort) -> Table:
+    rows: list[list[Cell]] = []
+    for system in evaluation.systems:
+        sorted_outputs = [sort(output, system.test.references) for output in system.outputs]
+        for buckets in zip(*sorted_outputs, strict=True):
+            counts = [len(bucket.sentences) for bucket in buckets]
+            if any(counts):
+                scores = [
+                    float(bleu(output.statistics["bleu"][bucket.sentences].sum(0)))
+                    for output, bucket in zip(system.outputs, buckets, strict=True)
+                    if len(bucket.sentences)
+                ]
+                label, mean = buckets[0].label, float(np.mean(scores))
+                count = float(np.mean(counts))
+                rows.append([system.name, seeds(system), label, count, mean])
+    columns = [
+        SYSTEM,
+        Column("seeds", "seed"),
+        Column("group", grouped_by),
+        Column("count", "sentences", "number"),
+        Column("bleu", "their BLEU", "number"),
+    ]
+    return Table(
+        name,
+        f"Sentences by {grouped_by}",
+        columns,
+        rows,
+        origin(evaluation, "bleu"),
+        "Means over seeds.",
+    )
+
+
+def ranked(group: Group) -> list[int]:
+    """Sentence numbers, those first on whose BLEU the systems' first seeds differ most."""
+    first = [system.outputs[0] for system in group.systems]
+    test = group.systems[0].test
+    sources = test.sources or test.references
+    identities = list(
+        zip(sources, test.references, *(output.hypotheses for output in first), strict=True)
+    )
+    scores = np.stack([sentence_bleu(output.statistics) for output in first])
+    return [int(number) for number in most_different(scores, identities)]
+
+
+def differing(evaluation: Evaluation, group: Group) -> Table:
+    """The sentences on which systems differ most, side by side."""
+    test = group.systems[0].test
+    first = [system.outputs[0] for system in group.systems]
+    scores = np.stack([sentence_bleu(output.statistics) for output in first])
+    rows: list[list[Cell]] = [
+        [
+            number,
+            None if test.sources is None else test.sources[number],
+            test.references[number],
+            float(np.ptp(scores[:, number])),
+            *(
+                cell
+                for output, score in zip(first, scores[:, number], strict=True)
+                for cell in (float(score), output.hypotheses[number])
+            ),
+        ]
+        for number in ranked(group)[:SHOWN]
+    ]
+    columns = [
+        Column("sentence", "sentence, from 0"),
+        Column("source", "source"),
+        Column("reference", "reference"),
+        Column("range", "best less worst BLEU", "number"),
+    ]
+    for system in group.systems:
+        columns.append(Column(f"{system.name} bleu", f"BLEU of {system.name}", "number"))
+        columns.append(Column(system.name, system.name))
+    place = evaluation.groups.index(group)
+    return Table(
+        "differing_sentences" if place == 0 else f"differing_sentences_{place + 1}",
+        "Sentences on which systems differ most",
+        columns,
+        rows,
+        origin(evaluation, "bleu") | {"seed": "the first of each system"},
+        "Sorted by sentence BLEU with effective order, the best system's less the worst's.",
+    )

@@ -1,0 +1,198 @@
+"""Tables that carry where their numbers come from, as JSON, CSV, LaTeX and Markdown."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tabulate import tabulate
+
+from datamodules.files import write_text
+from lightning_modules.metrics.scopes import Estimate
+
+NOTHING = "–"
+Cell = str | int | float | Estimate | None
+Kind = Literal["text", "count", "number", "estimate", "p"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column; ``key`` names it in files, ``title`` to readers."""
+
+    key: str
+    title: str
+    kind: Kind = "text"
+    decimals: int = 1
+
+    def shown(self, cell: Cell) -> str:
+        """A cell as readers see it."""
+        if cell is None:
+            return NOTHING
+        if isinstance(cell, Estimate):
+            return shown_estimate(cell, self.decimals)
+        if self.kind == "p" and isinstance(cell, float):
+            return shown_p(cell)
+        if self.kind == "count" and isinstance(cell, int):
+            return f"{cell:,}"
+        return f"{cell:.{self.decimals}f}" if isinstance(cell, float) else str(cell)
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields that it takes in CSV."""
+        parts = ("", "_low", "_high", "_deviation") if self.kind == "estimate" else ("",)
+        return [f"{self.key}{part}" for part in parts]
+
+    def values(self, cell: Cell) -> list[str | int | float | None]:
+        """The values of these fields."""
+        if self.kind != "estimate":
+            assert not isinstance(cell, Estimate)
+            return [cell]
+        if isinstance(cell, Estimate):
+            return [cell.value, cell.low, cell.high, cell.deviation]
+        return [cell if isinstance(cell, int | float) else None, None, None, None]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under columns, with their origin."""
+
+    name: str
+    """Of its files."""
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    origin: Mapping[str, str | int]
+    """What every number depends on: signature, seed and number of resamples, sentences, …"""
+    note: str = ""
+    """What a reader must know to read the numbers."""
+
+    def __post_init__(self) -> None:
+        """Check that every row has a cell for every column."""
+        for row in self.rows:
+            assert len(row) == len(self.columns), (self.name, row)
+
+    @property
+    def shown(self) -> list[list[str]]:
+        """The cells as readers see them."""
+        return [
+            [column.shown(cell) for column, cell in zip(self.columns, row, strict=True)]
+            for row in self.rows
+        ]
+
+    @property
+    def titles(self) -> list[str]:
+        """Of the columns."""
+        return [column.title for column in self.columns]
+
+    @property
+    def caption(self) -> str:
+        """Title, note and origin in a line."""
+        origin = "; ".join(f"{key} {value}" for key, value in self.origin.items())
+        return " ".join(part for part in (f"{self.title}.", self.note, f"({origin})") if part)
+
+
+def shown_estimate(estimate: Estimate, decimals: int) -> str:
+    """``64.1 [62.0, 66.1] ± 0.5``: interval over sentences, standard deviation over seeds."""
+    parts = [f"{estimate.value:.{decimals}f}"]
+    if estimate.low is not None:
+        parts.append(f"[{estimate.low:.{decimals}f}, {estimate.high:.{decimals}f}]")
+    if estimate.deviation is not None:
+        parts.append(f"± {estimate.deviation:.{decimals}f}")
+    return " ".join(parts)
+
+
+def shown_p(p: float) -> str:
+    """Four decimals, or as many as it takes: no p-value is 0."""
+    return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
+
+
+def as_csv(table: Table) -> str:
+    """Numbers in full; the origin stands in every row."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*(f for column in table.columns for f in column.fields), *table.origin])
+    for row in table.rows:
+        cells = zip(table.columns, row, strict=True)
+        values = [value for column, cell in cells for value in column.values(cell)]
+        writer.writerow([*values, *table.origin.values()])
+    return text.getvalue()
+
+
+def as_json(table: Table) -> str:
+    """Numbers in full; an estimate is an object with its interval, deviation and seeds."""
+    rows = [
+        {
+            column.key: _plain(cell)
+            for column, cell in zip(table.columns, row, strict=True)
+        }
+        for row in table.rows
+    ]
+    content = {
+        "name": table.name,
+        "title": table.title,
+        "note": table.note,
+        "origin": dict(table.origin),
+        "columns": {column.key: column.title for column in table.columns},
+        "rows": rows,
+    }
+    return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _plain(cell: Cell) -> Any:
+    if not isinstance(cell, Estimate):
+        return cell
+    return {
+        "value": cell.value,
+        "low": cell.low,
+        "high": cell.high,
+        "deviation": cell.deviation,
+        "seeds": list(cell.seeds),
+    }
+
+
+def as_markdown(table: Table) -> str:
+    """A pipe table under its caption."""
+    rows = [[_one_line(cell) for cell in row] for row in table.shown]
+    titles = [_one_line(title) for title in table.titles]
+    body = tabulate(rows, titles, "github", colalign=_alignment(table), disable_numparse=True)
+    return f"{table.caption}\n\n{body}\n"
+
+
+def _one_line(cell: str) -> str:
+    return cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+
+
+def as_latex(table: Table) -> str:
+    """A ``table`` with ``booktabs``, ready to be included."""
+    options = {"colalign": _alignment(table), "disable_numparse": True}
+    body = tabulate(table.shown, table.titles, "latex_booktabs", **options)
+    caption = tabulate([[table.caption]], tablefmt="latex", disable_numparse=True)
+    escaped = caption.splitlines()[2].removesuffix("\\\\").strip()
+    return (
+        f"\\begin{{table}}\n\\centering\n\\caption{{{escaped}}}\n\\label{{tab:{table.name}}}\n"
+        f"{body}\n\\end{{table}}\n"
+    )
+
+
+def _alignment(table: Table) -> list[str] | None:
+    if not table.rows:
+        return None
+    return ["left" if column.kind == "text" else "right" for column in table.columns]
+
+
+FORMATS: Mapping[str, Callable[[Table], str]] = {
+    "json": as_json,
+    "csv": as_csv,
+    "tex": as_latex,
+    "md": as_markdown,
+}
+
+
+def write_tables(tables: Sequence[Table], folder: Path) -> None:
+    """Write every table in every format, each file whole or not at all."""
+    for table in tables:
+        for ending, text in FORMATS.items():
+            write_text(folder / f"{table.name}.{ending}", text(table))

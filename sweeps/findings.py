@@ -1,0 +1,117 @@
+"""What a comparison found, and the files that tell it."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from datamodules.files import write_json, write_text
+from lightning_modules.metrics.curves import curve_points, format_csv
+from lightning_modules.metrics.statistics import signatures
+from lightning_modules.run_folder import COMPARISON, CURVE
+from sweeps.comparison import Comparison, Run
+from sweeps.evaluation.evaluation import Evaluation
+from sweeps.evaluation.figures import Width, group_curve, length_curve, save_figure
+from sweeps.evaluation.score_tables import score_tables
+from sweeps.evaluation.sentence_tables import sentence_tables
+from sweeps.evaluation.tables import Table, write_tables
+from sweeps.evaluation.word_tables import word_tables
+
+TABLES, FIGURES = "tables", "figures"
+WORD_FIGURES = {"words_by_frequency": "f1", "words_by_case": "f1", "source_words_by_frequency": "recall"}
+"""Tables of groups that are drawn, with the column that is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """Systems evaluated; with runs, also the conditions under which they came about."""
+
+    name: str
+    evaluation: Evaluation
+    tables: Mapping[str, Table]
+    """By their names."""
+    comparison: Comparison
+
+    def figures(self, width: Width = 620) -> dict[str, alt.LayerChart]:
+        """Every metric against length, and words by their groups, by the names of the files."""
+        limits = self.comparison.train_limits
+        words = self.evaluation.scoring.unit.endswith("words")
+        curves = {
+            f"{metric.name}_by_length": length_curve(
+                self.evaluation, metric, limits if words else (), width
+            )
+            for metric in self.evaluation.metrics
+        }
+        groups = {
+            name: group_curve(self.tables[name], column, width)
+            for name, column in WORD_FIGURES.items()
+            if name in self.tables
+        }
+        return curves | groups
+
+
+def find(name: str, evaluation: Evaluation, comparison: Comparison) -> Findings:
+    """Make all tables."""
+    made = [
+        *score_tables(evaluation),
+        *word_tables(evaluation),
+        *sentence_tables(evaluation),
+    ]
+    return Findings(name, evaluation, {table.name: table for table in made}, comparison)
+
+
+def write_findings(findings: Findings, out: Path) -> None:
+    """Write ``tables/``, ``figures/``, ``bleu_by_length.csv`` and ``comparison.json``.
+
+    Each file is written whole or not at all.
+    """
+    points = [
+        point
+        for group in findings.evaluation.groups
+        for point in curve_points(group.systems, group.scopes)
+    ]
+    write_text(out / CURVE, format_csv(points))
+    write_tables(list(findings.tables.values()), out / TABLES)
+    for name, chart in findings.figures().items():
+        save_figure(chart, out / FIGURES / name)
+    write_json(out / COMPARISON, _as_json(findings, out))
+
+
+def _as_json(findings: Findings, out: Path) -> dict[str, Any]:
+    comparison = findings.comparison
+    return {
+        "name": findings.name,
+        "scoring": findings.evaluation.scoring.model_dump(),
+        "signatures": signatures(),
+        "systems": [
+            {
+                "name": system.name,
+                "seeds": [output.seed for output in system.outputs],
+                "sentences": len(system.test.references),
+            }
+            for system in findings.evaluation.systems
+        ],
+        "tables": list(findings.tables),
+        "conditions": [asdict(condition) for condition in comparison.conditions],
+        "runs": [_run_as_json(run, out) for run in comparison.runs],
+        "failed": [
+            {"label": job.label, "folder": _relative(job.folder, out), "error": job.error}
+            for job in comparison.failed
+        ],
+    }
+
+
+def _run_as_json(run: Run, out: Path) -> dict[str, Any]:
+    return {
+        "label": run.label,
+        "folder": _relative(run.folder, out),
+        **run.result.model_dump(mode="json"),
+    }
+
+
+def _relative(folder: Path, out: Path) -> str:
+    """Relative, so that a sweep's folder can be moved with its runs."""
+    return os.path.relpath(folder, out)

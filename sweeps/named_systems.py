@@ -1,0 +1,8 @@
+"""Lets ``systems.NAME=FILE`` stand on the command line, whatever the name, without Hydra's ``+``."""
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import DictConfig
+
+# A file of conf/ cannot say that a node takes new keys; a stored node can.
+OPEN = DictConfig({}, flags={"struct": False})
+ConfigStore.instance().store(name="named_systems", node=DictConfig({"systems": OPEN}))
