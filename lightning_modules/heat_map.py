@@ -1,15 +1,23 @@
 """Attention weights as a picture."""
 
+from pathlib import Path
+from typing import Any, Literal
+
 import altair as alt
 
+from datamodules.files import whole_file
 from lightning_modules.run_folder import SentenceAttention
 
 BLUES = ["#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"]
 CELL = 20
 """Side of one weight, in pixels."""
+FAR = 20
+"""Words from which on the axes are repeated on the other sides, too far to follow a line from."""
+SCALES = {"svg": 1, "png": 2, "pdf": 1}
+Map = alt.Chart | alt.LayerChart
 
 
-def attention_map(attention: SentenceAttention) -> alt.Chart:
+def attention_map(attention: SentenceAttention, title: str | None = None) -> Map:
     """Heat map of word weights (0 to 1): source words along the top, target words down the side."""
     columns = [f"{i} {word}" for i, word in enumerate(attention.source_words)]
     rows = [f"{j} {word}" for j, word in enumerate(attention.target_words)]
@@ -18,24 +26,12 @@ def attention_map(attention: SentenceAttention) -> alt.Chart:
         for row, weights in zip(rows, attention.weights, strict=False)
         for column, weight in zip(columns, weights, strict=False)
     ]
-    # The position makes equal words distinct; the axis shows the word without it.
-    word = "slice(datum.label, indexof(datum.label, ' ') + 1)"
-    return (
+    weights = (
         alt.Chart(alt.Data(values=cells))
         .mark_rect(stroke="#e4e4e4", strokeWidth=0.5)
         .encode(
-            x=alt.X(
-                "source:O",
-                sort=columns,
-                title=None,
-                axis=alt.Axis(orient="top", labelExpr=word, labelAngle=-60, labelOverlap=False),
-            ),
-            y=alt.Y(
-                "target:O",
-                sort=rows,
-                title=None,
-                axis=alt.Axis(labelExpr=word, labelOverlap=False),
-            ),
+            x=_words("source", columns, "top"),
+            y=_words("target", rows, "left"),
             color=alt.Color(
                 "weight:Q",
                 title="weight",
@@ -44,6 +40,35 @@ def attention_map(attention: SentenceAttention) -> alt.Chart:
             ),
             tooltip=["source:N", "target:N", alt.Tooltip("weight:Q", format=".3f")],
         )
-        .properties(width=alt.Step(CELL), height=alt.Step(CELL))
-        .configure_axis(ticks=False, domain=False)
     )
+    drawn: Map = weights
+    if max(len(rows), len(columns)) >= FAR:
+        nothing = alt.Chart(alt.Data(values=cells[:1])).mark_rect(opacity=0)
+        others = nothing.encode(
+            x=_words("source", columns, "bottom"), y=_words("target", rows, "right")
+        )
+        drawn = alt.layer(others, weights).resolve_axis(x="independent", y="independent")
+    if title is not None:
+        drawn = drawn.properties(title=alt.TitleParams(title, anchor="start", frame="group"))
+    return drawn.properties(width=alt.Step(CELL), height=alt.Step(CELL)).configure_axis(
+        ticks=False, domain=False
+    )
+
+
+def save_map(drawn: Map, stem: Path) -> None:
+    """Write ``stem.svg``, ``stem.png`` (at double size) and ``stem.pdf``, each whole or not."""
+    for ending, scale in SCALES.items():
+        with whole_file(stem.with_name(f"{stem.name}.{ending}")) as temporary:
+            drawn.save(str(temporary), scale_factor=scale)
+
+
+def _words(field: str, words: list[str], orient: Literal["top", "bottom", "left", "right"]) -> Any:
+    """Return an axis whose labels are the words without the positions that make them distinct."""
+    channel = alt.X if orient in ("top", "bottom") else alt.Y
+    axis = alt.Axis(
+        orient=orient,
+        labelExpr="slice(datum.label, indexof(datum.label, ' ') + 1)",
+        labelAngle={"top": -60, "bottom": 60}.get(orient, 0),
+        labelOverlap=False,
+    )
+    return channel(f"{field}:O", sort=words, title=None, axis=axis)

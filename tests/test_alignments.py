@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightning_modules.metrics.alignments import (
-    alignment_error_rate,
     format_pharaoh,
+    format_soft_pharaoh,
     hard_alignment,
     parse_pharaoh,
     word_weights,
@@ -87,17 +87,32 @@ def test_negative_positions_are_refused():
         format_pharaoh([(0, 0), (-1, 2)])
 
 
-def test_alignment_error_rate_by_hand():
-    found = [[(0, 0), (1, 1)], [(2, 0)]]
-    gold = [[(0, 0), (2, 1)], [(2, 0), (2, 1)]]
-    # |A| = 3, |S| = 4, two links in common
-    assert alignment_error_rate(found, gold) == pytest.approx(1 - 4 / 7)
-    assert alignment_error_rate(gold, gold) == 0
-    assert alignment_error_rate([[(1, 1)]], [[(0, 0)]]) == 1
+def test_leading_dimensions_are_merged_alike():
+    weights = np.random.default_rng(0).dirichlet(np.ones(4), size=(2, 3, 5))
+    src_words, tgt_words = [0, 1, 1, -1], [0, 0, 1, 2, -1]
+    merged = word_weights(weights, src_words, tgt_words)
+    assert merged.shape == (2, 3, 3, 2)
+    for layer, head in np.ndindex(2, 3):
+        one = word_weights(weights[layer, head], src_words, tgt_words)
+        np.testing.assert_array_equal(merged[layer, head], one)
 
 
-def test_alignment_error_rate_wants_links_and_as_many_sentences():
-    with pytest.raises(ValueError, match="no alignment links"):
-        alignment_error_rate([[]], [[]])
-    with pytest.raises(ValueError, match="shorter"):
-        alignment_error_rate([[(0, 0)]], [])
+def test_soft_pharaoh_is_one_target_word_after_the_other():
+    weights = np.array([[0.93, 0.05, 0.02], [0.009, 0.990999, 0.0], [0.0, 0.0, 0.0]])
+    assert format_soft_pharaoh(weights) == "0-0:0.93 1-0:0.05 2-0:0.02 1-1:0.991"
+    assert format_soft_pharaoh(weights, at_least=0.5) == "0-0:0.93 1-1:0.991"
+    assert format_soft_pharaoh(weights, at_least=0) == (
+        "0-0:0.93 1-0:0.05 2-0:0.02 0-1:0.009 1-1:0.991"
+    )
+    assert format_soft_pharaoh(np.zeros((0, 3))) == ""
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_soft_pharaoh_tells_the_weights(targets, sources, seed):
+    weights = np.random.default_rng(seed).dirichlet(np.ones(sources), size=targets)
+    read = np.zeros_like(weights)
+    for piece in format_soft_pharaoh(weights, at_least=0).split():
+        pair, weight = piece.split(":")
+        [(source, target)] = parse_pharaoh(pair)
+        read[target, source] = float(weight)
+    np.testing.assert_allclose(read, weights, rtol=1e-3)

@@ -1,13 +1,24 @@
 """Alignment error of references that a model is made to produce."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 import torch
 
 from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.corpus import ParallelText
-from datamodules.tokenization import Tokenizers, TokenizerSettings
-from lightning_modules.forced import ForcedDecoding, forced_alignment_error
+from datamodules.tokenization import EOS, Tokenizers, TokenizerSettings
+from lightning_modules.forced import (
+    Forced,
+    ForcedDecoding,
+    Step,
+    forced_alignment_error,
+    forced_head_weights,
+    merge_words,
+    step_by_rule,
+    weights_at,
+)
 from lightning_modules.variants.arguments import Placement
 from lightning_modules.variants.base import Decoded, EncoderDecoder
 from tests.variants import small_model
@@ -50,14 +61,16 @@ def tokenizers():
     return Tokenizers.train(TEXT, TokenizerSettings("words", 50, 1, False))
 
 
-def batch(tokenizers):
-    sides = [
+def encoded(tokenizers):
+    sides = (
         Sequences.of(tokenizer.encode(lines))
         for tokenizer, lines in zip(tokenizers, (TEXT.source, TEXT.target), strict=True)
-    ]
-    return collate(
-        EncodedPairs(np.arange(3)[::-1].copy(), *(s.select(np.array([2, 1, 0])) for s in sides))
     )
+    return EncodedPairs(np.arange(3), *sides)
+
+
+def batch(tokenizers):
+    return collate(encoded(tokenizers).select(np.array([2, 1, 0])))
 
 
 def error(model, tokenizers, text=TEXT):
@@ -80,16 +93,110 @@ def test_without_attention_or_gold_there_is_none(tokenizers):
     assert error(Mirror(), tokenizers, no_gold) is None
 
 
+def test_gold_without_links_gives_no_error_rate(tokenizers):
+    """Nor does the one word here look at a word: its weights are all on the end of the source."""
+    text = ParallelText(["a"], ["x"], [""])
+    assert (
+        forced_alignment_error([Forced(0, torch.tensor([[0.0, 1.0]] * 2))], text, tokenizers)
+        is None
+    )
+
+
+def test_a_word_with_an_unknown_piece_stays_one_word(tokenizers):
+    """``x?`` is two tokens, of which the vocabulary has the first."""
+    text = ParallelText(["a b"], ["x? y"], ["0-0 1-1"])
+    assert tokenizers.target.words_of_line("x? y") == [0, 0, 1]
+    weights = torch.eye(4, 3)[[0, 0, 1, 2]]  # a, a, b, EOS
+    assert forced_alignment_error([Forced(0, weights)], text, tokenizers) == 0
+
+
 def test_weights_are_those_of_each_sentence_alone(tokenizers):
     model = small_model("bahdanau")
     padded = batch(tokenizers)
-    for forced, row in zip(ForcedDecoding(model).predict_step(padded), range(3), strict=True):
+    for (number, weights), row in zip(
+        ForcedDecoding(model).predict_step(padded), range(3), strict=True
+    ):
         source, target = int(padded.src_mask[row].sum()), int(padded.tgt_mask[row].sum())
         one = slice(row, row + 1)
         memory = model.encode(padded.src[one, :source], padded.src_mask[one, :source])
         alone = model.decode(memory, padded.tgt_in[one, :target]).weights
-        assert forced.id == 2 - row
-        assert forced.reference.tokens == padded.tgt_out[row, :target].tolist()
-        assert forced.reference.weights is not None
+        assert number == 2 - row
+        assert weights is not None
         assert alone is not None
-        torch.testing.assert_close(forced.reference.weights[:, :source], alone[0])
+        torch.testing.assert_close(weights[:target, :source], alone[0])
+
+
+BY_STEP = torch.tensor(
+    [
+        [0.9, 0.1, 0.0],  # reads BOS, predicts x
+        [0.2, 0.7, 0.1],  # reads x, predicts y
+        [0.3, 0.1, 0.6],  # reads y, predicts EOS
+    ]
+)
+
+
+def test_a_word_has_the_weights_of_the_step_that_predicts_or_reads_it():
+    assert weights_at("predicted", BY_STEP).tolist() == BY_STEP.tolist()
+    read = weights_at("read", BY_STEP)
+    assert read[0].tolist() == BY_STEP[1].tolist()
+    assert read[1].tolist() == BY_STEP[2].tolist()  # the last word: of the step that predicts EOS
+    assert read[2].tolist() == [0, 0, 0]
+    every = torch.stack([BY_STEP, BY_STEP.flip(0)]).unsqueeze(1)
+    shifted = weights_at("read", every)
+    assert shifted[0, 0].tolist() == read.tolist()
+    assert shifted[1, 0, :2].tolist() == BY_STEP.flip(0)[1:].tolist()
+
+
+def test_the_step_moves_the_words(tokenizers):
+    found = {
+        step: merge_words(weights_at(step, BY_STEP), "a b", "x y", tokenizers).tolist()
+        for step in get_args(Step)
+    }
+    expected = {"predicted": [[0.9, 0.1], [0.2, 0.7]], "read": [[0.2, 0.7], [0.3, 0.1]]}
+    for step, weights in expected.items():
+        np.testing.assert_allclose(found[step], weights, rtol=1e-6)
+
+
+def test_in_a_padded_batch_the_last_word_is_read_where_its_end_is_predicted(tokenizers):
+    """The first sentence of the batch has one word of three."""
+    model = small_model("luong_global")
+    padded = batch(tokenizers)
+    [(_, weights)] = [one for one in ForcedDecoding(model).predict_step(padded) if one.id == 2]
+    assert weights is not None
+    assert padded.tgt_out[0, 1] == EOS
+    torch.testing.assert_close(weights_at("read", weights)[0], weights[1], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("luong_location", "predicted"),
+        ("luong_location_heads", "predicted"),
+        ("luong_global", "read"),
+        ("luong_predictive", "read"),
+        ("bahdanau", "read"),
+        ("transformer", "read"),
+    ],
+)
+def test_footnote_14_asks_whether_the_score_looks_at_the_source(name, step):
+    model = small_model(name)
+    assert step_by_rule("footnote14", model) == step
+    assert step_by_rule("read", model) == "read"
+    assert step_by_rule("predicted", model) == "predicted"
+
+
+@pytest.mark.parametrize("name", ["luong_global", "luong_multi_head", "transformer"])
+def test_batches_of_any_size_give_the_same_weights(name, tokenizers):
+    model = small_model(name)
+    pairs = encoded(tokenizers)
+    found = [dict(forced_head_weights(model, pairs, size)) for size in (4, 1000)]
+    assert found[0].keys() == found[1].keys() == {0, 1, 2}
+    for number, target, source in ((0, 4, 4), (1, 3, 3), (2, 2, 2)):
+        one, other = (weights[number][..., :target, :source] for weights in found)
+        torch.testing.assert_close(one, other)
+        torch.testing.assert_close(one.sum(-1), torch.ones(one.shape[:-1]))
+
+
+def test_a_model_without_attention_gives_no_weights(tokenizers):
+    pairs = encoded(tokenizers)
+    assert list(forced_head_weights(small_model("seq2seq"), pairs, 1000)) == []

@@ -18,6 +18,7 @@ from tests.variants import (
     ALL,
     LAPTOP,
     NAMES,
+    OPTIONS,
     VOCABULARY,
     configuration,
     sentences,
@@ -89,6 +90,38 @@ def test_weights_are_zero_at_padding_and_sum_to_one(name):
         assert sums.max() <= 1 + 1e-6
     else:
         torch.testing.assert_close(sums, torch.ones_like(sums))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_weights_of_all_layers_and_heads_contain_those_of_decoding(name):
+    model = small_model(name)
+    src, mask = sentences(LENGTHS, width=20)
+    tgt = targets(len(LENGTHS), 6)
+    with torch.no_grad():
+        memory = model.encode(src, mask)
+        weights = model.decode(memory, tgt).weights
+        found = model.head_weights(memory, tgt)
+        again = model.decode(memory, tgt).weights
+    if name in WITHOUT_ATTENTION:
+        assert weights is found is None
+        return
+    assert weights is not None
+    assert found is not None
+    assert found.shape == (len(LENGTHS), *layers_and_heads(name), 6, 20)
+    assert found.min() >= 0
+    assert found.masked_select(~mask[:, None, None, None]).count_nonzero() == 0
+    torch.testing.assert_close(found[:, -1].mean(1), weights)
+    torch.testing.assert_close(again, weights, rtol=0, atol=0)  # nothing is left behind
+    heads_alone = weights.sum(-1)[:, None, None].expand(found.shape[:-1])
+    torch.testing.assert_close(found.sum(-1), heads_alone)  # 1, or what a local window leaves
+
+
+def layers_and_heads(name: str) -> tuple[int, int]:
+    model, options = OPTIONS.get(name, (name, []))
+    settings = configuration(f"model={model}", *options).model
+    if "decoder_layers" in settings:
+        return settings.decoder_layers, settings.heads
+    return 1, settings.attention.get("heads") or 1
 
 
 @pytest.mark.parametrize("name", ALL)

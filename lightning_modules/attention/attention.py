@@ -116,6 +116,22 @@ class Attention(nn.Module):
             steps: target position of each query, from 0, ``(batch, tgt)`` or ``(1, tgt)``.
         """
         asked_on = query.device
+        weights = self._weigh(query, memory, steps)
+        context = mix(weights.to(memory.values.dtype), memory.values)
+        if self.heads is not None:
+            context, weights = self.out(context.transpose(1, 2).flatten(2)), weights.mean(1)
+        return context.to(asked_on), weights.to(asked_on)
+
+    def head_weights(self, query: Tensor, memory: AttentionMemory, steps: Tensor) -> Tensor:
+        """Return the weights of each head, ``(batch, heads, tgt, src)``; one without ``heads``.
+
+        What is asked is asked as in ``forward``.
+        """
+        weights = self._weigh(query, memory, steps).to(query.device)
+        return weights.unsqueeze(1) if self.heads is None else weights
+
+    def _weigh(self, query: Tensor, memory: AttentionMemory, steps: Tensor) -> Tensor:
+        """Return weights ``(batch, tgt, src)``, with ``heads`` ``(batch, heads, tgt, src)``."""
         query, steps = query.to(self.home.device), steps.to(self.home.device)
         outside, factor = self.window(query, steps, memory.lengths, memory.values.shape[-2])
         hidden = memory.padding if outside is None else memory.padding | outside
@@ -129,10 +145,7 @@ class Attention(nn.Module):
             weights = weights * factor
             if self.renormalise:
                 weights = weights / weights.sum(-1, keepdim=True)
-        context = mix(weights.to(memory.values.dtype), memory.values)
-        if self.heads is not None:
-            context, weights = self.out(context.transpose(1, 2).flatten(2)), weights.mean(1)
-        return context.to(asked_on), weights.to(asked_on)
+        return weights
 
     def _split(self, projected: Tensor) -> Tensor:
         """``(batch, positions, memory) -> (batch, heads, positions, head)``."""

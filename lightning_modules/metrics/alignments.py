@@ -15,7 +15,7 @@ _PAIR = re.compile(r"([0-9]+)-([0-9]+)")
 def word_weights(
     weights: NDArray[np.floating], src_words: Sequence[int], tgt_words: Sequence[int]
 ) -> NDArray[np.float64]:
-    """Merge subword weights (tgt tokens, src tokens) into word weights (tgt words, src words).
+    """Merge subword weights (…, tgt tokens, src tokens) to words, (…, tgt words, src words).
 
     ``src_words[i]`` is the word that source token ``i`` belongs to, ``-1`` for a special token
     (its weight is dropped); the same for ``tgt_words``. Attention *to* a word is the sum over its
@@ -25,8 +25,8 @@ def word_weights(
     Raises ``ValueError`` when the shapes disagree or an index is below -1.
     """
     weights = np.asarray(weights, dtype=np.float64)
-    if weights.shape != (len(tgt_words), len(src_words)):
-        expected = (len(tgt_words), len(src_words))
+    expected = (len(tgt_words), len(src_words))
+    if weights.shape[-2:] != expected:
         raise ValueError(f"weights have shape {weights.shape}, the tokens ask for {expected}")
     from_target = _membership(tgt_words)
     pieces = from_target.sum(axis=1, keepdims=True)
@@ -50,25 +50,24 @@ def hard_alignment(weights: NDArray[np.floating]) -> list[Pair]:
     return [(int(row.argmax()), j) for j, row in enumerate(np.asarray(weights)) if row.any()]
 
 
-def alignment_error_rate(found: Sequence[Sequence[Pair]], gold: Sequence[Sequence[Pair]]) -> float:
-    """Och and Ney 2003, section 5.1, with every gold link sure: ``1 - 2|A∩S| / (|A| + |S|)``.
-
-    Counted over all sentences together; 0 for links that agree. Raises ``ValueError`` when there
-    are no links at all, or not as many sentences on both sides.
-    """
-    pairs = [(set(a), set(s)) for a, s in zip(found, gold, strict=True)]
-    links = sum(len(a) + len(s) for a, s in pairs)
-    if not links:
-        raise ValueError("no alignment links to compare")
-    return 1 - 2 * sum(len(a & s) for a, s in pairs) / links
-
-
 def format_pharaoh(pairs: Iterable[Pair]) -> str:
     """Write pairs as ``0-0 1-2``, source word first, in source order. Raises ``ValueError``."""
     ordered = sorted(set(pairs))
     if any(source < 0 or target < 0 for source, target in ordered):
         raise ValueError(f"word positions count from 0, not {ordered[0]}")
     return " ".join(f"{source}-{target}" for source, target in ordered)
+
+
+def format_soft_pharaoh(weights: NDArray[np.floating], at_least: float = 0.01) -> str:
+    """Write weights (tgt words, src words) as ``0-0:0.93 1-0:0.05``: source-target:weight.
+
+    One target word after the other, weights below ``at_least`` left out.
+    """
+    weights = np.asarray(weights)
+    return " ".join(
+        f"{source}-{target}:{weights[target, source]:.4g}"
+        for target, source in np.argwhere((weights >= at_least) & (weights > 0))
+    )
 
 
 def parse_pharaoh(line: str) -> list[Pair]:

@@ -2,10 +2,11 @@
 
 import gzip
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
 from omegaconf import DictConfig
 
 from datamodules.batching import batches_of, sources_alone
@@ -15,10 +16,16 @@ from datamodules.text import decode_lines, read_bytes
 from lightning_modules.building import build
 from lightning_modules.checkpoints import TrainedModel, load_trained
 from lightning_modules.decoding import Hypothesis
-from lightning_modules.metrics.alignments import format_pharaoh, hard_alignment
+from lightning_modules.metrics.alignments import format_pharaoh, format_soft_pharaoh, hard_alignment
 from lightning_modules.scoring import words_attention
 from lightning_modules.suitability import check_text
 from lightning_modules.tasks.train import prepare_process
+
+ALIGNED: dict[str, Callable[[np.ndarray], str]] = {
+    "alignments": lambda weights: format_pharaoh(hard_alignment(weights)),
+    "soft_alignments": format_soft_pharaoh,
+}
+"""How weights between words are written, by the setting that names the file."""
 
 
 def translate(config: DictConfig) -> None:
@@ -32,9 +39,10 @@ def translate(config: DictConfig) -> None:
     lines = read_input(config.input)
     found = search(trained, lines, config)
     output = "".join(f"{line}\n" for line in written(trained, found))
-    pairs = config.alignments and "".join(f"{line}\n" for line in align(trained, lines, found))
-    with ExitStack() as files:  # both are complete before either takes its place
-        for name, text in ((config.alignments, pairs), (config.output, output)):
+    asked = [option for option in ALIGNED if config[option] is not None]
+    texts = [(config[option], "".join(align(trained, lines, found, option))) for option in asked]
+    with ExitStack() as files:  # all are complete before any takes its place
+        for name, text in (*texts, (config.output, output)):
             if name == "-":
                 sys.stdout.write(text)
             elif name is not None:
@@ -84,17 +92,17 @@ def search(
 
 
 def align(
-    trained: TrainedModel, lines: Sequence[str], found: Sequence[list[Hypothesis]]
+    trained: TrainedModel, lines: Sequence[str], found: Sequence[list[Hypothesis]], option: str
 ) -> Iterator[str]:
-    """Yield for each line the source word that each word of its best hypothesis looked at most."""
+    """Yield for each line where the words of its best hypothesis looked, as ``option`` has it."""
     for line, hypotheses in zip(lines, found, strict=True):
         if not hypotheses:
-            yield ""
+            yield "\n"
             continue
         weights = words_attention(hypotheses[0], line, trained.tokenizers)
         if weights is None:
             raise UserError(
-                f"alignments=: {trained.config.variant} has no attention to align by; "
-                "leave alignments out or translate with another run"
+                f"{option}=: {trained.config.variant} has no attention to align by; "
+                f"leave {option} out or translate with another run"
             )
-        yield format_pharaoh(hard_alignment(weights))
+        yield f"{ALIGNED[option](weights)}\n"

@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -134,6 +136,29 @@ class EncoderDecoder(nn.Module, ABC):
     def parts(self) -> dict[str, Iterable[nn.Module]]:
         """Return the modules that ``model.placement`` moves together, by its keys."""
 
+    @property
+    def looks_at_source(self) -> bool:
+        """False for weights that are chosen without seeing what is in the source."""
+        return True
+
+    def head_weights(self, memory: Any, tgt_in: Tensor) -> Tensor | None:
+        """Return all weights over the source, ``(batch, layers, heads, tgt, src)``.
+
+        Those of ``decode`` are the last layer's, averaged over its heads. None for a model without
+        attention. They are computed beside ``decode``, which is left as quick as it is: every
+        attention is asked once more what it is asked there.
+        """
+        attentions = list(self.parts()["attention"])
+        if not attentions:
+            return None
+        layers: list[list[Tensor]] = [[] for _ in attentions]
+        with ExitStack() as watching:
+            for attention, seen in zip(attentions, layers, strict=True):
+                watching.enter_context(attention.register_forward_pre_hook(partial(_watch, seen)))
+            self.decode(memory, tgt_in)
+        # One call for all positions, or one for each.
+        return torch.stack([torch.cat(seen, 2) for seen in layers], 1)
+
     def blocks(self) -> Iterable[nn.Module]:
         """Return the modules that ``torch.compile`` is worth its start for."""
         return ()
@@ -169,6 +194,11 @@ class EncoderDecoder(nn.Module, ABC):
 
         super()._apply(at_home, recurse)
         return self
+
+
+def _watch(seen: list[Tensor], attention: Any, asked: tuple[Any, ...]) -> None:
+    """Keep the weights of each head for what an attention is asked."""
+    seen.append(attention.head_weights(*asked))
 
 
 def select_batch(tree: Any, index: Tensor) -> Any:

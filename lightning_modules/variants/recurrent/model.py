@@ -193,6 +193,11 @@ class Recurrent(EncoderDecoder):
         }
         return {part: [m for m in modules if m is not None] for part, modules in parts.items()}
 
+    @property
+    def looks_at_source(self) -> bool:
+        """See the base class."""
+        return self.attention is None or self.attention.score.looks_at_source
+
     def blocks(self) -> Iterable[nn.Module]:
         """See the base class; the recurrent layers have kernels of their own."""
         parts = (self.attention, self.readout)

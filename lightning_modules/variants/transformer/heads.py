@@ -72,6 +72,27 @@ class MultiHeadAttention(nn.Module):
             causal: in a whole self-attention, let position t see positions up to t only.
             need_weights: compute the weights ``(batch, tgt, src)``, by the plain formula.
         """
+        heads, weights = self._attend(inputs, memory, mask, causal, need_weights)
+        averaged = None if weights is None else weights.mean(1).to(inputs.device)
+        return self.out(heads.transpose(1, 2).flatten(2)).to(inputs.device), averaged
+
+    def head_weights(
+        self, inputs: Tensor, memory: KeysValues, mask: Tensor | None = None
+    ) -> Tensor:
+        """Return the weights of each head, ``(batch, heads, tgt, src)``; see ``forward``."""
+        _, weights = self._attend(inputs, memory, mask, causal=False, need_weights=True)
+        assert weights is not None
+        return weights.to(inputs.device)
+
+    def _attend(
+        self,
+        inputs: Tensor,
+        memory: KeysValues,
+        mask: Tensor | None,
+        causal: bool,
+        need_weights: bool,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return ``(batch, heads, tgt, value)`` and, if asked for, weights of each head."""
         query = self._split(self.query(inputs.to(self.query.weight.device)))
         length, positions = query.shape[2], memory.keys.shape[2]
         query = self.positions.rotate(query, positions - length)
@@ -81,9 +102,7 @@ class MultiHeadAttention(nn.Module):
         if causal and not only_causal:
             past = torch.ones(length, positions, dtype=torch.bool, device=query.device).tril()
             mask = past if mask is None else past & mask
-        heads, weights = attend(query, memory, added(bias, mask, query), only_causal, need_weights)
-        averaged = None if weights is None else weights.mean(1).to(inputs.device)
-        return self.out(heads.transpose(1, 2).flatten(2)).to(inputs.device), averaged
+        return attend(query, memory, added(bias, mask, query), only_causal, need_weights)
 
     def _split(self, projected: Tensor) -> Tensor:
         return projected.unflatten(-1, (self.heads, -1)).transpose(1, 2)
