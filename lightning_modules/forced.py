@@ -8,18 +8,21 @@ import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import pad
+from torch.nn.functional import cross_entropy, pad
 
 from datamodules.batching import Batch, EncodedPairs, LengthBatchSampler
 from datamodules.corpus import ParallelText
 from datamodules.tokenization import Tokenizers
 from lightning_modules.metrics.alignments import hard_alignment, word_weights
-from lightning_modules.metrics.gold import alignment_error_rate, alignment_statistics, parse_gold
+from lightning_modules.metrics.gold import alignment_statistics, parse_gold
+from lightning_modules.metrics.statistics import Statistics
+from lightning_modules.settings import StepRule
 from lightning_modules.variants import EncoderDecoder
 
+ROWS = 1024
+"""Positions projected to the vocabulary at a time."""
 Step = Literal["predicted", "read"]
 """Which step's weights belong to a word: that which predicts it, or the next, which reads it."""
-StepRule = Literal["predicted", "read", "footnote14"]
 
 
 class Forced(NamedTuple):
@@ -29,6 +32,10 @@ class Forced(NamedTuple):
     """The sentence's index in its split."""
     weights: Tensor | None
     """``(tgt, src)`` on the CPU, as wide as the sentence's batch; None without attention."""
+    nats: float
+    """Negative log-likelihood of the reference, EOS included."""
+    tokens: int
+    """Of the reference, EOS included."""
 
 
 class ForcedDecoding(pl.LightningModule):
@@ -41,30 +48,48 @@ class ForcedDecoding(pl.LightningModule):
     def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[Forced]:
         """Decode the references of a batch."""
         memory = self.model.encode(batch.src, batch.src_mask)
-        weights = self.model.decode(memory, batch.tgt_in).weights
+        features, weights = self.model.decode(memory, batch.tgt_in)
         rows = [None] * len(batch.ids) if weights is None else weights.float().cpu()
-        return [Forced(number, row) for number, row in zip(batch.ids.tolist(), rows, strict=True)]
+        mask = batch.tgt_mask.to(features.device)
+        nats = torch.zeros(mask.shape, device=features.device)
+        nats[mask] = self._nats(features[mask], batch.tgt_out.to(features.device)[mask])
+        tokens = batch.tgt_mask.sum(1).tolist()
+        parts = (batch.ids.tolist(), rows, nats.double().sum(1).tolist(), tokens)
+        return [Forced(*part) for part in zip(*parts, strict=True)]
+
+    def _nats(self, features: Tensor, tokens: Tensor) -> Tensor:
+        """``(positions, features), (positions,) -> (positions,)``, some rows at a time."""
+        return torch.cat(
+            [
+                cross_entropy(self.model.logits(part).float(), wanted, reduction="none")
+                for part, wanted in zip(features.split(ROWS), tokens.split(ROWS), strict=True)
+            ]
+        )
 
 
-def forced_alignment_error(
-    forced: Sequence[Forced], text: ParallelText, tokenizers: Tokenizers
-) -> float | None:
-    """Compare the strongest link of each reference word with the corpus's gold alignments.
+def forced_statistics(
+    forced: Sequence[Forced], text: ParallelText, tokenizers: Tokenizers, step: Step
+) -> Statistics:
+    """What each sentence of a split, in its order, adds to perplexity and alignment error.
 
-    Luong et al. 2015, section 5.4, by the step that predicts the word. None for a model without
-    attention or a corpus without gold links.
+    ``likelihood`` counts nats and tokens; ``links`` compares the strongest link of each reference
+    word with the gold alignment (Luong et al. 2015, section 5.4), and is missing for a model
+    without attention or a corpus without gold links.
     """
-    if text.alignments is None:
-        return None
-    found, gold = [], []
-    for number, weights in forced:
-        if weights is None:
-            return None
-        merged = merge_words(weights, text.source[number], text.target[number], tokenizers)
-        found.append(hard_alignment(merged))
-        gold.append(parse_gold(text.alignments[number]))
-    error = float(alignment_error_rate(alignment_statistics(found, gold).sum(0)))
-    return None if np.isnan(error) else error
+    counted = {"likelihood": np.array([(one.nats, one.tokens) for one in forced], np.float64)}
+    if text.alignments is None or any(one.weights is None for one in forced):
+        return counted
+    found = [
+        hard_alignment(
+            merge_words(
+                weights_at(step, one.weights), text.source[one.id], text.target[one.id], tokenizers
+            )
+        )
+        for one in forced
+        if one.weights is not None
+    ]
+    gold = [parse_gold(text.alignments[one.id]) for one in forced]
+    return counted | {"links": alignment_statistics(found, gold).astype(np.float64)}
 
 
 def forced_head_weights(

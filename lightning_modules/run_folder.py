@@ -144,9 +144,7 @@ class BrokenFileError(Exception):
 
 def clear_results(folder: Path) -> None:
     """Remove what an earlier run left in the same folder: results belong to the run that ends."""
-    for name in (
-        RESULT, FAILURE, CURVE, STATISTICS, ATTENTION, PREDICTIONS, WORD_COUNTS
-    ):
+    for name in (RESULT, FAILURE, CURVE, STATISTICS, ATTENTION, PREDICTIONS, WORD_COUNTS):
         (folder / name).unlink(missing_ok=True)
 
 

@@ -13,7 +13,6 @@ from lightning_modules.metrics.alignments import format_pharaoh, hard_alignment,
 from lightning_modules.metrics.attention import attention_statistics
 from lightning_modules.metrics.curves import CurvePoint, curve_points
 from lightning_modules.metrics.scopes import Estimate, scopes
-from lightning_modules.settings import Scoring
 from lightning_modules.metrics.statistics import (
     METRICS,
     Statistics,
@@ -22,6 +21,7 @@ from lightning_modules.metrics.statistics import (
     translation_statistics,
 )
 from lightning_modules.metrics.systems import Output, System, TestSet
+from lightning_modules.settings import Scoring
 from lightning_modules.translation import Translation
 
 Weights = NDArray[np.float64]

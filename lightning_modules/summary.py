@@ -4,20 +4,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lightning_modules.metrics.curves import CurvePoint
-from lightning_modules.settings import Scoring
 from lightning_modules.metrics.statistics import METRICS
 from lightning_modules.run_folder import Result
+from lightning_modules.settings import Scoring
 
 SHOWN = ("bleu", "chrf", "ter", "perplexity", "aer")
 
 
-def summary(
-    result: Result, curve: Sequence[CurvePoint], scoring: Scoring, folder: Path
-) -> str:
+def summary(result: Result, curve: Sequence[CurvePoint], scoring: Scoring, folder: Path) -> str:
     """Return a few lines: scores by length, size, speed, and where the rest lies."""
     training, decoding = result.training, result.decoding
     columns = [("length", "BLEU", "sentences")] + [
-        (point.bounds.label, "-" if point.bleu is None else f"{point.bleu:.1f}", str(point.sentences))
+        (
+            point.bounds.label,
+            "-" if point.bleu is None else f"{point.bleu:.1f}",
+            str(point.sentences),
+        )
         for point in curve
     ]
     rows = [

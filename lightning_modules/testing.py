@@ -11,9 +11,8 @@ from omegaconf import DictConfig, OmegaConf
 from datamodules.files import write_json, write_text
 from datamodules.translation_data import TranslationData
 from lightning_modules.environment import environment, git_commit, peak_memory_mib
-from lightning_modules.forced import Forced, ForcedDecoding, forced_statistics
+from lightning_modules.forced import Forced, ForcedDecoding, forced_statistics, step_by_rule
 from lightning_modules.metrics.curves import format_csv
-from lightning_modules.settings import Scoring
 from lightning_modules.metrics.words import tokens
 from lightning_modules.run_folder import (
     CURVE,
@@ -29,6 +28,7 @@ from lightning_modules.run_folder import (
     write_statistics,
 )
 from lightning_modules.scoring import TestScores, score_translations
+from lightning_modules.settings import Scoring
 from lightning_modules.translation import TranslationModule
 
 
@@ -56,9 +56,8 @@ def test_model(
     assert batches is not None
     translations = [translation for batch in batches for translation in batch]
     text = data.text("test")
-    forced = forced_statistics(
-        _forced(trainer, module, data), text, data.tokenizers, scoring.attention_step
-    )
+    step = step_by_rule(scoring.attention_step, module.model)
+    forced = forced_statistics(_forced(trainer, module, data), text, data.tokenizers, step)
     scores = score_translations(
         translations, forced, text, data.tokenizers, scoring, config.variant, config.seed
     )

@@ -9,9 +9,9 @@ from rich.console import Console
 
 from datamodules.errors import UserError
 from datamodules.files import write_text
-from lightning_modules.settings import Scoring, build_scoring
 from lightning_modules.run_folder import find_runs
-from sweeps.comparison import Comparison, collect
+from lightning_modules.settings import Scoring, build_scoring
+from sweeps.comparison import collect
 from sweeps.evaluation.evaluation import evaluate
 from sweeps.findings import Findings, find, write_findings
 from sweeps.report import render_report

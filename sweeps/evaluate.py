@@ -9,9 +9,9 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from datamodules.errors import UserError
-from lightning_modules.settings import build_scoring
 from lightning_modules.metrics.systems import System, TestSet
 from lightning_modules.run_folder import BrokenFileError, read_result
+from lightning_modules.settings import build_scoring
 from sweeps.compare import REPORT, publish
 from sweeps.comparison import Comparison
 from sweeps.evaluation.evaluation import evaluate

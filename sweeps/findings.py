@@ -21,7 +21,11 @@ from sweeps.evaluation.tables import Table, write_tables
 from sweeps.evaluation.word_tables import word_tables
 
 TABLES, FIGURES = "tables", "figures"
-WORD_FIGURES = {"words_by_frequency": "f1", "words_by_case": "f1", "source_words_by_frequency": "recall"}
+WORD_FIGURES = {
+    "words_by_frequency": "f1",
+    "words_by_case": "f1",
+    "source_words_by_frequency": "recall",
+}
 """Tables of groups that are drawn, with the column that is."""
 
 

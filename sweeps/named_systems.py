@@ -1,4 +1,4 @@
-"""Lets ``systems.NAME=FILE`` stand on the command line, whatever the name, without Hydra's ``+``."""
+"""Lets ``systems.NAME=FILE`` stand on the command line for any name, without Hydra's ``+``."""
 
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig

@@ -1,6 +1,6 @@
 """The report of an evaluation: one page that opens from disk and needs no network."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import vl_convert
@@ -38,7 +38,7 @@ def render_report(findings: Findings) -> str:
 
 
 def sections(
-    tables: dict[str, Table], figures: Sequence[str]
+    tables: Mapping[str, Table], figures: Sequence[str]
 ) -> list[tuple[str, list[tuple[str | None, Table | None]]]]:
     """Headings with their (figure, table) pairs, in the order of the page."""
     curves = [f"{name}_by_length" for name in METRICS if name != "bleu"]

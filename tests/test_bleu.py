@@ -7,13 +7,13 @@ import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightning_modules.metrics.bleu import corpus_bleu, corpus_scores, sentence_bleu
 from lightning_modules.metrics.lengths import (
     BucketScore,
     bleu_by_length,
     format_csv,
     parse_csv,
 )
+from lightning_modules.metrics.statistics import corpus_bleu, corpus_scores, sentence_bleu
 
 
 def noisy_corpus(count=80, longest=70, seed=3):

@@ -14,8 +14,8 @@ import pytest
 from omegaconf import OmegaConf
 
 from lightning_modules.metrics.alignments import parse_pharaoh
-from lightning_modules.metrics.bleu import corpus_scores
 from lightning_modules.metrics.lengths import bleu_by_length
+from lightning_modules.metrics.statistics import corpus_scores
 from tests.commands import ROOT, TINY, places, run, succeed
 from tests.variants import CONF
 

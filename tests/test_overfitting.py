@@ -10,7 +10,7 @@ from datamodules.grammar import GrammarCorpus
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 from lightning_modules.building import build_model
 from lightning_modules.decoding import BeamSearch
-from lightning_modules.metrics.bleu import corpus_bleu
+from lightning_modules.metrics.statistics import corpus_bleu
 from lightning_modules.schedules import constant
 from lightning_modules.translation import TranslationModule
 from tests.variants import LAPTOP, configuration

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightning_modules.metrics.bleu import sentence_bleu
 from lightning_modules.metrics.sentences import (
     LENGTH_DIFFERENCE_BUCKETS,
     bucket_by_label,
@@ -15,6 +14,7 @@ from lightning_modules.metrics.sentences import (
     bucket_by_score,
     most_different,
 )
+from lightning_modules.metrics.statistics import sentence_bleu
 
 examples = settings(deadline=None, derandomize=True, max_examples=200, database=None)
 

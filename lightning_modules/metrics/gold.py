@@ -17,6 +17,7 @@ from lightning_modules.metrics.alignments import Pair, parse_pharaoh
 
 Lengths = tuple[int, int]
 """Source words and target words of a sentence pair."""
+Counts = NDArray[np.integer] | NDArray[np.floating]
 
 _POSSIBLE = re.compile(r"[0-9]+\?[0-9]+")
 _NUMBERED = re.compile(
@@ -138,24 +139,24 @@ def alignment_statistics(
     return np.array(counts, dtype=np.int64).reshape(-1, 4)
 
 
-def alignment_error_rate(counts: NDArray[np.integer]) -> NDArray[np.float64]:
+def alignment_error_rate(counts: Counts) -> NDArray[np.float64]:
     """``(…, 4)`` summed counts -> ``(…)``, 0 to 1; NaN without any found or sure link."""
     in_sure, in_possible, found, sure = np.moveaxis(np.asarray(counts), -1, 0)
     return 1 - _ratio(in_sure + in_possible, found + sure)
 
 
-def alignment_precision(counts: NDArray[np.integer]) -> NDArray[np.float64]:
+def alignment_precision(counts: Counts) -> NDArray[np.float64]:
     """``(…, 4)`` summed counts -> ``(…)``, 0 to 1; NaN without a found link."""
     counts = np.asarray(counts)
     return _ratio(counts[..., 1], counts[..., 2])
 
 
-def alignment_recall(counts: NDArray[np.integer]) -> NDArray[np.float64]:
+def alignment_recall(counts: Counts) -> NDArray[np.float64]:
     """``(…, 4)`` summed counts -> ``(…)``, 0 to 1; NaN without a sure link."""
     counts = np.asarray(counts)
     return _ratio(counts[..., 0], counts[..., 3])
 
 
-def _ratio(part: NDArray[np.integer], whole: NDArray[np.integer]) -> NDArray[np.float64]:
+def _ratio(part: Counts, whole: Counts) -> NDArray[np.float64]:
     nothing = np.full(np.shape(whole), np.nan)
     return np.divide(part, whole, out=nothing, where=whole != 0)

@@ -4,6 +4,7 @@ Draws are those of sacreBLEU for the same seed, so intervals and p-values can be
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,8 @@ class Interval(NamedTuple):
     high: float
 
 
-class Resamples(NamedTuple):
+@dataclass(frozen=True)
+class Resamples:
     """How often and from which seed to draw."""
 
     count: int
@@ -33,7 +35,7 @@ class Resamples(NamedTuple):
 
 
 def resampled_sums(statistics: Array, resamples: Resamples) -> Array:
-    """Sums over sentences drawn with replacement: ``(sentences, columns) -> (resamples, columns)``."""
+    """Sum over sentences drawn with replacement: ``(sentences, k) -> (resamples, k)``."""
     sentences = len(statistics)
     generator = np.random.default_rng(resamples.seed)
     sums = np.empty((resamples.count, statistics.shape[1]))
@@ -159,7 +161,7 @@ def _rounding(value: float) -> float:
 
 
 def _share(as_large: NDArray[np.bool_]) -> float:
-    """Never 0: the observed arrangement is one of those that were possible (Phipson and Smyth 2010)."""
+    """Never 0: what was observed is one of the possible draws (Phipson and Smyth 2010)."""
     return float((as_large.sum() + 1) / (len(as_large) + 1))
 
 

@@ -34,7 +34,7 @@ class SentenceBucket:
     sentences: NDArray[np.int64]
 
 
-def bucket_by_score(scores: Sequence[float]) -> list[SentenceBucket]:
+def bucket_by_score(scores: Sequence[float] | NDArray[np.floating]) -> list[SentenceBucket]:
     """Ten buckets of sentences by score: 0 and below 10, …, 90 to 100 inclusive, even if empty.
 
     Raises ``ValueError`` for a score that is not between 0 and 100.
@@ -80,7 +80,9 @@ def _buckets(bucket_of: NDArray[np.int64], labels: Sequence[str]) -> list[Senten
 def readable(lines: Sequence[str]) -> int:
     """Number of the sentence that tells most and is still easily read: the longest of 20 words."""
     words = [len(line.split()) for line in lines]
-    effort = [(count > READABLE_WORDS, count if count > READABLE_WORDS else -count) for count in words]
+    effort = [
+        (count > READABLE_WORDS, count if count > READABLE_WORDS else -count) for count in words
+    ]
     return min(range(len(words)), key=effort.__getitem__)
 
 

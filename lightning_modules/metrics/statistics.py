@@ -44,7 +44,7 @@ class Metric:
 
 
 def translation_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> Statistics:
-    """Count with sacreBLEU's defaults: ``bleu`` (10 columns), ``chrf`` (24, chrF++) and ``ter`` (2).
+    """Count with sacreBLEU: ``bleu`` (10 columns), ``chrf`` (24, chrF++) and ``ter`` (2).
 
     Raises ``ValueError`` when the lists are empty or of unequal length.
     """

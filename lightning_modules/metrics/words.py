@@ -143,7 +143,7 @@ def _histogram(groups: Sequence[int], width: int) -> NDArray[np.int64]:
     return np.bincount(np.asarray(groups, dtype=np.int64), minlength=width)
 
 
-def precision_recall_f1(sums: NDArray[np.integer]) -> NDArray[np.float64]:
+def precision_recall_f1(sums: NDArray[np.integer] | NDArray[np.floating]) -> NDArray[np.float64]:
     """Precision, recall and F1 (…, 3), 0 to 100, of sums (…, 3) of ``word_accuracy``'s rows.
 
     NaN where there is nothing to divide by: precision of a group of which the hypotheses have no

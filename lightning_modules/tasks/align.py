@@ -12,12 +12,11 @@ from pydantic import BaseModel, NonNegativeInt, ValidationError
 
 from datamodules.batching import EncodedPairs, Sequences
 from datamodules.corpus import ParallelText
-from datamodules.errors import UserError
+from datamodules.errors import UserError, first_mistake
 from datamodules.files import write_json, write_text
 from datamodules.text import decode_lines, read_bytes
 from datamodules.tokenization import Tokenizers
 from lightning_modules.aligning import MEAN, Alignment, View, align_text, described
-from lightning_modules.building import first_mistake
 from lightning_modules.checkpoints import load_trained
 from lightning_modules.forced import StepRule, step_by_rule
 from lightning_modules.heat_map import attention_map, save_map

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from lightning_modules.metrics.lengths import Bounds, Bucket
 from lightning_modules.metrics.scopes import Estimate, Scope, scopes
-from lightning_modules.settings import Scoring
 from lightning_modules.metrics.statistics import METRICS, Metric
 from lightning_modules.metrics.systems import System
+from lightning_modules.settings import Scoring
 
 
 @dataclass(frozen=True, eq=False)

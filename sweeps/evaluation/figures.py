@@ -129,7 +129,7 @@ def _layers(
     return [band, shown.mark_line(strokeWidth=2), seeds, marks]
 
 
-def _finished(chart: alt.LayerChart, width: Width) -> alt.LayerChart:
+def _finished(chart: alt.LayerChart | alt.FacetChart, width: Width) -> alt.LayerChart:
     return (
         chart.properties(width=width, height=340)
         .configure_view(stroke=None)
@@ -177,9 +177,7 @@ def _scale(names: Sequence[str], values: Sequence[str]) -> alt.Scale:
     return alt.Scale(domain=names, range=[values[i % len(values)] for i in range(len(names))])
 
 
-def _limit_rule(
-    limit: int, domain: Sequence[float], row: int
-) -> tuple[alt.Chart, alt.Chart]:
+def _limit_rule(limit: int, domain: Sequence[float], row: int) -> tuple[alt.Chart, alt.Chart]:
     """The rule at the training limit, and its name above the plot; ``row`` keeps names apart."""
     place = limit + 0.5
     # The name of a rule near either end runs inwards, so that it is not cut off there.

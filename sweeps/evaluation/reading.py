@@ -46,7 +46,7 @@ class TestSets:
         for other in self.known:
             if other.same_text(test):
                 if counts and isinstance(other.reference_counts, dict):
-                    other.reference_counts |= counts.target  # of words that only this run wrote
+                    other.reference_counts.update(counts.target)  # of what only this run wrote
                 return other
         self.known.append(test)
         return test

@@ -105,10 +105,7 @@ def by_length(evaluation: Evaluation, metric: Metric) -> Table:
 
 def trends(evaluation: Evaluation) -> Table:
     """How BLEU moves with length: slope, and where it falls below 80% of its best."""
-    rows = [
-        _trend(evaluation.group(system), system)
-        for system in evaluation.systems
-    ]
+    rows = [_trend(evaluation.group(system), system) for system in evaluation.systems]
     columns = [
         SYSTEM,
         Column("slope", "BLEU per ten more words", "estimate", 2),

@@ -124,10 +124,7 @@ def as_csv(table: Table) -> str:
 def as_json(table: Table) -> str:
     """Numbers in full; an estimate is an object with its interval, deviation and seeds."""
     rows = [
-        {
-            column.key: _plain(cell)
-            for column, cell in zip(table.columns, row, strict=True)
-        }
+        {column.key: _plain(cell) for column, cell in zip(table.columns, row, strict=True)}
         for row in table.rows
     ]
     content = {
