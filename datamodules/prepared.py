@@ -78,12 +78,9 @@ class Prepared(NamedTuple):
         }
         with whole_file(folder / "encoded.npz") as temporary:
             np.savez(temporary, allow_pickle=False, **arrays)
-        text = {split: asdict(text) for split, text in self.text.items()}
-        whole: dict[str, Any] = {
-            "tokenizers": _fingerprints(self.tokenizers),
-            "word_counts": self.word_counts,
-            **text,
-        }
+        whole: dict[str, Any] = {split: asdict(text) for split, text in self.text.items()}
+        whole["tokenizers"] = _fingerprints(self.tokenizers)
+        whole["word_counts"] = self.word_counts
         write_json(folder / "text.json", whole)
 
     @classmethod

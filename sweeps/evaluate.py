@@ -19,6 +19,9 @@ from sweeps.evaluation.reading import TestSets, read_file_system, read_output, r
 from sweeps.findings import find
 from sweeps.summary import print_findings
 
+REFERENCES = "references"
+"""What ``word_labels`` calls the references."""
+
 
 def evaluate_systems(config: DictConfig) -> None:
     """Evaluate ``config.systems``: each a file, a run folder, or a list of either (its seeds).
@@ -26,13 +29,16 @@ def evaluate_systems(config: DictConfig) -> None:
     Raises ``UserError`` for files that cannot be used.
     """
     scoring = build_scoring(config)
-    named: Any = OmegaConf.to_container(config.systems, resolve=True)
-    if not named:
+    places, labels = (_places(config, option) for option in ("systems", "word_labels"))
+    if not places:
         raise UserError("nothing to evaluate: name systems, like systems.NAME=FILE")
-    places = {name: _places(name, given) for name, given in named.items()}
-    test = _test_set(config)
+    test = _test_set(config, labels.pop(REFERENCES, []))
     tests = TestSets([] if test is None else [test])
-    systems = [_system(name, given, test, tests) for name, given in places.items()]
+    systems = [
+        _system(name, given, labels.pop(name, []), test, tests) for name, given in places.items()
+    ]
+    for name in labels:
+        raise UserError(f"word_labels.{name}: there is no system of this name")
     try:
         evaluation = evaluate(systems, scoring)
     except ValueError as error:
@@ -42,14 +48,23 @@ def evaluate_systems(config: DictConfig) -> None:
     print_findings(findings, out / REPORT, Console())
 
 
-def _places(name: str, given: Any) -> list[str]:
-    places = [given] if isinstance(given, str) else given
-    if not places or not isinstance(places, list) or not all(isinstance(p, str) for p in places):
-        raise UserError(f"systems.{name}={given}: give a file, a run folder, or a list of them")
-    return places
+def _places(config: DictConfig, option: str) -> dict[str, list[str]]:
+    """The files or folders given for each name."""
+    named: Any = OmegaConf.to_container(config[option], resolve=True)
+    found = {}
+    for name, given in named.items():
+        places = [given] if isinstance(given, str) else given
+        if (
+            not places
+            or not isinstance(places, list)
+            or not all(isinstance(place, str) for place in places)
+        ):
+            raise UserError(f"{option}.{name}={given}: give a path, or a list of paths")
+        found[name] = places
+    return found
 
 
-def _test_set(config: DictConfig) -> TestSet | None:
+def _test_set(config: DictConfig, word_labels: list[str]) -> TestSet | None:
     if config.references is None:
         return None
     return read_test_set(
@@ -58,18 +73,30 @@ def _test_set(config: DictConfig) -> TestSet | None:
         config.alignments,
         config.train_sources,
         config.train_references,
+        config.sentence_labels,
+        word_labels[0] if word_labels else None,
     )
 
 
-def _system(name: str, places: Sequence[str], test: TestSet | None, tests: TestSets) -> System:
+def _system(
+    name: str,
+    places: Sequence[str],
+    labels: Sequence[str],
+    test: TestSet | None,
+    tests: TestSets,
+) -> System:
     folders = [Path(place) for place in places if Path(place).is_dir()]
     if folders and len(folders) < len(places):
         raise UserError(f"systems.{name}: has both run folders and files; name two systems")
+    if folders and labels:
+        raise UserError(f"word_labels.{name}: is for files, and systems.{name} is a run")
     if folders:
         return _run_system(name, folders, test, tests)
     if test is None:
         raise UserError(f"systems.{name}={places[0]}: needs references=FILE to be scored against")
-    return read_file_system(name, places, test)
+    if labels and len(labels) != len(places):
+        raise UserError(f"word_labels.{name}: {len(labels)} files for {len(places)} of the system")
+    return read_file_system(name, places, labels or [None] * len(places), test)
 
 
 def _run_system(

@@ -4,5 +4,5 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig
 
 # A file of conf/ cannot say that a node takes new keys; a stored node can.
-OPEN = DictConfig({}, flags={"struct": False})
-ConfigStore.instance().store(name="named_systems", node=DictConfig({"systems": OPEN}))
+NAMED = {name: DictConfig({}, flags={"struct": False}) for name in ("systems", "word_labels")}
+ConfigStore.instance().store(name="named_systems", node=DictConfig(NAMED))

@@ -8,7 +8,7 @@ P ⊇ S possible, precision is ``|A∩P| / |A|``, recall ``|A∩S| / |S|``, and 
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from lightning_modules.metrics.alignments import Pair, parse_pharaoh
 
 Lengths = tuple[int, int]
 """Source words and target words of a sentence pair."""
-Counts = NDArray[np.integer] | NDArray[np.floating]
+Counts = NDArray[Any]
 
 _POSSIBLE = re.compile(r"[0-9]+\?[0-9]+")
 _NUMBERED = re.compile(

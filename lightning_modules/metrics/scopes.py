@@ -86,20 +86,21 @@ def scopes(
         *((bucket.bounds, bucket.index) for bucket in buckets),
     ]
     return [
-        Scope(bounds, index, *_scored(systems, metrics, index, resamples.count, resamples.seed + k))
+        scope_of(systems, metrics, bounds, index, Resamples(resamples.count, resamples.seed + k))
         for k, (bounds, index) in enumerate(parts)
     ]
 
 
-def _scored(
+def scope_of(
     systems: Sequence[System],
     metrics: Sequence[Metric],
+    bounds: Bounds | None,
     index: NDArray[np.int64],
-    count: int,
-    seed: int,
-) -> tuple[Scores, Scores]:
+    resamples: Resamples,
+) -> Scope:
+    """Score systems on the sentences ``index`` of their test set, and on resamples of them."""
     if not len(index):
-        return {}, {}
+        return Scope(bounds, index, {}, {})
     names = dict.fromkeys(metric.counts for metric in metrics)
     counted = {
         (system.name, name): np.stack([output.statistics[name][index] for output in system.outputs])
@@ -110,17 +111,18 @@ def _scored(
     # All at once, so that all see the same resamples and these are drawn once.
     together = np.concatenate([part for each in counted.values() for part in each], axis=1)
     sums = _apart(together.sum(0), counted)
-    resampled = _apart(resampled_sums(together, Resamples(count, seed)), counted)
+    resampled = _apart(resampled_sums(together, resamples), counted)
     keys = [
         (system.name, metric)
         for system in systems
         for metric in metrics
         if (system.name, metric.counts) in counted
     ]
-    return tuple(
+    scores, of_resamples = (
         {(name, metric.name): metric.score(given[name, metric.counts]) for name, metric in keys}
         for given in (sums, resampled)
-    )  # type: ignore[return-value]
+    )
+    return Scope(bounds, index, scores, of_resamples)
 
 
 def _apart(

@@ -7,6 +7,9 @@ from pathlib import Path
 from lightning_modules.metrics.gold import Gold
 from lightning_modules.metrics.statistics import Statistics
 
+Labels = Sequence[Sequence[str]]
+"""A label beside every whitespace-separated word of every sentence."""
+
 
 @dataclass(frozen=True, eq=False)
 class TestSet:
@@ -22,6 +25,10 @@ class TestSet:
     """How often training had each word (whitespace-separated) of the sources."""
     reference_counts: Mapping[str, int] | None = None
     """How often training had each token of references and hypotheses."""
+    labels: Sequence[str] | None = None
+    """Of the sentences: their domain, for example."""
+    word_labels: Labels | None = None
+    """Of the words of the references."""
 
     def same_text(self, other: "TestSet") -> bool:
         """Whether systems that translated them can be compared sentence by sentence."""
@@ -39,6 +46,7 @@ class Output:
     statistics: Statistics = field(repr=False)
     folder: Path | None = None
     """Of the run that wrote it."""
+    word_labels: Labels | None = None
 
 
 @dataclass(frozen=True, eq=False)

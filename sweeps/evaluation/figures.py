@@ -170,7 +170,8 @@ def _bucket_axis(evaluation: Evaluation, places: Sequence[float]) -> alt.Axis:
 def _legend(names: Sequence[str], label_limit: int) -> alt.Legend:
     # Two columns still fit a phone; long labels (with overrides in them) need a row each.
     columns = 1 if max(map(len, names)) > 18 else 2
-    return alt.Legend(orient="bottom", columns=columns, labelLimit=label_limit)
+    # The band is pale, but its symbol in the legend must not be.
+    return alt.Legend(orient="bottom", columns=columns, labelLimit=label_limit, symbolOpacity=1)
 
 
 def _scale(names: Sequence[str], values: Sequence[str]) -> alt.Scale:

@@ -10,7 +10,7 @@ from datamodules.errors import UserError
 from datamodules.text import decode_lines, read_bytes
 from lightning_modules.metrics.gold import Gold, parse_gold, read_gold
 from lightning_modules.metrics.statistics import signatures, translation_statistics
-from lightning_modules.metrics.systems import Output, System, TestSet
+from lightning_modules.metrics.systems import Labels, Output, System, TestSet
 from lightning_modules.metrics.words import tokens
 from lightning_modules.run_folder import (
     PREDICTIONS,
@@ -80,6 +80,8 @@ def read_test_set(
     alignments: str | None,
     train_sources: str | None,
     train_references: str | None,
+    sentence_labels: str | None,
+    word_labels: str | None,
 ) -> TestSet:
     """A test set from text files, a sentence a line. Raises ``UserError``."""
     target = read_sentences(references, "references")
@@ -99,7 +101,35 @@ def read_test_set(
         gold=None if alignments is None else _read_gold(alignments, source, target),
         source_counts=_word_counts(train_sources, "train_sources", _whitespace_words),
         reference_counts=_word_counts(train_references, "train_references", tokens),
+        labels=None if sentence_labels is None else _read_labels(sentence_labels, len(target)),
+        word_labels=read_word_labels(word_labels, "references", target),
     )
+
+
+def _read_labels(file: str, expected: int) -> list[str]:
+    labels = [line.strip() for line in read_sentences(file, "sentence_labels")]
+    if len(labels) != expected:
+        raise UserError(
+            f"sentence_labels={file} has {len(labels)} lines, the references have {expected}"
+        )
+    return labels
+
+
+def read_word_labels(file: str | None, name: str, sentences: Sequence[str]) -> Labels | None:
+    """The labels of every word of ``sentences``; None without a file. Raises ``UserError``."""
+    if file is None:
+        return None
+    option = f"word_labels.{name}"
+    labels = [line.split() for line in read_sentences(file, option)]
+    if len(labels) != len(sentences):
+        raise UserError(f"{option}={file} has {len(labels)} lines for {len(sentences)} sentences")
+    for number, (beside, line) in enumerate(zip(labels, sentences, strict=True), start=1):
+        if len(beside) != len(line.split()):
+            raise UserError(
+                f"{option}={file}, line {number}: {len(beside)} labels for {len(line.split())} "
+                "whitespace-separated words"
+            )
+    return labels
 
 
 def _read_gold(
@@ -129,14 +159,20 @@ def _word_counts(
     return Counter(chain.from_iterable(cut(read_sentences(path, option))))
 
 
-def read_file_system(name: str, files: Sequence[str], test: TestSet) -> System:
-    """A system's outputs, a file for each seed, numbered from 1. Raises ``UserError``."""
+def read_file_system(
+    name: str, files: Sequence[str], labels: Sequence[str | None], test: TestSet
+) -> System:
+    """A system's outputs, a file for each seed, numbered from 1. Raises ``UserError``.
+
+    ``labels`` are the files with labels for their words.
+    """
     outputs = []
-    for seed, file in enumerate(files, start=1):
+    for seed, (file, beside) in enumerate(zip(files, labels, strict=True), start=1):
         hypotheses = read_sentences(file, f"systems.{name}")
         _check_lines(name, file, hypotheses, len(test.references))
         statistics = translation_statistics(hypotheses, test.references)
-        outputs.append(Output(seed, hypotheses, statistics))
+        word_labels = read_word_labels(beside, name, hypotheses)
+        outputs.append(Output(seed, hypotheses, statistics, word_labels=word_labels))
     return System(name, test, outputs)
 
 

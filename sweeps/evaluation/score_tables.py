@@ -35,7 +35,11 @@ def score_tables(evaluation: Evaluation) -> Iterator[Table]:
 
 def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:
     """What the numbers of a table depend on."""
-    signature = " ".join(text for name, text in signatures().items() if name in metrics)
+    signature = ", ".join(
+        f"{METRICS[name].label} {text}" if len(metrics) > 1 else text
+        for name, text in signatures().items()
+        if name in metrics
+    )
     scoring = evaluation.scoring
     counted = {"sentences": "/".join(map(str, evaluation.sentences(None)))}
     drawn = {"resamples": scoring.resamples, "resampling seed": scoring.seed}

@@ -4,16 +4,18 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from lightning_modules.metrics.scopes import scope_of
 from lightning_modules.metrics.sentences import (
     SentenceBucket,
+    bucket_by_label,
     bucket_by_length_difference,
     bucket_by_score,
     most_different,
 )
-from lightning_modules.metrics.statistics import bleu, sentence_bleu
+from lightning_modules.metrics.statistics import METRICS, TRANSLATION, bleu, sentence_bleu
 from lightning_modules.metrics.systems import Output
 from sweeps.evaluation.evaluation import Evaluation, Group
-from sweeps.evaluation.score_tables import SYSTEM, origin, seeds
+from sweeps.evaluation.score_tables import SYSTEM, UNCERTAINTY, origin, seeds
 from sweeps.evaluation.tables import Cell, Column, Table
 
 SHOWN = 10
@@ -36,6 +38,8 @@ def sentence_tables(evaluation: Evaluation) -> Iterator[Table]:
         lambda output, references: bucket_by_length_difference(references, output.hypotheses),
     )
     for group in evaluation.groups:
+        if group.systems[0].test.labels is not None:
+            yield _by_label(evaluation, group, group.systems[0].test.labels)
         if len(group.systems) > 1:
             yield differing(evaluation, group)
 
@@ -69,6 +73,42 @@ def _buckets(evaluation: Evaluation, name: str, grouped_by: str, sort: Sort) -> 
         rows,
         origin(evaluation, "bleu"),
         "Means over seeds.",
+    )
+
+
+def _by_label(evaluation: Evaluation, group: Group, labels: Sequence[str]) -> Table:
+    """Corpus scores of the sentences of each label."""
+    metrics = [METRICS[name] for name in TRANSLATION]
+    draws = evaluation.scoring.draws
+    scored = {
+        bucket.label: scope_of(group.systems, metrics, None, bucket.sentences, draws)
+        for bucket in bucket_by_label(labels)
+    }
+    rows: list[list[Cell]] = [
+        [
+            system.name,
+            seeds(system),
+            label,
+            len(scope.index),
+            *(scope.estimate(system.name, metric.name) for metric in metrics),
+        ]
+        for system in group.systems
+        for label, scope in scored.items()
+    ]
+    columns = [
+        SYSTEM,
+        Column("seeds", "seed"),
+        Column("group", "label of the sentence"),
+        Column("sentences", "sentences", "count"),
+        *(Column(metric.name, metric.label, "estimate", metric.decimals) for metric in metrics),
+    ]
+    return Table(
+        "sentences_by_label",
+        "Sentences by label",
+        columns,
+        rows,
+        origin(evaluation, *TRANSLATION),
+        UNCERTAINTY,
     )
 
 

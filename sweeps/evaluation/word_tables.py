@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from lightning_modules.metrics.words import (
     GroupedWords,
     group_by_case,
     group_by_frequency,
+    group_by_label,
+    label_names,
     precision_recall_f1,
     source_recall,
     tokens,
@@ -25,7 +28,7 @@ from sweeps.evaluation.evaluation import Evaluation, Group
 from sweeps.evaluation.score_tables import SYSTEM, UNCERTAINTY, origin, seeds
 from sweeps.evaluation.tables import Cell, Column, Table
 
-Grouping = Callable[[Sequence[Sequence[str]]], GroupedWords]
+Sentences = Sequence[Sequence[str]]
 ACCURACIES = ("precision", "recall", "f1")
 KINDS: dict[Kind, str] = {
     "matched": "right more often",
@@ -37,42 +40,77 @@ TOP_NGRAMS = 10
 
 def word_tables(evaluation: Evaluation) -> Iterator[Table]:
     """Tables of words and n-grams."""
-    trained = all(system.test.reference_counts is not None for system in evaluation.systems)
+    systems = evaluation.systems
+    trained = all(system.test.reference_counts is not None for system in systems)
     yield _accuracy(
         evaluation,
         "words_by_frequency",
         f"times a word occurs in {'training' if trained else 'the test references'}",
-        [_by_frequency(system) for system in evaluation.systems],
+        [_grouped(system, _by_frequency(system, trained)) for system in systems],
     )
     yield _accuracy(
-        evaluation, "words_by_case", "case of a word", [group_by_case for _ in evaluation.systems]
+        evaluation,
+        "words_by_case",
+        "case of a word",
+        [_grouped(system, group_by_case) for system in systems],
     )
-    if any(system.test.gold and system.test.sources for system in evaluation.systems):
+    labelled = [grouped for system in systems if (grouped := _by_label(system)) is not None]
+    if labelled:
+        yield _accuracy(evaluation, "words_by_label", "label of a word", labelled, "whitespace")
+    if any(system.test.gold and system.test.sources for system in systems):
         yield _source_recall(evaluation)
     for group in evaluation.groups:
         if len(group.systems) > 1:
             yield _ngrams(evaluation, group)
 
 
-def _by_frequency(system: System) -> Grouping:
+class Grouped(NamedTuple):
+    """The words of a system's outputs beside those of the references, in groups."""
+
+    system: System
+    references: GroupedWords
+    outputs: list[GroupedWords]
+
+
+def _grouped(system: System, group: Callable[[Sentences], GroupedWords]) -> Grouped:
+    outputs = [group(tokens(output.hypotheses)) for output in system.outputs]
+    return Grouped(system, group(tokens(system.test.references)), outputs)
+
+
+def _by_frequency(system: System, trained: bool) -> Callable[[Sentences], GroupedWords]:
     counts = system.test.reference_counts
-    if counts is None:
+    if counts is None or not trained:
         counts = Counter(chain.from_iterable(tokens(system.test.references)))
     return lambda sentences: group_by_frequency(sentences, counts)
 
 
+def _by_label(system: System) -> Grouped | None:
+    """Words by the labels that were given for them; None unless all were."""
+    of_references = system.test.word_labels
+    of_outputs = [output.word_labels for output in system.outputs]
+    known = [labels for labels in of_outputs if labels is not None]
+    if of_references is None or len(known) < len(of_outputs):
+        return None
+    names = label_names(of_references, *known)
+    outputs = [
+        group_by_label([line.split() for line in output.hypotheses], labels, names)
+        for output, labels in zip(system.outputs, known, strict=True)
+    ]
+    references = [line.split() for line in system.test.references]
+    return Grouped(system, group_by_label(references, of_references, names), outputs)
+
+
 def _accuracy(
-    evaluation: Evaluation, name: str, grouped_by: str, groupings: Sequence[Grouping]
+    evaluation: Evaluation,
+    name: str,
+    grouped_by: str,
+    grouped: Sequence[Grouped],
+    tokenizer: str = "13a",
 ) -> Table:
     rows: list[list[Cell]] = []
-    for system, grouping in zip(evaluation.systems, groupings, strict=True):
-        references = grouping(tokens(system.test.references))
-        counts = np.stack(
-            [
-                word_accuracy(references, grouping(tokens(output.hypotheses)))
-                for output in system.outputs
-            ]
-        )  # (seeds, sentences, groups, 3)
+    for system, references, outputs in grouped:
+        counts = np.stack([word_accuracy(references, output) for output in outputs])
+        # (seeds, sentences, groups, 3)
         estimates = _estimates(counts, precision_recall_f1, evaluation.scoring.draws)
         words = counts[0, :, :, 2].sum(0)
         for group, label in enumerate(references.names):
@@ -93,7 +131,7 @@ def _accuracy(
         f"Words right, by {grouped_by}",
         columns,
         rows,
-        origin(evaluation) | {"tokenizer": "13a"},
+        origin(evaluation) | {"tokenizer": tokenizer},
         f"A word is right where its sentence's reference has it, each once. {UNCERTAINTY}",
     )
 
