@@ -1,9 +1,18 @@
 """Running the command line as a user does, with budgets of seconds."""
 
+import io
+import logging
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr
 from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from run import main
+from sweeps.errors import in_a_line
 
 ROOT = Path(__file__).parent.parent
 
@@ -46,3 +55,26 @@ def succeed(*arguments: str, stdin: str = "", **environment: str) -> str:
     done = run(*arguments, stdin=stdin, **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def inside(*arguments: str) -> None:
+    """Run in this process, where imports need no seconds; Hydra's handlers are taken away again."""
+    root = logging.getLogger()
+    before, level = list(root.handlers), root.level
+    try:
+        with patch.object(sys, "argv", ["run.py", *arguments]):
+            in_a_line(main)
+    finally:
+        root.handlers[:] = before
+        root.setLevel(level)
+
+
+def mistake(*arguments: str) -> str:
+    """Run in this process, insist on an error of one line, and return it."""
+    said = io.StringIO()
+    with redirect_stderr(said), pytest.raises(SystemExit) as stopped:
+        inside(*arguments)
+    assert stopped.value.code == 2
+    [line] = said.getvalue().splitlines()
+    assert line.startswith("error: ")
+    return line

@@ -9,6 +9,7 @@ import torch
 from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.corpus import ParallelText
 from datamodules.tokenization import EOS, Tokenizers, TokenizerSettings
+from lightning_modules.decoding import BeamSearch
 from lightning_modules.forced import (
     Forced,
     ForcedDecoding,
@@ -21,7 +22,7 @@ from lightning_modules.forced import (
 )
 from lightning_modules.variants.arguments import Placement
 from lightning_modules.variants.base import Decoded, EncoderDecoder
-from tests.variants import small_model
+from tests.variants import sentences, small_model
 
 TEXT = ParallelText(
     ["a b c", "b a", "c"],
@@ -200,3 +201,20 @@ def test_batches_of_any_size_give_the_same_weights(name, tokenizers):
 def test_a_model_without_attention_gives_no_weights(tokenizers):
     pairs = encoded(tokenizers)
     assert list(forced_head_weights(small_model("seq2seq"), pairs, 1000)) == []
+
+
+@pytest.mark.parametrize("name", ["luong_predictive", "bahdanau_multi_head", "transformer"])
+def test_forcing_what_a_beam_found_gives_the_weights_of_the_beam(name):
+    model = small_model(name)
+    src, mask = sentences([5, 12, 3, 8])
+    found = [hypotheses[0] for hypotheses in BeamSearch()(model, src, mask)]
+    lengths = mask.sum(1).tolist()
+    sources = [row[: length - 1] for row, length in zip(src.tolist(), lengths, strict=True)]
+    targets = [[token for token in one.tokens if token != EOS] for one in found]
+    pairs = EncodedPairs(np.arange(4), Sequences.of(sources), Sequences.of(targets))
+    forced = dict(forced_head_weights(model, pairs, 1000))
+    for number, (tokens, _, weights) in enumerate(found):
+        assert weights is not None
+        averaged = forced[number][-1].mean(0)[: len(tokens), : lengths[number]]
+        near = weights[:, : lengths[number]]
+        torch.testing.assert_close(averaged, near, rtol=1e-4, atol=1e-5)

@@ -1,29 +1,15 @@
 """Mistakes on the command line, as the user meets them."""
 
-import logging
-import sys
 from pathlib import Path
 
 import pytest
 
-from run import main
-from sweeps.errors import in_a_line
-from tests.commands import TINY, places
+from tests.commands import TINY, mistake, places
 
 
 @pytest.fixture(scope="module")
 def space(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("mistakes")
-
-
-@pytest.fixture
-def own_logging():
-    """Take Hydra's handlers away again: they write to a stream that ends with the test."""
-    root = logging.getLogger()
-    before, level = list(root.handlers), root.level
-    yield
-    root.handlers[:] = before
-    root.setLevel(level)
 
 
 @pytest.mark.parametrize(
@@ -79,18 +65,9 @@ def own_logging():
         (["task=compare", "runs=[/nowhere]"], "/nowhere"),
     ],
 )
-def test_mistakes_are_told_in_a_line(
-    arguments, expected, tmp_path, space, monkeypatch, capfd, own_logging
-):
-    """In this process: only the words matter, and imports take seconds."""
+def test_mistakes_are_told_in_a_line(arguments, expected, tmp_path, space):
     own = [] if arguments[0] == "task=translate" else [f"hydra.run.dir={tmp_path}"]
     tiny = TINY if not any(argument.startswith("data=") for argument in arguments) else TINY[3:]
-    command = ["run.py", *tiny, *places(space), "logger=none", *own, *arguments]
-    monkeypatch.setattr(sys, "argv", command)
-    with pytest.raises(SystemExit) as stopped:
-        in_a_line(main)
-    assert stopped.value.code == 2
-    [said] = capfd.readouterr().err.splitlines()
-    assert said.startswith("error: ")
+    said = mistake(*tiny, *places(space), "logger=none", *own, *arguments)
     assert expected in said
     assert not (tmp_path / "result.json").exists()

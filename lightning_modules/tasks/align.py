@@ -209,6 +209,8 @@ def _lines(name: str | Path, option: str) -> list[str]:
 
 def _one_of(content: dict[str, Any], name: str) -> str:
     index, count = content[name], content[f"{name}s"]
+    if count == 1:
+        return f"its only {name}"
     return f"the mean of {count} {name}s" if index == MEAN else f"{name} {index} of 0-{count - 1}"
 
 
