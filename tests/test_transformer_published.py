@@ -109,6 +109,19 @@ def test_attention_equals_pytorchs(causal, padded, need_weights):
         near(weights, their_weights)
 
 
+@torch.no_grad()
+def test_the_weights_of_each_head_equal_pytorchs():
+    torch.manual_seed(0)
+    ours = MultiHeadAttention(WIDTH, HEADS, WIDTH // HEADS, WIDTH // HEADS)
+    theirs = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
+    copy_attention(ours, theirs)
+    asking = torch.randn(len(LENGTHS), 5, WIDTH)
+    source, mask = torch.randn(len(LENGTHS), max(LENGTHS), WIDTH), sentences(LENGTHS)[1]
+    found = ours.head_weights(asking, ours.prepare(source), mask[:, None, None])
+    _, expected = theirs(asking, source, source, key_padding_mask=~mask, average_attn_weights=False)
+    near(found, expected)
+
+
 @pytest.mark.parametrize("pre_norm", [True, False])
 @torch.no_grad()
 def test_encoder_and_decoder_equal_pytorchs(pre_norm):
