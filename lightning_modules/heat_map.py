@@ -1,11 +1,9 @@
 """Attention weights as a picture."""
 
-from pathlib import Path
 from typing import Any, Literal
 
 import altair as alt
 
-from datamodules.files import whole_file
 from lightning_modules.run_folder import SentenceAttention
 
 BLUES = ["#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"]
@@ -13,7 +11,6 @@ CELL = 20
 """Side of one weight, in pixels."""
 FAR = 20
 """Words from which on the axes are repeated on the other sides, too far to follow a line from."""
-SCALES = {"svg": 1, "png": 2, "pdf": 1}
 Map = alt.Chart | alt.LayerChart
 
 
@@ -53,13 +50,6 @@ def attention_map(attention: SentenceAttention, title: str | None = None) -> Map
     return drawn.properties(width=alt.Step(CELL), height=alt.Step(CELL)).configure_axis(
         ticks=False, domain=False
     )
-
-
-def save_map(drawn: Map, stem: Path) -> None:
-    """Write ``stem.svg``, ``stem.png`` (at double size) and ``stem.pdf``, each whole or not."""
-    for ending, scale in SCALES.items():
-        with whole_file(stem.with_name(f"{stem.name}.{ending}")) as temporary:
-            drawn.save(str(temporary), scale_factor=scale)
 
 
 def _words(field: str, words: list[str], orient: Literal["top", "bottom", "left", "right"]) -> Any:

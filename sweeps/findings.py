@@ -6,15 +6,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import altair as alt
-
 from datamodules.files import write_json, write_text
+from lightning_modules.charts import Chart, save_chart
 from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.metrics.statistics import signatures
 from lightning_modules.run_folder import COMPARISON, CURVE
 from sweeps.comparison import Comparison, Run
 from sweeps.evaluation.evaluation import Evaluation
-from sweeps.evaluation.figures import Width, group_curve, length_curve, save_figure
+from sweeps.evaluation.figures import Width, group_curve, length_curve
 from sweeps.evaluation.score_tables import score_tables
 from sweeps.evaluation.sentence_tables import sentence_tables
 from sweeps.evaluation.tables import Table, write_tables
@@ -39,7 +38,7 @@ class Findings:
     """By their names."""
     comparison: Comparison
 
-    def figures(self, width: Width = 620) -> dict[str, alt.LayerChart]:
+    def figures(self, width: Width = 620) -> dict[str, Chart]:
         """Every metric against length, and words by their groups, by the names of the files."""
         limits = self.comparison.train_limits
         words = self.evaluation.scoring.unit.endswith("words")
@@ -80,7 +79,7 @@ def write_findings(findings: Findings, out: Path) -> None:
     write_text(out / CURVE, format_csv(points))
     write_tables(list(findings.tables.values()), out / TABLES)
     for name, chart in findings.figures().items():
-        save_figure(chart, out / FIGURES / name)
+        save_chart(chart, out / FIGURES / name)
     write_json(out / COMPARISON, _as_json(findings, out))
 
 

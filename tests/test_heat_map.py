@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lightning_modules.heat_map import FAR, attention_map, save_map
+from lightning_modules.charts import save_chart
+from lightning_modules.heat_map import FAR, attention_map
 from lightning_modules.run_folder import SentenceAttention
 
 ENGLISH = ["the", "old", "the", '"', "house", "'s", "<b>", "a&b"]
@@ -59,7 +60,7 @@ def test_darker_cells_are_larger_weights(tmp_path):
     kept = SentenceAttention(
         id=0, source_words=["a", "b"], target_words=["c", "d"], weights=[[1, 0], [0, 1]]
     )
-    save_map(attention_map(kept), tmp_path / "map")
+    save_chart(attention_map(kept), tmp_path / "map")
     assert {path.suffix for path in tmp_path.iterdir()} == {".svg", ".png", ".pdf"}
     svg = (tmp_path / "map.svg").read_text()
     fills = re.findall(r'aria-label="[^"]*weight: ([01.]+)"[^>]*fill="([^"]+)"', svg)

@@ -17,15 +17,16 @@ from datamodules.files import write_json, write_text
 from datamodules.text import decode_lines, read_bytes
 from datamodules.tokenization import Tokenizers
 from lightning_modules.aligning import MEAN, Alignment, View, align_text, described
+from lightning_modules.charts import save_chart
 from lightning_modules.checkpoints import load_trained
 from lightning_modules.forced import StepRule, step_by_rule
-from lightning_modules.heat_map import attention_map, save_map
+from lightning_modules.heat_map import attention_map
 from lightning_modules.metrics.alignments import (
     format_pharaoh,
     format_soft_pharaoh,
     hard_alignment,
 )
-from lightning_modules.metrics.gold import Gold, read_gold
+from lightning_modules.metrics.gold import Gold, parse_gold, read_gold
 from lightning_modules.run_folder import PREDICTIONS, Prediction, SentenceAttention
 from lightning_modules.suitability import check_text
 from lightning_modules.tasks.train import prepare_process
@@ -57,7 +58,7 @@ def align(config: DictConfig) -> None:
     options = _options(config)
     trained = load_trained(config.checkpoint)
     text = read_text(config.sources, config.targets, trained.folder)
-    gold = None if config.gold is None else read_gold_file(config.gold, text)
+    gold = _of_the_run(text) if config.gold is None else read_gold_file(config.gold, text)
     pairs = encode(text, trained.tokenizers)
     drawn = to_draw(options.sentences, pairs, len(text))
     check_text(trained.config, trained.model, trained.tokenizers.source, {"given": pairs})
@@ -149,7 +150,7 @@ def draw(stem: Path, number: int, text: ParallelText, alignment: Alignment, vari
     title = f"{variant}, sentence {number}"
     if alignment.layers * alignment.heads > 1:
         title += f", layer {alignment.view.layer}, head {alignment.view.head}"
-    save_map(attention_map(attention, title), stem)
+    save_chart(attention_map(attention, title), stem)
 
 
 def said(content: dict[str, Any]) -> Iterator[str]:
@@ -197,10 +198,17 @@ def _test_set(targets: str, run: Path) -> ParallelText:
     except ValidationError as error:
         told = error.errors()[0]["msg"]
         raise UserError(f"{path} cannot be read ({told}): give sources=FILE targets=FILE") from None
+    gold = [prediction.gold for prediction in found if prediction.gold is not None]
     return ParallelText(
         [prediction.source for prediction in found],
         [getattr(prediction, targets) for prediction in found],
+        gold if targets == "reference" and len(gold) == len(found) else None,
     )
+
+
+def _of_the_run(text: ParallelText) -> list[Gold] | None:
+    """The gold alignments that came with the run's test set."""
+    return None if text.alignments is None else [parse_gold(line) for line in text.alignments]
 
 
 def _lines(name: str | Path, option: str) -> list[str]:

@@ -1,12 +1,11 @@
 """Figures of an evaluation, described once in Vega-Lite for the page and for print."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Literal
 
 import altair as alt
 
-from datamodules.files import whole_file
+from lightning_modules.charts import Chart
 from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.scopes import Estimate
 from lightning_modules.metrics.statistics import Metric
@@ -18,12 +17,11 @@ Width = int | Literal["container"]
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 # One shape fewer than colours, so that pairs repeat only after 42 lines.
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
-SCALES = {"svg": 1, "png": 2, "pdf": 1}
 
 
 def length_curve(
     evaluation: Evaluation, metric: Metric, limits: Sequence[int] = (), width: Width = 620
-) -> alt.LayerChart:
+) -> Chart:
     """A score against sentence length, one line a system, the mean over its seeds.
 
     The band is the 95% bootstrap interval over test sentences; a thin bar spans the lowest and the
@@ -56,7 +54,7 @@ def length_curve(
     return _finished(alt.layer(*rules, *layers), width)
 
 
-def group_curve(table: Table, key: str, width: Width = 620) -> alt.LayerChart:
+def group_curve(table: Table, key: str, width: Width = 620) -> Chart:
     """A column of estimates over groups of words or sentences, one line a system.
 
     The table has the columns ``system`` and ``group``; groups keep its order.
@@ -129,13 +127,14 @@ def _layers(
     return [band, shown.mark_line(strokeWidth=2), seeds, marks]
 
 
-def _finished(chart: alt.LayerChart | alt.FacetChart, width: Width) -> alt.LayerChart:
-    return (
+def _finished(chart: Chart, width: Width) -> Chart:
+    finished: Chart = (
         chart.properties(width=width, height=340)
         .configure_view(stroke=None)
         .configure_axis(titleFontSize=12)
         .configure_legend(labelFontSize=12)
     )
+    return finished
 
 
 def _spans(buckets: Sequence[Bounds]) -> list[tuple[float, float]]:
@@ -195,12 +194,3 @@ def _limit_rule(limit: int, domain: Sequence[float], row: int) -> tuple[alt.Char
     )
     rule = base.mark_rule(strokeDash=[5, 4], color="#777")
     return rule, text.encode(y=alt.value(-4 - 14 * row))
-
-
-def save_figure(chart: alt.LayerChart | alt.Chart, stem: Path) -> list[Path]:
-    """Write ``stem.svg``, ``stem.png`` (at double size) and ``stem.pdf``, each whole or not."""
-    paths = [stem.with_name(f"{stem.name}.{ending}") for ending in SCALES]
-    for path, scale in zip(paths, SCALES.values(), strict=True):
-        with whole_file(path) as temporary:
-            chart.save(str(temporary), scale_factor=scale)
-    return paths
