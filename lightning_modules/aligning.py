@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from datamodules.batching import EncodedPairs
@@ -72,20 +73,14 @@ def align_text(
         if not layers:
             layers, heads = by_token.shape[:2]
             view = counted(view, layers, heads, trained.config.variant)
-        by_step = np.stack(
-            [
-                merge_words(
-                    weights_at(step, by_token), text.source[number], text.target[number], tokenizers
-                )
-                for step in STEPS
-            ]
-        )
-        by_step = with_means(by_step)
-        chosen = by_step[place(view, layers, heads)]
+        by_step = torch.stack([weights_at(step, by_token) for step in STEPS])
+        lines = text.source[number], text.target[number]
+        by_word = with_means(merge_words(by_step, *lines, tokenizers))
+        chosen = by_word[place(view, layers, heads)].copy()  # lets go of the others
         weights[number] = chosen
         statistics.append(attention_statistics(chosen))
         if gold is not None:
-            counts.append(_counts(by_step, gold[number]))
+            counts.append(_counts(by_word, gold[number]))
     if not layers:
         raise UserError(
             f"task=align: {trained.config.variant} has no attention to align by; give "
