@@ -64,7 +64,7 @@ def score_translations(
         for hypothesis, source in zip(found, text.source, strict=True)
     ]
     statistics = {
-        **translation_statistics(hypotheses, text.target),
+        **translation_statistics(hypotheses, text.target, scoring.ter),
         **forced,
         **_attention_statistics(attention),
     }

@@ -30,6 +30,8 @@ class Scoring(BaseModel, extra="forbid"):
     equal_buckets: PositiveInt | None = None
     """That many buckets with about as many sentences each, instead of ``edges``."""
     unit: LengthUnit = "source_words"
+    ter: bool = True
+    """Whether TER is counted, which takes long for long and wrong sentences."""
     resamples: int = 10_000
     """Of the sentences: bootstrap resamples, and trials of the randomisation test."""
     seed: NonNegativeInt = 12345

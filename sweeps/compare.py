@@ -44,7 +44,7 @@ def build_comparison(run_dirs: Sequence[Path], out: Path, scoring: Scoring) -> F
 
     Raises ``UserError`` that names the failures when no run finished.
     """
-    comparison = collect(run_dirs)
+    comparison = collect(run_dirs, scoring.ter)
     if not comparison.runs:
         jobs: dict[str, list[str]] = {}
         for job in comparison.failed:

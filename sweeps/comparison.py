@@ -73,11 +73,14 @@ class Comparison:
         return sorted(limit for limit in limits if limit is not None)
 
 
-def collect(run_dirs: Sequence[Path]) -> Comparison:
-    """Read run folders into a comparison; a folder without a readable result is a failed job."""
+def collect(run_dirs: Sequence[Path], ter: bool) -> Comparison:
+    """Read run folders into a comparison; a folder without a readable result is a failed job.
+
+    ``ter``: count TER where a run did not.
+    """
     finished: list[tuple[Path, Result, TestSet, Output]] = []
     failed: list[FailedJob] = []
-    tests = TestSets()
+    tests = TestSets([], ter)
     for folder in run_dirs:
         try:
             result = read_result(folder)

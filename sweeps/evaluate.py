@@ -33,7 +33,7 @@ def evaluate_systems(config: DictConfig) -> None:
     if not places:
         raise UserError("nothing to evaluate: name systems, like systems.NAME=FILE")
     test = _test_set(config, labels.pop(REFERENCES, []))
-    tests = TestSets([] if test is None else [test])
+    tests = TestSets([] if test is None else [test], scoring.ter)
     systems = [
         _system(name, given, labels.pop(name, []), test, tests) for name, given in places.items()
     ]
@@ -96,7 +96,7 @@ def _system(
         raise UserError(f"systems.{name}={places[0]}: needs references=FILE to be scored against")
     if labels and len(labels) != len(places):
         raise UserError(f"word_labels.{name}: {len(labels)} files for {len(places)} of the system")
-    return read_file_system(name, places, labels or [None] * len(places), test)
+    return read_file_system(name, places, labels or [None] * len(places), test, tests.ter)
 
 
 def _run_system(

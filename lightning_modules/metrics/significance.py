@@ -55,7 +55,10 @@ class Corrected:
 def compare_pairs(
     systems: Sequence[System], scopes: Sequence[Scope], metric: str, resamples: Resamples
 ) -> list[Test]:
-    """Test every pair of systems that translated one test set, on every scope that is not thin."""
+    """Test every pair of systems that translated one test set, on every scope that is not thin.
+
+    Systems without counts for the metric are left out.
+    """
     return [
         test
         for number, scope in enumerate(scopes)
@@ -80,6 +83,7 @@ def correct(tests: Sequence[Test]) -> list[Corrected]:
 def _tests(
     systems: Sequence[System], scope: Scope, metric: str, resamples: Resamples
 ) -> list[Test]:
+    systems = [system for system in systems if (system.name, metric) in scope.scores]
     pairs = list(combinations(range(len(systems)), 2))
     if not pairs:
         return []

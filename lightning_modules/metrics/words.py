@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,7 @@ def frequency_group(count: int) -> str:
     return FREQUENCY_GROUPS[bisect_right(_FREQUENCY_EDGES, count)]
 
 
+@cache
 def case_group(word: str) -> str:
     """The one of ``CASE_GROUPS`` for a word, by its letters that have case.
 

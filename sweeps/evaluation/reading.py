@@ -30,8 +30,10 @@ class TestSets:
 
     __test__ = False  # no test case of pytest's
 
-    def __init__(self, known: Iterable[TestSet] = ()) -> None:
+    def __init__(self, known: Iterable[TestSet], ter: bool) -> None:
+        """``ter``: count TER where a run did not."""
         self.known = list(known)
+        self.ter = ter
 
     def of(self, folder: Path, predictions: Sequence[Prediction]) -> TestSet:
         """The test set of a run. Raises ``BrokenFileError``."""
@@ -68,9 +70,11 @@ def read_output(folder: Path, result: Result, tests: TestSets) -> tuple[TestSet,
         raise BrokenFileError(f"{PREDICTIONS} is missing or has no rows")
     hypotheses = [prediction.hypothesis for prediction in predictions]
     statistics = read_statistics(folder, len(predictions)) or {}
-    if result.signature != signatures()["bleu"] or not statistics:  # of another sacreBLEU, or old
+    of_this_version = result.signature == signatures()["bleu"] and "bleu" in statistics
+    if not of_this_version or (tests.ter and "ter" not in statistics):
         references = [prediction.reference for prediction in predictions]
-        statistics = {**statistics, **translation_statistics(hypotheses, references)}
+        counted = translation_statistics(hypotheses, references, tests.ter)
+        statistics = {**statistics, **counted}
     return tests.of(folder, predictions), Output(result.seed, hypotheses, statistics, folder)
 
 
@@ -160,7 +164,7 @@ def _word_counts(
 
 
 def read_file_system(
-    name: str, files: Sequence[str], labels: Sequence[str | None], test: TestSet
+    name: str, files: Sequence[str], labels: Sequence[str | None], test: TestSet, ter: bool
 ) -> System:
     """A system's outputs, a file for each seed, numbered from 1. Raises ``UserError``.
 
@@ -170,7 +174,7 @@ def read_file_system(
     for seed, (file, beside) in enumerate(zip(files, labels, strict=True), start=1):
         hypotheses = read_sentences(file, f"systems.{name}")
         _check_lines(name, file, hypotheses, len(test.references))
-        statistics = translation_statistics(hypotheses, test.references)
+        statistics = translation_statistics(hypotheses, test.references, ter)
         word_labels = read_word_labels(beside, name, hypotheses)
         outputs.append(Output(seed, hypotheses, statistics, word_labels=word_labels))
     return System(name, test, outputs)
