@@ -46,7 +46,7 @@ class Metric:
 def translation_statistics(
     hypotheses: Sequence[str], references: Sequence[str], ter: bool
 ) -> Statistics:
-    """Count with sacreBLEU: ``bleu`` (10 columns), ``chrf`` (24, chrF++) and, if wanted, ``ter`` (2).
+    """Count with sacreBLEU: ``bleu`` (10 columns), ``chrf`` (24, of chrF++), maybe ``ter`` (2).
 
     TER looks for words to shift, which takes a tenth of a second for a long and wrong sentence.
 
