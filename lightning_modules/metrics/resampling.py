@@ -136,12 +136,13 @@ def randomised_differences(
     generator = np.random.default_rng(trials.seed)
     stays = generator.integers(2, size=(trials.count, sentences), dtype=bool)
     counts = np.concatenate(systems, axis=1)
-    whole = counts.sum(0)
     differences = np.empty((len(pairs), trials.count))
     for start, stop in _chunks(trials.count, sentences):
-        kept = stays[start:stop].astype(np.float64) @ counts
-        kept = kept.reshape(-1, len(systems), columns)
-        left = whole.reshape(1, len(systems), columns) - kept
+        # Not the whole less what is kept: a rounding error instead of 0 matches is another BLEU.
+        kept, left = (
+            (chosen.astype(np.float64) @ counts).reshape(-1, len(systems), columns)
+            for chosen in (stays[start:stop], ~stays[start:stop])
+        )
         for row, (first, second) in enumerate(pairs):
             one, other = (
                 score(kept[:, a] + left[:, b]) for a, b in ((first, second), (second, first))
