@@ -1,6 +1,7 @@
 """Reading what one training run left in its folder, tolerant of what is missing."""
 
 import json
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -192,8 +193,8 @@ def read_predictions(folder: Path) -> list[Prediction]:
     path = folder / PREDICTIONS
     if not path.is_file():
         return []
-    with path.open(encoding="utf-8") as lines:
-        return [_validated(Prediction, _parsed(line, path), path) for line in lines]
+    lines = _text(path).split("\n")
+    return [_validated(Prediction, _parsed(line, path), path) for line in lines if line]
 
 
 def read_word_counts(folder: Path) -> WordCounts | None:
@@ -267,12 +268,19 @@ def _read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return dict(arrays)
-    except (OSError, ValueError, BadZipFile) as error:
+    except (OSError, EOFError, ValueError, BadZipFile, zlib.error) as error:
         raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
 
 
 def _json(path: Path) -> Any:
-    return _parsed(path.read_text(encoding="utf-8"), path)
+    return _parsed(_text(path), path)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
 
 
 def _parsed(text: str, path: Path) -> Any:

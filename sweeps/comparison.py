@@ -91,7 +91,7 @@ def collect(run_dirs: Sequence[Path], ter: bool) -> Comparison:
         except BrokenFileError as error:
             failed.append(FailedJob(folder.name, folder, str(error)))
     results = [result for _, result, _, _ in finished]
-    labels = label_runs(results)
+    labels = _apart(label_runs(results), [test for _, _, test, _ in finished])
     runs = [Run(label, *parts) for label, parts in zip(labels, finished, strict=True)]
     return Comparison(runs, failed, check_conditions(labels, results) if runs else [])
 
@@ -121,6 +121,22 @@ def label_runs(results: Sequence[Result]) -> list[str]:
         repetition = seen[label, result.seed]
         labels.append(label if repetition == 1 else f"{label} #{repetition}")
     return labels
+
+
+def _apart(labels: Sequence[str], tests: Sequence[TestSet]) -> list[str]:
+    """Seeds that were tested on other text than the first of their label get another label.
+
+    That happens where a corpus changed between two runs of the same command.
+    """
+    known: dict[str, list[TestSet]] = {}
+    apart = []
+    for label, test in zip(labels, tests, strict=True):
+        own = known.setdefault(label, [])
+        if test not in own:
+            own.append(test)
+        place = own.index(test) + 1
+        apart.append(label if place == 1 else f"{label}, test set {place}")
+    return apart
 
 
 def _settings(result: Result) -> list[str]:

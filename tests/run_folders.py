@@ -1,19 +1,81 @@
 """Synthetic run folders: what a run leaves, made without training."""
 
 import json
+import random
+from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
-from lightning_modules.metrics.lengths import BucketScore, format_csv
+import numpy as np
 
-EDGES = (10, 20, 30, 40, 50, 60)
-CURVES = {
-    "none": [88.0, 80.1, 61.5, 40.2, 24.7, 12.3],
-    "bahdanau": [90.2, 89.0, 86.4, 84.9, 82.0, 74.6],
-    "luong": [89.5, 88.8, 85.0, 83.2, 80.4, 70.1],
-    "transformer": [91.3, 90.1, 88.8, 85.5, 79.9, 51.0],
-}
-SOURCE = ["the", "old", "sailor", "saw", "the", "red", "house", "."]
-TARGET = ["le", "vieux", "marin", "voyait", "la", "maison", "rouge", "."]
+from datamodules.files import write_json
+from lightning_modules.metrics.alignments import hard_alignment
+from lightning_modules.metrics.attention import attention_statistics
+from lightning_modules.metrics.curves import curve_points, format_csv
+from lightning_modules.metrics.gold import alignment_statistics, parse_gold
+from lightning_modules.metrics.scopes import scopes
+from lightning_modules.metrics.statistics import METRICS, signatures, translation_statistics
+from lightning_modules.metrics.systems import Output, System, TestSet
+from lightning_modules.metrics.words import tokens
+from lightning_modules.run_folder import CURVE, PREDICTIONS, write_attention, write_statistics
+from lightning_modules.settings import Scoring
+
+SCORING = Scoring(edges=[10, 20, 30], resamples=200)
+SIZES = {(2, 10): 32, (11, 20): 31, (21, 24): 2}
+"""Sentences of so many words: two buckets to rely on, and a thin one."""
+DICTIONARY = {
+    "the": "le", "old": "vieux", "sailor": "marin", "saw": "voyait", "red": "rouge",
+    "house": "maison", "dog": "chien", "and": "et", "sleeps": "dort", "Paris": "Paris",
+    "NATO": "OTAN", "9": "9",
+}  # fmt: skip
+ERRORS = {"none": 0.35, "luong": 0.12, "transformer": 0.1}
+"""The part of the words that a variant gets wrong."""
+
+
+class Text(NamedTuple):
+    """A test set: its sentences, their references, and gold alignments."""
+
+    sources: list[str]
+    references: list[str]
+    gold: list[str] | None
+
+
+def text(seed=0) -> Text:
+    """Random sentences, translated word by word."""
+    rng = random.Random(seed)
+    lengths = [rng.randint(*span) for span, count in SIZES.items() for _ in range(count)]
+    rng.shuffle(lengths)
+    sentences = [rng.choices(list(DICTIONARY), k=length) for length in lengths]
+    return Text(
+        [" ".join(words) for words in sentences],
+        [" ".join(DICTIONARY[word] for word in words) for words in sentences],
+        [" ".join(f"{place}-{place}" for place in range(len(words))) for words in sentences],
+    )
+
+
+TEXT = text()
+
+
+def translations(references, variant="bahdanau", seed=1) -> list[str]:
+    """The references with mistakes, of which each variant and seed makes its own."""
+    rng = random.Random(f"{variant} {seed}")
+    rate = ERRORS.get(variant, 0.2)
+
+    def mistaken(word: str) -> str:
+        return rng.choice(["", "chat", word.lower(), f"{word} {word}"])
+
+    return [
+        " ".join(" ".join(mistaken(w) if rng.random() < rate else w for w in line.split()).split())
+        for line in references
+    ]
+
+
+def attention(source: str, target: str):
+    """A roughly diagonal attention of two lines; each row sums to 1."""
+    words = (len(target.split()), len(source.split()))
+    centres = np.arange(words[0])[:, None] * words[1] / max(words[0], 1)
+    weights = 2.0 ** -np.abs(np.arange(words[1]) - centres)
+    return weights / weights.sum(1, keepdims=True)
 
 
 def result(variant="bahdanau", seed=1, **changes):
@@ -23,9 +85,8 @@ def result(variant="bahdanau", seed=1, **changes):
         "seed": seed,
         "overrides": [f"model={variant}", f"seed={seed}"],
         "scores": {"bleu": 85.2 + seed / 10, "chrf": 91.0},
-        "signature": "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0",
-        "length_unit": "source words",
-        "train_max_words": 50,
+        "signature": signatures()["bleu"],
+        "train_max_words": 15,
         "parameters": 812_345 + 1_000 * len(variant),
         "training": {
             "target_tokens": 1_500_000,
@@ -63,50 +124,81 @@ def result(variant="bahdanau", seed=1, **changes):
     } | changes
 
 
-def bucket_scores(variant="bahdanau", seed=1, open_bucket=False):
-    """Scores of the default buckets, a little different for each seed."""
-    curve = CURVES.get(variant, CURVES["bahdanau"])
-    lows = [1, *(edge + 1 for edge in EDGES)]
-    scores = [
-        BucketScore(low, high, 200 - 10 * i, bleu + seed * 0.5)
-        for i, (low, high, bleu) in enumerate(zip(lows, EDGES, curve, strict=False))
-    ]
-    return [*scores, BucketScore(61, None, 7, 50.0)] if open_bucket else scores
-
-
-def attention(source=SOURCE, target=TARGET):
-    """A roughly diagonal attention over one sentence; each row sums to 1."""
-    rows = []
-    for j in range(len(target)):
-        centre = j * len(source) / len(target)
-        raw = [2.0 ** -abs(i - centre) for i in range(len(source))]
-        rows.append([value / sum(raw) for value in raw])
-    return {"id": "7", "source_words": source, "target_words": target, "weights": rows}
-
-
 def make_run(
-    folder: Path, variant="bahdanau", seed=1, *, words=None, scores=None, aer=None, **changes
+    folder: Path,
+    variant="bahdanau",
+    seed=1,
+    *,
+    text: Text = TEXT,
+    hypotheses=None,
+    statistics=True,
+    word_counts=True,
+    **changes,
 ):
-    """Write a finished run into ``folder`` and return it; ``words`` is (source, target) words."""
+    """Write a finished run into ``folder`` and return it; ``none`` is without attention.
+
+    Without ``statistics`` it is as old runs are: sentences are counted when they are compared.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    source, target = words or (SOURCE, TARGET)
-    content = result(variant, seed, **changes)
-    content["scores"] |= {} if aer is None else {"aer": aer}
-    (folder / "result.json").write_text(json.dumps(content))
-    rows = [(variant, seed, score) for score in scores or bucket_scores(variant, seed)]
-    (folder / "bleu_by_length.csv").write_text(format_csv(rows))
-    kept = None if variant == "none" else [attention(source, target)]
-    (folder / "attention.json").write_text(json.dumps(kept))
-    prediction = {
-        "id": "7",
-        "source": " ".join(source),
-        "reference": " ".join(target),
-        "hypothesis": " ".join(target),
-        "score": 100.0,
-        "alignment": None,
-    }
-    (folder / "predictions.jsonl").write_text(json.dumps(prediction) + "\n")
+    found = hypotheses or translations(text.references, variant, seed)
+    sides = list(zip(text.sources, found, strict=True))
+    weights = [None if variant == "none" else attention(*pair) for pair in sides]
+    counted = _counted(text, found, weights)
+    if statistics:
+        write_statistics(folder, counted)
+    write_attention(folder, weights)
+    if word_counts:
+        write_json(folder / "word_counts.json", _word_counts(text, found))
+    _write_predictions(folder, text, found)
+    (folder / CURVE).write_text(_curve(text, variant, Output(seed, found, counted)))
+    write_json(folder / "result.json", result(variant, seed, **changes))
     return folder
+
+
+def _counted(text: Text, hypotheses, weights):
+    rng = np.random.default_rng(0)
+    lengths = np.array([len(line.split()) + 1.0 for line in text.references])
+    counted = dict(translation_statistics(hypotheses, text.references))
+    counted["likelihood"] = np.stack([lengths * rng.uniform(0.5, 1.5, len(lengths)), lengths], 1)
+    known = [part for part in weights if part is not None]
+    if known:
+        rows = np.stack([attention_statistics(part) for part in known], axis=1)
+        counted |= dict(zip(("entropy", "distance", "coverage"), rows, strict=True))
+    if known and text.gold:
+        forced = map(attention, text.sources, text.references)
+        gold = [parse_gold(line) for line in text.gold]
+        links = alignment_statistics([hard_alignment(part) for part in forced], gold)
+        counted["links"] = links.astype(float)
+    return counted
+
+
+def _word_counts(text: Text, hypotheses):
+    """As if training had every reference three times, and nothing else."""
+    seen = Counter(word for line in tokens(text.references) for word in line)
+    needed = sorted({word for line in tokens([*text.references, *hypotheses]) for word in line})
+    sources = Counter(word for line in text.sources for word in line.split())
+    return {
+        "source": {word: 3 * count for word, count in sources.items()},
+        "target": {word: 3 * seen[word] for word in needed},
+    }
+
+
+def _write_predictions(folder: Path, text: Text, hypotheses):
+    gold = text.gold or [None] * len(hypotheses)
+    rows = zip(text.sources, text.references, hypotheses, gold, strict=True)
+    keys = ("source", "reference", "hypothesis", "gold")
+    lines = [
+        json.dumps({"id": number, **dict(zip(keys, row, strict=True))}, ensure_ascii=False)
+        for number, row in enumerate(rows)
+    ]
+    (folder / PREDICTIONS).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _curve(text: Text, variant: str, output: Output):
+    system = System(variant, TestSet(text.references, text.sources), [output])
+    [buckets] = SCORING.buckets([system.test])
+    scored = scopes([system], list(METRICS.values()), buckets, SCORING.draws)
+    return format_csv(curve_points([system], scored))
 
 
 def make_failure(folder: Path, variant="luong", seed=1, error="the loss is not a number"):

@@ -3,12 +3,17 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+import sacrebleu
 
-from lightning_modules.metrics.lengths import BucketScore
-from lightning_modules.run_folder import Result, find_runs
-from sweeps.comparison import Spread, collect, label_runs
-from tests.run_folders import bucket_scores, make_failure, make_run, result
+from lightning_modules.metrics.lengths import Bounds
+from lightning_modules.metrics.statistics import translation_statistics
+from lightning_modules.run_folder import Result, find_runs, write_statistics
+from lightning_modules.settings import Scoring
+from sweeps.comparison import collect, label_runs
+from sweeps.evaluation.evaluation import evaluate
+from tests.run_folders import SCORING, TEXT, make_failure, make_run, result, text, translations
 
 
 def labels_of(*runs):
@@ -49,32 +54,89 @@ def test_the_same_run_twice_still_has_two_labels():
     assert labels_of(run, run, run) == ["none", "none #2", "none #3"]
 
 
+def evaluated(runs, scoring=SCORING):
+    return evaluate([variant.system for variant in collect(runs).variants], scoring)
+
+
 def test_buckets_are_averaged_over_seeds_and_run_order_is_kept(tmp_path):
-    first = [BucketScore(1, 10, 5, 40.0), BucketScore(11, 20, 0, None)]
-    second = [BucketScore(1, 10, 5, 50.0), BucketScore(11, 20, 0, None)]
-    comparison = collect(
-        [
-            make_run(tmp_path / "0", "transformer", 1),
-            make_run(tmp_path / "1", "luong", 1, scores=first),
-            make_run(tmp_path / "2", "luong", 2, scores=second),
-        ]
-    )
+    runs = [
+        make_run(tmp_path / f"{place}", variant, seed)
+        for place, (variant, seed) in enumerate([("transformer", 1), ("luong", 1), ("luong", 2)])
+    ]
+    comparison = collect(runs)
     assert [variant.label for variant in comparison.variants] == ["transformer", "luong"]
-    luong = comparison.variants[1]
-    short, middle = luong.buckets
-    assert short.bleu == Spread(mean=45.0, deviation=50**0.5, low=40.0, high=50.0)
-    assert middle.bleu is None
-    assert luong.seeds == [1, 2]
+    found = evaluated(runs, Scoring(edges=[10, 20, 30, 40], resamples=100))
+    inside = [n for n, line in enumerate(TEXT.sources) if 11 <= len(line.split()) <= 20]
+    scores = [
+        sacrebleu.corpus_bleu(
+            [translations(TEXT.references, "luong", seed)[n] for n in inside],
+            [[TEXT.references[n] for n in inside]],
+        ).score
+        for seed in (1, 2)
+    ]
+    middle = found.estimate(found.systems[1], Bounds(11, 20), "bleu")
+    assert middle is not None
+    assert middle.value == pytest.approx(np.mean(scores))
+    assert middle.deviation == pytest.approx(np.std(scores, ddof=1))
+    assert middle.seeds == pytest.approx(scores)
+    assert found.estimate(found.systems[1], Bounds(31, 40), "bleu") is None
 
 
-def test_the_open_bucket_of_one_run_comes_last(tmp_path):
-    comparison = collect(
-        [
-            make_run(tmp_path / "0", "luong", scores=bucket_scores(open_bucket=True)),
-            make_run(tmp_path / "1", "none"),
-        ]
+def test_the_open_bucket_of_one_test_set_comes_last(tmp_path):
+    short = [n for n, line in enumerate(TEXT.sources) if len(line.split()) <= 10]
+    part = TEXT._replace(**{side: [getattr(TEXT, side)[n] for n in short] for side in TEXT._fields})
+    runs = [make_run(tmp_path / "0", "luong", text=part), make_run(tmp_path / "1", "none")]
+    found = evaluated(runs, Scoring(edges=[10, 20], resamples=100))
+    assert [bounds.label for bounds in found.bounds] == ["1–10", "11–20", "21+"]
+    assert found.sentences(None) == [len(short), len(TEXT.sources)]
+    luong, none = found.systems
+    assert found.estimate(luong, Bounds(21, None), "bleu") is None
+    assert found.estimate(none, Bounds(21, None), "bleu") is not None
+
+
+def test_runs_on_one_text_share_a_test_set_and_others_do_not(tmp_path):
+    runs = [make_run(tmp_path / "0"), make_run(tmp_path / "1", "none")]
+    runs.append(make_run(tmp_path / "2", "luong", text=text(1)))
+    first, second, other = (run.test for run in collect(runs).runs)
+    assert first is second
+    assert other is not first
+    assert [len(group.systems) for group in evaluated(runs).groups] == [2, 1]
+
+
+def test_seeds_that_were_tested_on_other_text_are_no_seeds_of_one_line(tmp_path):
+    """The corpus changed on the disk between two runs of the same command."""
+    runs = [
+        make_run(tmp_path / "0", "luong", 1),
+        make_run(tmp_path / "1", "luong", 2),
+        make_run(tmp_path / "2", "luong", 3, text=text(1), data={"fingerprint": "ffff"}),
+    ]
+    comparison = collect(runs)
+    assert [variant.label for variant in comparison.variants] == ["luong", "luong, test set 2"]
+    assert [len(variant.runs) for variant in comparison.variants] == [2, 1]
+    assert not condition(comparison, "data").holds
+
+
+@pytest.mark.parametrize("kept", ["of another sacreBLEU", "none"])
+def test_counts_of_another_sacrebleu_are_made_again(tmp_path, kept):
+    """And what only the run can know is kept."""
+    of = "tok:char" if kept != "none" else None
+    runs = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", "luong", signature=of)]
+    if kept == "none":
+        (runs[1] / "statistics.npz").unlink()
+    else:
+        blank = translation_statistics([""] * len(TEXT.references), TEXT.references)
+        likelihood = np.full((len(TEXT.references), 2), np.log(5.0)) * [1, 1 / np.log(5.0)]
+        write_statistics(runs[1], {**blank, "likelihood": likelihood})
+    found = evaluated(runs)
+    bleu, perplexity = (
+        found.estimate(found.systems[1], None, metric) for metric in ("bleu", "perplexity")
     )
-    assert [bucket.label for bucket in comparison.buckets][-2:] == ["51–60", "61+"]
+    hypotheses = translations(TEXT.references, "luong")
+    expected = sacrebleu.corpus_bleu(hypotheses, [TEXT.references]).score
+    assert bleu is not None
+    assert bleu.value == pytest.approx(expected)
+    assert (perplexity is None) == (kept == "none")
+    assert perplexity is None or perplexity.value == pytest.approx(5)
 
 
 def test_equal_runs_hold_every_condition(tmp_path):
@@ -85,7 +147,8 @@ def test_equal_runs_hold_every_condition(tmp_path):
     ]
     conditions = collect(runs).conditions
     assert [c.name for c in conditions if not c.holds] == []
-    assert len(conditions) == 7
+    names = ["data", "target tokens", "data order", "parameters", "decoding"]
+    assert [c.name for c in conditions] == names
 
 
 @pytest.mark.parametrize(
@@ -105,8 +168,6 @@ def test_equal_runs_hold_every_condition(tmp_path):
         ),
         ("parameters", {"parameters": 1_625_000}, "100.0% apart (none smallest, luong largest"),
         ("decoding", {"decoding": {"beam_size": 1}}, "luong: beam_size 1"),
-        ("BLEU signature", {"signature": "tok:char"}, "luong: tok:char"),
-        ("length unit", {"length_unit": "target words"}, "luong: target words"),
     ],
 )
 def test_a_condition_not_held_says_who_differs(tmp_path, name, changes, told):
@@ -156,10 +217,10 @@ def test_failed_jobs_are_named_with_their_error(tmp_path):
     (tmp_path / "3" / "result.json").write_text("{")
     (tmp_path / "4").mkdir()
     (tmp_path / "4" / "result.json").write_text(json.dumps({"variant": "luong", "seed": 1}))
-    without_scores = make_run(tmp_path / "5", "none")
-    (without_scores / "bleu_by_length.csv").unlink()
+    without_predictions = make_run(tmp_path / "5", "none")
+    (without_predictions / "predictions.jsonl").unlink()
     runs = [make_run(tmp_path / "0"), make_failure(tmp_path / "1"), tmp_path / "2"]
-    comparison = collect([*runs, tmp_path / "3", tmp_path / "4", without_scores])
+    comparison = collect([*runs, tmp_path / "3", tmp_path / "4", without_predictions])
     assert [run.label for run in comparison.runs] == ["bahdanau"]
     told = [(job.label, job.error) for job in comparison.failed]
     assert told[:2] == [
@@ -168,7 +229,39 @@ def test_failed_jobs_are_named_with_their_error(tmp_path):
     ]
     assert told[2][1].startswith("result.json cannot be read: Expecting property name")
     assert told[3] == ("4", "result.json cannot be read: scores: Field required")
-    assert told[4] == ("5", "bleu_by_length.csv is missing or has no rows")
+    assert told[4] == ("5", "predictions.jsonl is missing or has no rows")
+
+
+def cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def scrambled(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes(255 - byte for byte in content[middle : middle + 40]) + b"\xff"
+
+
+@pytest.mark.parametrize(
+    "name", ["result.json", "predictions.jsonl", "statistics.npz", "word_counts.json"]
+)
+@pytest.mark.parametrize("damage", [lambda _: b"", lambda _: b"\xff\xfe", cut, scrambled])
+def test_a_damaged_file_is_a_failed_job_and_not_the_end(tmp_path, name, damage):
+    runs = [make_run(tmp_path / "0"), make_run(tmp_path / "1", "luong")]
+    file = runs[1] / name
+    file.write_bytes(damage(file.read_bytes()))
+    comparison = collect(runs)
+    assert [run.label for run in comparison.runs] == ["bahdanau"]
+    [job] = comparison.failed
+    assert job.error.startswith(f"{name} ")
+    assert "\n" not in job.error
+
+
+def test_gold_alignments_that_are_none_are_a_failed_job(tmp_path):
+    broken = TEXT._replace(gold=["0-0 what?"] + [""] * (len(TEXT.sources) - 1))
+    run = make_run(tmp_path / "0", "none", text=broken)
+    [job] = collect([run]).failed
+    assert job.error.startswith("predictions.jsonl cannot be read: ")
+    assert "what?" in job.error
 
 
 def test_the_smallest_result_is_enough(tmp_path):

@@ -57,7 +57,10 @@ class TestSets:
 def _gold(predictions: Sequence[Prediction]) -> list[Gold] | None:
     if any(prediction.gold is None for prediction in predictions):
         return None
-    return [parse_gold(prediction.gold or "") for prediction in predictions]
+    try:
+        return [parse_gold(prediction.gold or "") for prediction in predictions]
+    except ValueError as error:
+        raise BrokenFileError(f"{PREDICTIONS} cannot be read: {error}") from error
 
 
 def read_output(folder: Path, result: Result, tests: TestSets) -> tuple[TestSet, Output]:
