@@ -41,7 +41,7 @@ def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:
         if name in metrics
     )
     scoring = evaluation.scoring
-    counted = {"sentences": "/".join(map(str, evaluation.sentences(None)))}
+    counted = {"test sentences": "/".join(map(str, evaluation.sentences(None)))}
     drawn = {"resamples": scoring.resamples, "resampling seed": scoring.seed}
     return counted | ({"signature": signature} if signature else {}) | drawn
 

@@ -1,6 +1,7 @@
 """Tables that carry where their numbers come from, as JSON, CSV, LaTeX and Markdown."""
 
 import csv
+import html
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +29,7 @@ class Column:
     decimals: int = 1
 
     def shown(self, cell: Cell) -> str:
-        """A cell as readers see it."""
+        """A cell as readers see it, in one line."""
         if cell is None:
             return NOTHING
         if isinstance(cell, Estimate):
@@ -37,7 +38,7 @@ class Column:
             return shown_p(cell)
         if self.kind == "count" and isinstance(cell, int):
             return f"{cell:,}"
-        return f"{cell:.{self.decimals}f}" if isinstance(cell, float) else str(cell)
+        return f"{cell:.{self.decimals}f}" if isinstance(cell, float) else _one_line(str(cell))
 
     @property
     def fields(self) -> list[str]:
@@ -49,7 +50,7 @@ class Column:
         """The values of these fields."""
         if self.kind != "estimate":
             assert not isinstance(cell, Estimate)
-            return [cell]
+            return [_one_line(cell) if isinstance(cell, str) else cell]
         if isinstance(cell, Estimate):
             return [cell.value, cell.low, cell.high, cell.deviation]
         return [cell if isinstance(cell, int | float) else None, None, None, None]
@@ -91,7 +92,13 @@ class Table:
     def caption(self) -> str:
         """Title, note and origin in a line."""
         origin = "; ".join(f"{key} {value}" for key, value in self.origin.items())
-        return " ".join(part for part in (f"{self.title}.", self.note, f"({origin})") if part)
+        parts = (f"{self.title}.", self.note, f"({origin})")
+        return _one_line(" ".join(part for part in parts if part))
+
+
+def _one_line(text: str) -> str:
+    """Line ends inside a text, of which Unicode has many, as spaces."""
+    return " ".join(text.splitlines())
 
 
 def shown_estimate(estimate: Estimate, decimals: int) -> str:
@@ -110,7 +117,7 @@ def shown_p(p: float) -> str:
 
 
 def as_csv(table: Table) -> str:
-    """Numbers in full; the origin stands in every row."""
+    """Numbers in full, texts in one line; the origin stands in every row."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*(f for column in table.columns for f in column.fields), *table.origin])
@@ -152,14 +159,15 @@ def _plain(cell: Cell) -> Any:
 
 def as_markdown(table: Table) -> str:
     """A pipe table under its caption."""
-    rows = [[_one_line(cell) for cell in row] for row in table.shown]
-    titles = [_one_line(title) for title in table.titles]
+    rows = [[_escaped(cell) for cell in row] for row in table.shown]
+    titles = [_escaped(title) for title in table.titles]
     body = tabulate(rows, titles, "github", colalign=_alignment(table), disable_numparse=True)
-    return f"{table.caption}\n\n{body}\n"
+    return f"{html.escape(table.caption, quote=False)}\n\n{body}\n"
 
 
-def _one_line(cell: str) -> str:
-    return cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+def _escaped(cell: str) -> str:
+    """Neither the end of a cell nor a tag, as ``<unk>`` would be."""
+    return html.escape(cell, quote=False).replace("\\", "\\\\").replace("|", "\\|")
 
 
 def as_latex(table: Table) -> str:
