@@ -14,7 +14,7 @@ from lightning_modules.run_folder import (
     read_result,
 )
 from sweeps.conditions import Condition, check_conditions
-from sweeps.evaluation.reading import TestSets, read_output
+from sweeps.evaluation.runs import TestSets, read_output
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Comparison:
         return sorted(limit for limit in limits if limit is not None)
 
 
-def collect(run_dirs: Sequence[Path], ter: bool) -> Comparison:
+def collect(run_dirs: Sequence[Path], ter: bool = False) -> Comparison:
     """Read run folders into a comparison; a folder without a readable result is a failed job.
 
     ``ter``: count TER where a run did not.

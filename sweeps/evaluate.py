@@ -9,18 +9,16 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from datamodules.errors import UserError
-from lightning_modules.metrics.systems import System, TestSet
+from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.run_folder import BrokenFileError, read_result
 from lightning_modules.settings import build_scoring
 from sweeps.compare import REPORT, publish
 from sweeps.comparison import Comparison
 from sweeps.evaluation.evaluation import evaluate
-from sweeps.evaluation.reading import TestSets, read_file_system, read_output, read_test_set
+from sweeps.evaluation.files import OPTIONS, REFERENCES, read_file_system, read_test_set
+from sweeps.evaluation.runs import TestSets, read_output
 from sweeps.findings import find
 from sweeps.summary import print_findings
-
-REFERENCES = "references"
-"""What ``word_labels`` calls the references."""
 
 
 def evaluate_systems(config: DictConfig) -> None:
@@ -50,6 +48,8 @@ def evaluate_systems(config: DictConfig) -> None:
 
 def _places(config: DictConfig, option: str) -> dict[str, list[str]]:
     """The files or folders given for each name."""
+    if not isinstance(config[option], DictConfig):
+        raise UserError(f"{option}={config[option]}: give each a name, like {option}.NAME=FILE")
     named: Any = OmegaConf.to_container(config[option], resolve=True)
     found = {}
     for name, given in named.items():
@@ -60,22 +60,25 @@ def _places(config: DictConfig, option: str) -> dict[str, list[str]]:
             or not all(isinstance(place, str) for place in places)
         ):
             raise UserError(f"{option}.{name}={given}: give a path, or a list of paths")
-        found[name] = places
+        repeated = [place for place in places if places.count(place) > 1]
+        if repeated:
+            raise UserError(f"{option}.{name}: {repeated[0]} stands there twice; give each once")
+        found[str(name)] = places
     return found
 
 
 def _test_set(config: DictConfig, word_labels: list[str]) -> TestSet | None:
-    if config.references is None:
-        return None
-    return read_test_set(
-        config.references,
-        config.sources,
-        config.alignments,
-        config.train_sources,
-        config.train_references,
-        config.sentence_labels,
-        word_labels[0] if word_labels else None,
-    )
+    given = {option: config[option] for option in OPTIONS if config[option] is not None}
+    if word_labels:
+        given[f"word_labels.{REFERENCES}"] = (
+            word_labels[0] if len(word_labels) == 1 else word_labels
+        )
+    for option, file in given.items():
+        if not isinstance(file, str):
+            raise UserError(f"{option}={file}: give one file")
+        if REFERENCES not in given:
+            raise UserError(f"{option}={file}: needs references=FILE; runs bring their own text")
+    return read_test_set(given) if given else None
 
 
 def _system(
@@ -102,7 +105,8 @@ def _system(
 def _run_system(
     name: str, folders: Sequence[Path], test: TestSet | None, tests: TestSets
 ) -> System:
-    outputs, found = [], test
+    outputs: list[Output] = []
+    found = test
     for folder in folders:
         try:
             result = read_result(folder)
@@ -111,6 +115,10 @@ def _run_system(
             own, output = read_output(folder, result, tests)
         except BrokenFileError as error:
             raise UserError(f"systems.{name}={folder}: {error}") from None
+        if output.seed in [other.seed for other in outputs]:
+            raise UserError(
+                f"systems.{name}={folder}: seed {output.seed} is there already; give each seed once"
+            )
         found = own if found is None else found
         if own is not found:
             raise UserError(

@@ -26,6 +26,7 @@ TINY = [
     "val_sentences=6",
     "decoding.max_extra=5",
     "threads=1",
+    "scoring.ter=false",
 ]
 
 
@@ -78,3 +79,12 @@ def mistake(*arguments: str) -> str:
     [line] = said.getvalue().splitlines()
     assert line.startswith("error: ")
     return line
+
+
+def in_process(*arguments: str) -> object:
+    """Run in this process and return the exit status."""
+    try:
+        inside(*arguments)
+    except SystemExit as stopped:
+        return stopped.code
+    return 0

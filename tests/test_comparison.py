@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 import sacrebleu
 
+from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.statistics import translation_statistics
-from lightning_modules.run_folder import Result, find_runs, write_statistics
+from lightning_modules.run_folder import Result, find_runs, read_statistics, write_statistics
 from lightning_modules.settings import Scoring
 from sweeps.comparison import collect, label_runs
 from sweeps.evaluation.evaluation import evaluate
+from sweeps.evaluation.tables import as_json
+from sweeps.findings import find
 from tests.run_folders import SCORING, TEXT, make_failure, make_run, result, text, translations
 
 
@@ -286,3 +289,19 @@ def test_runs_are_found_by_job_number_and_comparisons_are_none(tmp_path):
     assert found == ["9", "10", "11", "12", "named"]
     assert find_runs(tmp_path / "9") == [tmp_path / "9"]
     assert find_runs(Path(tmp_path / "nowhere")) == []
+
+
+def test_the_perplexity_of_a_diverged_run_is_beyond_numbers_and_left_out(tmp_path):
+    """A thousand nats a token: e to that power is no number, and none can be written as JSON."""
+    run = make_run(tmp_path / "0", "none")
+    counted = read_statistics(run, len(TEXT.references))
+    assert counted is not None
+    likelihood = np.tile([1000.0, 1.0], (len(TEXT.references), 1))
+    write_statistics(run, {**counted, "likelihood": likelihood})
+    comparison = collect([run])
+    found = find("diverged", evaluated([run]), comparison)
+    assert found.evaluation.estimate(found.evaluation.systems[0], None, "perplexity") is None
+    for table in found.tables.values():
+        json.loads(as_json(table))
+    [group] = found.evaluation.groups
+    assert "inf" not in format_csv(curve_points(group.systems, group.scopes))

@@ -24,6 +24,8 @@ Statistics = Mapping[str, Array]
 BLEU_ORDER = 4
 CHRF_ORDER, CHRF_COLUMNS = 6, 18
 """chrF++ counts words after the 6 orders of characters, so chrF is its first columns."""
+MOST_NATS = np.log(np.finfo(np.float64).max)
+"""Of which the exponential is still a number."""
 
 
 @dataclass(frozen=True)
@@ -149,8 +151,12 @@ def length_ratio(sums: Array) -> Array:
 
 
 def perplexity(sums: Array) -> Array:
-    """Exponential of the mean negative log-likelihood, from ``nats, tokens``."""
-    return np.exp(ratio(sums))
+    """Exponential of the mean negative log-likelihood, from ``nats, tokens``.
+
+    NaN where it is beyond floating point, as for a model that diverged.
+    """
+    nats = ratio(sums)
+    return np.exp(nats, where=nats < MOST_NATS, out=np.full(nats.shape, np.nan))
 
 
 def ratio(sums: Array) -> Array:

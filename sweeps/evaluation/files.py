@@ -1,0 +1,165 @@
+"""Test sets and systems as text files, a sentence a line."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+
+from datamodules.errors import UserError
+from datamodules.text import decode_lines, read_bytes
+from lightning_modules.metrics.gold import Gold, read_gold
+from lightning_modules.metrics.statistics import translation_statistics
+from lightning_modules.metrics.systems import Labels, Output, System, TestSet
+from lightning_modules.metrics.words import tokens
+
+log = logging.getLogger(__name__)
+
+REFERENCES = "references"
+"""What ``word_labels`` calls the references."""
+OPTIONS = (
+    "references",
+    "sources",
+    "alignments",
+    "train_sources",
+    "train_references",
+    "sentence_labels",
+)
+"""The files of a test set, by their options; and ``word_labels.references``."""
+
+
+def read_test_set(files: Mapping[str, str]) -> TestSet:
+    """A test set from text files by their options, ``references`` among them.
+
+    Raises ``UserError``.
+    """
+    references = read_sentences(files["references"], "references")
+    sources = read_sentences(files["sources"], "sources") if "sources" in files else None
+    if sources is not None and len(sources) != len(references):
+        raise UserError(
+            f"sources={files['sources']} has {len(sources)} lines, references="
+            f"{files['references']} has {len(references)}: line n of one must translate line n of "
+            "the other"
+        )
+    _refuse_empty("references", files["references"], references)
+    _refuse_empty("sources", files.get("sources"), sources or [])
+    labels = files.get(f"word_labels.{REFERENCES}")
+    return TestSet(
+        references=references,
+        sources=sources,
+        gold=_read_gold(files.get("alignments"), sources, references),
+        source_counts=_word_counts(files, "train_sources", _whitespace_words),
+        reference_counts=_word_counts(files, "train_references", tokens),
+        labels=_read_labels(files.get("sentence_labels"), len(references)),
+        word_labels=read_word_labels(labels, REFERENCES, references),
+    )
+
+
+def _read_labels(file: str | None, expected: int) -> list[str] | None:
+    if file is None:
+        return None
+    labels = [line.strip() for line in read_sentences(file, "sentence_labels")]
+    if len(labels) != expected:
+        raise UserError(
+            f"sentence_labels={file} has {len(labels)} lines, the references have {expected}"
+        )
+    return labels
+
+
+def read_word_labels(file: str | None, name: str, sentences: Sequence[str]) -> Labels | None:
+    """The labels of every word of ``sentences``; None without a file. Raises ``UserError``."""
+    if file is None:
+        return None
+    option = f"word_labels.{name}"
+    labels = [line.split() for line in read_sentences(file, option)]
+    if len(labels) != len(sentences):
+        raise UserError(f"{option}={file} has {len(labels)} lines for {len(sentences)} sentences")
+    for number, (beside, line) in enumerate(zip(labels, sentences, strict=True), start=1):
+        if len(beside) != len(line.split()):
+            raise UserError(
+                f"{option}={file}, line {number}: {len(beside)} labels for {len(line.split())} "
+                "whitespace-separated words"
+            )
+    return labels
+
+
+def _refuse_empty(option: str, file: str | None, lines: Sequence[str]) -> None:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            raise UserError(
+                f"{option}={file}, line {number}: empty: leave the sentence out of every file"
+            )
+
+
+def _read_gold(
+    alignments: str | None, sources: Sequence[str] | None, references: Sequence[str]
+) -> list[Gold] | None:
+    if alignments is None:
+        return None
+    if sources is None:
+        raise UserError(f"alignments={alignments}: needs the source sentences; give sources=FILE")
+    lengths = [
+        (len(source.split()), len(reference.split()))
+        for source, reference in zip(sources, references, strict=True)
+    ]
+    try:
+        return read_gold(read_sentences(alignments, "alignments"), lengths)
+    except ValueError as error:
+        raise UserError(f"alignments={alignments}, {error}") from None
+
+
+def _whitespace_words(lines: Sequence[str]) -> list[list[str]]:
+    return [line.split() for line in lines]
+
+
+def _word_counts(
+    files: Mapping[str, str], option: str, cut: Callable[[Sequence[str]], list[list[str]]]
+) -> Mapping[str, int] | None:
+    if option not in files:
+        return None
+    words = chain.from_iterable(cut(read_sentences(files[option], option)))
+    return MappingProxyType(Counter(words))  # a run beside them counted other training text
+
+
+def read_file_system(
+    name: str, files: Sequence[str], labels: Sequence[str | None], test: TestSet, ter: bool
+) -> System:
+    """A system's outputs, a file for each seed, numbered from 1. Raises ``UserError``.
+
+    ``labels`` are the files with labels for their words.
+    """
+    outputs = []
+    for seed, (file, beside) in enumerate(zip(files, labels, strict=True), start=1):
+        hypotheses = read_sentences(file, f"systems.{name}")
+        _check_lines(name, file, hypotheses, len(test.references))
+        statistics = translation_statistics(hypotheses, test.references, ter)
+        word_labels = read_word_labels(beside, name, hypotheses)
+        outputs.append(Output(seed, hypotheses, statistics, word_labels=word_labels))
+    return System(name, test, outputs)
+
+
+def _check_lines(name: str, file: str, hypotheses: Sequence[str], expected: int) -> None:
+    blank = [number for number, line in enumerate(hypotheses, start=1) if not line.strip()]
+    if len(hypotheses) > expected and not "".join(hypotheses[expected:]).strip():
+        raise UserError(
+            f"systems.{name}={file} has {len(hypotheses) - expected} empty lines after line "
+            f"{expected}, the last of the references: remove them"
+        )
+    if len(hypotheses) != expected:
+        raise UserError(
+            f"systems.{name}={file} has {len(hypotheses)} lines, the references have {expected}: "
+            "line n must translate sentence n"
+        )
+    if blank:
+        log.warning(
+            "systems.%s=%s: %d of %d hypotheses are empty (the first in line %d); they count as "
+            "translations without words",
+            name, file, len(blank), expected, blank[0],
+        )  # fmt: skip
+
+
+def read_sentences(name: str, option: str) -> list[str]:
+    """The lines of a file, plain or ``.gz``. Raises ``UserError`` that names the option."""
+    path = Path(name)
+    return decode_lines(path, read_bytes(path, option), option)

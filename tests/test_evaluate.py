@@ -1,0 +1,391 @@
+"""``task=evaluate``: files of any system, runs beside them, and every way to get them wrong."""
+
+import csv
+import gzip
+import json
+
+import pytest
+import sacrebleu
+from sacrebleu.significance import PairedTest
+
+from sweeps.evaluation.tables import FORMATS
+from tests.commands import in_process
+from tests.run_folders import TEXT, make_failure, make_run, text, translations
+
+QUICK = ["task=evaluate", "scoring.edges=[10,20,30]", "scoring.resamples=200"]
+
+
+def write(path, lines):
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The folder with the test set and two systems in files, where the command is run."""
+    write(tmp_path / "ref", TEXT.references)
+    write(tmp_path / "src", TEXT.sources)
+    write(tmp_path / "gold", TEXT.gold)
+    for variant, seed in (("luong", 1), ("luong", 2), ("none", 1)):
+        lines = translations(TEXT.references, variant, seed)
+        write(tmp_path / f"{variant}{seed}", lines)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def unseen(monkeypatch):
+    """Draw no pictures and no page, which take most of the time."""
+    monkeypatch.setattr("sweeps.findings.save_figure", lambda chart, stem: [])
+    monkeypatch.setattr("sweeps.compare.render_report", lambda findings: "")
+
+
+def evaluate(*arguments, out="out"):
+    return in_process(*QUICK, f"hydra.run.dir={out}", *arguments)
+
+
+FILES = ["references=ref", "sources=src"]
+TWO = [*FILES, "systems.luong=luong1", "systems.none=none1"]
+
+
+def rows(folder, name="scores"):
+    return json.loads((folder / "tables" / f"{name}.json").read_text(encoding="utf-8"))["rows"]
+
+
+def values(folder):
+    return {row["system"]: {k: v["value"] for k, v in row.items() if isinstance(v, dict)}
+            for row in rows(folder)}  # fmt: skip
+
+
+def by_sacrebleu(hypotheses, references=TEXT.references):
+    metrics = {
+        "bleu": sacrebleu.BLEU(), "chrf": sacrebleu.CHRF(), "chrf++": sacrebleu.CHRF(word_order=2),
+        "ter": sacrebleu.TER(),
+    }  # fmt: skip
+    scores = {
+        name: metric.corpus_score(hypotheses, [references]).score
+        for name, metric in metrics.items()
+    }
+    tokens = sacrebleu.BLEU().corpus_score(hypotheses, [references])
+    return scores | {"length_ratio": tokens.sys_len / tokens.ref_len}
+
+
+def test_two_systems_are_scored_as_by_sacrebleu_and_told_in_every_format(here, capfd):
+    assert evaluate(*TWO, "alignments=gold") == 0
+    out = here / "out"
+    for name, found in values(out).items():
+        expected = by_sacrebleu(translations(TEXT.references, name))
+        assert found == pytest.approx(expected)
+    made = json.loads((out / "comparison.json").read_text())
+    tables = {f"{name}.{ending}" for name in made["tables"] for ending in FORMATS}
+    assert {path.name for path in (out / "tables").iterdir()} == tables
+    drawn = [f"{name}_by_length" for name in (*by_sacrebleu(["a"], ["a"]), "words_by_frequency")]
+    drawn = [name.replace("words_by_frequency_by_length", "words_by_frequency") for name in drawn]
+    drawn += ["words_by_case", "source_words_by_frequency"]
+    figures = {f"{name}.{ending}" for name in drawn for ending in ("svg", "png", "pdf")}
+    assert {path.name for path in (out / "figures").iterdir()} == figures
+    written = [*(out / "tables").iterdir(), *(out / "figures").iterdir(), out / "report.html"]
+    assert all(path.stat().st_size > 100 for path in written)
+    assert "luong" in (out / "report.html").read_text(encoding="utf-8")
+    said = capfd.readouterr().out
+    assert "BLEU differs" in said
+    assert "out/report.html" in said
+    for made in ("luong", "none", f"{values(out)['none']['bleu']:.1f}"):
+        assert made in said
+
+
+def test_bleu_by_length_is_that_of_the_sentences_alone(here, unseen):
+    assert evaluate(*TWO) == 0
+    [luong, _] = rows(here / "out", "bleu_by_length")
+    for label, low, high in (("1–10", 1, 10), ("11–20", 11, 20), ("21–30", 21, 30)):
+        inside = [n for n, line in enumerate(TEXT.sources) if low <= len(line.split()) <= high]
+        found = [translations(TEXT.references, "luong")[n] for n in inside]
+        score = sacrebleu.corpus_bleu(found, [[TEXT.references[n] for n in inside]]).score
+        assert luong[label]["value"] == pytest.approx(score)
+        with (here / "out" / "bleu_by_length.csv").open() as file:
+            [row] = [
+                row for row in csv.DictReader(file)
+                if row["variant"] == "luong" and row["length_low"] == str(low)
+            ]  # fmt: skip
+        assert float(row["bleu"]) == pytest.approx(score, abs=1e-4)
+        assert int(row["sentences"]) == len(inside)
+
+
+def test_a_list_is_the_seeds_of_one_system(here, unseen):
+    assert evaluate(*FILES, "systems.luong=[luong1,luong2]", "systems.none=none1") == 0
+    [luong, _] = rows(here / "out")
+    scores = [
+        sacrebleu.corpus_bleu(translations(TEXT.references, "luong", seed), [TEXT.references]).score
+        for seed in (1, 2)
+    ]
+    assert luong["seeds"] == "1, 2"
+    assert luong["bleu"]["seeds"] == pytest.approx(scores)
+    assert luong["bleu"]["value"] == pytest.approx(sum(scores) / 2)
+    assert none["bleu"]["deviation"] is None
+    assert {row["p_sacrebleu_bs"] for row in rows(here / "out", "bleu_significance")} == {None}
+
+
+def test_the_bootstrap_of_sacrebleu_gives_the_same_p_value(here, unseen):
+    assert evaluate(*TWO[:3], "systems.other=luong2") == 0
+    whole = next(row for row in rows(here / "out", "bleu_significance") if row["lengths"] == "all")
+    named = [
+        ("first", translations(TEXT.references, "luong", 1)),
+        ("second", translations(TEXT.references, "luong", 2)),
+    ]
+    test = PairedTest(named, {"BLEU": sacrebleu.BLEU()}, [TEXT.references], "bs", n_samples=200)
+    _, theirs = test()
+    assert whole["p_sacrebleu_bs"] == pytest.approx(theirs["BLEU"][1].p_value)
+    assert whole["difference"]["value"] == pytest.approx(
+        theirs["BLEU"][0].score - theirs["BLEU"][1].score
+    )
+
+
+def scoring_tables(out):
+    """The tables that files and runs have in common, without what only a run knows."""
+    made = json.loads((out / "comparison.json").read_text())["tables"]
+    known = [name for name in made if name.startswith(("bleu_", "chrf", "ter_", "words_by_case"))]
+    assert len(known) == 10
+    return {name: (out / "tables" / f"{name}.csv").read_text() for name in known}
+
+
+def test_files_and_run_folders_give_the_same_tables(here, unseen):
+    make_run(here / "run1", "luong", 1)
+    make_run(here / "run2", "luong", 2, statistics=False)
+    make_run(here / "run3", "none", 1)
+    assert evaluate(*FILES, "systems.a=[luong1,luong2]", "systems.b=none1", out="files") == 0
+    assert evaluate("systems.a=[run1,run2]", "systems.b=run3", out="runs") == 0
+    assert evaluate(*FILES, "systems.a=[run1,run2]", "systems.b=none1", out="both") == 0
+    tables = [scoring_tables(here / out) for out in ("files", "runs", "both")]
+    assert tables[0] == tables[1] == tables[2]
+
+
+def test_words_are_grouped_by_the_training_text_that_is_given(here, unseen):
+    """Also where a run beside the file tells of its own."""
+    write(here / "train", ["le vieux le"] * 3 + ["marin"])
+    make_run(here / "run", "none")
+    given = [*FILES, "train_references=train", "systems.luong=luong1"]
+    assert evaluate(*given, out="alone") == 0
+    assert evaluate(*given, "systems.none=run", out="beside") == 0
+    words = [word for line in TEXT.references for word in line.split()]
+    expected = {
+        "1": words.count("marin"), "3": words.count("vieux"), "5–9": words.count("le"),
+    }  # fmt: skip
+    expected["0"] = len(words) - sum(expected.values())
+    for out in ("alone", "beside"):
+        found = {
+            row["group"]: row["words"]
+            for row in rows(here / out, "words_by_frequency")
+            if row["system"] == "luong"
+        }
+        assert found == expected
+
+
+def test_lengths_of_references_need_no_sources(here, unseen, capfd):
+    given = ["references=ref", "systems.luong=luong1", "systems.none=none1"]
+    assert evaluate(*given, "scoring.unit=reference_words") == 0
+    [luong, _] = rows(here / "out", "bleu_by_length")
+    inside = [n for n, line in enumerate(TEXT.references) if len(line.split()) <= 10]
+    found = [translations(TEXT.references, "luong")[n] for n in inside]
+    score = sacrebleu.corpus_bleu(found, [[TEXT.references[n] for n in inside]]).score
+    assert luong["1–10"]["value"] == pytest.approx(score)
+    said = " ".join(capfd.readouterr().out.split())
+    assert "by reference length (whitespace-separated words)" in said
+
+
+def test_gzip_is_read(here, unseen):
+    for name in ("ref", "src", "luong1"):
+        (here / f"{name}.gz").write_bytes(gzip.compress((here / name).read_bytes()))
+    given = ["references=ref.gz", "sources=src.gz", "systems.luong=luong1.gz"]
+    assert evaluate(*given) == 0
+    expected = by_sacrebleu(translations(TEXT.references, "luong"))
+    assert values(here / "out")["luong"] == pytest.approx(expected)
+
+
+def test_windows_line_ends_and_a_byte_order_mark_change_nothing(here, unseen):
+    for name in ("ref", "luong1"):
+        text = (here / name).read_text(encoding="utf-8").replace("\n", "\r\n")
+        (here / f"{name}.win").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    given = ["references=ref.win", "sources=src", "systems.luong=luong1.win"]
+    assert evaluate(*given) == 0
+    expected = by_sacrebleu(translations(TEXT.references, "luong"))
+    assert values(here / "out")["luong"] == pytest.approx(expected)
+
+
+def test_empty_hypotheses_count_and_are_warned_of_in_a_line(here, unseen, capfd):
+    lines = translations(TEXT.references, "luong")
+    lines[4] = lines[7] = ""
+    write(here / "luong1", lines)
+    assert evaluate(*TWO) == 0
+    said = capfd.readouterr()
+    [warning] = [line for line in (said.out + said.err).splitlines() if "hypotheses" in line]
+    assert "systems.luong=luong1: 2 of 65 hypotheses are empty (the first in line 5)" in warning
+    assert values(here / "out")["luong"] == pytest.approx(by_sacrebleu(lines))
+
+
+def test_a_system_that_says_nothing_scores_nothing(here, capfd):
+    write(here / "silent", [""] * len(TEXT.references))
+    assert evaluate(*FILES, "systems.silent=silent", "systems.none=none1") == 0
+    found = values(here / "out")["silent"]
+    assert found["bleu"] == found["chrf"] == found["length_ratio"] == 0
+    assert found["ter"] == 100
+
+
+def test_one_sentence_in_a_bucket_has_no_interval_and_is_not_tested(here, unseen):
+    lines = {name: (here / name).read_text().splitlines() for name in ("ref", "luong1", "none1")}
+    for name, kept in lines.items():
+        write(here / name, [*kept, "le " * 24 + "chien"])
+    write(here / "src", [*TEXT.sources, "the " * 34 + "dog"])
+    assert evaluate(*TWO, "scoring.edges=[10,20,30,40]") == 0
+    for row in rows(here / "out", "bleu_by_length"):
+        assert row["31–40"]["value"] == pytest.approx(100)
+        assert row["31–40"]["low"] is row["31–40"]["high"] is None
+        assert row["21–30"]["low"] is not None
+    tested = [row["lengths"] for row in rows(here / "out", "bleu_significance")]
+    assert tested == ["all", "1–10", "11–20"]
+
+
+def test_a_test_set_of_one_sentence_is_scored_without_intervals(here, capfd):
+    for name, line in (("ref", "le chien dort"), ("src", "the dog sleeps")):
+        write(here / name, [line])
+    write(here / "luong1", ["le chien dort"])
+    write(here / "none1", ["dort"])
+    assert evaluate(*TWO, "scoring.equal_buckets=3") == 0
+    [luong, _] = rows(here / "out")
+    assert (luong["chrf"]["value"], luong["chrf"]["low"]) == (pytest.approx(100), None)
+    assert not (here / "out" / "tables" / "bleu_significance.json").exists()
+    assert {row["slope"] for row in rows(here / "out", "bleu_trend")} == {None}
+
+
+def test_odd_names_are_told_as_they_are(here):
+    names = ["<b>", "a \"quoted\" 'name'", "語 שלום", "a/b\\c", "100%_$#&{}~^|", "1"]
+    (here / "comparison").mkdir()
+    lines = [f"  {json.dumps(name, ensure_ascii=False)}: none1\n" for name in names]
+    head = "# @package _global_\nsystems:\n"
+    (here / "comparison" / "odd.yaml").write_text(head + "".join(lines), encoding="utf-8")
+    assert evaluate(*FILES, "comparison=odd", f"--config-dir={here}") == 0
+    assert [row["system"] for row in rows(here / "out")] == names
+    with (here / "out" / "tables" / "scores.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["system"] for row in csv.DictReader(file)] == names
+    assert "<b>" not in (here / "out" / "report.html").read_text(encoding="utf-8")
+    assert "שלום" in (here / "out" / "figures" / "bleu_by_length.svg").read_text(encoding="utf-8")
+
+
+MISTAKES = {
+    "no systems": (FILES, "nothing to evaluate: name systems, like systems.NAME=FILE"),
+    "nothing for a system": ([*FILES, "systems.a=null"], "systems.a=None: give a file"),
+    "an empty list": ([*FILES, "systems.a=[]"], "systems.a=[]: give a file"),
+    "a number": ([*FILES, "systems.a=5"], "systems.a=5: give a file"),
+    "a dot in a name": ([*FILES, "systems.a.b=none1"], "systems.a={'b': 'none1'}: give a file"),
+    "systems that are one file": ([*FILES, "systems=none1"], "systems"),
+    "a number for a name": ([*FILES, "systems={1: null}"], "systems.1=None: give a file"),
+    "no references": (["systems.a=none1"], "systems.a=none1: needs references=FILE"),
+    "two references": (["references=[ref,ref]", "systems.a=none1"], "references=['ref', 'ref']"),
+    "a number for references": (["references=5", "systems.a=none1"], "references=5"),
+    "sources alone": (["sources=src", "systems.a=run"], "sources=src: needs references=FILE"),
+    "alignments alone": (["alignments=gold", "systems.a=run"], "alignments=gold: needs references"),
+    "training text alone": (
+        ["train_references=ref", "systems.a=run"], "train_references=ref: needs references=FILE",
+    ),
+    "source lengths without sources": (
+        ["references=ref", "systems.a=none1"],
+        "scoring.unit=source_words: there are no source sentences to count source words of; give "
+        "sources=FILE",
+    ),
+    "gold without sources": (
+        ["references=ref", "alignments=gold", "systems.a=none1"],
+        "alignments=gold: needs the source sentences; give sources=FILE",
+    ),
+    "a missing file": ([*FILES, "systems.a=nowhere"], "nowhere cannot be read (No such file"),
+    "missing references": (["references=nowhere", "systems.a=none1"], "set references=..."),
+    "a folder for references": (["references=run", "systems.a=none1"], "set references=..."),
+    "an empty file": ([*FILES, "systems.a=nothing"], "nothing is empty: fetch it again"),
+    "no UTF-8": ([*FILES, "systems.a=latin"], "latin, line 3: not UTF-8 (byte 0xe9)"),
+    "no gzip": ([*FILES, "systems.a=false.gz"], "false.gz is truncated or no gzip file"),
+    "too few lines": ([*FILES, "systems.a=short"], "systems.a=short has 64 lines, the references"),
+    "too many lines": ([*FILES, "systems.a=long"], "systems.a=long has 66 lines, the references"),
+    "empty lines at the end": (
+        [*FILES, "systems.a=trailing"],
+        "systems.a=trailing has 2 empty lines after line 65, the last of the references: remove",
+    ),
+    "an empty line at the end": ([*FILES, "systems.a=trailing1"], "systems.a=trailing1 has 1 empty"),
+    "fewer sources": (
+        ["references=ref", "sources=short", "systems.a=none1"],
+        "sources=short has 64 lines, references=ref has 65",
+    ),
+    "an empty reference": (
+        ["references=gap", "sources=src", "systems.a=none1"], "references=gap, line 5: empty",
+    ),
+    "an empty source": (
+        ["references=ref", "sources=gap", "systems.a=none1"], "sources=gap, line 5: empty",
+    ),
+    "gold past the sentence": (
+        [*FILES, "alignments=past", "systems.a=none1"], "alignments=past, line 2: 0-99 points past",
+    ),
+    "gold of other sentences": (
+        [*FILES, "alignments=short", "systems.a=none1"],
+        "alignments=short, 64 lines for 65 sentence pairs",
+    ),
+    "gold that is none": ([*FILES, "alignments=ref", "systems.a=none1"], "alignments=ref, line 1: "),
+    "a folder that is no run": (
+        [*FILES, "systems.a=folder"], "systems.a=folder: is no folder of a finished run",
+    ),
+    "a failed run": (["systems.a=failed"], "systems.a=failed: is no folder of a finished run"),
+    "a broken run": (["systems.a=broken"], "systems.a=broken: predictions.jsonl is missing"),
+    "a file beside a run": (
+        [*FILES, "systems.a=[run,none1]"], "systems.a: has both run folders and files",
+    ),
+    "a run of other references": (
+        [*FILES, "systems.a=other"], "systems.a=other: its reference 1 is another",
+    ),
+    "a run of fewer sentences": (
+        [*FILES, "systems.a=few"], "systems.a=few: its test set has 5 sentences, not 65",
+    ),
+    "a run of other sources": (
+        ["references=ref", "systems.a=run"], "systems.a=run: its source sentences are others",
+    ),
+    "one run twice": (["systems.a=[run,run]"], "systems.a: run stands there twice"),
+    "one seed twice": (["systems.a=[run,again]"], "systems.a=again: seed 1 is there already"),
+    "one file twice": ([*FILES, "systems.a=[none1,none1]"], "systems.a: none1 stands there twice"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "expected"), MISTAKES.values(), ids=list(MISTAKES))
+def test_mistakes_are_told_in_a_line(here, capfd, arguments, expected):
+    lines = translations(TEXT.references)
+    write(here / "short", lines[:-1])
+    write(here / "long", [*lines, "x"])
+    write(here / "trailing", [*lines, "", " "])
+    write(here / "trailing1", [*lines, ""])
+    write(here / "gap", [*TEXT.references[:4], " ", *TEXT.references[5:]])
+    write(here / "past", ["", "0-99", *TEXT.gold[2:]])
+    (here / "nothing").touch()
+    (here / "latin").write_bytes("a\nb\nété\n".encode("latin-1"))
+    (here / "false.gz").write_bytes(b"\x1f\x8bno")
+    (here / "folder").mkdir()
+    make_failure(here / "failed")
+    make_run(here / "run", "none")
+    make_run(here / "again", "luong")
+    make_run(here / "other", text=text(1))
+    make_run(here / "few", text=type(TEXT)(*(side[:5] for side in TEXT)))
+    (make_run(here / "broken") / "predictions.jsonl").unlink()
+    assert evaluate(*arguments) == 2
+    [said] = capfd.readouterr().err.splitlines()
+    assert said.startswith("error: ")
+    assert expected in said
+    assert not (here / "out" / "comparison.json").exists()
+
+
+def test_an_unfinished_gold_alignment_is_counted_on_what_there_is(here, unseen):
+    """Empty lines of an alignment link nothing; they are no mistake."""
+    write(here / "gold", ["0-0", *[""] * (len(TEXT.references) - 1)])
+    assert evaluate(*FILES, "alignments=gold", "systems.a=none1") == 0
+    table = rows(here / "out", "source_words_by_frequency")
+    assert sum(row["links"] for row in table) == 1
+
+
+def test_runs_of_two_test_sets_stand_side_by_side_and_are_not_tested(here, unseen):
+    make_run(here / "one", "none")
+    make_run(here / "two", "luong", text=text(1))
+    assert evaluate("systems.one=one", "systems.two=two") == 0
+    assert [row["system"] for row in rows(here / "out")] == ["one", "two"]
+    assert not (here / "out" / "tables" / "bleu_significance.json").exists()
