@@ -36,7 +36,7 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture
 def unseen(monkeypatch):
     """Draw no pictures and no page, which take most of the time."""
-    monkeypatch.setattr("sweeps.findings.save_figure", lambda chart, stem: [])
+    monkeypatch.setattr("sweeps.findings.save_chart", lambda chart, stem: [])
     monkeypatch.setattr("sweeps.compare.render_report", lambda findings: "")
 
 
@@ -96,7 +96,7 @@ def test_two_systems_are_scored_as_by_sacrebleu_and_told_in_every_format(here, c
 
 def test_bleu_by_length_is_that_of_the_sentences_alone(here, unseen):
     assert evaluate(*TWO) == 0
-    [luong, _] = rows(here / "out", "bleu_by_length")
+    [luong, none] = rows(here / "out", "bleu_by_length")
     for label, low, high in (("1–10", 1, 10), ("11–20", 11, 20), ("21–30", 21, 30)):
         inside = [n for n, line in enumerate(TEXT.sources) if low <= len(line.split()) <= high]
         found = [translations(TEXT.references, "luong")[n] for n in inside]
@@ -113,7 +113,7 @@ def test_bleu_by_length_is_that_of_the_sentences_alone(here, unseen):
 
 def test_a_list_is_the_seeds_of_one_system(here, unseen):
     assert evaluate(*FILES, "systems.luong=[luong1,luong2]", "systems.none=none1") == 0
-    [luong, _] = rows(here / "out")
+    [luong, none] = rows(here / "out")
     scores = [
         sacrebleu.corpus_bleu(translations(TEXT.references, "luong", seed), [TEXT.references]).score
         for seed in (1, 2)
@@ -183,7 +183,7 @@ def test_words_are_grouped_by_the_training_text_that_is_given(here, unseen):
 def test_lengths_of_references_need_no_sources(here, unseen, capfd):
     given = ["references=ref", "systems.luong=luong1", "systems.none=none1"]
     assert evaluate(*given, "scoring.unit=reference_words") == 0
-    [luong, _] = rows(here / "out", "bleu_by_length")
+    [luong, none] = rows(here / "out", "bleu_by_length")
     inside = [n for n, line in enumerate(TEXT.references) if len(line.split()) <= 10]
     found = [translations(TEXT.references, "luong")[n] for n in inside]
     score = sacrebleu.corpus_bleu(found, [[TEXT.references[n] for n in inside]]).score
@@ -250,7 +250,7 @@ def test_a_test_set_of_one_sentence_is_scored_without_intervals(here, capfd):
     write(here / "luong1", ["le chien dort"])
     write(here / "none1", ["dort"])
     assert evaluate(*TWO, "scoring.equal_buckets=3") == 0
-    [luong, _] = rows(here / "out")
+    luong = rows(here / "out")[0]
     assert (luong["chrf"]["value"], luong["chrf"]["low"]) == (pytest.approx(100), None)
     assert not (here / "out" / "tables" / "bleu_significance.json").exists()
     assert {row["slope"] for row in rows(here / "out", "bleu_trend")} == {None}
@@ -307,7 +307,10 @@ MISTAKES = {
         [*FILES, "systems.a=trailing"],
         "systems.a=trailing has 2 empty lines after line 65, the last of the references: remove",
     ),
-    "an empty line at the end": ([*FILES, "systems.a=trailing1"], "systems.a=trailing1 has 1 empty"),
+    "an empty line at the end": (
+        [*FILES, "systems.a=trailing1"],
+        "systems.a=trailing1 has 1 empty",
+    ),
     "fewer sources": (
         ["references=ref", "sources=short", "systems.a=none1"],
         "sources=short has 64 lines, references=ref has 65",
@@ -325,7 +328,10 @@ MISTAKES = {
         [*FILES, "alignments=short", "systems.a=none1"],
         "alignments=short, 64 lines for 65 sentence pairs",
     ),
-    "gold that is none": ([*FILES, "alignments=ref", "systems.a=none1"], "alignments=ref, line 1: "),
+    "gold that is none": (
+        [*FILES, "alignments=ref", "systems.a=none1"],
+        "alignments=ref, line 1: ",
+    ),
     "a folder that is no run": (
         [*FILES, "systems.a=folder"], "systems.a=folder: is no folder of a finished run",
     ),

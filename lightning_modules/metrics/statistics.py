@@ -46,7 +46,7 @@ class Metric:
 
 
 def translation_statistics(
-    hypotheses: Sequence[str], references: Sequence[str], ter: bool
+    hypotheses: Sequence[str], references: Sequence[str], ter: bool = True
 ) -> Statistics:
     """Count with sacreBLEU: ``bleu`` (10 columns), ``chrf`` (24, of chrF++), maybe ``ter`` (2).
 
