@@ -217,7 +217,7 @@ def test_empty_hypotheses_count_and_are_warned_of_in_a_line(here, unseen, capfd)
     write(here / "luong1", lines)
     assert evaluate(*TWO) == 0
     said = capfd.readouterr()
-    [warning] = [line for line in (said.out + said.err).splitlines() if "hypotheses" in line]
+    [warning] = [line for line in (said.out + said.err).splitlines() if "hypotheses are" in line]
     assert "systems.luong=luong1: 2 of 65 hypotheses are empty (the first in line 5)" in warning
     assert values(here / "out")["luong"] == pytest.approx(by_sacrebleu(lines))
 
@@ -250,7 +250,7 @@ def test_a_test_set_of_one_sentence_is_scored_without_intervals(here, capfd):
     write(here / "luong1", ["le chien dort"])
     write(here / "none1", ["dort"])
     assert evaluate(*TWO, "scoring.equal_buckets=3") == 0
-    luong = rows(here / "out")[0]
+    [luong, _] = rows(here / "out")
     assert (luong["chrf"]["value"], luong["chrf"]["low"]) == (pytest.approx(100), None)
     assert not (here / "out" / "tables" / "bleu_significance.json").exists()
     assert {row["slope"] for row in rows(here / "out", "bleu_trend")} == {None}
@@ -305,12 +305,9 @@ MISTAKES = {
     "too many lines": ([*FILES, "systems.a=long"], "systems.a=long has 66 lines, the references"),
     "empty lines at the end": (
         [*FILES, "systems.a=trailing"],
-        "systems.a=trailing has 2 empty lines after line 65, the last of the references: remove",
+        "systems.a=trailing goes on with nothing but empty lines after line 65, the last of the",
     ),
-    "an empty line at the end": (
-        [*FILES, "systems.a=trailing1"],
-        "systems.a=trailing1 has 1 empty",
-    ),
+    "an empty line at the end": ([*FILES, "systems.a=trailing1"], "systems.a=trailing1 goes on"),
     "fewer sources": (
         ["references=ref", "sources=short", "systems.a=none1"],
         "sources=short has 64 lines, references=ref has 65",
@@ -328,10 +325,7 @@ MISTAKES = {
         [*FILES, "alignments=short", "systems.a=none1"],
         "alignments=short, 64 lines for 65 sentence pairs",
     ),
-    "gold that is none": (
-        [*FILES, "alignments=ref", "systems.a=none1"],
-        "alignments=ref, line 1: ",
-    ),
+    "gold that is none": ([*FILES, "alignments=ref", "systems.a=none1"], "alignments=ref, line 1"),
     "a folder that is no run": (
         [*FILES, "systems.a=folder"], "systems.a=folder: is no folder of a finished run",
     ),

@@ -1,6 +1,7 @@
 """What a comparison writes and prints, and how a Hydra multirun ends with one."""
 
 import csv
+import html
 import io
 import json
 import os
@@ -16,9 +17,13 @@ from datamodules.errors import UserError
 from sweeps.callback import ComparisonCallback
 from sweeps.compare import build_comparison
 from sweeps.comparison import collect
-from sweeps.report import attention_cards, render_report
-from sweeps.summary import print_comparison
-from tests.run_folders import attention, make_failure, make_run
+from sweeps.evaluation.evaluation import evaluate
+from sweeps.evaluation.tables import FORMATS
+from sweeps.findings import find
+from sweeps.report import render_report
+from sweeps.sentences import sentence_cards
+from sweeps.summary import print_findings
+from tests.run_folders import SCORING, TEXT, Text, make_failure, make_run
 
 PROJECT = Path(__file__).parent.parent
 HOSTILE = "</script><script>alert(1)</script>"
@@ -35,61 +40,86 @@ def built(tmp_path_factory):
         make_run(out / "3", "transformer", 1, parameters=2_000_000),
         make_failure(out / "4", "bahdanau", error="out of [red]memory[/red]"),
     ]
-    return build_comparison(runs, out, "a sweep"), out
+    return build_comparison(runs, out, SCORING), out
+
+
+def found(runs, scoring=SCORING):
+    """What a comparison finds, without its pictures."""
+    comparison = collect(runs)
+    evaluation = evaluate([variant.system for variant in comparison.variants], scoring)
+    return find("a sweep", evaluation, comparison)
 
 
 def test_the_files_are_all_there_and_nothing_is_left_half_written(built):
-    _, out = built
+    findings, out = built
     files = {path.name for path in out.iterdir() if path.is_file()}
-    figures = {f"bleu_by_length.{ending}" for ending in ("csv", "svg", "png", "pdf")}
-    assert files == {"comparison.json", "report.html"} | figures
-    assert (out / "bleu_by_length.png").read_bytes().startswith(b"\x89PNG")
-    assert (out / "bleu_by_length.pdf").read_bytes().startswith(b"%PDF")
-    assert (out / "bleu_by_length.svg").read_text().startswith("<svg")
+    assert files == {"comparison.json", "report.html", "bleu_by_length.csv"}
+    tables = {path.name for path in (out / "tables").iterdir()}
+    assert tables == {f"{name}.{ending}" for name in findings.tables for ending in FORMATS}
+    assert {"scores.csv", "bleu_significance.tex", "aer_by_length.md"} < tables
+    figures = {path.name for path in (out / "figures").iterdir()}
+    names = {name.partition(".")[0] for name in figures}
+    assert {"bleu_by_length", "ter_by_length", "aer_by_length", "words_by_frequency"} < names
+    assert figures == {f"{name}.{ending}" for name in names for ending in ("svg", "png", "pdf")}
+    for name in names:
+        assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (out / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+        assert (out / "figures" / f"{name}.svg").read_text().startswith("<svg")
 
 
 def test_the_csv_has_every_run_and_bucket_once(built):
     _, out = built
     with (out / "bleu_by_length.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["variant", "seed", "length_low", "length_high", "sentences", "bleu"]
+    first = ["variant", "seed", "length_low", "length_high", "sentences", "bleu"]
+    assert list(rows[0])[:8] == [*first, "bleu_low", "bleu_high"]
+    assert {"chrf", "ter", "perplexity", "aer"} < rows[0].keys()
     keys = [(row["variant"], row["seed"], row["length_low"]) for row in rows]
-    assert len(set(keys)) == len(keys) == 4 * 6
+    assert len(set(keys)) == len(keys) == 4 * 3
+    for row in rows:
+        assert float(row["bleu_low"]) <= float(row["bleu"]) <= float(row["bleu_high"])
+        assert (row["aer"] == "") == (row["variant"] == "none")
 
 
 def test_the_printed_figure_names_what_it_shows(built):
     _, out = built
-    svg = (out / "bleu_by_length.svg").read_text()
-    for words in ("BLEU", "source length (words)", "longest training sentence: 50 words"):
+    svg = (out / "figures" / "bleu_by_length.svg").read_text()
+    for words in ("BLEU", "ource length (whitespace-separated words)", "training sentence: 15"):
         assert words in svg
-    for words in ("none", "luong", "transformer", "11–20", "n = 190"):
+    for words in ("none", "luong", "transformer", "11–20", "n = 31", "n = 2*"):
         assert words in svg
+
+
+def test_limits_of_training_are_drawn_on_axes_of_words_alone(tmp_path):
+    run = make_run(tmp_path / "0")
+    for unit, drawn in (("source_words", True), ("reference_tokens", False)):
+        chart = found([run], SCORING.model_copy(update={"unit": unit})).figures()["bleu_by_length"]
+        assert ("longest training sentence" in chart.to_json()) == drawn
 
 
 def test_alignment_errors_are_shown_where_there_are_any(built, tmp_path):
     _, out = built
-    assert "error, %" not in (out / "report.html").read_text()
-    runs = [
-        make_run(tmp_path / "0", "luong", 1, aer=0.1),
-        make_run(tmp_path / "1", "luong", 2, aer=0.2),
-        make_run(tmp_path / "2", "none", 1),
-    ]
-    comparison = build_comparison(runs, tmp_path, "a sweep")
-    [luong, none] = json.loads((tmp_path / "comparison.json").read_text())["variants"]
-    assert luong["aer_percent"]["mean"] == pytest.approx(15)
-    assert none["aer_percent"] is None
-    assert "15.0 <small>±&nbsp;7.1" in (tmp_path / "report.html").read_text()
+    scores = json.loads((out / "tables" / "scores.json").read_text())["rows"]
+    assert {row["system"]: row["aer"] is None for row in scores} == {
+        "none": True, "luong": False, "transformer": False,
+    }  # fmt: skip
+    none = found([make_run(tmp_path / "0", "none")])
+    assert "alignment error" not in render_report(none)
     said = io.StringIO()
-    print_comparison(comparison, tmp_path / "report.html", Console(width=100, file=said))
-    assert "AER %" in said.getvalue()
+    print_findings(none, tmp_path / "report.html", Console(width=100, file=said))
+    assert "AER" not in said.getvalue()
 
 
-def test_the_json_holds_means_runs_conditions_and_failures(built):
-    _, out = built
+def test_the_json_holds_scoring_runs_conditions_and_failures(built):
+    findings, out = built
     comparison = json.loads((out / "comparison.json").read_text())
-    by_label = {variant["label"]: variant for variant in comparison["variants"]}
-    assert by_label["luong"]["bleu"]["mean"] == pytest.approx((85.3 + 85.4) / 2)
-    assert [run["folder"] for run in by_label["luong"]["runs"]] == ["1", "2"]
+    assert comparison["scoring"]["resamples"] == SCORING.resamples
+    assert comparison["tables"] == list(findings.tables)
+    assert {system["name"]: system["seeds"] for system in comparison["systems"]} == {
+        "none": [1], "luong": [1, 2], "transformer": [1],
+    }  # fmt: skip
+    luong = [run for run in comparison["runs"] if run["label"] == "luong"]
+    assert [(run["folder"], run["seed"]) for run in luong] == [("1", 1), ("2", 2)]
     assert {c["name"]: c["holds"] for c in comparison["conditions"]}["parameters"] is False
     assert comparison["failed"] == [
         {"label": "bahdanau, seed 1", "folder": "4", "error": "out of [red]memory[/red]"}
@@ -98,70 +128,137 @@ def test_the_json_holds_means_runs_conditions_and_failures(built):
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_the_terminal_shows_it_all_within_its_width(built, width):
-    comparison, _ = built
+    findings, _ = built
     console = Console(width=width, file=io.StringIO(), color_system=None, record=True)
-    print_comparison(comparison, Path("outputs/report.html"), console)
+    print_findings(findings, Path("outputs/report.html"), console)
     text = console.export_text()
     assert all(len(line) <= width for line in text.splitlines())
-    for words in ("51–60", "1,500,000", "63.2", "85.3 ± 0.1", "outputs/report.html"):
+    whole = findings.evaluation.estimate(findings.evaluation.systems[1], None, "bleu")
+    shown = f"{whole.value:.1f} [{whole.low:.1f}, {whole.high:.1f}] ± {whole.deviation:.1f}"
+    for words in ("21–30", "1,500,000", "63.2", "AER %", shown, "outputs/report.html"):
         assert words in text
     assert "✗ NOT HELD parameters" in text
     assert "✗ failed job bahdanau, seed 1" in text
     assert "[red]memory[/red]" in text
 
 
+def test_the_terminal_says_which_systems_are_alike(tmp_path):
+    same = TEXT.references
+    runs = [
+        make_run(tmp_path / "0", "none"),
+        make_run(tmp_path / "1", "luong", hypotheses=same),
+        make_run(tmp_path / "2", "transformer", hypotheses=same),
+    ]
+    console = Console(width=300, file=io.StringIO(), color_system=None, record=True)
+    print_findings(found(runs), Path("report.html"), console)
+    [bootstrap, randomisation] = [
+        line for line in console.export_text().splitlines() if line.startswith("BLEU differs")
+    ]
+    for line, method in ((bootstrap, "paired bootstrap"), (randomisation, "randomisation")):
+        assert method in line
+        assert line.endswith("all but luong and transformer of 3 pairs")
+
+
 def test_the_page_is_loud_about_what_is_wrong(built):
-    comparison, _ = built
-    page = render_report(comparison)
-    assert "Not a fair comparison: 1 of 7 conditions not held" in page
+    findings, _ = built
+    page = render_report(findings)
+    assert "Not a fair comparison: 1 of 5 conditions not held" in page
     assert "✗ NOT HELD" in page
     assert "out of [red]memory[/red]" in page
     assert len(page.encode()) < 3_000_000
 
 
+def test_the_page_has_every_table_once_and_the_files_that_it_points_to(built):
+    findings, out = built
+    page = (out / "report.html").read_text(encoding="utf-8")
+    for name in findings.tables:
+        assert page.count(f'<table id="{name}">') == 1
+    linked = {part.partition('"')[0] for part in page.split('<a href="')[1:]}
+    assert {"tables/scores.csv", "figures/bleu_by_length.svg", "bleu_by_length.csv"} < linked
+    for link in linked:
+        assert (out / html.unescape(link)).is_file()
+
+
 def test_a_fair_comparison_raises_no_alarm(tmp_path):
-    page = render_report(collect([make_run(tmp_path / "0"), make_run(tmp_path / "1", "luong")]))
+    page = render_report(found([make_run(tmp_path / "0"), make_run(tmp_path / "1", "luong")]))
     assert "NOT HELD" not in page
     assert 'class="card alarm"' not in page
 
 
+def with_words(words):
+    """The test set with the words as its longest sentence of 20 words, which is shown."""
+    line = " ".join([*words, *["le"] * (20 - len(words))])
+    return Text([line, *TEXT.sources[1:]], [line, *TEXT.references[1:]], None)
+
+
 def test_hostile_words_stay_words(tmp_path):
-    words = [HOSTILE, "\"'`", "שלום", "語", "{{7*7}}", "<img src=x onerror=alert(1)>"]
-    run = make_run(tmp_path / "0", words=(words, words), variant=HOSTILE, git_commit=HOSTILE)
-    page = render_report(collect([run, make_failure(tmp_path / "1", error=HOSTILE)]))
+    words = [HOSTILE, "\"'`", "שלום", "語", "{{7*7}}", "<img/src=x/onerror=alert(1)>"]
+    text = with_words(words)
+    runs = [
+        make_run(
+            tmp_path / "0", HOSTILE, text=text, hypotheses=text.references, git_commit=HOSTILE
+        ),
+        make_run(tmp_path / "1", "none", text=text),
+        make_failure(tmp_path / "2", error=HOSTILE),
+    ]
+    page = render_report(found(runs))
     assert "<script>alert" not in page
-    assert "<img src=x" not in page
+    assert "<img/src=x" not in page
     assert "שלום" in page
     assert "{{7*7}}" in page
 
 
-def test_cards_show_the_longest_readable_sentence_that_all_kept(tmp_path):
-    first, short, second, endless = (
-        attention(["w"] * words, ["v"]) | {"id": words} for words in (20, 3, 19, 21)
-    )
-    runs = [make_run(tmp_path / str(i), v) for i, v in enumerate(("luong", "transformer", "none"))]
-    (runs[0] / "attention.json").write_text(json.dumps([first, short, second, endless]))
-    (runs[1] / "attention.json").write_text(json.dumps([short, endless, second]))
-    luong, transformer, none = attention_cards(collect(runs))
-    assert luong.chart == transformer.chart
+def cards(runs):
+    [group] = found(runs).evaluation.groups
+    return sentence_cards(group)
+
+
+def test_cards_show_a_readable_sentence_and_those_on_which_systems_differ(tmp_path):
+    hypotheses = {variant: list(TEXT.references) for variant in ("luong", "none")}
+    hypotheses["none"][5] = "?"
+    hypotheses["none"][3] = hypotheses["none"][3].rpartition(" ")[0]
+    runs = [
+        make_run(tmp_path / variant, variant, hypotheses=lines)
+        for variant, lines in hypotheses.items()
+    ]
+    first, second, third, *_ = cards(runs)
+    words = [len(line.split()) for line in TEXT.sources]
+    assert words[first.number] == max(count for count in words if count <= 20)
+    assert first.source == TEXT.sources[first.number]
+    assert [second.number, third.number] == [5, 3]
+    assert [each.hypothesis for each in second.translations] == [TEXT.references[5], "?"]
+    assert [each.bleu for each in second.translations] == pytest.approx([100, 0])
+    luong, none = first.translations
     assert luong.chart is not None
-    assert len(luong.chart["encoding"]["x"]["sort"]) == 19
+    assert len(luong.chart["encoding"]["x"]["sort"]) == words[first.number]
     assert none.chart is None
     assert "no attention" in none.note
 
 
+def test_one_system_alone_has_one_card(tmp_path):
+    [card] = cards([make_run(tmp_path / "0")])
+    assert card.why == "easily read"
+
+
+def test_a_translation_without_words_has_no_chart(tmp_path):
+    silent = [""] * len(TEXT.references)
+    [card] = cards([make_run(tmp_path / "0", hypotheses=silent)])
+    assert card.translations[0].chart is None
+    render_report(found([tmp_path / "0"]))
+
+
 @pytest.mark.parametrize(
-    ("text", "note"),
-    [(None, "No attention was recorded."), ("[{}]", "attention.json cannot be read: id: Field")],
+    ("content", "note"),
+    [(None, "No attention was recorded."), (b"PK", "attention.npz cannot be read: ")],
 )
-def test_an_unreadable_attention_is_said_on_its_card(tmp_path, text, note):
+def test_an_unreadable_attention_is_said_on_its_card(tmp_path, content, note):
     run = make_run(tmp_path / "0")
-    (run / "attention.json").unlink()
-    if text:
-        (run / "attention.json").write_text(text)
-    [card] = attention_cards(collect([run]))
-    assert card.chart is None
-    assert card.note.startswith(note)
+    (run / "attention.npz").unlink()
+    if content:
+        (run / "attention.npz").write_bytes(content)
+    [card] = cards([run])
+    assert card.translations[0].chart is None
+    assert card.translations[0].note.startswith(note)
 
 
 def test_no_finished_run_is_the_users_matter(tmp_path):
@@ -169,7 +266,7 @@ def test_no_finished_run_is_the_users_matter(tmp_path):
     with pytest.raises(
         UserError, match=r"the loss is not a number \(luong, seed 1\); no data \(none, seed 1\)"
     ) as error:
-        build_comparison(failed, tmp_path, "sweep")
+        build_comparison(failed, tmp_path, SCORING)
     assert "\n" not in str(error.value)
     assert not (tmp_path / "report.html").exists()
 
@@ -197,6 +294,7 @@ hydra:
   callbacks: {comparison: {_target_: sweeps.callback.ComparisonCallback}}
   sweep: {dir: sweep, subdir: "${hydra.job.num}"}
   run: {dir: single}
+scoring: {edges: [10, 20, 30], resamples: 100}
 """
 APP = """
 from pathlib import Path
@@ -259,7 +357,7 @@ def test_the_compare_task_takes_runs_and_folders_of_runs(app, tmp_path):
     done = app("task=compare", "runs=[one,many]")
     assert done.returncode == 0, done.stderr
     comparison = json.loads((tmp_path / "single" / "comparison.json").read_text())
-    labels = [variant["label"] for variant in comparison["variants"]]
+    labels = [run["label"] for run in comparison["runs"]]
     assert labels == ["none", "luong", "transformer"]
 
 
