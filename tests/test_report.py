@@ -230,7 +230,8 @@ def test_cards_show_a_readable_sentence_and_those_on_which_systems_differ(tmp_pa
     assert [each.bleu for each in second.translations] == pytest.approx([100, 0])
     luong, none = first.translations
     assert luong.chart is not None
-    assert len(luong.chart["encoding"]["x"]["sort"]) == words[first.number]
+    drawn = luong.chart["layer"][-1]["data"]["values"]
+    assert len(drawn) == words[first.number] ** 2
     assert none.chart is None
     assert "no attention" in none.note
 

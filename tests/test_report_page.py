@@ -6,11 +6,15 @@ import shutil
 import pytest
 
 from sweeps.compare import build_comparison
-from tests.run_folders import SOURCE, TARGET, make_failure, make_run
+from tests.run_folders import SCORING, TEXT, Text, make_failure, make_run, translations
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
 HOSTILE = ["</script><script>alert(1)</script>", "\"'`", "שלום", "語", "<b>", "the", "the"]
+WORDS = [*HOSTILE, *["le"] * 13]  # as many as are shown because they are easily read
+HOSTILE_TEXT = Text(
+    [" ".join(WORDS), *TEXT.sources[1:]], [" ".join(WORDS), *TEXT.references[1:]], TEXT.gold
+)
 
 pytestmark = [
     pytest.mark.chromium,
@@ -42,22 +46,30 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def page(browser, tmp_path_factory):
-    """The browser with the report of hostile runs opened and all charts drawn."""
+    """The browser with the report of hostile runs, every fold open and all charts drawn."""
     from selenium.webdriver.support.ui import WebDriverWait
 
     out = tmp_path_factory.mktemp("sweep")
-    runs = [
-        make_run(out / "0", "none", words=(HOSTILE, HOSTILE)),
-        make_run(out / "1", HOSTILE[0], words=(HOSTILE, HOSTILE)),
-        make_run(out / "2", "luong", 1, words=(HOSTILE, HOSTILE)),
-        make_run(out / "3", "luong", 2, words=(SOURCE, TARGET)),
-        make_failure(out / "4", error=HOSTILE[0]),
-    ]
-    build_comparison(runs, out, HOSTILE[0])
+
+    def run(place, variant, seed=1):
+        lines = translations(HOSTILE_TEXT.references, variant, seed)
+        lines[0] = HOSTILE_TEXT.references[0]
+        folder = out / str(place)
+        return make_run(folder, variant, seed, text=HOSTILE_TEXT, hypotheses=lines)
+
+    runs = [run(0, "none"), run(1, HOSTILE[0]), run(2, "luong", 1), run(3, "luong", 2)]
+    runs.append(make_failure(out / "4", error=HOSTILE[0]))
+    build_comparison(runs, out, SCORING)
     browser.get_log("performance")  # what the browser loaded for itself
     browser.get((out / "report.html").as_uri())
-    drawn = "return document.querySelectorAll('.chart svg.marks').length"
-    WebDriverWait(browser, 20).until(lambda _: browser.execute_script(drawn) == 3)
+    wait = WebDriverWait(browser, 60)
+    count = "return document.querySelectorAll('.chart svg.marks').length"
+    shown = "return document.querySelectorAll('.chart').length"
+    # Those outside the folds come first: the curve, and the attention of the open sentence.
+    wait.until(lambda _: browser.execute_script(count) == 3)
+    browser.execute_script("document.querySelectorAll('details.fold').forEach(d => d.open = true)")
+    charts = browser.execute_script(shown)
+    wait.until(lambda _: browser.execute_script(count) == charts)
     return browser
 
 
@@ -80,29 +92,73 @@ def test_nothing_is_loaded_but_the_page_itself(page):
 
 def test_the_console_stays_silent_and_no_hostile_word_runs(page):
     assert page.get_log("browser") == []
-    assert page.execute_script("return document.scripts.length") == 5
-    assert page.title.startswith("</script><script>")
+    specs = page.execute_script("return document.querySelectorAll('.chart').length")
+    assert page.execute_script("return document.scripts.length") == specs + 2
+    assert page.execute_script("return document.querySelectorAll('td b, th b, p b').length") == 0
 
 
-def test_every_score_is_a_point_of_the_curve(page):
-    curve = ".chart[data-spec=curve] svg"
+@pytest.mark.parametrize(
+    "name", ["bleu_by_length", "ter_by_length", "aer_by_length", "words_by_frequency"]
+)
+def test_every_score_is_a_point_of_its_curve(page, name):
+    curve = f".chart[data-spec=figure-{name}] svg"
     points = page.execute_script(
         "return document.querySelectorAll(arguments[0]).length",
         f"{curve} .mark-symbol.role-mark path",
     )
-    assert points == 3 * 6
+    expected = {"aer_by_length": 2 * 3, "words_by_frequency": len(rows(page, name))}
+    assert points == expected.get(name, 3 * 3)
     drawn = " ".join(texts(page, f"{curve} text"))
-    for words in ("source length (words)", "BLEU", "41–50", "n = 160", "luong", HOSTILE[0]):
+    for words in ("luong", HOSTILE[0]):
         assert words in drawn
-    assert "longest training sentence: 50 words" in drawn
+    if name == "bleu_by_length":
+        for words in ("Source length (whitespace-separated words)", "BLEU", "11–20", "n = 2*"):
+            assert words in drawn
+        assert "longest training sentence: 15 words" in drawn
+
+
+def rows(page, table):
+    script = """return [...document.querySelectorAll(`[id="${arguments[0]}"] tbody tr`)]
+        .map(row => [...row.children].map(cell => cell.textContent))"""
+    return page.execute_script(script, table)
+
+
+def test_tables_show_systems_and_numbers(page):
+    systems = ["none", HOSTILE[0], "luong"]
+    assert [row[0] for row in rows(page, "scores")] == systems
+    assert [row[0] for row in rows(page, "bleu_by_length")] == systems
+    assert [row[1] for row in rows(page, "scores")] == ["1", "1", "1, 2"]
+    assert {(row[0], row[1]) for row in rows(page, "bleu_significance")} == {
+        ("none", HOSTILE[0]), ("none", "luong"), (HOSTILE[0], "luong"),
+    }  # fmt: skip
+    for row in rows(page, "bleu_significance"):
+        assert all(float(p) > 0 for p in row[5:9])
+    assert [row[0] for row in rows(page, "speed")] == systems
+
+
+def test_folds_hold_all_but_the_main_tables(page):
+    """Opened here; a reader finds them closed."""
+    script = """return [...document.querySelectorAll('table')]
+        .map(table => [table.id, table.closest('details') !== null])"""
+    folded = dict(page.execute_script(script))
+    main = {"scores", "bleu_by_length", "bleu_trend", "speed"}
+    assert {name for name, inside in folded.items() if not inside} == main
+    assert len(folded) > 15
 
 
 def test_every_weight_is_a_cell_and_equal_words_stay_apart(page):
-    for chart in ("attention-2", "attention-3"):
-        cells = f".chart[data-spec={chart}] .mark-rect.role-mark path"
-        assert len(texts(page, cells)) == len(HOSTILE) ** 2
+    for place in (2, 3):
+        chart = f"attention-1-{place}"
+        cells = f".chart[data-spec={chart}] .mark-rect.role-mark path:not([opacity='0'])"
+        assert len(texts(page, cells)) == len(WORDS) ** 2
         words = texts(page, f".chart[data-spec={chart}] .role-axis-label text")
-        assert words == HOSTILE * 2
+        assert words == WORDS * 4  # at both ends of rows and columns
+
+
+def test_hostile_words_are_shown_as_they_are(page):
+    shown = texts(page, "details.sentence dd")
+    assert " ".join(WORDS) in shown
+    assert " ".join(WORDS) in texts(page, "section.attention p")
 
 
 def test_the_variant_without_attention_says_so(page):
