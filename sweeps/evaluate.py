@@ -59,7 +59,8 @@ def _places(config: DictConfig, option: str) -> dict[str, list[str]]:
             or not isinstance(places, list)
             or not all(isinstance(place, str) for place in places)
         ):
-            raise UserError(f"{option}.{name}={given}: give a path, or a list of paths")
+            folder = ", a run folder" if option == "systems" else ""
+            raise UserError(f"{option}.{name}={given}: give a file{folder}, or a list of them")
         repeated = [place for place in places if places.count(place) > 1]
         if repeated:
             raise UserError(f"{option}.{name}: {repeated[0]} stands there twice; give each once")

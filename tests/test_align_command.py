@@ -11,6 +11,7 @@ from datamodules.grammar import GrammarCorpus
 from datamodules.tokenization import UNK
 from lightning_modules.checkpoints import load_trained
 from lightning_modules.metrics.alignments import hard_alignment, parse_pharaoh
+from lightning_modules.run_folder import read_attention, read_predictions
 from tests.commands import TINY, inside, mistake, places, succeed
 
 LAYERS, HEADS = 2, 4
@@ -113,6 +114,13 @@ def test_the_error_rate_is_that_of_the_alignments_written(aligned, gold):
     assert 0 < told["coverage"] <= 1
 
 
+def test_a_run_knows_the_gold_alignments_of_its_references(space, trained, aligned):
+    told = align(space / "own_gold", f"checkpoint={trained}", "sentences=[]")
+    assert told["aer"] == json.loads((aligned / "alignment.json").read_text())["aer"]
+    scored = json.loads((trained / "result.json").read_text())["scores"]
+    assert scored["aer"] == pytest.approx(100 * told["aer"])
+
+
 def test_the_first_sentences_are_drawn(aligned, trained):
     drawn = {path.name for path in aligned.glob("heat_map_*")}
     assert drawn == {f"heat_map_{n}.{end}" for n in range(3) for end in ("svg", "png", "pdf")}
@@ -157,14 +165,15 @@ def test_a_runs_own_translations_can_be_forced(space, trained):
     written = lines(folder / "soft_alignments.txt")
     target = load_trained(trained).tokenizers.target
     compared = 0
-    for kept in json.loads((trained / "attention.json").read_text()):
-        found = soft(
-            written[kept["id"]], " ".join(kept["source_words"]), " ".join(kept["target_words"])
-        )
-        assert found.shape == np.shape(kept["weights"])
-        [first] = target.encode(kept["target_words"][:1])
+    translated = read_predictions(trained)
+    attention = read_attention(trained, translated)
+    for line in translated:
+        kept = attention[line.id]
+        found = soft(written[line.id], line.source, line.hypothesis)
+        assert found.shape == np.shape(kept.weights)
+        [first] = target.encode(kept.target_words[:1] or [""])
         if len(first) == 1 and first != [UNK]:
-            weights = np.array(kept["weights"][0])
+            weights = np.array(kept.weights[0])
             np.testing.assert_allclose(found[0], np.where(weights < 0.01, 0, weights), atol=2e-4)
             compared += 1
     assert compared

@@ -96,7 +96,7 @@ def test_two_systems_are_scored_as_by_sacrebleu_and_told_in_every_format(here, c
 
 def test_bleu_by_length_is_that_of_the_sentences_alone(here, unseen):
     assert evaluate(*TWO) == 0
-    [luong, none] = rows(here / "out", "bleu_by_length")
+    [luong, _] = rows(here / "out", "bleu_by_length")
     for label, low, high in (("1–10", 1, 10), ("11–20", 11, 20), ("21–30", 21, 30)):
         inside = [n for n, line in enumerate(TEXT.sources) if low <= len(line.split()) <= high]
         found = [translations(TEXT.references, "luong")[n] for n in inside]
@@ -183,7 +183,7 @@ def test_words_are_grouped_by_the_training_text_that_is_given(here, unseen):
 def test_lengths_of_references_need_no_sources(here, unseen, capfd):
     given = ["references=ref", "systems.luong=luong1", "systems.none=none1"]
     assert evaluate(*given, "scoring.unit=reference_words") == 0
-    [luong, none] = rows(here / "out", "bleu_by_length")
+    [luong, _] = rows(here / "out", "bleu_by_length")
     inside = [n for n, line in enumerate(TEXT.references) if len(line.split()) <= 10]
     found = [translations(TEXT.references, "luong")[n] for n in inside]
     score = sacrebleu.corpus_bleu(found, [[TEXT.references[n] for n in inside]]).score

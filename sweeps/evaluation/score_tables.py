@@ -36,7 +36,7 @@ def score_tables(evaluation: Evaluation) -> Iterator[Table]:
 def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:
     """What the numbers of a table depend on."""
     signature = ", ".join(
-        f"{METRICS[name].label} {text}" if len(metrics) > 1 else text
+        f"{name} {text}" if len(metrics) > 1 else text
         for name, text in signatures().items()
         if name in metrics
     )
