@@ -99,8 +99,6 @@ def scope_of(
     resamples: Resamples,
 ) -> Scope:
     """Score systems on the sentences ``index`` of their test set, and on resamples of them."""
-    if not len(index):
-        return Scope(bounds, index, {}, {})
     names = dict.fromkeys(metric.counts for metric in metrics)
     counted = {
         (system.name, name): np.stack([output.statistics[name][index] for output in system.outputs])
@@ -108,6 +106,8 @@ def scope_of(
         for name in names
         if all(name in output.statistics for output in system.outputs)
     }  # (seeds, sentences, columns)
+    if not counted or not len(index):
+        return Scope(bounds, index, {}, {})
     # All at once, so that all see the same resamples and these are drawn once.
     together = np.concatenate([part for each in counted.values() for part in each], axis=1)
     sums = _apart(together.sum(0), counted)
