@@ -91,7 +91,7 @@ def _tests(
     scores = [scope.scores[name, metric] for name in names]
     resampled = [
         mean_over_seeds(scope.resampled[name, metric], [resamples.seed, number])
-        for number, name in enumerate(names)
+        for number, name in enumerate(names, start=1)  # [seed, 0] would draw what seed does
     ]
     sentences = [scope.resampled[name, metric].mean(0) for name in names]  # these seeds given
     counts = [_mean_counts(system, scope, metric) for system in systems]
