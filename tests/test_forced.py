@@ -1,25 +1,28 @@
-"""Alignment error of references that a model is made to produce."""
+"""Alignment and likelihood of references that a model is made to produce."""
 
 from typing import get_args
 
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import log_softmax
 
 from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.corpus import ParallelText
 from datamodules.tokenization import EOS, Tokenizers, TokenizerSettings
 from lightning_modules.decoding import BeamSearch
+from lightning_modules import forced
 from lightning_modules.forced import (
     Forced,
     ForcedDecoding,
     Step,
-    forced_alignment_error,
     forced_head_weights,
+    forced_statistics,
     merge_words,
     step_by_rule,
     weights_at,
 )
+from lightning_modules.metrics.statistics import METRICS
 from lightning_modules.variants.arguments import Placement
 from lightning_modules.variants.base import Decoded, EncoderDecoder
 from tests.variants import sentences, small_model
@@ -45,7 +48,7 @@ class Mirror(EncoderDecoder):
         for row, length in enumerate(memory.sum(1).tolist()):
             for position in range(min(tgt_in.shape[1], length - 1)):
                 weights[row, position, length - 2 - position] = 1  # EOS is the last of the source
-        return Decoded(tgt_in, weights)
+        return Decoded(torch.zeros(*tgt_in.shape, 2), weights)
 
     def initial_state(self, memory):
         raise AssertionError("nothing is searched")
@@ -74,9 +77,15 @@ def batch(tokenizers):
     return collate(encoded(tokenizers).select(np.array([2, 1, 0])))
 
 
+def statistics(model, tokenizers, text=TEXT):
+    with torch.no_grad():
+        found = ForcedDecoding(model).predict_step(batch(tokenizers))
+    return forced_statistics(sorted(found, key=lambda one: one.id), text, tokenizers, "predicted")
+
+
 def error(model, tokenizers, text=TEXT):
-    forced = ForcedDecoding(model).predict_step(batch(tokenizers))
-    return forced_alignment_error(forced, text, tokenizers)
+    """In percent."""
+    return float(METRICS["aer"].score(statistics(model, tokenizers, text)["links"].sum(0)))
 
 
 def test_links_that_agree_with_gold_have_no_error(tokenizers):
@@ -85,22 +94,31 @@ def test_links_that_agree_with_gold_have_no_error(tokenizers):
 
 def test_wrong_links_are_counted(tokenizers):
     straight = ParallelText(TEXT.source, TEXT.target, ["0-0 1-1 2-2", "0-0 1-1", "0-0"])
-    assert error(Mirror(), tokenizers, straight) == pytest.approx(1 - 2 * 2 / 12)  # 1-1 and 0-0
+    assert error(Mirror(), tokenizers, straight) == pytest.approx(100 * (1 - 2 * 2 / 12))
+    links = statistics(Mirror(), tokenizers, straight)["links"]
+    assert links.tolist() == [[1, 1, 3, 3], [0, 0, 2, 2], [1, 1, 1, 1]]  # 1-1 and 0-0 are right
 
 
-def test_without_attention_or_gold_there_is_none(tokenizers):
-    assert error(small_model("seq2seq"), tokenizers) is None
+def test_a_possible_link_is_right_and_need_not_be_found(tokenizers):
+    text = ParallelText(TEXT.source, TEXT.target, ["2?0 1-1 0?2", "1-0 0?1", "0?0"])
+    counted = statistics(Mirror(), tokenizers, text)["links"]
+    assert counted.tolist() == [[1, 3, 3, 1], [1, 2, 2, 1], [0, 1, 1, 0]]
+    assert error(Mirror(), tokenizers, text) == 0
+
+
+def test_without_attention_or_gold_there_are_no_links(tokenizers):
+    assert statistics(small_model("seq2seq"), tokenizers).keys() == {"likelihood"}
     no_gold = ParallelText(TEXT.source, TEXT.target)
-    assert error(Mirror(), tokenizers, no_gold) is None
+    assert statistics(Mirror(), tokenizers, no_gold).keys() == {"likelihood"}
 
 
 def test_gold_without_links_gives_no_error_rate(tokenizers):
     """Nor does the one word here look at a word: its weights are all on the end of the source."""
     text = ParallelText(["a"], ["x"], [""])
-    assert (
-        forced_alignment_error([Forced(0, torch.tensor([[0.0, 1.0]] * 2))], text, tokenizers)
-        is None
-    )
+    given = [Forced(0, torch.tensor([[0.0, 1.0]] * 2), 1.0, 2)]
+    links = forced_statistics(given, text, tokenizers, "predicted")["links"]
+    assert links.tolist() == [[0, 0, 0, 0]]
+    assert np.isnan(METRICS["aer"].score(links.sum(0)))
 
 
 def test_a_word_with_an_unknown_piece_stays_one_word(tokenizers):
@@ -108,13 +126,46 @@ def test_a_word_with_an_unknown_piece_stays_one_word(tokenizers):
     text = ParallelText(["a b"], ["x? y"], ["0-0 1-1"])
     assert tokenizers.target.words_of_line("x? y") == [0, 0, 1]
     weights = torch.eye(4, 3)[[0, 0, 1, 2]]  # a, a, b, EOS
-    assert forced_alignment_error([Forced(0, weights)], text, tokenizers) == 0
+    links = forced_statistics([Forced(0, weights, 1.0, 4)], text, tokenizers, "predicted")["links"]
+    assert links.tolist() == [[2, 2, 2, 2]]
+
+
+def test_links_are_those_of_the_step_that_is_asked_for(tokenizers):
+    text = ParallelText(["a b"], ["x y"], ["1-0"])
+    found = {
+        step: forced_statistics([Forced(0, BY_STEP, 1.0, 3)], text, tokenizers, step)["links"]
+        for step in get_args(Step)
+    }
+    assert found["predicted"].tolist() == [[0, 0, 2, 1]]  # 0-0 and 1-1
+    assert found["read"].tolist() == [[1, 1, 2, 1]]  # 1-0 and 0-1
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "luong_tied", "seq2seq", "transformer"])
+@pytest.mark.parametrize("rows", [2, 1024])
+def test_likelihood_is_that_of_every_token_and_of_the_end(name, rows, tokenizers, monkeypatch):
+    """Sentence by sentence, token by token, without any padding."""
+    monkeypatch.setattr(forced, "ROWS", rows)
+    model = small_model(name)
+    found = statistics(model, tokenizers)["likelihood"]
+    pairs = encoded(tokenizers)
+    for number in range(3):
+        one = collate(pairs.select(np.array([number])))
+        with torch.no_grad():
+            features = model.decode(model.encode(one.src, one.src_mask), one.tgt_in).features
+            scores = log_softmax(model.logits(features)[0].double(), -1)
+        wanted = one.tgt_out[0].tolist()
+        assert wanted[-1] == EOS
+        nats = -sum(float(scores[place, token]) for place, token in enumerate(wanted))
+        assert found[number].tolist() == pytest.approx([nats, len(wanted)], rel=1e-5)
+    assert found[:, 1].tolist() == [4, 3, 2]
+    perplexity = float(METRICS["perplexity"].score(found.sum(0)))
+    assert perplexity == pytest.approx(np.exp(found[:, 0].sum() / 9))
 
 
 def test_weights_are_those_of_each_sentence_alone(tokenizers):
     model = small_model("bahdanau")
     padded = batch(tokenizers)
-    for (number, weights), row in zip(
+    for (number, weights, *_), row in zip(
         ForcedDecoding(model).predict_step(padded), range(3), strict=True
     ):
         source, target = int(padded.src_mask[row].sum()), int(padded.tgt_mask[row].sum())
@@ -162,7 +213,7 @@ def test_in_a_padded_batch_the_last_word_is_read_where_its_end_is_predicted(toke
     """The first sentence of the batch has one word of three."""
     model = small_model("luong_global")
     padded = batch(tokenizers)
-    [(_, weights)] = [one for one in ForcedDecoding(model).predict_step(padded) if one.id == 2]
+    [(_, weights, *_)] = [one for one in ForcedDecoding(model).predict_step(padded) if one.id == 2]
     assert weights is not None
     assert padded.tgt_out[0, 1] == EOS
     torch.testing.assert_close(weights_at("read", weights)[0], weights[1], rtol=0, atol=0)

@@ -1,11 +1,19 @@
-"""W&B's mode is chosen at once, without a prompt."""
+"""W&B: its mode is chosen at once, without a prompt; the test is logged with all its scores."""
 
 import socket
 
+import numpy as np
 import pytest
 import wandb
+from pytorch_lightning.loggers import WandbLogger
 
 from lightning_modules import tracking
+from lightning_modules.metrics.curves import CurvePoint
+from lightning_modules.metrics.lengths import Bounds
+from lightning_modules.metrics.resampling import Interval
+from lightning_modules.metrics.scopes import Estimate
+from lightning_modules.scoring import TestScores
+from lightning_modules.testing import Tested
 
 
 @pytest.fixture(autouse=True)
@@ -68,3 +76,59 @@ def test_a_proxy_is_trusted_to_reach_it(monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     monkeypatch.setattr(socket, "create_connection", lambda *_: pytest.fail("probed"))
     assert tracking.choose_mode("auto")[0] == "online"
+
+
+class Recorder(WandbLogger):
+    """Keeps what a run is told."""
+
+    def __init__(self):
+        self.summary, self.logged = {}, []
+
+    @property
+    def experiment(self):
+        return self
+
+    def log(self, values):
+        self.logged.append(values)
+
+
+def outcome(attention):
+    """Two sentences, of which the second is the longer one."""
+    lines = [
+        {"id": n, "source": s, "reference": s, "hypothesis": s, "score": 100.0}
+        for n, s in enumerate(("a b", "a b c"))
+    ]
+    curve = [
+        CurvePoint("luong", 1, Bounds(1, 10), 2, {"bleu": 61.5}, Interval(50, 70)),
+        CurvePoint("luong", 1, Bounds(11, 20), 0, {}, None),
+        CurvePoint("luong", 1, Bounds(21, None), 1, {"bleu": 5.0}, None),
+    ]
+    scores = {"bleu": Estimate(60.5, 50, 70), "aer": Estimate(12.0)}
+    return Tested(7, TestScores(scores, "signature", curve, {}, lines, attention), 1.0)
+
+
+def test_scores_curve_translations_and_a_heat_map_are_logged():
+    run = Recorder()
+    tracking.log_test(run, outcome([np.eye(2), np.eye(3)]))
+    assert run.summary == {
+        "test/bleu": 60.5, "test/aer": 12.0, "bleu_at/001": 61.5, "bleu_at/021": 5.0,
+    }  # fmt: skip
+    logged = {key: values[key] for values in run.logged for key in values}
+    curve = [values for values in run.logged if "bleu_by_length/bleu" in values]
+    assert [tuple(point.values()) for point in curve] == [(10, 61.5, 2), (21, 5.0, 1)]
+    assert logged["predictions"].data == [
+        [0, "a b", "a b", "a b", 100.0],
+        [1, "a b c", "a b c", "a b c", 100.0],
+    ]
+    assert logged["attention"].format == "png"
+
+
+def test_a_model_without_attention_logs_no_heat_map():
+    run = Recorder()
+    tracking.log_test(run, outcome([None, None]))
+    assert not any("attention" in values for values in run.logged)
+    assert run.summary["test/bleu"] == 60.5
+
+
+def test_without_wandb_nothing_is_logged():
+    tracking.log_test(None, outcome([None, None]))

@@ -1,3 +1,4 @@
+import json
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -131,6 +132,35 @@ def test_a_damaged_cache_is_made_again(data, caplog, name, damage):
     assert ("damaged" in caplog.text) == (damage != "missing")
     assert file.read_bytes() == content
     assert drawn(data(NoText(cold.corpus)).train_dataloader()) == kept
+
+
+def test_words_of_the_training_text_are_counted_as_alignments_and_bleu_cut_them(data, root):
+    """Kept sentences only: no more than 7 words. Of the target, ``pas.`` is two tokens."""
+    cold = data()
+    naive: dict[str, dict[str, int]] = {"source": {}, "target": {}}
+    lines = [(root / f"train.{language}").read_text().splitlines() for language in ("de", "en")]
+    for source, target in zip(*lines, strict=True):
+        if max(len(source.split()), len(target.split())) > 7:
+            continue
+        cut = target.replace("pas.", "pas .").replace("(sehr)", "( sehr )")
+        for side, line in (("source", source), ("target", cut)):
+            for word in line.split():
+                naive[side][word] = naive[side].get(word, 0) + 1
+    assert cold.prepared.word_counts == naive
+    assert naive["source"]["pas."] > 0
+    assert naive["target"]["."] > 0
+    assert data(NoText(cold.corpus)).prepared.word_counts == naive
+
+
+def test_a_cache_without_word_counts_is_made_again(data, caplog):
+    cold = data()
+    counts = cold.prepared.word_counts
+    [file] = cold.cache_dir.glob("*/text.json")
+    content = json.loads(file.read_text())
+    del content["word_counts"]
+    file.write_text(json.dumps(content))
+    assert data().prepared.word_counts == counts
+    assert "damaged" in caplog.text
 
 
 def test_encoded_text_of_other_vocabularies_is_not_used(data):
