@@ -4,34 +4,47 @@ Without attention, BLEU starts at 60 or more and loses 50 or more by the longest
 training reached; with attention, no such bucket falls below 80; all within equal conditions.
 """
 
+import csv
 import json
 import sys
+from collections import defaultdict
 from pathlib import Path
+from statistics import mean
 
 
-def broken_claims(comparison: dict) -> list[str]:
+def broken_claims(folder: Path) -> list[str]:
     """Return a line for each claim that does not hold."""
+    comparison = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
     broken = [f"{c['name']}: {c['text']}" for c in comparison["conditions"] if not c["holds"]]
     broken += [f"{job['label']} failed: {job['error']}" for job in comparison["failed"]]
-    for variant in comparison["variants"]:
-        limit = variant["runs"][0]["train_max_words"]
-        inside = [
-            bucket["bleu"]["mean"]
-            for bucket in variant["bleu_by_length"]
-            if bucket["length_high"] is not None and bucket["length_high"] <= limit
-        ]
-        told = f"{variant['label']}: " + " ".join(f"{bleu:.1f}" for bleu in inside)
-        if variant["label"] == "seq2seq":
+    limits = {run["label"]: run["train_max_words"] for run in comparison["runs"]}
+    curves = _curves(folder)
+    for label, limit in limits.items():
+        inside = [bleu for high, bleu in curves[label].items() if high <= limit]
+        told = f"{label}: " + " ".join(f"{bleu:.1f}" for bleu in inside)
+        if label == "seq2seq":
             if inside[0] < 60 or inside[0] - inside[-1] < 50:
                 broken.append(told)
         elif min(inside) < 80:
             broken.append(told)
-    if len(comparison["variants"]) != 5:
-        broken.append(f"{len(comparison['variants'])} variants, not 5")
+    if len(limits) != 5:
+        broken.append(f"{len(limits)} variants, not 5")
     return broken
+
+
+def _curves(folder: Path) -> dict[str, dict[int, float]]:
+    """Mean BLEU over seeds, by variant and upper bound of the bucket, shortest first."""
+    with (folder / "bleu_by_length.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["length_high"] and row["bleu"]]
+    scores: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        scores[row["variant"]][int(row["length_high"])].append(float(row["bleu"]))
+    return {
+        variant: {high: mean(found) for high, found in sorted(curve.items())}
+        for variant, curve in scores.items()
+    }
 
 
 if __name__ == "__main__":
     newest = max(Path("outputs/comparisons").glob("*-quickstart/comparison.json"))
-    found = broken_claims(json.loads(newest.read_text(encoding="utf-8")))
-    sys.exit("\n".join(found) or None)
+    sys.exit("\n".join(broken_claims(newest.parent)) or None)

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import math
 import re
 import shlex
 import signal
@@ -10,13 +9,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from omegaconf import OmegaConf
+from sacrebleu.metrics import BLEU, CHRF, TER
 
 from lightning_modules.metrics.alignments import parse_pharaoh
-from lightning_modules.metrics.lengths import bleu_by_length
-from lightning_modules.metrics.statistics import corpus_scores
-from tests.commands import ROOT, TINY, places, run, succeed
+from lightning_modules.metrics.statistics import METRICS
+from lightning_modules.metrics.words import tokens
+from lightning_modules.run_folder import read_attention, read_predictions, read_statistics
+from tests.commands import ROOT, TINY, in_process, places, run, succeed
 from tests.variants import CONF
 
 SHIPPED = OmegaConf.load(CONF / "comparison" / "quickstart.yaml")
@@ -78,6 +80,15 @@ def test_a_run_leaves_what_the_readme_promises(single):
     assert not list(single.rglob("*.part*"))
 
 
+COLUMNS = ["variant", "seed", "length_low", "length_high", "sentences", "bleu"]
+COLUMNS += ["bleu_low", "bleu_high", *(name for name in METRICS if name != "bleu")]
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 def test_scores_are_those_of_the_predictions(single):
     result = json.loads((single / "result.json").read_text())
     predictions = read_lines(single / "predictions.jsonl")
@@ -85,29 +96,82 @@ def test_scores_are_those_of_the_predictions(single):
         [prediction[side] for prediction in predictions]
         for side in ("source", "reference", "hypothesis")
     )
-    assert result["scores"]["bleu"] == corpus_scores(hypotheses, references).bleu
-    with (single / "bleu_by_length.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["variant", "seed", "length_low", "length_high", "sentences", "bleu"]
-    buckets = bleu_by_length(sources, references, hypotheses)
-    assert [int(row["sentences"]) for row in rows] == [bucket.sentences for bucket in buckets]
+    scores = result["scores"]
+    assert scores.keys() == METRICS.keys()
+    for name, metric in (("bleu", BLEU()), ("chrf", CHRF()), ("ter", TER())):
+        assert scores[name] == pytest.approx(metric.corpus_score(hypotheses, [references]).score)
+    for name, (low, high) in result["intervals"].items():
+        assert low <= high, name
+    assert {"bleu", "perplexity", "aer"} <= result["intervals"].keys()
+    rows = read_rows(single / "bleu_by_length.csv")
+    assert list(rows[0]) == COLUMNS
     assert sum(int(row["sentences"]) for row in rows) == 24
-    for row, bucket in zip(rows, buckets, strict=True):
-        assert math.isclose(float(row["bleu"]), bucket.bleu or 0, abs_tol=1e-4)
+    for row in rows:
+        inside = [
+            (hypothesis, reference)
+            for source, reference, hypothesis in zip(sources, references, hypotheses, strict=True)
+            if int(row["length_low"]) <= len(source.split()) <= int(row["length_high"])
+        ]
+        assert len(inside) == int(row["sentences"])
+        found, wanted = zip(*inside, strict=True)
+        bleu = BLEU().corpus_score(found, [wanted]).score
+        assert float(row["bleu"]) == pytest.approx(bleu, abs=1e-4)
+
+
+def test_statistics_sum_up_to_the_scores(single):
+    result = json.loads((single / "result.json").read_text())
+    statistics = read_statistics(single, 24)
+    assert statistics is not None
+    for name, metric in METRICS.items():
+        score = float(metric.score(statistics[metric.counts].sum(0)))
+        assert score == pytest.approx(result["scores"][name])
 
 
 def test_attention_belongs_to_the_predictions(single):
+    predictions = read_predictions(single)
+    kept = read_attention(single, predictions)
+    assert kept is not None
+    assert list(kept) == list(range(24))
+    for line in read_lines(single / "predictions.jsonl"):
+        sentence = kept[line["id"]]
+        assert sentence.source_words == line["source"].split()
+        assert sentence.target_words == line["hypothesis"].split()
+        weights = np.array(sentence.weights)
+        assert weights.shape == (len(sentence.target_words), len(sentence.source_words))
+        for source, target in parse_pharaoh(line["alignment"]):
+            assert weights[target, source] == pytest.approx(max(weights[target]), abs=1e-3)
+
+
+def test_words_of_the_test_set_are_counted_in_training(single):
+    counts = json.loads((single / "word_counts.json").read_text(encoding="utf-8"))
     predictions = read_lines(single / "predictions.jsonl")
-    kept = json.loads((single / "attention.json").read_text())
-    assert len(kept) == 6  # one sentence for each length bucket
-    for sentence in kept:
-        prediction = predictions[sentence["id"]]
-        assert sentence["source_words"] == prediction["source"].split()
-        assert sentence["target_words"] == prediction["hypothesis"].split()
-        assert len(sentence["weights"]) == len(sentence["target_words"])
-        for source, target in parse_pharaoh(prediction["alignment"]):
-            weights = sentence["weights"][target]
-            assert weights[source] == pytest.approx(max(weights), abs=1e-3)
+    sources = {word for line in predictions for word in line["source"].split()}
+    assert set(counts["source"]) == sources
+    targets = [line[side] for line in predictions for side in ("reference", "hypothesis")]
+    assert set(counts["target"]) == {word for line in tokens(targets) for word in line}
+    assert counts["target"]["."] >= 100  # of 300 sentences
+    assert all(count >= 0 for side in counts.values() for count in side.values())
+
+
+@pytest.mark.parametrize(
+    ("unit", "side", "cut"),
+    [
+        ("source_words", "source", str.split),
+        ("reference_words", "reference", str.split),
+        ("source_tokens", "source", lambda line: tokens([line])[0]),
+        ("reference_tokens", "reference", lambda line: tokens([line])[0]),
+    ],
+)
+def test_lengths_are_counted_in_the_unit_that_is_asked_for(single, tmp_path, unit, side, cut):
+    status = in_process(
+        "task=compare", f"runs=[{single}]", f"scoring.unit={unit}", "scoring.resamples=100",
+        *places(tmp_path), f"hydra.run.dir={tmp_path}/compared",
+    )  # fmt: skip
+    assert status == 0
+    lengths = [len(cut(line[side])) for line in read_lines(single / "predictions.jsonl")]
+    for row in read_rows(tmp_path / "compared" / "bleu_by_length.csv"):
+        low, high = int(row["length_low"]), int(row["length_high"] or 1000)
+        assert int(row["sentences"]) == sum(low <= length <= high for length in lengths)
 
 
 def test_translate_keeps_lines_and_aligns_words(single, space):
@@ -134,6 +198,7 @@ def test_tested_again_the_same_way_scores_the_same(single, space):
     assert (again / "predictions.jsonl").read_text() == (single / "predictions.jsonl").read_text()
     before, after = (json.loads((run / "result.json").read_text()) for run in (single, again))
     assert before["scores"] == after["scores"]
+    assert before["intervals"] == after["intervals"]
     assert before["training"] == after["training"]
 
 
@@ -167,10 +232,20 @@ def test_quickstart_trains_all_variants_alike(quickstart):
 def test_quickstart_leaves_a_comparison(quickstart):
     with (quickstart / "bleu_by_length.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["variant", "seed", "length_low", "length_high", "sentences", "bleu"]
+    assert list(rows[0]) == COLUMNS
     assert len(rows) == 5 * 6
     for ending in ("svg", "png", "pdf"):
-        assert (quickstart / f"bleu_by_length.{ending}").stat().st_size > 1000
+        assert (quickstart / "figures" / f"bleu_by_length.{ending}").stat().st_size > 1000
+    for ending in ("json", "csv", "tex", "md"):
+        for name in ("scores", "bleu_by_length", "words_by_frequency", "ngrams"):
+            assert (quickstart / "tables" / f"{name}.{ending}").stat().st_size > 100
+    scores = {row["system"]: row for row in read_rows(quickstart / "tables" / "scores.csv")}
+    for folder in quickstart.glob("*/result.json"):
+        result = json.loads(folder.read_text())
+        for name in METRICS:
+            told = scores[result["variant"]][name]
+            assert told == "" if name not in result["scores"] else True
+            assert not told or float(told) == pytest.approx(result["scores"][name])
     assert (quickstart / "report.html").stat().st_size > 100_000
     comparison = json.loads((quickstart / "comparison.json").read_text())
     assert all(condition["holds"] for condition in comparison["conditions"])
