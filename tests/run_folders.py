@@ -3,6 +3,7 @@
 import json
 import random
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -184,7 +185,7 @@ def _word_counts(text: Text, hypotheses):
 
 
 def _write_predictions(folder: Path, text: Text, hypotheses):
-    gold = text.gold or [None] * len(hypotheses)
+    gold: Sequence[str | None] = text.gold or [None] * len(hypotheses)
     rows = zip(text.sources, text.references, hypotheses, gold, strict=True)
     keys = ("source", "reference", "hypothesis", "gold")
     lines = [

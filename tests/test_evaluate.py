@@ -3,14 +3,15 @@
 import csv
 import gzip
 import json
+from collections.abc import Sequence
 
 import pytest
 import sacrebleu
-from sacrebleu.significance import PairedTest
+from sacrebleu.significance import PairedTest, Result
 
 from sweeps.evaluation.tables import FORMATS
 from tests.commands import in_process
-from tests.run_folders import TEXT, make_failure, make_run, text, translations
+from tests.run_folders import TEXT, Text, make_failure, make_run, text, translations
 
 QUICK = ["task=evaluate", "scoring.edges=[10,20,30]", "scoring.resamples=200"]
 
@@ -128,16 +129,16 @@ def test_a_list_is_the_seeds_of_one_system(here, unseen):
 def test_the_bootstrap_of_sacrebleu_gives_the_same_p_value(here, unseen):
     assert evaluate(*TWO[:3], "systems.other=luong2") == 0
     whole = next(row for row in rows(here / "out", "bleu_significance") if row["lengths"] == "all")
-    named = [
+    named: list[tuple[str, Sequence[str]]] = [
         ("first", translations(TEXT.references, "luong", 1)),
         ("second", translations(TEXT.references, "luong", 2)),
     ]
     test = PairedTest(named, {"BLEU": sacrebleu.BLEU()}, [TEXT.references], "bs", n_samples=200)
-    _, theirs = test()
-    assert whole["p_sacrebleu_bs"] == pytest.approx(theirs["BLEU"][1].p_value)
-    assert whole["difference"]["value"] == pytest.approx(
-        theirs["BLEU"][0].score - theirs["BLEU"][1].score
-    )
+    first, second = test()[1]["BLEU"]
+    assert isinstance(first, Result)
+    assert isinstance(second, Result)
+    assert whole["p_sacrebleu_bs"] == pytest.approx(second.p_value)
+    assert whole["difference"]["value"] == pytest.approx(first.score - second.score)
 
 
 def scoring_tables(out):
@@ -357,7 +358,7 @@ def test_mistakes_are_told_in_a_line(here, capfd, arguments, expected):
     write(here / "trailing", [*lines, "", " "])
     write(here / "trailing1", [*lines, ""])
     write(here / "gap", [*TEXT.references[:4], " ", *TEXT.references[5:]])
-    write(here / "past", ["", "0-99", *TEXT.gold[2:]])
+    write(here / "past", ["", "0-99", *[""] * (len(TEXT.references) - 2)])
     (here / "nothing").touch()
     (here / "latin").write_bytes("a\nb\nété\n".encode("latin-1"))
     (here / "false.gz").write_bytes(b"\x1f\x8bno")
@@ -366,7 +367,7 @@ def test_mistakes_are_told_in_a_line(here, capfd, arguments, expected):
     make_run(here / "run", "none")
     make_run(here / "again", "luong")
     make_run(here / "other", text=text(1))
-    make_run(here / "few", text=type(TEXT)(*(side[:5] for side in TEXT)))
+    make_run(here / "few", text=Text(TEXT.sources[:5], TEXT.references[:5], None))
     (make_run(here / "broken") / "predictions.jsonl").unlink()
     assert evaluate(*arguments) == 2
     [said] = capfd.readouterr().err.splitlines()

@@ -24,7 +24,12 @@ from sweeps.evaluation.tables import (
 from sweeps.findings import find
 from tests.run_folders import SCORING, TEXT, make_run, text
 
-ORIGIN = {"test sentences": 65, "signature": "nrefs:1|case:mixed", "resamples": 200, "seed": 12345}
+ORIGIN: dict[str, str | int] = {
+    "test sentences": 65,
+    "signature": "nrefs:1|case:mixed",
+    "resamples": 200,
+    "seed": 12345,
+}
 WHOLE = Estimate(1 / 3, 0.1, 2 / 3, 0.0123456789, (0.3, 0.4))
 BARE = Estimate(64.0)
 SPECIAL = r"a_b & 5% of #1 cost $2 {x} ~y ^z \w"
