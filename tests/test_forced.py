@@ -10,8 +10,8 @@ from torch.nn.functional import log_softmax
 from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.corpus import ParallelText
 from datamodules.tokenization import EOS, Tokenizers, TokenizerSettings
-from lightning_modules.decoding import BeamSearch
 from lightning_modules import forced
+from lightning_modules.decoding import BeamSearch
 from lightning_modules.forced import (
     Forced,
     ForcedDecoding,
