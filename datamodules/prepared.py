@@ -29,8 +29,8 @@ class Prepared(NamedTuple):
     text: dict[Split, ParallelText]
     """``train`` has no sentences here, which training does not read, only what was left out."""
     word_counts: dict[str, dict[str, int]]
-    """How often training has each word: of the ``source`` whitespace-separated ones, as alignments
-    count them, of the ``target`` tokens as BLEU counts them (sacreBLEU's 13a)."""
+    """How often training has each word: ``source`` and ``reference`` have the whitespace-separated
+    words of either side, ``target`` the tokens that BLEU counts (sacreBLEU's 13a)."""
 
     @classmethod
     def of(cls, corpus: Corpus, settings: TokenizerSettings, folder: Path) -> Self:
@@ -64,6 +64,7 @@ class Prepared(NamedTuple):
         word_counts = {
             "source": _counted(line.split() for line in text["train"].source),
             "target": _counted(cut(line).split() for line in text["train"].target),
+            "reference": _counted(line.split() for line in text["train"].target),
         }
         text["train"] = replace(text["train"], source=[], target=[], alignments=None)
         return cls(tokenizers, encoded, text, word_counts)

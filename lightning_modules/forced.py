@@ -26,16 +26,14 @@ Step = Literal["predicted", "read"]
 
 
 class Forced(NamedTuple):
-    """The attention with which the tokens of a reference were predicted."""
+    """How the tokens of a reference, EOS included, were predicted."""
 
     id: int
     """The sentence's index in its split."""
     weights: Tensor | None
     """``(tgt, src)`` on the CPU, as wide as the sentence's batch; None without attention."""
-    nats: float
-    """Negative log-likelihood of the reference, EOS included."""
-    tokens: int
-    """Of the reference, EOS included."""
+    nats: NDArray[np.float64]
+    """Negative log-likelihood of each token, ``(tgt,)``, without padding."""
 
 
 class ForcedDecoding(pl.LightningModule):
@@ -53,9 +51,11 @@ class ForcedDecoding(pl.LightningModule):
         mask = batch.tgt_mask.to(features.device)
         nats = torch.zeros(mask.shape, device=features.device)
         nats[mask] = self._nats(features[mask], batch.tgt_out.to(features.device)[mask])
-        tokens = batch.tgt_mask.sum(1).tolist()
-        parts = (batch.ids.tolist(), rows, nats.double().sum(1).tolist(), tokens)
-        return [Forced(*part) for part in zip(*parts, strict=True)]
+        lengths = batch.tgt_mask.sum(1).tolist()
+        by_sentence = zip(nats.double().cpu().numpy(), lengths, strict=True)
+        of_tokens = [row[:length] for row, length in by_sentence]
+        parts = zip(batch.ids.tolist(), rows, of_tokens, strict=True)
+        return [Forced(*part) for part in parts]
 
     def _nats(self, features: Tensor, tokens: Tensor) -> Tensor:
         """``(positions, features), (positions,) -> (positions,)``, some rows at a time."""
@@ -76,7 +76,8 @@ def forced_statistics(
     word with the gold alignment (Luong et al. 2015, section 5.4), and is missing for a model
     without attention or a corpus without gold links.
     """
-    counted = {"likelihood": np.array([(one.nats, one.tokens) for one in forced], np.float64)}
+    likelihood = [(one.nats.sum(), len(one.nats)) for one in forced]
+    counted = {"likelihood": np.array(likelihood, np.float64)}
     if text.alignments is None or any(one.weights is None for one in forced):
         return counted
     found = [
@@ -90,6 +91,13 @@ def forced_statistics(
     ]
     gold = [parse_gold(text.alignments[one.id]) for one in forced]
     return counted | {"links": alignment_statistics(found, gold).astype(np.float64)}
+
+
+def word_nats(one: Forced, target: str, tokenizers: Tokenizers) -> list[float]:
+    """Negative log-likelihood of each word of a reference, the sum over its tokens, without EOS."""
+    words = tokenizers.target.words_of_line(target)
+    sums = np.bincount(words, weights=one.nats[: len(words)], minlength=len(target.split()))
+    return [round(float(nats), 4) for nats in sums]
 
 
 def forced_head_weights(

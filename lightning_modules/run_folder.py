@@ -128,6 +128,8 @@ class Prediction(BaseModel):
     hypothesis: str
     gold: str | None = None
     """Word alignment of source and reference, in Pharaoh format."""
+    reference_nats: list[float] | None = None
+    """Negative log-likelihood of each whitespace-separated word of the reference."""
 
 
 class WordCounts(BaseModel):
@@ -136,7 +138,9 @@ class WordCounts(BaseModel):
     source: dict[str, int]
     """Whitespace-separated words."""
     target: dict[str, int]
-    """Tokens as BLEU cuts them."""
+    """Tokens of references and translations, as BLEU cuts them."""
+    reference: dict[str, int] = {}
+    """Whitespace-separated words of the references."""
 
 
 class BrokenFileError(Exception):

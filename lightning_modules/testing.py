@@ -11,7 +11,13 @@ from omegaconf import DictConfig, OmegaConf
 from datamodules.files import write_json, write_text
 from datamodules.translation_data import TranslationData
 from lightning_modules.environment import environment, git_commit, peak_memory_mib
-from lightning_modules.forced import Forced, ForcedDecoding, forced_statistics, step_by_rule
+from lightning_modules.forced import (
+    Forced,
+    ForcedDecoding,
+    forced_statistics,
+    step_by_rule,
+    word_nats,
+)
 from lightning_modules.metrics.curves import format_csv
 from lightning_modules.metrics.words import tokens
 from lightning_modules.run_folder import (
@@ -57,10 +63,14 @@ def test_model(
     translations = [translation for batch in batches for translation in batch]
     text = data.text("test")
     step = step_by_rule(scoring.attention_step, module.model)
-    forced = forced_statistics(_forced(trainer, module, data), text, data.tokenizers, step)
+    forced = _forced(trainer, module, data)
+    statistics = forced_statistics(forced, text, data.tokenizers, step)
+    nats = [word_nats(one, text.target[one.id], data.tokenizers) for one in forced]
     scores = score_translations(
-        translations, forced, text, data.tokenizers, scoring, config.variant, config.seed
+        translations, statistics, text, data.tokenizers, scoring, config.variant, config.seed
     )
+    for prediction, of_words in zip(scores.predictions, nats, strict=True):
+        prediction["reference_nats"] = of_words
     moved = (parameter for parameter in module.model.parameters() if parameter.requires_grad)
     return Tested(sum(parameter.numel() for parameter in moved), scores, seconds)
 
@@ -122,6 +132,7 @@ def _word_counts(data: TranslationData, scores: TestScores) -> dict[str, dict[st
     needed = {
         "source": {word for line in text.source for word in line.split()},
         "target": {word for line in tokens([*text.target, *hypotheses]) for word in line},
+        "reference": {word for line in text.target for word in line.split()},
     }
     return {
         side: {word: counts[side].get(word, 0) for word in sorted(words)}

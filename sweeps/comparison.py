@@ -80,7 +80,7 @@ def collect(run_dirs: Sequence[Path], ter: bool = False) -> Comparison:
     """
     finished: list[tuple[Path, Result, TestSet, Output]] = []
     failed: list[FailedJob] = []
-    tests = TestSets([], ter)
+    tests = TestSets(None, ter)
     for folder in run_dirs:
         try:
             result = read_result(folder)

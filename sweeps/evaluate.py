@@ -1,6 +1,6 @@
 """Task: score and compare text files of any translation system, and past runs beside them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ from sweeps.evaluation.runs import TestSets, read_output
 from sweeps.findings import find
 from sweeps.summary import print_findings
 
+BY_NAME = ("systems", "word_labels", "log_likelihoods")
+"""Options that take a file for each system, under its name."""
+
 
 def evaluate_systems(config: DictConfig) -> None:
     """Evaluate ``config.systems``: each a file, a run folder, or a list of either (its seeds).
@@ -27,16 +30,18 @@ def evaluate_systems(config: DictConfig) -> None:
     Raises ``UserError`` for files that cannot be used.
     """
     scoring = build_scoring(config)
-    places, labels = (_places(config, option) for option in ("systems", "word_labels"))
-    if not places:
+    given = {option: _places(config, option) for option in BY_NAME}
+    if not given["systems"]:
         raise UserError("nothing to evaluate: name systems, like systems.NAME=FILE")
-    test = _test_set(config, labels.pop(REFERENCES, []))
-    tests = TestSets([] if test is None else [test], scoring.ter)
+    test = _test_set(config, given["word_labels"].pop(REFERENCES, []))
+    tests = TestSets(test, scoring.ter)
+    for option, places in given.items():
+        for name in places.keys() - given["systems"].keys():
+            raise UserError(f"{option}.{name}: there is no system of this name")
     systems = [
-        _system(name, given, labels.pop(name, []), test, tests) for name, given in places.items()
+        _system(name, {option: places.get(name, []) for option, places in given.items()}, tests)
+        for name in given["systems"]
     ]
-    for name in labels:
-        raise UserError(f"word_labels.{name}: there is no system of this name")
     try:
         evaluation = evaluate(systems, scoring)
     except ValueError as error:
@@ -82,32 +87,28 @@ def _test_set(config: DictConfig, word_labels: list[str]) -> TestSet | None:
     return read_test_set(given) if given else None
 
 
-def _system(
-    name: str,
-    places: Sequence[str],
-    labels: Sequence[str],
-    test: TestSet | None,
-    tests: TestSets,
-) -> System:
+def _system(name: str, given: Mapping[str, list[str]], tests: TestSets) -> System:
+    """Read the outputs of one system, and what was ``given`` beside them by options."""
+    places = given["systems"]
+    beside = {option: files for option, files in given.items() if files and option != "systems"}
     folders = [Path(place) for place in places if Path(place).is_dir()]
     if folders and len(folders) < len(places):
         raise UserError(f"systems.{name}: has both run folders and files; name two systems")
-    if folders and labels:
-        raise UserError(f"word_labels.{name}: is for files, and systems.{name} is a run")
+    for option, files in beside.items():
+        if folders:
+            raise UserError(f"{option}.{name}: is for files, and systems.{name} is a run")
+        if len(files) != len(places):
+            raise UserError(f"{option}.{name}: {len(files)} files for {len(places)} of the system")
     if folders:
-        return _run_system(name, folders, test, tests)
-    if test is None:
+        return _run_system(name, folders, tests)
+    if tests.given is None:
         raise UserError(f"systems.{name}={places[0]}: needs references=FILE to be scored against")
-    if labels and len(labels) != len(places):
-        raise UserError(f"word_labels.{name}: {len(labels)} files for {len(places)} of the system")
-    return read_file_system(name, places, labels or [None] * len(places), test, tests.ter)
+    return read_file_system(name, places, beside, tests.given, tests.ter)
 
 
-def _run_system(
-    name: str, folders: Sequence[Path], test: TestSet | None, tests: TestSets
-) -> System:
+def _run_system(name: str, folders: Sequence[Path], tests: TestSets) -> System:
     outputs: list[Output] = []
-    found = test
+    found = tests.given
     for folder in folders:
         try:
             result = read_result(folder)

@@ -24,6 +24,7 @@ WORD_FIGURES = {
     "words_by_frequency": "f1",
     "words_by_case": "f1",
     "source_words_by_frequency": "recall",
+    "word_likelihood_by_frequency": "nats",
 }
 """Tables of groups that are drawn, with the column that is."""
 

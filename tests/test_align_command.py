@@ -167,6 +167,7 @@ def test_a_runs_own_translations_can_be_forced(space, trained):
     compared = 0
     translated = read_predictions(trained)
     attention = read_attention(trained, translated)
+    assert attention is not None
     for line in translated:
         kept = attention[line.id]
         found = soft(written[line.id], line.source, line.hypothesis)

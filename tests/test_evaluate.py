@@ -271,7 +271,87 @@ def test_odd_names_are_told_as_they_are(here):
     assert "שלום" in (here / "out" / "figures" / "bleu_by_length.svg").read_text(encoding="utf-8")
 
 
+def column(folder, name, key):
+    """The values of one column by system and group."""
+    return {(row["system"], row["group"]): row[key] for row in rows(folder, name)}
+
+
+def test_sentences_of_each_label_are_scored_apart(here, unseen):
+    labels = ["news" if number % 3 else "talk" for number in range(len(TEXT.references))]
+    write(here / "domains", labels)
+    assert evaluate(*TWO, "sentence_labels=domains") == 0
+    found = column(here / "out", "sentences_by_label", "bleu")
+    for (system, label), estimate in found.items():
+        inside = [n for n, own in enumerate(labels) if own == label]
+        lines = translations(TEXT.references, system)
+        expected = by_sacrebleu([lines[n] for n in inside], [TEXT.references[n] for n in inside])
+        assert estimate["value"] == pytest.approx(expected["bleu"])
+        assert estimate["low"] < estimate["value"] < estimate["high"]
+    assert {label for _, label in found} == {"news", "talk"}
+
+
+def test_words_of_each_label_are_counted_apart(here, unseen):
+    """Labelled by its length, a word is right where a word of this length is."""
+
+    def labels(lines):
+        return [" ".join(str(len(word)) for word in line.split()) for line in lines]
+
+    lines = translations(TEXT.references, "luong")
+    write(here / "ref_labels", labels(TEXT.references))
+    write(here / "luong_labels", labels(lines))
+    given = ["word_labels.references=ref_labels", "word_labels.luong=luong_labels"]
+    assert evaluate(*FILES, "systems.luong=luong1", *given) == 0
+    recall = column(here / "out", "words_by_label", "recall")
+    for (_, label), estimate in recall.items():
+        pairs = list(zip(TEXT.references, lines, strict=True))
+        wanted = sum(len(word) == int(label) for line, _ in pairs for word in line.split())
+        right = sum(
+            min(line.split().count(word), other.split().count(word))
+            for line, other in pairs
+            for word in set(line.split())
+            if len(word) == int(label)
+        )
+        assert estimate["value"] == pytest.approx(100 * right / wanted)
+
+
+def test_likelihoods_of_words_are_averaged_by_frequency(here, unseen):
+    frequent = TEXT.references[0].split()[0]
+    logarithms = [
+        " ".join("-0.5" if word == frequent else "-2" for word in line.split())
+        for line in TEXT.references
+    ]
+    write(here / "logs", logarithms)
+    write(here / "train", [frequent] * 1000)
+    given = ["log_likelihoods.luong=logs", "train_references=train"]
+    assert evaluate(*TWO, *given) == 0
+    nats = column(here / "out", "word_likelihood_by_frequency", "nats")
+    assert {key: estimate["value"] for key, estimate in nats.items()} == {
+        ("luong", "0"): 2.0,
+        ("luong", "1000+"): 0.5,
+    }
+
+
 MISTAKES = {
+    "labels for fewer sentences": (
+        [*TWO, "sentence_labels=short"],
+        "sentence_labels=short has 64 lines, the references have 65",
+    ),
+    "labels of a word too many": (
+        [*TWO, "word_labels.references=long"],
+        "word_labels.references=long has 66 lines for 65 sentences",
+    ),
+    "labels for no system": (
+        [*TWO, "word_labels.other=luong1"],
+        "word_labels.other: there is no system of this name",
+    ),
+    "labels for one of two seeds": (
+        [*FILES, "systems.a=[luong1,luong2]", "word_labels.a=luong1"],
+        "word_labels.a: 1 files for 2 of the system",
+    ),
+    "a likelihood that is a word": (
+        [*TWO, "log_likelihoods.luong=ref"],
+        "log_likelihoods.luong=ref, line 1: could not convert string to float",
+    ),
     "no systems": (FILES, "nothing to evaluate: name systems, like systems.NAME=FILE"),
     "nothing for a system": ([*FILES, "systems.a=null"], "systems.a=None: give a file"),
     "an empty list": ([*FILES, "systems.a=[]"], "systems.a=[]: give a file"),

@@ -21,6 +21,7 @@ from lightning_modules.forced import (
     merge_words,
     step_by_rule,
     weights_at,
+    word_nats,
 )
 from lightning_modules.metrics.statistics import METRICS
 from lightning_modules.variants.arguments import Placement
@@ -115,7 +116,7 @@ def test_without_attention_or_gold_there_are_no_links(tokenizers):
 def test_gold_without_links_gives_no_error_rate(tokenizers):
     """Nor does the one word here look at a word: its weights are all on the end of the source."""
     text = ParallelText(["a"], ["x"], [""])
-    given = [Forced(0, torch.tensor([[0.0, 1.0]] * 2), 1.0, 2)]
+    given = [Forced(0, torch.tensor([[0.0, 1.0]] * 2), np.ones(2))]
     links = forced_statistics(given, text, tokenizers, "predicted")["links"]
     assert links.tolist() == [[0, 0, 0, 0]]
     assert np.isnan(METRICS["aer"].score(links.sum(0)))
@@ -126,14 +127,16 @@ def test_a_word_with_an_unknown_piece_stays_one_word(tokenizers):
     text = ParallelText(["a b"], ["x? y"], ["0-0 1-1"])
     assert tokenizers.target.words_of_line("x? y") == [0, 0, 1]
     weights = torch.eye(4, 3)[[0, 0, 1, 2]]  # a, a, b, EOS
-    links = forced_statistics([Forced(0, weights, 1.0, 4)], text, tokenizers, "predicted")["links"]
+    links = forced_statistics([Forced(0, weights, np.ones(4))], text, tokenizers, "predicted")[
+        "links"
+    ]
     assert links.tolist() == [[2, 2, 2, 2]]
 
 
 def test_links_are_those_of_the_step_that_is_asked_for(tokenizers):
     text = ParallelText(["a b"], ["x y"], ["1-0"])
     found = {
-        step: forced_statistics([Forced(0, BY_STEP, 1.0, 3)], text, tokenizers, step)["links"]
+        step: forced_statistics([Forced(0, BY_STEP, np.ones(3))], text, tokenizers, step)["links"]
         for step in get_args(Step)
     }
     assert found["predicted"].tolist() == [[0, 0, 2, 1]]  # 0-0 and 1-1
@@ -160,6 +163,12 @@ def test_likelihood_is_that_of_every_token_and_of_the_end(name, rows, tokenizers
     assert found[:, 1].tolist() == [4, 3, 2]
     perplexity = float(METRICS["perplexity"].score(found.sum(0)))
     assert perplexity == pytest.approx(np.exp(found[:, 0].sum() / 9))
+
+
+def test_a_words_likelihood_is_that_of_its_tokens(tokenizers):
+    """``x?`` is two tokens; the end of the sentence belongs to no word."""
+    one = Forced(0, None, np.array([0.5, 0.25, 2.0, 8.0]))
+    assert word_nats(one, "x? y", tokenizers) == [0.75, 2.0]
 
 
 def test_weights_are_those_of_each_sentence_alone(tokenizers):

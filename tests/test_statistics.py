@@ -139,7 +139,8 @@ def test_corpora_of_few_words(pairs):
 @examples
 @given(CORPORA, st.data())
 def test_scores_take_leading_dimensions(pairs, data):
-    statistics = translation_statistics(*map(list, zip(*pairs, strict=True)))
+    hypotheses, references = map(list, zip(*pairs, strict=True))
+    statistics = translation_statistics(hypotheses, references)
     for name in TRANSLATION:
         counts = statistics[METRICS[name].counts]
         shape = data.draw(st.sampled_from([(len(pairs), 1), (1, len(pairs)), (1, 1, len(pairs))]))

@@ -24,7 +24,9 @@ class TestSet:
     source_counts: Mapping[str, int] | None = None
     """How often training had each word (whitespace-separated) of the sources."""
     reference_counts: Mapping[str, int] | None = None
-    """How often training had each token of references and hypotheses."""
+    """How often training had each token (13a) of references and hypotheses."""
+    reference_word_counts: Mapping[str, int] | None = None
+    """How often training had each whitespace-separated word of the references."""
     labels: Sequence[str] | None = None
     """Of the sentences: their domain, for example."""
     word_labels: Labels | None = None
@@ -47,6 +49,8 @@ class Output:
     folder: Path | None = None
     """Of the run that wrote it."""
     word_labels: Labels | None = None
+    reference_nats: Sequence[Sequence[float]] | None = None
+    """Negative log-likelihood of each whitespace-separated word of each reference."""
 
 
 @dataclass(frozen=True, eq=False)

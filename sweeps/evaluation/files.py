@@ -1,6 +1,7 @@
 """Test sets and systems as text files, a sentence a line."""
 
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
@@ -11,7 +12,7 @@ from datamodules.errors import UserError
 from datamodules.text import decode_lines, read_bytes
 from lightning_modules.metrics.gold import Gold, read_gold
 from lightning_modules.metrics.statistics import translation_statistics
-from lightning_modules.metrics.systems import Labels, Output, System, TestSet
+from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.metrics.words import tokens
 
 log = logging.getLogger(__name__)
@@ -51,8 +52,9 @@ def read_test_set(files: Mapping[str, str]) -> TestSet:
         gold=_read_gold(files.get("alignments"), sources, references),
         source_counts=_word_counts(files, "train_sources", _whitespace_words),
         reference_counts=_word_counts(files, "train_references", tokens),
+        reference_word_counts=_word_counts(files, "train_references", _whitespace_words),
         labels=_read_labels(files.get("sentence_labels"), len(references)),
-        word_labels=read_word_labels(labels, REFERENCES, references),
+        word_labels=_read_beside(labels, f"word_labels.{REFERENCES}", references),
     )
 
 
@@ -67,21 +69,40 @@ def _read_labels(file: str | None, expected: int) -> list[str] | None:
     return labels
 
 
-def read_word_labels(file: str | None, name: str, sentences: Sequence[str]) -> Labels | None:
-    """The labels of every word of ``sentences``; None without a file. Raises ``UserError``."""
+def _read_beside(file: str | None, option: str, sentences: Sequence[str]) -> list[list[str]] | None:
+    """Something for every whitespace-separated word of ``sentences``; None without a file."""
     if file is None:
         return None
-    option = f"word_labels.{name}"
-    labels = [line.split() for line in read_sentences(file, option)]
-    if len(labels) != len(sentences):
-        raise UserError(f"{option}={file} has {len(labels)} lines for {len(sentences)} sentences")
-    for number, (beside, line) in enumerate(zip(labels, sentences, strict=True), start=1):
+    given = [line.split() for line in read_sentences(file, option)]
+    if len(given) != len(sentences):
+        raise UserError(f"{option}={file} has {len(given)} lines for {len(sentences)} sentences")
+    for number, (beside, line) in enumerate(zip(given, sentences, strict=True), start=1):
         if len(beside) != len(line.split()):
             raise UserError(
-                f"{option}={file}, line {number}: {len(beside)} labels for {len(line.split())} "
+                f"{option}={file}, line {number}: {len(beside)} values for {len(line.split())} "
                 "whitespace-separated words"
             )
-    return labels
+    return given
+
+
+def _read_nats(
+    file: str | None, option: str, references: Sequence[str]
+) -> list[list[float]] | None:
+    """Negative log-likelihoods of the words of the references, from a file of logarithms."""
+    given = _read_beside(file, option, references)
+    if given is None:
+        return None
+    nats = []
+    for number, beside in enumerate(given, start=1):
+        try:
+            nats.append([-float(value) for value in beside])
+        except ValueError as error:
+            raise UserError(f"{option}={file}, line {number}: {error}") from None
+        if not all(0 <= value < math.inf for value in nats[-1]):
+            raise UserError(
+                f"{option}={file}, line {number}: a logarithm of a probability is 0 or less, finite"
+            )
+    return nats
 
 
 def _refuse_empty(option: str, file: str | None, lines: Sequence[str]) -> None:
@@ -123,19 +144,33 @@ def _word_counts(
 
 
 def read_file_system(
-    name: str, files: Sequence[str], labels: Sequence[str | None], test: TestSet, ter: bool
+    name: str,
+    files: Sequence[str],
+    beside: Mapping[str, Sequence[str]],
+    test: TestSet,
+    ter: bool,
 ) -> System:
     """A system's outputs, a file for each seed, numbered from 1. Raises ``UserError``.
 
-    ``labels`` are the files with labels for their words.
+    ``beside`` has a file for each of them under ``word_labels`` and ``log_likelihoods``.
     """
     outputs = []
-    for seed, (file, beside) in enumerate(zip(files, labels, strict=True), start=1):
+    for seed, file in enumerate(files, start=1):
         hypotheses = read_sentences(file, f"systems.{name}")
         _check_lines(name, file, hypotheses, len(test.references))
         statistics = translation_statistics(hypotheses, test.references, ter)
-        word_labels = read_word_labels(beside, name, hypotheses)
-        outputs.append(Output(seed, hypotheses, statistics, word_labels=word_labels))
+        labels, likelihoods = (
+            beside[option][seed - 1] if option in beside else None
+            for option in ("word_labels", "log_likelihoods")
+        )
+        output = Output(
+            seed=seed,
+            hypotheses=hypotheses,
+            statistics=statistics,
+            word_labels=_read_beside(labels, f"word_labels.{name}", hypotheses),
+            reference_nats=_read_nats(likelihoods, f"log_likelihoods.{name}", test.references),
+        )
+        outputs.append(output)
     return System(name, test, outputs)
 
 

@@ -1,7 +1,7 @@
 """The outputs of past runs, and the test sets that they share."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from lightning_modules.metrics.gold import Gold, parse_gold
@@ -25,10 +25,11 @@ class TestSets:
 
     __test__ = False  # no test case of pytest's
 
-    def __init__(self, known: Iterable[TestSet], ter: bool) -> None:
-        """``ter``: count TER where a run did not."""
-        self.known = list(known)
+    def __init__(self, given: TestSet | None, ter: bool) -> None:
+        """``given``: what the user named; ``ter``: count TER where a run did not."""
+        self.given = given
         self.ter = ter
+        self._known = [] if given is None else [given]
 
     def of(self, folder: Path, predictions: Sequence[Prediction]) -> TestSet:
         """The test set of a run. Raises ``BrokenFileError``."""
@@ -39,13 +40,14 @@ class TestSets:
             gold=_gold(predictions),
             source_counts=dict(counts.source) if counts else None,
             reference_counts=dict(counts.target) if counts else None,
+            reference_word_counts=counts.reference if counts else None,
         )
-        for other in self.known:
+        for other in self._known:
             if other.same_text(test):
                 if counts and isinstance(other.reference_counts, dict):
                     other.reference_counts.update(counts.target)  # of what only this run wrote
                 return other
-        self.known.append(test)
+        self._known.append(test)
         return test
 
 
@@ -73,4 +75,13 @@ def read_output(folder: Path, result: Result, tests: TestSets) -> tuple[TestSet,
         references = [prediction.reference for prediction in predictions]
         counted = translation_statistics(hypotheses, references, tests.ter)
         statistics = {**statistics, **counted}
-    return tests.of(folder, predictions), Output(result.seed, hypotheses, statistics, folder)
+    nats = [prediction.reference_nats for prediction in predictions]
+    known = [of_words for of_words in nats if of_words is not None]
+    output = Output(
+        seed=result.seed,
+        hypotheses=hypotheses,
+        statistics=statistics,
+        folder=folder,
+        reference_nats=known if len(known) == len(nats) else None,
+    )
+    return tests.of(folder, predictions), output

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lightning_modules.metrics.ngrams import Kind, SalientNgram, ngram_counts, salient
 from lightning_modules.metrics.resampling import Resamples, interval, resampled_sums
 from lightning_modules.metrics.scopes import Estimate
-from lightning_modules.metrics.statistics import Array
+from lightning_modules.metrics.statistics import Array, ratio
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.words import (
     GroupedWords,
@@ -57,6 +57,9 @@ def word_tables(evaluation: Evaluation) -> Iterator[Table]:
     labelled = [grouped for system in systems if (grouped := _by_label(system)) is not None]
     if labelled:
         yield _accuracy(evaluation, "words_by_label", "label of a word", labelled, "whitespace")
+    scored = [system for system in systems if _nats(system) is not None]
+    if scored:
+        yield _likelihood(evaluation, scored)
     if any(system.test.gold and system.test.sources for system in systems):
         yield _source_recall(evaluation)
     for group in evaluation.groups:
@@ -137,7 +140,7 @@ def _accuracy(
 
 
 def _estimates(
-    counts: NDArray[np.int64], score: Callable[[Array], Array], resamples: Resamples
+    counts: NDArray[np.integer] | Array, score: Callable[[Array], Array], resamples: Resamples
 ) -> dict[tuple[int, int], Estimate | None]:
     """Estimates by (group, score) from counts ``(seeds, sentences, groups, columns)``."""
     flat = np.concatenate([one.reshape(len(one), -1) for one in counts], axis=1)
@@ -161,6 +164,63 @@ def _estimates(
             )
         )
     return found
+
+
+def _nats(system: System) -> list[Sequence[Sequence[float]]] | None:
+    """Of the words of the references by each seed; None unless all seeds have them."""
+    nats = [output.reference_nats for output in system.outputs]
+    known = [of_words for of_words in nats if of_words is not None]
+    return known if len(known) == len(nats) else None
+
+
+def _likelihood(evaluation: Evaluation, systems: Sequence[System]) -> Table:
+    """How probable systems find the words of the references: compare-mt's ``compare-ll``."""
+    trained = all(system.test.reference_word_counts is not None for system in systems)
+    rows: list[list[Cell]] = []
+    for system in systems:
+        references = [line.split() for line in system.test.references]
+        known = system.test.reference_word_counts
+        own = Counter(chain.from_iterable(references))
+        grouped = group_by_frequency(references, known if known and trained else own)
+        counts = np.stack([_summed(grouped, nats) for nats in _nats(system) or []])
+        estimates = _estimates(counts, _mean, evaluation.scoring.draws)
+        words = counts[0, :, :, 1].sum(0)
+        rows += [
+            [system.name, seeds(system), label, int(words[group]), estimates[group, 0]]
+            for group, label in enumerate(grouped.names)
+            if words[group]
+        ]
+    columns = [
+        SYSTEM,
+        Column("seeds", "seed"),
+        Column("group", f"times a word occurs in {'training' if trained else 'the references'}"),
+        Column("words", "words in the references", "count"),
+        Column("nats", "negative log-likelihood of a word (nats)", "estimate", 2),
+    ]
+    return Table(
+        "word_likelihood_by_frequency",
+        "How improbable systems find the words of the references, by frequency",
+        columns,
+        rows,
+        origin(evaluation) | {"tokenizer": "whitespace"},
+        f"The reference before a word is given. Less is better. {UNCERTAINTY}",
+    )
+
+
+def _summed(words: GroupedWords, nats: Sequence[Sequence[float]]) -> Array:
+    """Nats and number of words of each group: ``(sentences, groups, 2)``."""
+    width = len(words.names)
+    return np.array(
+        [
+            (np.bincount(of_groups, of_words, width), np.bincount(of_groups, minlength=width))
+            for of_groups, of_words in zip(words.groups, nats, strict=True)
+        ]
+    ).swapaxes(1, 2)
+
+
+def _mean(sums: Array) -> Array:
+    """Nats of a word, ``(…, 2) -> (…, 1)``; NaN without words."""
+    return ratio(sums)[..., None]
 
 
 def _source_recall(evaluation: Evaluation) -> Table:
@@ -210,8 +270,7 @@ def _source_recall(evaluation: Evaluation) -> Table:
 
 def _percentage(sums: Array) -> Array:
     """Recalled of all links, ``(…, 2) -> (…, 1)``; NaN without links."""
-    part, whole = sums[..., :1], sums[..., 1:]
-    return np.divide(100 * part, whole, where=whole > 0, out=np.full(part.shape, np.nan))
+    return 100 * ratio(sums)[..., None]
 
 
 def _ngrams(evaluation: Evaluation, group: Group) -> Table:
