@@ -52,7 +52,7 @@ class ForcedDecoding(pl.LightningModule):
         nats = torch.zeros(mask.shape, device=features.device)
         nats[mask] = self._nats(features[mask], batch.tgt_out.to(features.device)[mask])
         lengths = batch.tgt_mask.sum(1).tolist()
-        by_sentence = zip(nats.double().cpu().numpy(), lengths, strict=True)
+        by_sentence = zip(nats.double().detach().cpu().numpy(), lengths, strict=True)
         of_tokens = [row[:length] for row, length in by_sentence]
         parts = zip(batch.ids.tolist(), rows, of_tokens, strict=True)
         return [Forced(*part) for part in parts]

@@ -105,7 +105,8 @@ def test_wrong_edges_are_refused_in_one_line(edges):
 @given(st.sets(st.integers(1, 10**6), min_size=1, max_size=60), st.integers(1, 12))
 def test_distinct_lengths_are_shared_out_equally(lengths, count):
     shuffled = np.random.default_rng(0).permutation(sorted(lengths))
-    sizes = [len(bucket.index) for bucket in length_buckets(shuffled, equal_edges(shuffled, count))]
+    buckets = length_buckets(shuffled, equal_edges(shuffled.tolist(), count))
+    sizes = [len(bucket.index) for bucket in buckets]
     assert len(sizes) == min(count, len(lengths))
     assert max(sizes) - min(sizes) <= 1
 
@@ -177,7 +178,7 @@ def test_slope_is_that_of_a_weighted_fit():
     rng = np.random.default_rng(0)
     buckets = length_buckets(rng.integers(1, 70, 400), [3, 10, 25, 40, 60])
     scores = rng.normal(30, 5, (len(buckets), 2, 7))
-    lengths = [bucket.mean_length for bucket in buckets]
+    lengths = np.array([bucket.mean_length for bucket in buckets], np.float64)
     weights = np.sqrt([len(bucket.index) for bucket in buckets])  # polyfit squares them
     fitted = np.polyfit(lengths, scores.reshape(len(buckets), -1), 1, w=weights)[0]
     found = slope_per_ten(buckets, scores)

@@ -14,6 +14,7 @@ from lightning_modules.metrics.resampling import (
     Interval,
     Resamples,
     bootstrap_p,
+    degrees_of_freedom,
     expansion,
     holm,
     interval,
@@ -22,6 +23,7 @@ from lightning_modules.metrics.resampling import (
     randomisation_p,
     randomised_differences,
     resampled_sums,
+    student_p,
 )
 from lightning_modules.metrics.statistics import METRICS, TRANSLATION, translation_statistics
 from tests.made_text import SACREBLEU, corrupted, made_references, sacrebleus_p
@@ -329,22 +331,45 @@ def test_one_seed_stays_as_it_is():
     np.testing.assert_array_equal(mean_over_seeds(scores, [7]), scores[0])
 
 
-def test_expansion_is_the_ratio_of_t_to_z():
-    def ratio(degrees):
-        return stats.t.ppf(0.975, degrees) / stats.norm.ppf(0.975)
-
-    two, three = np.array([1.0, 3.0]), np.array([0.0, 3.0, 6.0])
-    assert expansion([two], 0) == pytest.approx(ratio(1))
-    assert expansion([three, three], 0) == pytest.approx(ratio(4))
+def test_degrees_of_freedom_are_welchs():
+    two, three, one = np.array([1.0, 3.0]), np.array([0.0, 3.0, 6.0]), np.array([5.0])
+    assert degrees_of_freedom([two], 0) == pytest.approx(1)
+    assert degrees_of_freedom([three, three], 0) == pytest.approx(4)
     # s²/n = 2/2 and 9/3; with 2 more of the sentences (1 + 3 + 2)² / (1²/1 + 3²/2).
-    assert expansion([two, three], 2) == pytest.approx(ratio(36 / 5.5))
-    one = np.array([5.0])
-    assert expansion([one, three], 2) == pytest.approx(ratio((3 + 2) ** 2 / (3**2 / 2)))
+    assert degrees_of_freedom([two, three], 2) == pytest.approx(36 / 5.5)
+    assert degrees_of_freedom([one, three], 2) == pytest.approx((3 + 2) ** 2 / (3**2 / 2))
+    unequal = [np.array([0.0, 1.0, 5.0]), np.array([2.0, 2.5])]
+    welch = stats.ttest_ind(*unequal, equal_var=False)
+    assert degrees_of_freedom(unequal, 0) == pytest.approx(welch.df)
 
 
-def test_nothing_is_expanded_without_a_spread_of_seeds():
+def test_without_a_spread_of_seeds_the_sentences_decide():
     one, equal = np.array([5.0]), np.array([5.0, 5.0, 5.0])
-    assert expansion([one, one], 2) == 1
-    assert expansion([equal, one], 2) == 1
-    assert expansion([equal, equal], 0) == 1
-    assert expansion([np.array([1.0, 1.001]), one], 9) == pytest.approx(1)
+    for seeds in ([one, one], [equal, one], [equal, equal]):
+        assert degrees_of_freedom(seeds, 2) == np.inf
+    assert expansion(np.inf) == 1
+
+
+def test_expansion_is_the_ratio_of_t_to_z():
+    for degrees in (1, 4, 36 / 5.5):
+        expected = stats.t.ppf(0.975, degrees) / stats.norm.ppf(0.975)
+        assert expansion(degrees) == pytest.approx(expected)
+    assert expansion(1e9) == pytest.approx(1)
+
+
+def test_students_p_is_that_of_welchs_test():
+    """With the spread that the seeds' means have; seen from either side."""
+    first, second = np.array([20.1, 21.3, 19.8]), np.array([22.0, 22.9, 21.7])
+    welch = stats.ttest_ind(first, second, equal_var=False)
+    spread = np.sqrt(first.var(ddof=1) / 3 + second.var(ddof=1) / 3)
+    deviations = np.tile([-spread, spread], 5000)
+    observed = first.mean() - second.mean()
+    for sign in (1, -1):
+        found = student_p(deviations, sign * observed, float(welch.df))
+        assert found == pytest.approx(welch.pvalue)
+
+
+def test_students_p_is_never_0():
+    assert student_p(np.array([-1.0, 1.0] * 50), 1e9, 30.0) == 1 / 101
+    assert student_p(np.zeros(99), 2.0, 3.0) == 0.01
+    assert student_p(np.zeros(99), 0.0, 3.0) == 1

@@ -51,6 +51,12 @@ def with_likelihood(system, nats, tokens):
     return System(system.name, system.test, outputs)
 
 
+def estimate(scope, system, metric):
+    found = scope.estimate(system, metric)
+    assert found is not None
+    return found
+
+
 def only(*numbers):
     return [Bucket(Bounds(1, None), np.array(numbers), 5.0)]
 
@@ -104,7 +110,7 @@ def test_buckets_of_one_size_do_not_share_draws(systems):
 
 def test_estimate_keeps_sentences_and_seeds_apart(scored):
     of_seed = scored[0].scores["three", "bleu"]
-    found = scored[0].estimate("three", "bleu")
+    found = estimate(scored[0], "three", "bleu")
     assert found.seeds == tuple(of_seed)
     assert found.value == pytest.approx(sum(of_seed) / 3)
     assert found.deviation == pytest.approx(
@@ -116,14 +122,14 @@ def test_estimate_keeps_sentences_and_seeds_apart(scored):
 
 
 def test_one_seed_has_no_deviation(scored):
-    found = scored[1].estimate("one", "ter")
+    found = estimate(scored[1], "one", "ter")
     assert found.deviation is None
     assert found.seeds == (found.value,)
 
 
 def test_one_sentence_has_no_interval(systems):
     _, scope = scopes(systems, SCORES, only(7), DRAWS)
-    found = scope.estimate("three", "chrf")
+    found = estimate(scope, "three", "chrf")
     assert (found.low, found.high) == (None, None)
     assert found.value > 0
     assert found.deviation is not None
@@ -139,7 +145,7 @@ def test_an_empty_bucket_has_no_score(scored):
 def test_what_a_system_has_no_counts_for_is_left_out(systems):
     known = with_likelihood(systems[0], np.full(90, np.log(4)), np.ones(90))
     whole = scopes([known, systems[1]], [*SCORES, PERPLEXITY], [], DRAWS)[0]
-    assert whole.estimate("three", "perplexity").value == pytest.approx(4)
+    assert estimate(whole, "three", "perplexity").value == pytest.approx(4)
     assert whole.estimate("one", "perplexity") is None
     assert whole.estimate("one", "bleu") is not None
     assert whole.estimate("nobody", "bleu") is None
@@ -152,7 +158,7 @@ def test_counts_of_some_seeds_do_not_do(systems):
     mixed = System("mixed", known.test, [known.outputs[0], systems[0].outputs[1]])
     whole = scopes([mixed], [*SCORES, PERPLEXITY], [], DRAWS)[0]
     assert whole.estimate("mixed", "perplexity") is None
-    assert len(whole.estimate("mixed", "bleu").seeds) == 2
+    assert len(estimate(whole, "mixed", "bleu").seeds) == 2
 
 
 def test_where_nobody_has_counts_there_is_no_score(systems, buckets):
@@ -167,7 +173,7 @@ def test_nothing_to_divide_by_is_no_score(systems):
     known = with_likelihood(systems[1], np.ones(90) * tokens, tokens)
     whole, without = scopes([known], [PERPLEXITY], only(*range(50, 60)), DRAWS)
     assert without.estimate("one", "perplexity") is None
-    found = whole.estimate("one", "perplexity")
+    found = estimate(whole, "one", "perplexity")
     assert found.value == pytest.approx(np.e)
     assert (found.low, found.high) == (None, None)  # some resamples have neither sentence
 

@@ -1,5 +1,6 @@
 """Which differences between systems are more than chance: paired tests and their correction."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -9,6 +10,7 @@ import numpy as np
 from lightning_modules.metrics.resampling import (
     Resamples,
     bootstrap_p,
+    degrees_of_freedom,
     expansion,
     holm,
     interval,
@@ -16,6 +18,7 @@ from lightning_modules.metrics.resampling import (
     moses_p,
     randomisation_p,
     randomised_differences,
+    student_p,
 )
 from lightning_modules.metrics.scopes import Estimate, Scope
 from lightning_modules.metrics.statistics import METRICS, Array
@@ -40,7 +43,7 @@ class Test:
     p_randomisation: float
     """Over sentences, these outputs given: would another test set tell them apart?"""
     p_moses: float | None
-    """Of ``sacrebleu --paired-bs``, for comparison; None with several seeds."""
+    """Of ``sacrebleu --paired-bs``, to compare; None with several seeds or without difference."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,10 @@ def _tests(
     tests = []
     for (a, b), trials in zip(pairs, exchanged, strict=True):
         observed = float(scores[a].mean() - scores[b].mean())
-        wider = expansion([scores[a], scores[b]], float((sentences[a] - sentences[b]).var()))
-        differences = observed + wider * (resampled[a] - resampled[b] - observed)
+        differences = resampled[a] - resampled[b]
+        spread = float((sentences[a] - sentences[b]).var())
+        degrees = degrees_of_freedom([scores[a], scores[b]], spread)
+        difference, p = _bootstrapped(observed, differences, degrees)
         single = len(scores[a]) == len(scores[b]) == 1
         tests.append(
             Test(
@@ -110,13 +115,22 @@ def _tests(
                 second=names[b],
                 scope=scope.label,
                 sentences=len(scope.index),
-                difference=Estimate(observed, *interval(differences)),
-                p_bootstrap=bootstrap_p(differences, observed),
+                difference=difference,
+                p_bootstrap=p,
                 p_randomisation=randomisation_p(trials, of_means[a] - of_means[b]),
-                p_moses=moses_p(differences, observed) if single else None,
+                p_moses=moses_p(differences, observed) if single and observed else None,
             )
         )
     return tests
+
+
+def _bootstrapped(observed: float, differences: Array, degrees: float) -> tuple[Estimate, float]:
+    """A difference with its interval, and its p-value."""
+    deviations = differences - observed
+    estimate = Estimate(observed, *interval(observed + expansion(degrees) * deviations))
+    if math.isinf(degrees):
+        return estimate, bootstrap_p(differences, observed)
+    return estimate, student_p(deviations, observed, degrees)
 
 
 def _mean_counts(system: System, scope: Scope, metric: str) -> Array:
