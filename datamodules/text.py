@@ -119,6 +119,12 @@ def _find(root: Path, name: str) -> Path:
     )
 
 
+def read_lines(name: str | Path, option: str) -> list[str]:
+    """Read the lines of a UTF-8 file, plain or ``.gz``. ``UserError`` names ``option``."""
+    path = Path(name)
+    return decode_lines(path, read_bytes(path, option), option)
+
+
 def read_bytes(path: Path, option: str = "data.root") -> bytes:
     """Read a file, unpacked if its name ends in ``.gz``. ``UserError`` names ``option``."""
     try:

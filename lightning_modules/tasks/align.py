@@ -14,19 +14,20 @@ from datamodules.batching import EncodedPairs, Sequences
 from datamodules.corpus import ParallelText
 from datamodules.errors import UserError, first_mistake
 from datamodules.files import write_json, write_text
-from datamodules.text import decode_lines, read_bytes
+from datamodules.text import read_lines
 from datamodules.tokenization import Tokenizers
 from lightning_modules.aligning import MEAN, Alignment, View, align_text, described
 from lightning_modules.charts import save_chart
 from lightning_modules.checkpoints import load_trained
 from lightning_modules.forced import StepRule, step_by_rule
+from lightning_modules.gold_files import read_gold_file
 from lightning_modules.heat_map import attention_map
 from lightning_modules.metrics.alignments import (
     format_pharaoh,
     format_soft_pharaoh,
     hard_alignment,
 )
-from lightning_modules.metrics.gold import Gold, parse_gold, read_gold
+from lightning_modules.metrics.gold import Gold, parse_gold
 from lightning_modules.run_folder import PREDICTIONS, Prediction, SentenceAttention
 from lightning_modules.suitability import check_text
 from lightning_modules.tasks.train import prepare_process
@@ -58,7 +59,7 @@ def align(config: DictConfig) -> None:
     options = _options(config)
     trained = load_trained(config.checkpoint)
     text = read_text(config.sources, config.targets, trained.folder)
-    gold = _of_the_run(text) if config.gold is None else read_gold_file(config.gold, text)
+    gold = _gold(config.gold, text)
     pairs = encode(text, trained.tokenizers)
     drawn = to_draw(options.sentences, pairs, len(text))
     check_text(trained.config, trained.model, trained.tokenizers.source, {"given": pairs})
@@ -66,7 +67,7 @@ def align(config: DictConfig) -> None:
     limit = config.batching.decode_max_tokens
     alignment = align_text(trained, text, pairs, gold, view, limit)
     folder = Path(HydraConfig.get().runtime.output_dir)
-    write_lines(folder, alignment)
+    writeread_lines(folder, alignment)
     for number in drawn:
         draw(folder / f"heat_map_{number}", number, text, alignment, trained.config.variant)
     content = {"variant": trained.config.variant, **described(alignment)}
@@ -85,23 +86,13 @@ def read_text(sources: str | None, targets: str, run: Path) -> ParallelText:
         raise UserError(
             f"targets={targets}: with sources=FILE give a file of translations, targets=FILE"
         )
-    text = ParallelText(_lines(sources, "sources"), _lines(targets, "targets"))
+    text = ParallelText(read_lines(sources, "sources"), read_lines(targets, "targets"))
     if len(text.source) != len(text.target):
         raise UserError(
             f"sources={sources} has {len(text.source)} lines but targets={targets} has "
             f"{len(text.target)}: line n of one must translate line n of the other"
         )
     return text
-
-
-def read_gold_file(name: str, text: ParallelText) -> list[Gold]:
-    """Read the gold alignments of ``text``. Raises ``UserError``."""
-    sides = zip(text.source, text.target, strict=True)
-    lengths = [(len(source.split()), len(target.split())) for source, target in sides]
-    try:
-        return read_gold(_lines(name, "gold"), lengths)
-    except ValueError as error:
-        raise UserError(f"gold={name}: {error}") from None
 
 
 def encode(text: ParallelText, tokenizers: Tokenizers) -> EncodedPairs:
@@ -128,7 +119,7 @@ def to_draw(asked: Sequence[int] | None, pairs: EncodedPairs, count: int) -> lis
     return list(asked)
 
 
-def write_lines(folder: Path, alignment: Alignment) -> None:
+def writeread_lines(folder: Path, alignment: Alignment) -> None:
     """Write hard and soft alignments, a line for each pair, empty where there is nothing."""
     found = [np.zeros((0, 0)) if weights is None else weights for weights in alignment.weights]
     hard = (format_pharaoh(hard_alignment(weights)) for weights in found)
@@ -194,7 +185,7 @@ def _test_set(targets: str, run: Path) -> ParallelText:
         )
     path = run / PREDICTIONS
     try:
-        found = [Prediction.model_validate_json(line) for line in _lines(path, "sources")]
+        found = [Prediction.model_validate_json(line) for line in read_lines(path, "sources")]
     except ValidationError as error:
         told = error.errors()[0]["msg"]
         raise UserError(f"{path} cannot be read ({told}): give sources=FILE targets=FILE") from None
@@ -206,13 +197,11 @@ def _test_set(targets: str, run: Path) -> ParallelText:
     )
 
 
-def _of_the_run(text: ParallelText) -> list[Gold] | None:
-    """The gold alignments that came with the run's test set."""
+def _gold(file: str | None, text: ParallelText) -> list[Gold] | None:
+    """The gold alignments of a file, or else those that came with the run's test set."""
+    if file is not None:
+        return read_gold_file(file, "gold", text.source, text.target)
     return None if text.alignments is None else [parse_gold(line) for line in text.alignments]
-
-
-def _lines(name: str | Path, option: str) -> list[str]:
-    return decode_lines(Path(name), read_bytes(Path(name), option), option)
 
 
 def _one_of(content: dict[str, Any], name: str) -> str:

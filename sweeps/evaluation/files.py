@@ -5,12 +5,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from pathlib import Path
 from types import MappingProxyType
 
 from datamodules.errors import UserError
-from datamodules.text import decode_lines, read_bytes
-from lightning_modules.metrics.gold import Gold, read_gold
+from datamodules.text import read_lines
+from lightning_modules.gold_files import read_gold_file
+from lightning_modules.metrics.gold import Gold
 from lightning_modules.metrics.statistics import translation_statistics
 from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.metrics.words import tokens
@@ -35,8 +35,8 @@ def read_test_set(files: Mapping[str, str]) -> TestSet:
 
     Raises ``UserError``.
     """
-    references = read_sentences(files["references"], "references")
-    sources = read_sentences(files["sources"], "sources") if "sources" in files else None
+    references = read_lines(files["references"], "references")
+    sources = read_lines(files["sources"], "sources") if "sources" in files else None
     if sources is not None and len(sources) != len(references):
         raise UserError(
             f"sources={files['sources']} has {len(sources)} lines, references="
@@ -61,7 +61,7 @@ def read_test_set(files: Mapping[str, str]) -> TestSet:
 def _read_labels(file: str | None, expected: int) -> list[str] | None:
     if file is None:
         return None
-    labels = [line.strip() for line in read_sentences(file, "sentence_labels")]
+    labels = [line.strip() for line in read_lines(file, "sentence_labels")]
     if len(labels) != expected:
         raise UserError(
             f"sentence_labels={file} has {len(labels)} lines, the references have {expected}"
@@ -73,7 +73,7 @@ def _read_beside(file: str | None, option: str, sentences: Sequence[str]) -> lis
     """Something for every whitespace-separated word of ``sentences``; None without a file."""
     if file is None:
         return None
-    given = [line.split() for line in read_sentences(file, option)]
+    given = [line.split() for line in read_lines(file, option)]
     if len(given) != len(sentences):
         raise UserError(f"{option}={file} has {len(given)} lines for {len(sentences)} sentences")
     for number, (beside, line) in enumerate(zip(given, sentences, strict=True), start=1):
@@ -120,14 +120,7 @@ def _read_gold(
         return None
     if sources is None:
         raise UserError(f"alignments={alignments}: needs the source sentences; give sources=FILE")
-    lengths = [
-        (len(source.split()), len(reference.split()))
-        for source, reference in zip(sources, references, strict=True)
-    ]
-    try:
-        return read_gold(read_sentences(alignments, "alignments"), lengths)
-    except ValueError as error:
-        raise UserError(f"alignments={alignments}, {error}") from None
+    return read_gold_file(alignments, "alignments", sources, references)
 
 
 def _whitespace_words(lines: Sequence[str]) -> list[list[str]]:
@@ -139,7 +132,7 @@ def _word_counts(
 ) -> Mapping[str, int] | None:
     if option not in files:
         return None
-    words = chain.from_iterable(cut(read_sentences(files[option], option)))
+    words = chain.from_iterable(cut(read_lines(files[option], option)))
     return MappingProxyType(Counter(words))  # a run beside them counted other training text
 
 
@@ -156,7 +149,7 @@ def read_file_system(
     """
     outputs = []
     for seed, file in enumerate(files, start=1):
-        hypotheses = read_sentences(file, f"systems.{name}")
+        hypotheses = read_lines(file, f"systems.{name}")
         _check_lines(name, file, hypotheses, len(test.references))
         statistics = translation_statistics(hypotheses, test.references, ter)
         labels, likelihoods = (
@@ -192,9 +185,3 @@ def _check_lines(name: str, file: str, hypotheses: Sequence[str], expected: int)
             "translations without words",
             name, file, len(blank), expected, blank[0],
         )  # fmt: skip
-
-
-def read_sentences(name: str, option: str) -> list[str]:
-    """The lines of a file, plain or ``.gz``. Raises ``UserError`` that names the option."""
-    path = Path(name)
-    return decode_lines(path, read_bytes(path, option), option)
