@@ -162,7 +162,11 @@ def test_words_of_the_test_set_are_counted_in_training(single):
         ("reference_tokens", "reference", lambda line: tokens([line])[0]),
     ],
 )
-def test_lengths_are_counted_in_the_unit_that_is_asked_for(single, tmp_path, unit, side, cut):
+def test_lengths_are_counted_in_the_unit_that_is_asked_for(
+    single, tmp_path, monkeypatch, unit, side, cut
+):
+    monkeypatch.setattr("sweeps.findings.save_figure", lambda chart, stem: [])  # takes its time
+    monkeypatch.setattr("sweeps.compare.render_report", lambda findings: "")
     status = in_process(
         "task=compare", f"runs=[{single}]", f"scoring.unit={unit}", "scoring.resamples=100",
         *places(tmp_path), f"hydra.run.dir={tmp_path}/compared",
