@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from omegaconf import OmegaConf
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
+from datamodules.errors import UserError
 from datamodules.files import whole_file
 from lightning_modules.metrics.statistics import Statistics
 
@@ -143,8 +144,8 @@ class WordCounts(BaseModel):
     """Whitespace-separated words of the references."""
 
 
-class BrokenFileError(Exception):
-    """A file of a run that is not what it should be; the message is one line."""
+class BrokenFileError(UserError):
+    """A file of a run that is not what it should be."""
 
 
 def clear_results(folder: Path) -> None:

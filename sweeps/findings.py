@@ -1,7 +1,7 @@
 """What a comparison found, and the files that tell it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -78,10 +78,20 @@ def write_findings(findings: Findings, out: Path) -> None:
         for point in curve_points(group.systems, group.scopes)
     ]
     write_text(out / CURVE, format_csv(points))
+    figures = findings.figures()
+    for folder, names in ((TABLES, findings.tables.keys()), (FIGURES, figures.keys())):
+        _remove_others(out / folder, names)
     write_tables(list(findings.tables.values()), out / TABLES)
-    for name, chart in findings.figures().items():
+    for name, chart in figures.items():
         save_chart(chart, out / FIGURES / name)
     write_json(out / COMPARISON, _as_json(findings, out))
+
+
+def _remove_others(folder: Path, names: Collection[str]) -> None:
+    """Remove what an earlier evaluation left in the same folder and this one does not have."""
+    for path in folder.glob("*.*"):
+        if path.stem not in names:
+            path.unlink()
 
 
 def _as_json(findings: Findings, out: Path) -> dict[str, Any]:

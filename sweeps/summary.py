@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.scopes import Estimate
 from lightning_modules.metrics.systems import System
 from sweeps import wording
@@ -42,7 +43,8 @@ def _score_table(findings: Findings) -> Table:
     title = f"BLEU, whole test set [95%] and by {evaluation.scoring.length_axis}"
     table = _table(title, "system", "seed", "BLEU")
     for each in bounds:
-        table.add_column(each.label, justify="right", no_wrap=True)
+        thin = "*" if min(evaluation.sentences(each)) < THIN else ""
+        table.add_column(each.label + thin, justify="right", no_wrap=True)
     if aligned:
         table.add_column("AER %", justify="right")
 
@@ -85,11 +87,10 @@ def _differences(findings: Findings) -> list[str]:
             for row in whole
             if isinstance(p := row[column], float) and p >= SIGNIFICANT
         ]
-        told = f"all but {'; '.join(alike)}" if alike else "all"
+        told = f"; not {', nor '.join(alike)}" if alike else ""
         lines.append(
-            f"BLEU differs, p < {SIGNIFICANT} by {method} with Holm's correction over "
-            f"{len(rows)} tests: {told if len(alike) < len(whole) else 'no pair'} "
-            f"of {len(whole)} pairs"
+            f"BLEU differs in {len(whole) - len(alike)} of {len(whole)} pairs by {method} "
+            f"(p < {SIGNIFICANT} after Holm's correction over {len(rows)} tests){told}"
         )
     return lines
 

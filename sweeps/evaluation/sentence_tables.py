@@ -150,8 +150,8 @@ def differing(evaluation: Evaluation, group: Group) -> Table:
         Column("range", "best less worst BLEU", "number"),
     ]
     for system in group.systems:
-        columns.append(Column(f"{system.name} bleu", f"BLEU of {system.name}", "number"))
-        columns.append(Column(system.name, system.name))
+        columns.append(Column(f"bleu of {system.name}", f"BLEU of {system.name}", "number"))
+        columns.append(Column(f"by {system.name}", system.name))
     place = evaluation.groups.index(group)
     return Table(
         "differing_sentences" if place == 0 else f"differing_sentences_{place + 1}",
