@@ -24,6 +24,8 @@ from lightning_modules.metrics.gold import (
 )
 
 STEPS: tuple[Step, ...] = get_args(Step)
+COUNTS = ("found_and_sure", "found_and_possible", "found", "sure")
+"""Names of the links that ``alignment_statistics`` counts."""
 MEAN = "mean"
 Index = int | str
 """A layer or a head, counted from 0, or backwards from -1; ``mean`` of all."""
@@ -150,6 +152,7 @@ def described(alignment: Alignment) -> dict[str, Any]:
             "recall": alignment_recall(chosen),
         }
     )
+    content |= dict(zip(COUNTS, chosen.tolist(), strict=True))
     content["aer_by_step"] = _known(dict(zip(STEPS, errors[:, layer, head], strict=True)))
     content["aer_by_layer"] = {
         name: _known(dict(zip(_names(alignment.heads), row, strict=True)))

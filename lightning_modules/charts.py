@@ -8,17 +8,18 @@ import vl_convert
 from datamodules.files import whole_file
 
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
+ENDINGS = ("svg", "png", "pdf")
 PNG_SCALE = 2
 
 
 def save_chart(chart: Chart, stem: Path) -> None:
     """Write ``stem.svg``, ``stem.png`` (at double size) and ``stem.pdf``, each whole or not."""
     svg = vl_convert.vegalite_to_svg(chart.to_dict())  # laid out once for all three
-    made = {
-        "svg": svg.encode(),
-        "png": vl_convert.svg_to_png(svg, scale=PNG_SCALE),
-        "pdf": vl_convert.svg_to_pdf(svg),
-    }
-    for ending, content in made.items():
+    made = (
+        svg.encode(),
+        vl_convert.svg_to_png(svg, scale=PNG_SCALE),
+        vl_convert.svg_to_pdf(svg),
+    )
+    for ending, content in zip(ENDINGS, made, strict=True):
         with whole_file(stem.with_name(f"{stem.name}.{ending}")) as temporary:
             temporary.write_bytes(content)

@@ -94,12 +94,21 @@ class Result(BaseModel):
     git_commit: str | None = None
     config: dict[str, Any] = {}
 
-    @field_validator("scores")
+    @property
+    def attention_step(self) -> str:
+        """The step whose attention aligned the references."""
+        return str((self.config.get("scoring") or {}).get("attention_step", "predicted"))
+
+    @field_validator("scores", mode="before")
     @classmethod
-    def _has_bleu(cls, scores: dict[str, float]) -> dict[str, float]:
-        if "bleu" not in scores:
+    def _known(cls, scores: Any) -> Any:
+        """Drop what an earlier version wrote as null. Raises ``ValueError`` without BLEU."""
+        if not isinstance(scores, dict):
+            return scores
+        known = {name: score for name, score in scores.items() if score is not None}
+        if "bleu" not in known:
             raise ValueError("bleu is missing")
-        return scores
+        return known
 
 
 class Failure(BaseModel):

@@ -33,6 +33,7 @@ def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[C
         _same_data_order(labels, results),
         _similar_parameters(labels, results),
         same("decoding", _decoding),
+        same("attention step", lambda result: result.attention_step),
     ]
 
 

@@ -38,6 +38,7 @@ def evaluate_systems(config: DictConfig) -> None:
     for option, places in given.items():
         for name in places.keys() - given["systems"].keys():
             raise UserError(f"{option}.{name}: there is no system of this name")
+    _check_labels(test, given["word_labels"])
     systems = [
         _system(name, {option: places.get(name, []) for option, places in given.items()}, tests)
         for name in given["systems"]
@@ -71,6 +72,17 @@ def _places(config: DictConfig, option: str) -> dict[str, list[str]]:
             raise UserError(f"{option}.{name}: {repeated[0]} stands there twice; give each once")
         found[str(name)] = places
     return found
+
+
+def _check_labels(test: TestSet | None, of_systems: Mapping[str, list[str]]) -> None:
+    """Labels are of use only where both sides have them."""
+    of_references = test is not None and test.word_labels is not None
+    if of_systems and not of_references:
+        raise UserError(
+            f"word_labels.{next(iter(of_systems))}: needs word_labels.{REFERENCES}=FILE"
+        )
+    if of_references and not of_systems:
+        raise UserError(f"word_labels.{REFERENCES}: needs word_labels.NAME=FILE for a system")
 
 
 def _test_set(config: DictConfig, word_labels: list[str]) -> TestSet | None:

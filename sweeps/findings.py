@@ -1,5 +1,6 @@
 """What a comparison found, and the files that tell it."""
 
+import json
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
@@ -7,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from datamodules.files import write_json, write_text
-from lightning_modules.charts import Chart, save_chart
+from lightning_modules.charts import ENDINGS, Chart, save_chart
 from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.metrics.statistics import signatures
 from lightning_modules.run_folder import COMPARISON, CURVE
 from sweeps.comparison import Comparison, Run
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.figures import Width, group_curve, length_curve
+from sweeps.evaluation.ngram_tables import ngram_tables
 from sweeps.evaluation.score_tables import score_tables
 from sweeps.evaluation.sentence_tables import sentence_tables
-from sweeps.evaluation.tables import Table, write_tables
+from sweeps.evaluation.significance_tables import conclusions, significance_tables
+from sweeps.evaluation.tables import FORMATS, Table, write_tables
 from sweeps.evaluation.word_tables import word_tables
 
 TABLES, FIGURES = "tables", "figures"
@@ -38,6 +41,11 @@ class Findings:
     tables: Mapping[str, Table]
     """By their names."""
     comparison: Comparison
+
+    @property
+    def conclusions(self) -> list[str]:
+        """Which systems differ, in lines."""
+        return conclusions(self.evaluation, self.tables)
 
     def figures(self, width: Width = 620) -> dict[str, Chart]:
         """Every metric against length, and words by their groups, by the names of the files."""
@@ -61,7 +69,9 @@ def find(name: str, evaluation: Evaluation, comparison: Comparison) -> Findings:
     """Make all tables."""
     made = [
         *score_tables(evaluation),
+        *significance_tables(evaluation),
         *word_tables(evaluation),
+        *ngram_tables(evaluation),
         *sentence_tables(evaluation),
     ]
     return Findings(name, evaluation, {table.name: table for table in made}, comparison)
@@ -78,27 +88,32 @@ def write_findings(findings: Findings, out: Path) -> None:
         for point in curve_points(group.systems, group.scopes)
     ]
     write_text(out / CURVE, format_csv(points))
+    _remove_earlier(out)
     figures = findings.figures()
-    for folder, names in ((TABLES, findings.tables.keys()), (FIGURES, figures.keys())):
-        _remove_others(out / folder, names)
     write_tables(list(findings.tables.values()), out / TABLES)
     for name, chart in figures.items():
         save_chart(chart, out / FIGURES / name)
-    write_json(out / COMPARISON, _as_json(findings, out))
+    write_json(out / COMPARISON, _as_json(findings, figures, out))
 
 
-def _remove_others(folder: Path, names: Collection[str]) -> None:
-    """Remove what an earlier evaluation left in the same folder and this one does not have."""
-    for path in folder.glob("*.*"):
-        if path.stem not in names:
-            path.unlink()
+def _remove_earlier(out: Path) -> None:
+    """Remove the tables and figures that an earlier evaluation left in the same folder."""
+    try:
+        earlier = json.loads((out / COMPARISON).read_text(encoding="utf-8"))
+        made = [(kind, str(name)) for kind in (TABLES, FIGURES) for name in earlier.get(kind, [])]
+    except (OSError, ValueError, AttributeError):
+        return
+    for kind, name in made:
+        for ending in (*FORMATS, *ENDINGS):
+            (out / kind / f"{Path(name).name}.{ending}").unlink(missing_ok=True)
 
 
-def _as_json(findings: Findings, out: Path) -> dict[str, Any]:
+def _as_json(findings: Findings, figures: Collection[str], out: Path) -> dict[str, Any]:
     comparison = findings.comparison
     return {
         "name": findings.name,
-        "scoring": findings.evaluation.scoring.model_dump(),
+        "scoring": findings.evaluation.scoring.model_dump(exclude={"attention_step"}),
+        "resamples": findings.evaluation.draws.count,
         "signatures": signatures(),
         "systems": [
             {
@@ -109,6 +124,7 @@ def _as_json(findings: Findings, out: Path) -> dict[str, Any]:
             for system in findings.evaluation.systems
         ],
         "tables": list(findings.tables),
+        "figures": list(figures),
         "conditions": [asdict(condition) for condition in comparison.conditions],
         "runs": [_run_as_json(run, out) for run in comparison.runs],
         "failed": [

@@ -13,7 +13,7 @@ from sweeps.evaluation.tables import Table
 from sweeps.findings import FIGURES, TABLES, Findings
 from sweeps.sentences import sentence_cards
 
-FIRST = ("scores", "bleu_by_length", "bleu_trend", "bleu_significance")
+FIRST = ("scores", "attention_scores", "bleu_by_length", "bleu_trend", "bleu_significance")
 """Tables that every reader wants; the others fold away."""
 
 
@@ -74,10 +74,11 @@ def method(findings: Findings) -> list[tuple[str, list[str]]]:
 def _scoring(findings: Findings) -> str:
     scoring = findings.evaluation.scoring
     signature = findings.tables["bleu_by_length"].origin["signature"]
+    draws = findings.evaluation.draws
     return (
         "sacreBLEU on detokenised text, computed afresh over the sentences of each length bucket; "
-        f"{scoring.length_axis}; intervals and tests with {scoring.resamples} resamples from seed "
-        f"{scoring.seed}; signature {signature}"
+        f"{scoring.length_axis}; intervals and tests with {draws.count} resamples from "
+        f"seed {draws.seed}; signature {signature}"
     )
 
 

@@ -11,7 +11,7 @@ from lightning_modules.metrics.scopes import Estimate
 from lightning_modules.metrics.systems import System
 from sweeps import wording
 from sweeps.comparison import Comparison, Variant
-from sweeps.evaluation.score_tables import SIGNIFICANT, seeds
+from sweeps.evaluation.score_tables import seeds
 from sweeps.evaluation.tables import NOTHING, shown_estimate
 from sweeps.findings import Findings
 
@@ -20,7 +20,7 @@ def print_findings(findings: Findings, report: Path, console: Console) -> None:
     """Print scores, what differs, speeds, conditions, failed jobs and where the report lies."""
     console.print(_score_table(findings))
     console.print()
-    for line in _differences(findings):
+    for line in findings.conclusions:
         console.print(line, markup=False)
     console.print()
     comparison = findings.comparison
@@ -67,32 +67,6 @@ def _score_table(findings: Findings) -> Table:
 
 def _whole(estimate: Estimate | None) -> str:
     return NOTHING if estimate is None else shown_estimate(estimate, 1)
-
-
-def _differences(findings: Findings) -> list[str]:
-    """Say which pairs the tests do not tell apart, which is easier to keep in mind than all."""
-    if "bleu_significance" not in findings.tables:
-        return []
-    table = findings.tables["bleu_significance"]
-    keys = [column.key for column in table.columns]
-    rows = [dict(zip(keys, row, strict=True)) for row in table.rows]
-    whole = [row for row in rows if row["lengths"] == "all"]
-    lines = []
-    for column, method in (
-        ("p_bootstrap_holm", "paired bootstrap"),
-        ("p_randomisation_holm", "approximate randomisation"),
-    ):
-        alike = [
-            f"{row['first']} and {row['second']}"
-            for row in whole
-            if isinstance(p := row[column], float) and p >= SIGNIFICANT
-        ]
-        told = f"; not {', nor '.join(alike)}" if alike else ""
-        lines.append(
-            f"BLEU differs in {len(whole) - len(alike)} of {len(whole)} pairs by {method} "
-            f"(p < {SIGNIFICANT} after Holm's correction over {len(rows)} tests){told}"
-        )
-    return lines
 
 
 def _speed_table(comparison: Comparison) -> Table:

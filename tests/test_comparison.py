@@ -150,7 +150,7 @@ def test_equal_runs_hold_every_condition(tmp_path):
     ]
     conditions = collect(runs).conditions
     assert [c.name for c in conditions if not c.holds] == []
-    names = ["data", "target tokens", "data order", "parameters", "decoding"]
+    names = ["data", "target tokens", "data order", "parameters", "decoding", "attention step"]
     assert [c.name for c in conditions] == names
 
 
@@ -171,6 +171,7 @@ def test_equal_runs_hold_every_condition(tmp_path):
         ),
         ("parameters", {"parameters": 1_625_000}, "100.0% apart (none smallest, luong largest"),
         ("decoding", {"decoding": {"beam_size": 1}}, "luong: beam_size 1"),
+        ("attention step", {"config": {"scoring": {"attention_step": "read"}}}, "luong: read"),
     ],
 )
 def test_a_condition_not_held_says_who_differs(tmp_path, name, changes, told):

@@ -345,8 +345,22 @@ MISTAKES = {
         "word_labels.other: there is no system of this name",
     ),
     "labels for one of two seeds": (
-        [*FILES, "systems.a=[luong1,luong2]", "word_labels.a=luong1"],
+        [
+            *FILES,
+            "systems.a=[luong1,luong2]",
+            "word_labels.references=ref",
+            "word_labels.a=luong1",
+        ],
         "word_labels.a: 1 files for 2 of the system",
+    ),
+    "labels on one side": ([*TWO, "word_labels.luong=luong1"], "needs word_labels.references=FILE"),
+    "labels on the other side": (
+        [*TWO, "word_labels.references=ref"],
+        "word_labels.references: needs word_labels.NAME=FILE for a system",
+    ),
+    "a sentence without a label": (
+        [*TWO, "sentence_labels=blank"],
+        "sentence_labels=blank, line",
     ),
     "a likelihood that is a word": (
         [*TWO, "log_likelihoods.luong=ref"],
@@ -437,6 +451,7 @@ def test_mistakes_are_told_in_a_line(here, capfd, arguments, expected):
     write(here / "long", [*lines, "x"])
     write(here / "trailing", [*lines, "", " "])
     write(here / "trailing1", [*lines, ""])
+    write(here / "blank", [*lines[:9], "", *lines[10:]])
     write(here / "gap", [*TEXT.references[:4], " ", *TEXT.references[5:]])
     write(here / "past", ["", "0-99", *[""] * (len(TEXT.references) - 2)])
     (here / "nothing").touch()
@@ -462,6 +477,22 @@ def test_an_unfinished_gold_alignment_is_counted_on_what_there_is(here, unseen):
     assert evaluate(*FILES, "alignments=gold", "systems.a=none1") == 0
     table = rows(here / "out", "source_words_by_frequency")
     assert sum(row["links"] for row in table) == 1
+
+
+@pytest.mark.parametrize("line", ["", "0?0"])
+def test_gold_without_sure_links_gives_no_table(here, line):
+    write(here / "gold", [line] * len(TEXT.references))
+    assert evaluate(*FILES, "alignments=gold", "systems.a=none1") == 0
+    assert not (here / "out" / "tables" / "source_words_by_frequency.json").exists()
+
+
+def test_a_run_beside_given_references_brings_what_it_knows_of_them(here, unseen):
+    make_run(here / "run", "none")
+    assert evaluate(*FILES, "systems.ours=run", "systems.theirs=luong1") == 0
+    table = rows(here / "out", "source_words_by_frequency")
+    assert {row["system"] for row in table} == {"ours", "theirs"}
+    titles = json.loads((here / "out" / "tables" / "words_by_frequency.json").read_text())
+    assert titles["columns"]["group"] == "times a word occurs in training"
 
 
 def test_runs_of_two_test_sets_stand_side_by_side_and_are_not_tested(here, unseen):

@@ -99,7 +99,7 @@ def test_limits_of_training_are_drawn_on_axes_of_words_alone(tmp_path):
 
 def test_alignment_errors_are_shown_where_there_are_any(built, tmp_path):
     _, out = built
-    scores = json.loads((out / "tables" / "scores.json").read_text())["rows"]
+    scores = json.loads((out / "tables" / "attention_scores.json").read_text())["rows"]
     assert {row["system"]: row["aer"] is None for row in scores} == {
         "none": True, "luong": False, "transformer": False,
     }  # fmt: skip
@@ -163,7 +163,7 @@ def test_the_terminal_says_which_systems_are_alike(tmp_path):
 def test_the_page_is_loud_about_what_is_wrong(built):
     findings, _ = built
     page = render_report(findings)
-    assert "Not a fair comparison: 1 of 5 conditions not held" in page
+    assert "Not a fair comparison: 1 of 6 conditions not held" in page
     assert "✗ NOT HELD" in page
     assert "out of [red]memory[/red]" in page
     assert len(page.encode()) < 3_000_000

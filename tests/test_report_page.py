@@ -132,7 +132,7 @@ def test_tables_show_systems_and_numbers(page):
         ("none", HOSTILE[0]), ("none", "luong"), (HOSTILE[0], "luong"),
     }  # fmt: skip
     for row in rows(page, "bleu_significance"):
-        assert all(float(p) > 0 for p in row[5:9])
+        assert all(float(p) > 0 for p in row[6:10])
     assert [row[0] for row in rows(page, "speed")] == systems
 
 
@@ -141,7 +141,7 @@ def test_folds_hold_all_but_the_main_tables(page):
     script = """return [...document.querySelectorAll('table')]
         .map(table => [table.id, table.closest('details') !== null])"""
     folded = dict(page.execute_script(script))
-    main = {"scores", "bleu_by_length", "bleu_trend", "speed"}
+    main = {"scores", "attention_scores", "bleu_by_length", "bleu_trend", "speed"}
     assert {name for name, inside in folded.items() if not inside} == main
     assert len(folded) > 15
 

@@ -137,13 +137,13 @@ def test_a_damaged_cache_is_made_again(data, caplog, name, damage):
 def test_words_of_the_training_text_are_counted_as_alignments_and_bleu_cut_them(data, root):
     """Kept sentences only: no more than 7 words. Of the target, ``pas.`` is two tokens."""
     cold = data()
-    naive: dict[str, dict[str, int]] = {"source": {}, "target": {}}
+    naive: dict[str, dict[str, int]] = {"source": {}, "target": {}, "reference": {}}
     lines = [(root / f"train.{language}").read_text().splitlines() for language in ("de", "en")]
     for source, target in zip(*lines, strict=True):
         if max(len(source.split()), len(target.split())) > 7:
             continue
         cut = target.replace("pas.", "pas .").replace("(sehr)", "( sehr )")
-        for side, line in (("source", source), ("target", cut)):
+        for side, line in (("source", source), ("target", cut), ("reference", target)):
             for word in line.split():
                 naive[side][word] = naive[side].get(word, 0) + 1
     assert cold.prepared.word_counts == naive

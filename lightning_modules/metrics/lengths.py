@@ -13,7 +13,6 @@ from lightning_modules.metrics.statistics import Array
 
 LengthUnit = Literal["source_words", "reference_words", "source_tokens", "reference_tokens"]
 """Words are whitespace-separated pieces; tokens are those that BLEU counts (sacreBLEU's 13a)."""
-DEFAULT_EDGES = (10, 20, 30, 40, 50, 60)
 THIN = 30
 """A bucket with fewer sentences is marked, and neither tested nor part of a trend."""
 SHARE_OF_BEST = 0.8

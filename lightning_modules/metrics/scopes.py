@@ -1,7 +1,8 @@
 """Scores of several systems on a set of sentences and on resamples of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,23 @@ class Estimate:
     """Standard deviation over seeds; None for one."""
     seeds: tuple[float, ...] = ()
     """The score of each seed."""
+
+    @classmethod
+    def of(cls, scores: Array, resampled: Array) -> Self | None:
+        """From scores ``(seeds,)`` and the mean over seeds of each resample ``(resamples,)``.
+
+        None where a seed has no score; no interval where a resample has none.
+        """
+        if np.isnan(scores).any():
+            return None
+        low, high = interval(resampled)
+        return cls(
+            value=float(scores.mean()),
+            low=None if np.isnan(low) else low,
+            high=None if np.isnan(high) else high,
+            deviation=float(scores.std(ddof=1)) if len(scores) > 1 else None,
+            seeds=tuple(map(float, scores)),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,17 +74,11 @@ class Scope:
     def estimate(self, system: str, metric: str) -> Estimate | None:
         """A system's score, None where it has none. One sentence alone has no interval."""
         scores = self.scores.get((system, metric))
-        if scores is None or not len(self.index) or np.isnan(scores).any():
+        if scores is None:
             return None
-        low, high = interval(self.resampled[system, metric].mean(0))
-        known = len(self.index) > 1 and not np.isnan(low)
-        return Estimate(
-            value=float(scores.mean()),
-            low=low if known else None,
-            high=high if known else None,
-            deviation=float(scores.std(ddof=1)) if len(scores) > 1 else None,
-            seeds=tuple(map(float, scores)),
-        )
+        estimate = Estimate.of(scores, self.resampled[system, metric].mean(0))
+        alone = len(self.index) == 1
+        return replace(estimate, low=None, high=None) if estimate and alone else estimate
 
 
 def scopes(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lightning_modules.metrics.checks import check_aligned
 
-SCORE_BUCKETS = tuple(f"{low}–{low + 10}" for low in range(0, 100, 10))
+SCORE_BUCKETS = (*(f"{low} to < {low + 10}" for low in range(0, 90, 10)), "90 to 100")
 LENGTH_DIFFERENCE_BUCKETS = (
     *("< −20", "−20 to −11", "−10 to −6", "−5", "−4", "−3", "−2", "−1"),
     *("0", "+1", "+2", "+3", "+4", "+5", "+6 to +10", "+11 to +20", "> +20"),

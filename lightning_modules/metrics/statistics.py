@@ -22,6 +22,7 @@ Statistics = Mapping[str, Array]
 """Arrays ``(sentences, columns)`` by the names of ``Metric.counts``."""
 
 BLEU_ORDER = 4
+SENTENCE_BLEU = "sentence BLEU"
 CHRF_ORDER, CHRF_COLUMNS = 6, 18
 """chrF++ counts words after the 6 orders of characters, so chrF is its first columns."""
 MOST_NATS = np.log(np.finfo(np.float64).max)
@@ -43,6 +44,8 @@ class Metric:
     better: int
     """1: more is better; -1: less is; 0: neither."""
     decimals: int = 1
+    from_zero: bool = True
+    """Whether a figure's axis begins at 0."""
 
 
 def translation_statistics(
@@ -77,10 +80,11 @@ def _counted(
 
 
 def signatures() -> dict[str, str]:
-    """sacreBLEU's signature of each of its metrics, with one reference, by ``Metric.name``."""
+    """sacreBLEU's signatures, with one reference, by ``Metric.name``; and of ``SENTENCE_BLEU``."""
     counters = _counters()
     named = {
         "bleu": counters["bleu"],
+        SENTENCE_BLEU: BLEU(effective_order=True),
         "chrf": CHRF(),
         "chrf++": counters["chrf"],
         "ter": counters["ter"],
@@ -176,7 +180,7 @@ METRICS = {
         Metric("chrf", "chrF", "chrf", chrf, 1),
         Metric("chrf++", "chrF++", "chrf", chrf_plus_plus, 1),
         Metric("ter", "TER (%)", "ter", ter, -1),
-        Metric("length_ratio", "length ratio", "bleu", length_ratio, 0, 3),
+        Metric("length_ratio", "length ratio", "bleu", length_ratio, 0, 3, from_zero=False),
         Metric("perplexity", "perplexity of a reference token", "likelihood", perplexity, -1, 2),
         Metric("aer", "alignment error (%)", "links", _percent(alignment_error_rate), -1),
         Metric("precision", "alignment precision (%)", "links", _percent(alignment_precision), 1),
@@ -189,8 +193,3 @@ METRICS = {
 """Every score, in the order of the tables."""
 TRANSLATION = ("bleu", "chrf", "chrf++", "ter")
 """Those of sacreBLEU, which are tested for significance."""
-
-
-def available(statistics: Statistics) -> list[Metric]:
-    """The metrics whose counts are there."""
-    return [metric for metric in METRICS.values() if metric.counts in statistics]

@@ -11,7 +11,7 @@ Labels = Sequence[Sequence[str]]
 """A label beside every whitespace-separated word of every sentence."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class TestSet:
     """Sentences with their references, and what is known about them."""
 
@@ -32,6 +32,15 @@ class TestSet:
     word_labels: Labels | None = None
     """Of the words of the references."""
 
+    def complete(self, other: "TestSet") -> None:
+        """Take from ``other``, of the same text, what is not known here: the first word counts."""
+        for name, known in vars(other).items():
+            own = getattr(self, name)
+            if own is None:
+                setattr(self, name, known)
+            elif isinstance(own, dict) and isinstance(known, dict):
+                setattr(self, name, known | own)  # only what a run wrote needs words of its own
+
     def same_text(self, other: "TestSet") -> bool:
         """Whether systems that translated them can be compared sentence by sentence."""
         return self is other or (
@@ -51,6 +60,8 @@ class Output:
     word_labels: Labels | None = None
     reference_nats: Sequence[Sequence[float]] | None = None
     """Negative log-likelihood of each whitespace-separated word of each reference."""
+    attention_step: str | None = None
+    """The step whose attention aligned the references; see ``forced``."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,7 +67,7 @@ def align(config: DictConfig) -> None:
     limit = config.batching.decode_max_tokens
     alignment = align_text(trained, text, pairs, gold, view, limit)
     folder = Path(HydraConfig.get().runtime.output_dir)
-    writeread_lines(folder, alignment)
+    write_lines(folder, alignment)
     for number in drawn:
         draw(folder / f"heat_map_{number}", number, text, alignment, trained.config.variant)
     content = {"variant": trained.config.variant, **described(alignment)}
@@ -119,7 +119,7 @@ def to_draw(asked: Sequence[int] | None, pairs: EncodedPairs, count: int) -> lis
     return list(asked)
 
 
-def writeread_lines(folder: Path, alignment: Alignment) -> None:
+def write_lines(folder: Path, alignment: Alignment) -> None:
     """Write hard and soft alignments, a line for each pair, empty where there is nothing."""
     found = [np.zeros((0, 0)) if weights is None else weights for weights in alignment.weights]
     hard = (format_pharaoh(hard_alignment(weights)) for weights in found)

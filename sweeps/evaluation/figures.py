@@ -1,20 +1,24 @@
 """Figures of an evaluation, described once in Vega-Lite for the page and for print."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Literal
 
 import altair as alt
 
 from lightning_modules.charts import Chart
-from lightning_modules.metrics.lengths import THIN, Bounds
+from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.scopes import Estimate
 from lightning_modules.metrics.statistics import Metric
 from sweeps.evaluation.evaluation import Evaluation
+from sweeps.evaluation.score_tables import origin
 from sweeps.evaluation.tables import Table
 
 Width = int | Literal["container"]
 # Okabe and Ito's colours, told apart by colour-blind readers; yellow is left out on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+ROOM_FOR_A_LABEL = 0.09
+"""Share of the axis's width that a bucket's label takes."""
 # One shape fewer than colours, so that pairs repeat only after 42 lines.
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 
@@ -24,17 +28,19 @@ def length_curve(
 ) -> Chart:
     """A score against sentence length, one line a system, the mean over its seeds.
 
-    The band is the 95% bootstrap interval over test sentences; a thin bar spans the lowest and the
-    highest seed; the dashed rules stand at ``limits``, the longest training sentences; ``n`` under
-    a bucket counts its sentences, ``*`` marks fewer than 30.
+    A point stands at the mean length of its bucket. The band is the 95% bootstrap interval over
+    test sentences; a thin bar spans the lowest and the highest seed; the dashed rules stand at
+    ``limits``, the longest training sentences; ``n`` under a bucket counts its sentences, ``*``
+    and a hollow mark say that they are fewer than 30.
     """
-    spans = _spans(evaluation.bounds)
-    places = [sum(span) / 2 for span in spans]
-    domain = [min(map(min, spans)), max(map(max, spans))]
+    bounds = evaluation.bounds
+    places = [round(evaluation.mean_length(each), 2) for each in bounds]
+    last = bounds[-1].high or places[-1]
+    domain = [0.5, max(last + 0.5, places[-1])]
     # A limit beyond the last bucket marks nothing: all of the test is within it.
     rules = [
         layer
-        for row, limit in enumerate(limit for limit in limits if limit < domain[1])
+        for row, limit in enumerate(limit for limit in limits if limit + 0.5 < domain[1])
         for layer in _limit_rule(limit, domain, row)
     ]
     axis = evaluation.scoring.length_axis
@@ -42,16 +48,21 @@ def length_curve(
         "place:Q",
         title=axis[0].upper() + axis[1:],
         scale=alt.Scale(domain=domain, nice=False),
-        axis=_bucket_axis(evaluation, places),
+        axis=_bucket_axis(evaluation, places, domain),
     )
     points = [
-        {"place": place, **_point(system.name, bounds.label, estimate)}
+        {
+            "place": place,
+            "thin": min(evaluation.sentences(each)) < THIN,
+            **_point(system.name, each.label, estimate),
+        }
         for system in evaluation.systems
-        for bounds, place in zip(evaluation.bounds, places, strict=True)
-        if (estimate := evaluation.estimate(system, bounds, metric.name)) is not None
+        for each, place in zip(bounds, places, strict=True)
+        if (estimate := evaluation.estimate(system, each, metric.name)) is not None
     ]
-    layers = _layers(points, x, metric.label, _names(evaluation), width)
-    return _finished(alt.layer(*rules, *layers), width)
+    layers = _layers(points, x, metric.label, metric.from_zero, _names(evaluation), width)
+    told = "; ".join(f"{key} {value}" for key, value in origin(evaluation, metric.name).items())
+    return _finished(alt.layer(*rules, *layers), width, f"Bands 95%. {told}")
 
 
 def group_curve(table: Table, key: str, width: Width = 620) -> Chart:
@@ -66,12 +77,13 @@ def group_curve(table: Table, key: str, width: Width = 620) -> Chart:
     label = next(column.title for column in table.columns if column.key == key)
     x = alt.X("group:O", sort=groups, title=title, axis=alt.Axis(labelAngle=0, grid=False))
     points = [
-        _point(str(row["system"]), str(row["group"]), estimate)
+        {"thin": False, **_point(str(row["system"]), str(row["group"]), estimate)}
         for row in rows
         if isinstance(estimate := row[key], Estimate)
     ]
     names = list(dict.fromkeys(str(row["system"]) for row in rows))
-    return _finished(alt.layer(*_layers(points, x, label, names, width)), width)
+    layers = _layers(points, x, label, True, names, width)
+    return _finished(alt.layer(*layers), width, f"Bands 95%. {table.told_origin}")
 
 
 def _names(evaluation: Evaluation) -> list[str]:
@@ -94,6 +106,7 @@ def _layers(
     points: Sequence[Mapping[str, object]],
     x: alt.X,
     label: str,
+    from_zero: bool,
     names: Sequence[str],
     width: Width,
 ) -> list[alt.Chart]:
@@ -113,21 +126,32 @@ def _layers(
         ],
     )
     shown = base.encode(
-        y=alt.Y("score:Q", title=label),
+        y=alt.Y("score:Q", title=label, scale=alt.Scale(zero=from_zero)),
         opacity=alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15)),
     )
     band = base.mark_area().encode(
-        y=alt.Y("low:Q", title=label),
+        y=alt.Y("low:Q"),
         y2="high:Q",
         opacity=alt.when(highlighted).then(alt.value(0.16)).otherwise(alt.value(0.03)),
     )
     seeds = shown.mark_rule(strokeWidth=1.5).encode(y="worst seed:Q", y2="best seed:Q")
     shape = alt.Shape("system:N", title=None, scale=_scale(names, SHAPES), legend=legend)
-    marks = shown.mark_point(filled=True, size=80).encode(shape=shape).add_params(highlighted)
+    hollow = (
+        alt.when("datum.thin")
+        .then(alt.value("white"))
+        .otherwise(alt.Fill("system:N", scale=_scale(names, COLOURS), legend=legend))
+    )
+    marks = shown.mark_point(size=80).encode(shape=shape, fill=hollow).add_params(highlighted)
     return [band, shown.mark_line(strokeWidth=2), seeds, marks]
 
 
-def _finished(chart: Chart, width: Width) -> Chart:
+def _finished(chart: Chart, width: Width, told: str) -> Chart:
+    """Put what the numbers depend on small above a printed figure, and set sizes."""
+    if width != "container":  # the page says it beside the figure, and may be a phone's
+        small = alt.TitleParams(
+            told, anchor="start", fontSize=8, fontWeight="normal", color="#777", offset=18
+        )
+        chart = chart.properties(title=small)
     finished: Chart = (
         chart.properties(width=width, height=340)
         .configure_view(stroke=None)
@@ -137,31 +161,23 @@ def _finished(chart: Chart, width: Width) -> Chart:
     return finished
 
 
-def _spans(buckets: Sequence[Bounds]) -> list[tuple[float, float]]:
-    """Where each bucket lies on the length axis; the open one is drawn as wide as the one before.
-
-    Bounds are halfway between two lengths: the bucket of 11 to 20 words spans 10.5 to 20.5.
-    """
-    spans: list[tuple[float, float]] = []
-    width = 10.0
-    for bounds in buckets:
-        low = bounds.low - 0.5
-        width = width if bounds.high is None else bounds.high + 0.5 - low
-        spans.append((low, low + width))
-    return spans
-
-
-def _bucket_axis(evaluation: Evaluation, places: Sequence[float]) -> alt.Axis:
+def _bucket_axis(
+    evaluation: Evaluation, places: Sequence[float], domain: Sequence[float]
+) -> alt.Axis:
     names = []
     for bounds, place in zip(evaluation.bounds, places, strict=True):
         counts = evaluation.sentences(bounds)
         thin = "*" if min(counts) < THIN else ""
         count = "/".join(map(str, counts))
         names.append(f"'{place:g}': ['{bounds.label}', 'n = {count}{thin}']")
+    gaps = [b - a for a, b in pairwise(places)]
+    crowded = min(gaps, default=domain[1]) / (domain[1] - domain[0]) < ROOM_FOR_A_LABEL
     return alt.Axis(
         values=list(places),
         labelExpr=f"{{{', '.join(names)}}}[datum.value]",
-        labelOverlap="parity",
+        labelOverlap=False,
+        labelAngle=-60 if crowded else 0,
+        labelAlign="right" if crowded else "center",
         grid=False,
     )
 

@@ -66,6 +66,8 @@ def _read_labels(file: str | None, expected: int) -> list[str] | None:
         raise UserError(
             f"sentence_labels={file} has {len(labels)} lines, the references have {expected}"
         )
+    if not all(labels):
+        raise UserError(f"sentence_labels={file}, line {labels.index('') + 1}: empty")
     return labels
 
 

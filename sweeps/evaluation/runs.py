@@ -40,12 +40,11 @@ class TestSets:
             gold=_gold(predictions),
             source_counts=dict(counts.source) if counts else None,
             reference_counts=dict(counts.target) if counts else None,
-            reference_word_counts=counts.reference if counts else None,
+            reference_word_counts=counts.reference or None if counts else None,
         )
         for other in self._known:
             if other.same_text(test):
-                if counts and isinstance(other.reference_counts, dict):
-                    other.reference_counts.update(counts.target)  # of what only this run wrote
+                other.complete(test)
                 return other
         self._known.append(test)
         return test
@@ -83,5 +82,6 @@ def read_output(folder: Path, result: Result, tests: TestSets) -> tuple[TestSet,
         statistics=statistics,
         folder=folder,
         reference_nats=known if len(known) == len(nats) else None,
+        attention_step=result.attention_step if "links" in statistics else None,
     )
     return tests.of(folder, predictions), output

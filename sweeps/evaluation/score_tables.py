@@ -1,19 +1,19 @@
 """Scores, scores by length, trends over length, and what differences mean."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from lightning_modules.metrics.lengths import THIN, falls_below, slope_per_ten
 from lightning_modules.metrics.resampling import interval
 from lightning_modules.metrics.scopes import Estimate
-from lightning_modules.metrics.significance import compare_pairs, correct
-from lightning_modules.metrics.statistics import METRICS, TRANSLATION, Metric, signatures
+from lightning_modules.metrics.statistics import Metric, signatures
 from lightning_modules.metrics.systems import System
 from sweeps.evaluation.evaluation import Evaluation, Group
 from sweeps.evaluation.tables import Cell, Column, Table
 
-SIGNIFICANT = 0.05
+ALIGNMENT = {"aer", "precision", "recall"}
+ATTENTION = {*ALIGNMENT, "entropy", "distance", "coverage"}
 SYSTEM = Column("system", "system")
 UNCERTAINTY = (
     "In brackets the 95% bootstrap interval over test sentences; after ± the standard deviation "
@@ -23,14 +23,14 @@ UNCERTAINTY = (
 
 def score_tables(evaluation: Evaluation) -> Iterator[Table]:
     """The tables that every evaluation has."""
-    yield scores(evaluation)
+    alignment = [metric for metric in evaluation.metrics if metric.name in ATTENTION]
+    others = [metric for metric in evaluation.metrics if metric not in alignment]
+    yield scores(evaluation, "scores", "Scores", others)
+    if alignment:
+        yield scores(evaluation, "attention_scores", "Attention", alignment)
     for metric in evaluation.metrics:
         yield by_length(evaluation, metric)
     yield trends(evaluation)
-    for name in TRANSLATION:
-        table = significance(evaluation, METRICS[name])
-        if table.rows:
-            yield table
 
 
 def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:
@@ -40,10 +40,19 @@ def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:
         for name, text in signatures().items()
         if name in metrics
     )
-    scoring = evaluation.scoring
-    counted = {"test sentences": "/".join(map(str, evaluation.sentences(None)))}
-    drawn = {"resamples": scoring.resamples, "resampling seed": scoring.seed}
-    return counted | ({"signature": signature} if signature else {}) | drawn
+    steps = {
+        output.attention_step
+        for system in evaluation.systems
+        for output in system.outputs
+        if output.attention_step is not None and ALIGNMENT.intersection(metrics)
+    }
+    return {
+        "test sentences": "/".join(map(str, evaluation.sentences(None))),
+        **({"signature": signature} if signature else {}),
+        **({"attention step": "/".join(sorted(steps))} if steps else {}),
+        "resamples": evaluation.draws.count,
+        "resampling seed": evaluation.draws.seed,
+    }
 
 
 def seeds(system: System) -> str:
@@ -51,9 +60,8 @@ def seeds(system: System) -> str:
     return ", ".join(str(output.seed) for output in system.outputs)
 
 
-def scores(evaluation: Evaluation) -> Table:
-    """Every metric on the whole test set."""
-    metrics = evaluation.metrics
+def scores(evaluation: Evaluation, name: str, title: str, metrics: Sequence[Metric]) -> Table:
+    """Metrics on the whole test set."""
     rows: list[list[Cell]] = [
         [
             system.name,
@@ -66,11 +74,11 @@ def scores(evaluation: Evaluation) -> Table:
     columns = [SYSTEM, Column("seeds", "seed"), Column("sentences", "sentences", "count")]
     columns += [_estimate_column(metric) for metric in metrics]
     return Table(
-        "scores",
-        "Scores on the whole test set",
+        name,
+        f"{title} on the whole test set",
         columns,
         rows,
-        origin(evaluation, *TRANSLATION),
+        origin(evaluation, *(metric.name for metric in metrics)),
         UNCERTAINTY,
     )
 
@@ -123,7 +131,8 @@ def trends(evaluation: Evaluation) -> Table:
         rows,
         origin(evaluation, "bleu"),
         "The slope is that of the least-squares line through the buckets, weighted by their "
-        f"sentences; buckets with fewer than {THIN} sentences are left out. {UNCERTAINTY}",
+        f"sentences; buckets with fewer than {THIN} sentences are left out. A dash before the mean "
+        f"length of the last bucket: BLEU does not fall so far. {UNCERTAINTY}",
     )
 
 
@@ -145,68 +154,3 @@ def _trend(group: Group, system: System) -> list[Cell]:
     )
     means = [float(score) for score in by_seed.mean(1)]
     return [system.name, slope, falls_below(buckets, means), buckets[-1].mean_length]
-
-
-def significance(evaluation: Evaluation, metric: Metric) -> Table:
-    """Every pair of systems, on the whole test set and in each bucket that is not thin."""
-    tests = [
-        test
-        for group in evaluation.groups
-        for test in compare_pairs(
-            group.systems, group.scopes, metric.name, evaluation.scoring.draws
-        )
-    ]
-    rows: list[list[Cell]] = [
-        [
-            corrected.test.first,
-            corrected.test.second,
-            corrected.test.scope,
-            corrected.test.sentences,
-            corrected.test.difference,
-            corrected.test.p_bootstrap,
-            corrected.p_bootstrap,
-            corrected.test.p_randomisation,
-            corrected.p_randomisation,
-            corrected.test.p_moses,
-        ]
-        for corrected in correct(tests)
-    ]
-    columns = [
-        Column("first", "first"),
-        Column("second", "second"),
-        Column("lengths", "lengths"),
-        Column("sentences", "sentences", "count"),
-        Column("difference", f"difference in {metric.label}", "estimate", max(2, metric.decimals)),
-        Column("p_bootstrap", "p, bootstrap", "p"),
-        Column("p_bootstrap_holm", "after Holm", "p"),
-        Column("p_randomisation", "p, randomisation", "p"),
-        Column("p_randomisation_holm", "after Holm", "p"),
-        Column("p_sacrebleu_bs", "p, sacreBLEU --paired-bs", "p"),
-    ]
-    return Table(
-        f"{metric.name}_significance",
-        f"Differences in {metric.label}: first less second",
-        columns,
-        rows,
-        origin(evaluation, metric.name) | {"tests": len(rows)},
-        _how_to_read(evaluation, len(rows)),
-    )
-
-
-def _how_to_read(evaluation: Evaluation, tests: int) -> str:
-    several = any(len(system.outputs) > 1 for system in evaluation.systems)
-    over = "sentences and seeds" if several else "test sentences"
-    text = (
-        f"Two-sided. The bootstrap, and the 95% interval in brackets, are over {over}; the "
-        "randomisation test exchanges sentences between the outputs as they are. Holm's correction "
-        "is over all tests of this table, each method apart; p-values without it are of one test "
-        "alone. sacreBLEU's own bootstrap test is there to compare with published values: it calls "
-        "about 10% of equal systems different at 5%."
-    )
-    least = tests / (evaluation.scoring.resamples + 1)
-    if least > SIGNIFICANT:
-        text += (
-            f" With {evaluation.scoring.resamples} resamples no test of so many can be significant "
-            f"after correction: raise scoring.resamples above {20 * tests}."
-        )
-    return text

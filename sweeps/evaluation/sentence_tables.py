@@ -12,7 +12,14 @@ from lightning_modules.metrics.sentences import (
     bucket_by_score,
     most_different,
 )
-from lightning_modules.metrics.statistics import METRICS, TRANSLATION, bleu, sentence_bleu
+from lightning_modules.metrics.statistics import (
+    METRICS,
+    SENTENCE_BLEU,
+    TRANSLATION,
+    bleu,
+    sentence_bleu,
+    signatures,
+)
 from lightning_modules.metrics.systems import Output
 from sweeps.evaluation.evaluation import Evaluation, Group
 from sweeps.evaluation.score_tables import SYSTEM, UNCERTAINTY, origin, seeds
@@ -40,8 +47,8 @@ def sentence_tables(evaluation: Evaluation) -> Iterator[Table]:
     for group in evaluation.groups:
         if group.systems[0].test.labels is not None:
             yield _by_label(evaluation, group, group.systems[0].test.labels)
-        if len(group.systems) > 1:
-            yield differing(evaluation, group)
+    for group, name in evaluation.named_groups("differing_sentences"):
+        yield _differing(group, name)
 
 
 def _buckets(evaluation: Evaluation, name: str, grouped_by: str, sort: Sort) -> Table:
@@ -63,23 +70,23 @@ def _buckets(evaluation: Evaluation, name: str, grouped_by: str, sort: Sort) -> 
         SYSTEM,
         Column("seeds", "seed"),
         Column("group", grouped_by),
-        Column("count", "sentences", "number"),
-        Column("bleu", "their BLEU", "number"),
+        Column("count", "sentences (mean over seeds)", "number"),
+        Column("bleu", "their corpus BLEU", "number"),
     ]
     return Table(
         name,
         f"Sentences by {grouped_by}",
         columns,
         rows,
-        origin(evaluation, "bleu"),
-        "Means over seeds.",
+        origin(evaluation, "bleu") | {SENTENCE_BLEU: signatures()[SENTENCE_BLEU]},
+        "Of several seeds, means over those with such sentences.",
     )
 
 
 def _by_label(evaluation: Evaluation, group: Group, labels: Sequence[str]) -> Table:
     """Corpus scores of the sentences of each label."""
     metrics = [METRICS[name] for name in TRANSLATION]
-    draws = evaluation.scoring.draws
+    draws = evaluation.draws
     scored = {
         bucket.label: scope_of(group.systems, metrics, None, bucket.sentences, draws)
         for bucket in bucket_by_label(labels)
@@ -124,40 +131,41 @@ def ranked(group: Group) -> list[int]:
     return [int(number) for number in most_different(scores, identities)]
 
 
-def differing(evaluation: Evaluation, group: Group) -> Table:
-    """The sentences on which systems differ most, side by side."""
+def _differing(group: Group, name: str) -> Table:
+    """The sentences on which systems differ most, a row for each translation."""
     test = group.systems[0].test
-    first = [system.outputs[0] for system in group.systems]
-    scores = np.stack([sentence_bleu(output.statistics) for output in first])
+    scores = np.stack([sentence_bleu(system.outputs[0].statistics) for system in group.systems])
     rows: list[list[Cell]] = [
         [
             number,
-            None if test.sources is None else test.sources[number],
-            test.references[number],
             float(np.ptp(scores[:, number])),
-            *(
-                cell
-                for output, score in zip(first, scores[:, number], strict=True)
-                for cell in (float(score), output.hypotheses[number])
-            ),
+            system.name,
+            float(score),
+            system.outputs[0].hypotheses[number],
+            test.references[number],
+            None if test.sources is None else test.sources[number],
         ]
         for number in ranked(group)[:SHOWN]
+        for system, score in zip(group.systems, scores[:, number], strict=True)
     ]
     columns = [
-        Column("sentence", "sentence, from 0"),
-        Column("source", "source"),
-        Column("reference", "reference"),
+        Column("sentence", "sentence, from 0", "count"),
         Column("range", "best less worst BLEU", "number"),
+        SYSTEM,
+        Column("bleu", "sentence BLEU", "number"),
+        Column("translation", "translation"),
+        Column("reference", "reference"),
+        Column("source", "source"),
     ]
-    for system in group.systems:
-        columns.append(Column(f"bleu of {system.name}", f"BLEU of {system.name}", "number"))
-        columns.append(Column(f"by {system.name}", system.name))
-    place = evaluation.groups.index(group)
     return Table(
-        "differing_sentences" if place == 0 else f"differing_sentences_{place + 1}",
+        name,
         "Sentences on which systems differ most",
         columns,
         rows,
-        origin(evaluation, "bleu") | {"seed": "the first of each system"},
-        "Sorted by sentence BLEU with effective order, the best system's less the worst's.",
+        {
+            "test sentences": len(test.references),
+            "signature": signatures()[SENTENCE_BLEU],
+            "seed": "the first of each system",
+        },
+        "The best system's sentence BLEU less the worst's.",
     )

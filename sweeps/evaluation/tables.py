@@ -90,10 +90,13 @@ class Table:
 
     @property
     def caption(self) -> str:
-        """Title, note and origin in a line."""
-        origin = "; ".join(f"{key} {value}" for key, value in self.origin.items())
-        parts = (f"{self.title}.", self.note, f"({origin})")
-        return _one_line(" ".join(part for part in parts if part))
+        """Title and note in a line."""
+        return _one_line(f"{self.title}. {self.note}".strip())
+
+    @property
+    def told_origin(self) -> str:
+        """The origin in a line."""
+        return _one_line("; ".join(f"{key} {value}" for key, value in self.origin.items()))
 
 
 def _one_line(text: str) -> str:
@@ -162,7 +165,8 @@ def as_markdown(table: Table) -> str:
     rows = [[_escaped(cell) for cell in row] for row in table.shown]
     titles = [_escaped(title) for title in table.titles]
     body = tabulate(rows, titles, "github", colalign=_alignment(table), disable_numparse=True)
-    return f"{html.escape(table.caption, quote=False)}\n\n{body}\n"
+    told = [html.escape(text, quote=False) for text in (table.caption, table.told_origin)]
+    return f"{told[0]}\n\n{body}\n\n{told[1]}\n"
 
 
 def _escaped(cell: str) -> str:
@@ -171,15 +175,20 @@ def _escaped(cell: str) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """A ``table`` with ``booktabs``, ready to be included."""
+    """A ``table`` with ``booktabs``, ready to be included; its origin stands small below it."""
     options = {"colalign": _alignment(table), "disable_numparse": True}
     body = tabulate(table.shown, table.titles, "latex_booktabs", **options)
-    caption = tabulate([[table.caption]], tablefmt="latex", disable_numparse=True)
-    escaped = caption.splitlines()[2].removesuffix("\\\\").strip()
+    caption, origin = map(_latex, (table.caption, table.told_origin))
     return (
-        f"\\begin{{table}}\n\\centering\n\\caption{{{escaped}}}\n\\label{{tab:{table.name}}}\n"
-        f"{body}\n\\end{{table}}\n"
+        f"\\begin{{table}}\n\\centering\\small\n\\caption{{{caption}}}\n"
+        f"\\label{{tab:{table.name}}}\n{body}\n\n\\footnotesize {origin}\n\\end{{table}}\n"
     )
+
+
+def _latex(text: str) -> str:
+    """Text with what is special to LaTeX escaped, as the cells have it."""
+    row = tabulate([[text]], tablefmt="latex", disable_numparse=True).splitlines()[2]
+    return row.removesuffix("\\\\").strip()
 
 
 def _alignment(table: Table) -> list[str] | None:

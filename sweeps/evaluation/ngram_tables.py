@@ -1,0 +1,67 @@
+"""N-grams that set systems apart."""
+
+from collections.abc import Iterator
+
+from lightning_modules.metrics.ngrams import Kind, SalientNgram, ngram_counts, salient
+from lightning_modules.metrics.systems import System
+from lightning_modules.metrics.words import tokens
+from sweeps.evaluation.evaluation import Evaluation, Group
+from sweeps.evaluation.score_tables import SYSTEM
+from sweeps.evaluation.tables import Cell, Column, Table
+
+KINDS: dict[Kind, str] = {
+    "matched": "right more often",
+    "over": "written in excess",
+    "under": "missing",
+}
+TOP_NGRAMS = 10
+
+
+def ngram_tables(evaluation: Evaluation) -> Iterator[Table]:
+    """A table for each test set with several systems."""
+    for group, name in evaluation.named_groups("ngrams"):
+        yield _table(group, name)
+
+
+def _table(group: Group, name: str) -> Table:
+    """Every system beside the one with the best BLEU, by their first seeds."""
+    references = tokens(group.systems[0].test.references)
+    best = max(group.systems, key=lambda system: _bleu(group, system))
+    counts = {
+        system.name: ngram_counts(references, tokens(system.outputs[0].hypotheses))
+        for system in group.systems
+    }
+    rows: list[list[Cell]] = []
+    for system in group.systems:
+        if system is best:
+            continue
+        for kind, told in KINDS.items():
+            sides = salient(counts[system.name], counts[best.name], kind, TOP_NGRAMS)
+            for one, other, found in ((system, best, sides[0]), (best, system, sides[1])):
+                rows += [[one.name, other.name, told, *_ngram(ngram)] for ngram in found]
+    columns = [
+        SYSTEM,
+        Column("other", "beside"),
+        Column("kind", "what happens to it"),
+        Column("ngram", "n-gram"),
+        Column("count", "times", "count"),
+        Column("other_count", "by the other", "count"),
+        Column("ratio", "ratio", "number", 2),
+    ]
+    return Table(
+        name,
+        f"N-grams that set systems apart from {best.name}",
+        columns,
+        rows,
+        {"test sentences": len(references), "tokenizer": "13a", "seed": "the first of each system"},
+        "The ratio is (a + 1) / (a + b + 2) for a times in the one and b in the other.",
+    )
+
+
+def _bleu(group: Group, system: System) -> float:
+    estimate = group.scopes[0].estimate(system.name, "bleu")
+    return estimate.value if estimate else 0.0
+
+
+def _ngram(found: SalientNgram) -> list[Cell]:
+    return [" ".join(found.ngram), found.count, found.other, found.ratio]
