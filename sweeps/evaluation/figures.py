@@ -17,6 +17,8 @@ from sweeps.evaluation.tables import Table
 Width = int | Literal["container"]
 # Okabe and Ito's colours, told apart by colour-blind readers; yellow is left out on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+MARGIN = 0.08
+"""Share of the curve's width that the axis goes on at either end."""
 ROOM_FOR_A_LABEL = 0.09
 """Share of the axis's width that a bucket's label takes."""
 # One shape fewer than colours, so that pairs repeat only after 42 lines.
@@ -35,9 +37,9 @@ def length_curve(
     """
     bounds = evaluation.bounds
     places = [round(evaluation.mean_length(each), 2) for each in bounds]
-    last = bounds[-1].high or places[-1]
-    domain = [0.5, max(last + 0.5, places[-1])]
-    # A limit beyond the last bucket marks nothing: all of the test is within it.
+    margin = MARGIN * (places[-1] - places[0]) or 1.0
+    domain = [places[0] - margin, places[-1] + margin]
+    # A limit beyond the axis marks nothing: all of the test is within it.
     rules = [
         layer
         for row, limit in enumerate(limit for limit in limits if limit + 0.5 < domain[1])
