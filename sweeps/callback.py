@@ -1,11 +1,14 @@
-"""Hydra callback that ends a multirun with a comparison of its jobs."""
+"""Hydra callback around a multirun: a table while it runs, a comparison at its end."""
 
+import sys
 import traceback
 from pathlib import Path
 from typing import Any
 
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
+
+TRAINING = "lightning_modules.tasks.train.train"
 
 
 class ComparisonCallback(Callback):
@@ -15,8 +18,28 @@ class ComparisonCallback(Callback):
     the only way out: Hydra turns the exceptions of a callback into warnings and exits with 0.
     """
 
+    def __init__(self) -> None:
+        self._table: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Hydra sends a copy to each job; the table stays here."""
+        return {"_table": None}
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """Show a table of the jobs where there is a terminal; else they print lines."""
+        if not sys.stdout.isatty() or config.task != TRAINING:
+            return
+        from rich.console import Console
+
+        from sweeps.live import LiveTable, jobs_of
+
+        self._table = LiveTable(Path(config.hydra.sweep.dir), jobs_of(config), Console())
+        self._table.start()
+
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         """Build and print the comparison, if the jobs were runs at all."""
+        if self._table is not None:
+            self._table.stop()
         # Hydra makes this object for every command; figures and pages load only here.
         from rich.console import Console
 

@@ -1,6 +1,7 @@
 """One Hydra job: its task, and what becomes of an error."""
 
 import logging
+import os
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
@@ -10,6 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
 from datamodules.files import write_json
+from lightning_modules.job_state import QUIET
 from lightning_modules.run_folder import FAILURE
 from sweeps.errors import as_user_error, stop
 
@@ -22,6 +24,8 @@ def run_job(config: DictConfig) -> float | None:
     In a multirun an error is written to the job's ``failure.json``, so that the other jobs go on;
     a defect leaves its traceback in the job's log too.
     """
+    if os.environ.get(QUIET):
+        _leave_console()
     try:
         missing = sorted(OmegaConf.missing_keys(config))
         if missing:
@@ -36,6 +40,14 @@ def run_job(config: DictConfig) -> float | None:
         if mistake is None:
             raise
         stop(f"error: {mistake}", 2)  # here: Hydra puts a line of its own before what it re-raises
+
+
+def _leave_console() -> None:
+    """Log to the job's file alone."""
+    root = logging.getLogger()
+    for handler in list(root.handlers):
+        if not isinstance(handler, logging.FileHandler):
+            root.removeHandler(handler)
 
 
 def _record_failure(config: DictConfig, error: Exception) -> None:

@@ -2,6 +2,6 @@
 
 from lightning_modules.callbacks.budget import TokenBudget
 from lightning_modules.callbacks.examples import ExampleTranslations
-from lightning_modules.callbacks.progress import ProgressLines
+from lightning_modules.callbacks.progress import ProgressFile, ProgressLines
 
-__all__ = ["ExampleTranslations", "ProgressLines", "TokenBudget"]
+__all__ = ["ExampleTranslations", "ProgressFile", "ProgressLines", "TokenBudget"]

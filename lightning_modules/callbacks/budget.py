@@ -27,6 +27,11 @@ class TokenBudget(pl.Callback):
         self._started = 0.0
 
     @property
+    def share(self) -> float:
+        """Of the budget spent, 0 to 1."""
+        return min(1.0, self.seen_tokens / self.target_tokens)
+
+    @property
     def tokens_per_second(self) -> float:
         """Real target tokens trained on per second, validation left out."""
         return self.seen_tokens / self.seconds if self.seconds else 0.0

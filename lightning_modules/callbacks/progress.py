@@ -1,13 +1,17 @@
-"""One line for each validation: where training stands and when it will end."""
+"""Where training stands and when it will end: a line for each validation, a file all along."""
 
 import logging
 import time
+from pathlib import Path
 
 import pytorch_lightning as pl
 
 from lightning_modules.callbacks.budget import TokenBudget
+from lightning_modules.job_state import JobState
 
 log = logging.getLogger(__name__)
+
+EVERY_SECONDS = 1.0
 
 
 class ProgressLines(pl.Callback):
@@ -25,15 +29,13 @@ class ProgressLines(pl.Callback):
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Print the line."""
-        budget = next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]
-        share = min(1.0, budget.seen_tokens / budget.target_tokens)
-        elapsed = time.perf_counter() - self._started
-        left = elapsed / share - elapsed if share else 0.0
+        budget = _budget(trainer)
+        left = _seconds_left(budget, time.perf_counter() - self._started) or 0.0
         metrics = trainer.callback_metrics
         log.info(
             "%s  %3.0f%%  %s tokens  loss %.3f  val loss %.3f  BLEU %5.2f  %s tokens/s  %s left",
             self.name,
-            100 * share,
+            100 * budget.share,
             f"{budget.seen_tokens:,}",
             float(metrics.get("train/loss", float("nan"))),
             float(metrics["val/loss"]),
@@ -41,3 +43,51 @@ class ProgressLines(pl.Callback):
             f"{budget.tokens_per_second:,.0f}",
             f"{left // 60:.0f}:{left % 60:02.0f}",
         )
+
+
+class ProgressFile(pl.Callback):
+    """Keep ``progress.json`` in ``folder`` up to date, at most once a second."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._started = 0.0
+        self._written = 0.0
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Tell that training begins."""
+        self._started = time.perf_counter()
+        self._write(trainer)
+
+    def on_train_batch_end(self, trainer: pl.Trainer, *arguments: object) -> None:
+        """Tell how far it is."""
+        if time.perf_counter() - self._written >= EVERY_SECONDS:
+            self._write(trainer)
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Tell the new BLEU."""
+        self._write(trainer)
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Tell that the test begins."""
+        self._write(trainer, "testing")
+
+    def _write(self, trainer: pl.Trainer, doing: str = "training") -> None:
+        self._written = time.perf_counter()
+        budget = _budget(trainer)
+        bleu = trainer.callback_metrics.get("val/bleu")
+        JobState(
+            doing=doing,
+            updates=trainer.global_step,
+            share=budget.share,
+            tokens_per_second=budget.tokens_per_second,
+            val_bleu=None if bleu is None else float(bleu),
+            seconds_left=_seconds_left(budget, self._written - self._started),
+        ).write(self.folder)
+
+
+def _budget(trainer: pl.Trainer) -> TokenBudget:
+    return next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]
+
+
+def _seconds_left(budget: TokenBudget, elapsed: float) -> float | None:
+    return elapsed / budget.share - elapsed if budget.share else None

@@ -26,7 +26,7 @@ from lightning_modules.building import (
     embedding_width,
     try_out,
 )
-from lightning_modules.callbacks import ProgressLines, TokenBudget
+from lightning_modules.callbacks import ProgressFile, ProgressLines, TokenBudget
 from lightning_modules.checkpoints import (
     TOKENIZERS,
     WholeCheckpoints,
@@ -135,6 +135,8 @@ def build_trainer(config: DictConfig, logger: Logger | None) -> pl.Trainer:
     callbacks = [build(callback) for callback in config.callbacks.values()]
     callbacks.append(ProgressLines(f"{config.variant} seed {config.seed}"))
     alone = HydraConfig.get().mode == RunMode.RUN
+    if not alone:
+        callbacks.append(ProgressFile(Path(HydraConfig.get().runtime.output_dir)))
     bar = alone and sys.stderr.isatty()
     if bar:
         callbacks.append(TQDMProgressBar(leave=False))
