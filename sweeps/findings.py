@@ -21,6 +21,7 @@ from sweeps.evaluation.sentence_tables import sentence_tables
 from sweeps.evaluation.significance_tables import conclusions, significance_tables
 from sweeps.evaluation.tables import FORMATS, Table, write_tables
 from sweeps.evaluation.word_tables import word_tables
+from sweeps.speed import speed_table
 
 TABLES, FIGURES = "tables", "figures"
 WORD_FIGURES = {
@@ -46,6 +47,16 @@ class Findings:
     def conclusions(self) -> list[str]:
         """Which systems differ, in lines."""
         return conclusions(self.evaluation, self.tables)
+
+    @property
+    def every_seed(self) -> str:
+        """``bleu_by_length.csv``: every score of every output in every length bucket."""
+        points = [
+            point
+            for group in self.evaluation.groups
+            for point in curve_points(group.systems, group.scopes)
+        ]
+        return format_csv(points)
 
     def figures(self, width: Width = 620) -> dict[str, Chart]:
         """Every metric against length, and words by their groups, by the names of the files."""
@@ -73,6 +84,7 @@ def find(name: str, evaluation: Evaluation, comparison: Comparison) -> Findings:
         *word_tables(evaluation),
         *ngram_tables(evaluation),
         *sentence_tables(evaluation),
+        *([speed_table(comparison)] if comparison.runs else []),
     ]
     return Findings(name, evaluation, {table.name: table for table in made}, comparison)
 
@@ -82,12 +94,7 @@ def write_findings(findings: Findings, out: Path) -> None:
 
     Each file is written whole or not at all.
     """
-    points = [
-        point
-        for group in findings.evaluation.groups
-        for point in curve_points(group.systems, group.scopes)
-    ]
-    write_text(out / CURVE, format_csv(points))
+    write_text(out / CURVE, findings.every_seed)
     _remove_earlier(out)
     figures = findings.figures()
     write_tables(list(findings.tables.values()), out / TABLES)

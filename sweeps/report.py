@@ -1,20 +1,35 @@
 """The report of an evaluation: one page that opens from disk and needs no network."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import vl_convert
 from jinja2 import Environment, PackageLoader
 
+from lightning_modules.metrics.scopes import Estimate
 from lightning_modules.metrics.statistics import METRICS
 from lightning_modules.run_folder import Result
-from sweeps import wording
-from sweeps.evaluation.tables import Table
-from sweeps.findings import FIGURES, TABLES, Findings
+from sweeps.evaluation.tables import Cell, Column, Kind, Table, as_csv
+from sweeps.findings import Findings
 from sweeps.sentences import sentence_cards
 
-FIRST = ("scores", "attention_scores", "bleu_by_length", "bleu_trend", "bleu_significance")
-"""Tables that every reader wants; the others fold away."""
+FIRST = (
+    *("scores", "attention_scores", "bleu_by_length", "bleu_trend", "bleu_significance"),
+    "speed",
+)
+"""Tables with a place of their own; the others fold away."""
+EVERY_SEED = "every_seed"
+
+
+@dataclass(frozen=True)
+class PageCell:
+    """A cell as it is shown and sorted."""
+
+    kind: Kind
+    shown: str
+    value: int | float | str
+    """What a number sorts by; empty for nothing."""
 
 
 def render_report(findings: Findings) -> str:
@@ -22,19 +37,43 @@ def render_report(findings: Findings) -> str:
     environment = Environment(
         loader=PackageLoader("sweeps"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"mean": wording.mean}
+    environment.filters |= {"cells": page_cells}
     figures = {name: chart.to_dict() for name, chart in findings.figures("container").items()}
+    cards = [card for group in findings.evaluation.groups for card in sentence_cards(group)]
+    maps = {
+        f"attention-{place}-{number}": translation.chart
+        for place, card in enumerate(cards, start=1)
+        for number, translation in enumerate(card.translations, start=1)
+        if translation.chart
+    }
+    files = {name: as_csv(table) for name, table in findings.tables.items()}
+    files[EVERY_SEED] = findings.every_seed
     return environment.get_template("report.html.j2").render(
         findings=findings,
         comparison=findings.comparison,
         vega=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"),
-        figures=figures,
+        figures=figures | maps,
         sections=sections(findings.tables, list(figures)),
-        tables_folder=TABLES,
-        figures_folder=FIGURES,
-        cards=[card for group in findings.evaluation.groups for card in sentence_cards(group)],
+        files=files,
+        cards=cards,
         method=method(findings),
     )
+
+
+def page_cells(table: Table) -> list[list[PageCell]]:
+    """The rows of a table, ready to be sorted."""
+    return [
+        [_page_cell(column, cell) for column, cell in zip(table.columns, row, strict=True)]
+        for row in table.rows
+    ]
+
+
+def _page_cell(column: Column, cell: Cell) -> PageCell:
+    shown = column.shown(cell)
+    if isinstance(cell, Estimate):  # broken after its value and its interval alone
+        shown = shown.replace(", ", ",\u00a0").replace("± ", "±\u00a0")
+    value = cell.value if isinstance(cell, Estimate) else cell
+    return PageCell(column.kind, shown, "" if value is None else value)
 
 
 def sections(

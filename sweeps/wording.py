@@ -1,4 +1,4 @@
-"""Numbers as the terminal and the page show them."""
+"""Numbers as the terminal shows them."""
 
 from sweeps.evaluation.tables import NOTHING
 

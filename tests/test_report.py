@@ -1,7 +1,6 @@
 """What a comparison writes and prints, and how a Hydra multirun ends with one."""
 
 import csv
-import html
 import io
 import json
 import os
@@ -169,15 +168,13 @@ def test_the_page_is_loud_about_what_is_wrong(built):
     assert len(page.encode()) < 3_000_000
 
 
-def test_the_page_has_every_table_once_and_the_files_that_it_points_to(built):
+def test_the_page_has_every_table_once_and_points_to_no_file(built):
+    """It may be mailed without its folder."""
     findings, out = built
     page = (out / "report.html").read_text(encoding="utf-8")
     for name in findings.tables:
-        assert page.count(f'<table id="{name}">') == 1
-    linked = {part.partition('"')[0] for part in page.split('<a href="')[1:]}
-    assert {"tables/scores.csv", "figures/bleu_by_length.svg", "bleu_by_length.csv"} < linked
-    for link in linked:
-        assert (out / html.unescape(link)).is_file()
+        assert page.count(f'<table id="{name}" ') == 1
+    assert "<a " not in page
 
 
 def test_a_fair_comparison_raises_no_alarm(tmp_path):

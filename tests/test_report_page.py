@@ -1,81 +1,13 @@
-"""The report opened in a browser, from disk, as a reader does."""
+"""The report in a browser: what is on it, and that nothing in it can do harm."""
 
 import json
-import shutil
 
 import pytest
 
-from sweeps.compare import build_comparison
-from tests.run_folders import SCORING, TEXT, Text, make_failure, make_run, translations
+from tests.hostile import HOSTILE, WORDS
+from tests.pages import rows, texts
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
-HOSTILE = ["</script><script>alert(1)</script>", "\"'`", "שלום", "語", "<b>", "the", "the"]
-WORDS = [*HOSTILE, *["le"] * 13]  # as many as are shown because they are easily read
-HOSTILE_TEXT = Text(
-    [" ".join(WORDS), *TEXT.sources[1:]], [" ".join(WORDS), *TEXT.references[1:]], TEXT.gold
-)
-
-pytestmark = [
-    pytest.mark.chromium,
-    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium or chromedriver is missing"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    webdriver = pytest.importorskip("selenium.webdriver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        f"--user-data-dir={tmp_path_factory.mktemp('profile')}",
-    ):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(executable_path=DRIVER)
-    with webdriver.Chrome(options=options, service=service) as driver:
-        yield driver
-
-
-@pytest.fixture(scope="module")
-def page(browser, tmp_path_factory):
-    """The browser with the report of hostile runs, every fold open and all charts drawn."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    out = tmp_path_factory.mktemp("sweep")
-
-    def run(place, variant, seed=1):
-        lines = translations(HOSTILE_TEXT.references, variant, seed)
-        lines[0] = HOSTILE_TEXT.references[0]
-        folder = out / str(place)
-        return make_run(folder, variant, seed, text=HOSTILE_TEXT, hypotheses=lines)
-
-    runs = [run(0, "none"), run(1, HOSTILE[0]), run(2, "luong", 1), run(3, "luong", 2)]
-    runs.append(make_failure(out / "4", error=HOSTILE[0]))
-    build_comparison(runs, out, SCORING)
-    browser.get_log("performance")  # what the browser loaded for itself
-    browser.get((out / "report.html").as_uri())
-    wait = WebDriverWait(browser, 60)
-    count = "return document.querySelectorAll('.chart svg.marks').length"
-    shown = "return document.querySelectorAll('.chart').length"
-    # Those outside the folds come first: the curve, and the attention of the open sentence.
-    wait.until(lambda _: browser.execute_script(count) == 3)
-    browser.execute_script("document.querySelectorAll('details.fold').forEach(d => d.open = true)")
-    charts = browser.execute_script(shown)
-    wait.until(lambda _: browser.execute_script(count) == charts)
-    return browser
-
-
-def texts(page, selector):
-    script = "return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)"
-    return page.execute_script(script, selector)
+pytestmark = pytest.mark.chromium
 
 
 def test_nothing_is_loaded_but_the_page_itself(page):
@@ -92,8 +24,7 @@ def test_nothing_is_loaded_but_the_page_itself(page):
 
 def test_the_console_stays_silent_and_no_hostile_word_runs(page):
     assert page.get_log("browser") == []
-    specs = page.execute_script("return document.querySelectorAll('.chart').length")
-    assert page.execute_script("return document.scripts.length") == specs + 2
+    assert page.execute_script("return document.scripts.length") == 4
     assert page.execute_script("return document.querySelectorAll('td b, th b, p b').length") == 0
 
 
@@ -101,7 +32,7 @@ def test_the_console_stays_silent_and_no_hostile_word_runs(page):
     "name", ["bleu_by_length", "ter_by_length", "aer_by_length", "words_by_frequency"]
 )
 def test_every_score_is_a_point_of_its_curve(page, name):
-    curve = f".chart[data-spec=figure-{name}] svg"
+    curve = f".chart[data-figure={name}] svg"
     points = page.execute_script(
         "return document.querySelectorAll(arguments[0]).length",
         f"{curve} .mark-symbol.role-mark path",
@@ -115,12 +46,6 @@ def test_every_score_is_a_point_of_its_curve(page, name):
         for words in ("Source length (whitespace-separated words)", "BLEU", "11–20", "n = 2*"):
             assert words in drawn
         assert "longest training sentence: 15 words" in drawn
-
-
-def rows(page, table):
-    script = """return [...document.querySelectorAll(`[id="${arguments[0]}"] tbody tr`)]
-        .map(row => [...row.children].map(cell => cell.textContent))"""
-    return page.execute_script(script, table)
 
 
 def test_tables_show_systems_and_numbers(page):
@@ -149,9 +74,9 @@ def test_folds_hold_all_but_the_main_tables(page):
 def test_every_weight_is_a_cell_and_equal_words_stay_apart(page):
     for place in (2, 3):
         chart = f"attention-1-{place}"
-        cells = f".chart[data-spec={chart}] .mark-rect.role-mark path:not([opacity='0'])"
+        cells = f".chart[data-figure={chart}] .mark-rect.role-mark path:not([opacity='0'])"
         assert len(texts(page, cells)) == len(WORDS) ** 2
-        words = texts(page, f".chart[data-spec={chart}] .role-axis-label text")
+        words = texts(page, f".chart[data-figure={chart}] .role-axis-label text")
         assert words == WORDS * 4  # at both ends of rows and columns
 
 

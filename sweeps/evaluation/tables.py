@@ -38,7 +38,7 @@ class Column:
             return shown_p(cell)
         if self.kind == "count" and isinstance(cell, int):
             return f"{cell:,}"
-        return f"{cell:.{self.decimals}f}" if isinstance(cell, float) else _one_line(str(cell))
+        return f"{cell:,.{self.decimals}f}" if isinstance(cell, float) else _one_line(str(cell))
 
     @property
     def fields(self) -> list[str]:

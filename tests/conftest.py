@@ -1,0 +1,70 @@
+"""A browser, and the report in it: opened from disk, as a reader does."""
+
+import shutil
+
+import pytest
+
+from sweeps.compare import build_comparison
+from tests.hostile import HOSTILE, HOSTILE_TEXT
+from tests.run_folders import SCORING, make_failure, make_run, translations
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("chromium or chromedriver is missing")
+    webdriver = pytest.importorskip("selenium.webdriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        f"--user-data-dir={tmp_path_factory.mktemp('profile')}",
+    ):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = webdriver.ChromeService(executable_path=DRIVER)
+    with webdriver.Chrome(options=options, service=service) as driver:
+        yield driver
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """The folder of a comparison of hostile runs."""
+    out = tmp_path_factory.mktemp("sweep")
+
+    def run(place, variant, seed=1):
+        lines = translations(HOSTILE_TEXT.references, variant, seed)
+        lines[0] = HOSTILE_TEXT.references[0]
+        return make_run(out / str(place), variant, seed, text=HOSTILE_TEXT, hypotheses=lines)
+
+    runs = [run(0, "none"), run(1, HOSTILE[0]), run(2, "luong", 1), run(3, "luong", 2)]
+    runs.append(make_failure(out / "4", error=HOSTILE[0]))
+    build_comparison(runs, out, SCORING)
+    return out
+
+
+@pytest.fixture(scope="session")
+def page(browser, folder):
+    """The browser with the report, every fold open and all charts drawn."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.get_log("performance")  # what the browser loaded for itself
+    browser.get((folder / "report.html").as_uri())
+    wait = WebDriverWait(browser, 60)
+    count = "return document.querySelectorAll('.chart svg.marks').length"
+    shown = "return document.querySelectorAll('.chart').length"
+    # Those outside the folds come first: the curve, and the attention of the open sentence.
+    wait.until(lambda _: browser.execute_script(count) == 3)
+    browser.execute_script("document.querySelectorAll('details.fold').forEach(d => d.open = true)")
+    charts = browser.execute_script(shown)
+    wait.until(lambda _: browser.execute_script(count) == charts)
+    return browser

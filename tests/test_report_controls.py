@@ -1,0 +1,128 @@
+"""What a reader can do with the report: sort, save, print."""
+
+import base64
+import csv
+import io
+import time
+
+import pytest
+
+from tests.pages import rows
+
+pytestmark = pytest.mark.chromium
+
+
+@pytest.fixture
+def saved(page, tmp_path):
+    """Click a button and return the file that the browser saves."""
+    allowed = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    page.execute_cdp_cmd("Browser.setDownloadBehavior", allowed)
+
+    def click(selector, name):
+        page.execute_script("document.querySelector(arguments[0]).click()", selector)
+        path = tmp_path / name
+        for _ in range(300):
+            if path.is_file():
+                return path
+            time.sleep(0.1)
+        raise AssertionError(f"{name} was not saved, but {list(tmp_path.iterdir())}")
+
+    return click
+
+
+def header(page, table, column):
+    return page.execute_script(
+        "return document.getElementById(arguments[0]).tHead.rows[0].cells[arguments[1]]",
+        table,
+        column,
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("scores", 3), ("bleu_significance", 5), ("bleu_significance", 7)]
+)
+def test_a_header_sorts_by_value_up_down_and_back(page, table, column):
+    from selenium.webdriver.common.keys import Keys
+
+    def values():
+        return [float(row[column].split()[0]) for row in rows(page, table)]
+
+    before, title = rows(page, table), header(page, table, column)
+    button = title.find_element("tag name", "button")
+    button.send_keys(Keys.ENTER)
+    assert title.get_attribute("aria-sort") == "ascending"
+    assert values() == sorted(values())
+    assert sorted(rows(page, table)) == sorted(before)
+    button.send_keys(Keys.SPACE)
+    assert title.get_attribute("aria-sort") == "descending"
+    assert values() == sorted(values(), reverse=True)
+    button.send_keys(Keys.ENTER)
+    assert title.get_attribute("aria-sort") == "none"
+    assert rows(page, table) == before
+
+
+def test_equal_rows_keep_their_order_and_nothing_comes_last(page):
+    before = rows(page, "attention_scores")
+    assert before[0][3] == "–"
+    alike = [row[0] for row in before]
+    for column, order in ((3, [*alike[1:], alike[0]]), (2, alike)):
+        button = header(page, "attention_scores", column).find_element("tag name", "button")
+        for _ in ("ascending", "descending"):
+            page.execute_script("arguments[0].click()", button)
+            assert [row[0] for row in rows(page, "attention_scores")] == order
+        page.execute_script("arguments[0].click()", button)
+
+
+def test_words_sort_as_words_and_their_numbers_as_numbers(page):
+    button = header(page, "bleu_significance", 3).find_element("tag name", "button")
+    page.execute_script("arguments[0].click()", button)
+    assert list(dict.fromkeys(row[3] for row in rows(page, "bleu_significance"))) == [
+        "1–10", "11–20", "all",
+    ]  # fmt: skip
+    for _ in range(2):
+        page.execute_script("arguments[0].click()", button)
+
+
+def test_every_table_is_saved_as_it_lies_in_the_folder(page, saved, folder):
+    shown = page.execute_script("return [...document.querySelectorAll('table[id]')].map(t => t.id)")
+    offered = page.execute_script(
+        "return [...document.querySelectorAll('[data-csv]')].map(b => b.dataset.csv)"
+    )
+    assert sorted(offered) == sorted([*shown, "every_seed"])
+    for name, file in (("scores", "tables/scores.csv"), ("every_seed", "bleu_by_length.csv")):
+        path = saved(f"[data-csv={name}]", f"{name}.csv")
+        assert path.read_bytes() == (folder / file).read_bytes()
+    texts = page.execute_script("return files")
+    for name in shown:
+        lying = (folder / "tables" / f"{name}.csv").read_text(encoding="utf-8")
+        assert list(csv.reader(io.StringIO(texts[name]))) == list(csv.reader(io.StringIO(lying)))
+
+
+def test_figures_are_saved_as_they_are_drawn(page, saved):
+    figure = ".drawing:has([data-figure=bleu_by_length]) [data-picture={}]"
+    svg = saved(figure.format("svg"), "bleu_by_length.svg").read_text(encoding="utf-8")
+    assert svg.startswith("<svg")
+    assert "longest training sentence" in svg
+    png = saved(figure.format("png"), "bleu_by_length.png").read_bytes()
+    assert png.startswith(b"\x89PNG")
+
+
+def test_paper_has_every_fold_open_and_every_picture(browser, folder):
+    """A page of its own, on which nothing was opened before."""
+    browser.switch_to.new_window("tab")
+    browser.get((folder / "report.html").as_uri())
+    count = """const all = document.querySelectorAll('.chart');
+        return [all.length, [...all].filter(place => place.querySelector('svg')).length]"""
+    charts, drawn = browser.execute_script(count)
+    assert drawn < charts
+    script = """window.folded = null;
+        matchMedia('print').addEventListener('change', event => { if (event.matches)
+            window.folded = document.querySelectorAll('details:not([open])').length })"""
+    browser.execute_script(script)
+    pdf = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {})["data"])
+    assert pdf.startswith(b"%PDF")
+    assert browser.execute_script("return window.folded") == 0
+    assert browser.execute_script(count) == [charts, charts]
+    assert browser.execute_script("return document.querySelectorAll('details[open]').length") == 1
+    browser.close()
+    browser.switch_to.window(browser.window_handles[0])
