@@ -12,6 +12,7 @@ from lightning_modules.metrics.statistics import METRICS
 from lightning_modules.run_folder import Result
 from sweeps.evaluation.tables import Cell, Column, Kind, Table, as_csv
 from sweeps.findings import Findings
+from sweeps.matrix import SYMBOLS, Matrix, significance_matrices
 from sweeps.sentences import sentence_cards
 
 FIRST = (
@@ -55,9 +56,17 @@ def render_report(findings: Findings) -> str:
         figures=figures | maps,
         sections=sections(findings.tables, list(figures)),
         files=files,
+        matrices=_matrices(findings),
+        symbols=SYMBOLS,
         cards=cards,
         method=method(findings),
     )
+
+
+def _matrices(findings: Findings) -> list[Matrix]:
+    table = findings.tables.get("bleu_significance")
+    systems = [system.name for system in findings.evaluation.systems]
+    return significance_matrices(table, systems) if table else []
 
 
 def page_cells(table: Table) -> list[list[PageCell]]:

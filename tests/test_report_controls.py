@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from tests.hostile import HOSTILE
 from tests.pages import rows
 
 pytestmark = pytest.mark.chromium
@@ -126,3 +127,25 @@ def test_paper_has_every_fold_open_and_every_picture(browser, folder):
     assert browser.execute_script("return document.querySelectorAll('details[open]').length") == 1
     browser.close()
     browser.switch_to.window(browser.window_handles[0])
+
+
+def test_the_matrix_shows_the_tests_of_the_chosen_lengths(page):
+    from selenium.webdriver.support.ui import Select
+
+    tests = rows(page, "bleu_significance")
+    chooser = Select(page.find_element("css selector", "#significance select"))
+    for option, lengths in ((1, "1–10"), (0, "all")):
+        chooser.select_by_index(option)
+        [shown] = [m for m in page.find_elements("css selector", ".matrix") if m.is_displayed()]
+        names = [e.text for e in shown.find_elements("css selector", "thead th")]
+        cells = [
+            [e.text for e in row.find_elements("tag name", "td")]
+            for row in shown.find_elements("css selector", "tbody tr")
+        ]
+        assert names == ["none", HOSTILE[0], "luong"]
+        for first, second, _, of, _, difference, _, p, *_ in tests:
+            if of == lengths:
+                value = float(difference.split()[0])
+                symbol = "≈" if float(p) >= 0.05 else "▲" if value > 0 else "▼"
+                cell = cells[names.index(first)][names.index(second)]
+                assert cell == f"{symbol} {value:+.2f}\np {p}"

@@ -61,6 +61,15 @@ for (const header of document.querySelectorAll(".sorts thead th")) {
   header.querySelector("button").addEventListener("click", () => sort(header));
 }
 
+// One of several panels is shown at a time.
+
+for (const choice of document.querySelectorAll(".choice")) {
+  const [select, panels] = [choice.querySelector("select"), choice.querySelectorAll(".panel")];
+  select.addEventListener("change", () => {
+    panels.forEach((panel, place) => panel.hidden = place !== select.selectedIndex);
+  });
+}
+
 // Files are made here, of what the page holds: it may be read far from its folder.
 
 function save(name, address) {
