@@ -24,6 +24,8 @@ ATTENTION = "attention.npz"
 PREDICTIONS = "predictions.jsonl"
 WORD_COUNTS = "word_counts.json"
 COMPARISON = "comparison.json"
+TRACKER_ID = "wandb_id"
+"""File with the id of the W&B run, which a resumed training goes on with."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -159,7 +161,8 @@ class BrokenFileError(UserError):
 
 def clear_results(folder: Path) -> None:
     """Remove what an earlier run left in the same folder: results belong to the run that ends."""
-    for name in (RESULT, FAILURE, CURVE, STATISTICS, ATTENTION, PREDICTIONS, WORD_COUNTS):
+    results = (RESULT, FAILURE, CURVE, STATISTICS, ATTENTION, PREDICTIONS, WORD_COUNTS)
+    for name in (*results, TRACKER_ID):
         (folder / name).unlink(missing_ok=True)
 
 

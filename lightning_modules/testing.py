@@ -36,6 +36,7 @@ from lightning_modules.run_folder import (
 from lightning_modules.scoring import TestScores, score_translations
 from lightning_modules.settings import Scoring
 from lightning_modules.translation import TranslationModule
+from lightning_modules.variants import EncoderDecoder
 
 
 class Tested(NamedTuple):
@@ -71,8 +72,12 @@ def test_model(
     )
     for prediction, of_words in zip(scores.predictions, nats, strict=True):
         prediction["reference_nats"] = of_words
-    moved = (parameter for parameter in module.model.parameters() if parameter.requires_grad)
-    return Tested(sum(parameter.numel() for parameter in moved), scores, seconds)
+    return Tested(count_parameters(module.model), scores, seconds)
+
+
+def count_parameters(model: EncoderDecoder) -> int:
+    """Return how many numbers training moves; frozen word vectors are none."""
+    return sum(part.numel() for part in model.parameters() if part.requires_grad)
 
 
 def _forced(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -> list[Forced]:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import pytorch_lightning as pl
-from pytorch_lightning.plugins.precision import MixedPrecision, Precision
+from pytorch_lightning.plugins.precision import MixedPrecision
 from pytorch_lightning.utilities import GradClipAlgorithmType
 from torch import Tensor, nn
+from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
@@ -136,24 +137,27 @@ class TranslationModule(pl.LightningModule):
         gradient_clip_val: float | None = None,
         gradient_clip_algorithm: Any = None,
     ) -> None:
-        """Clip as the trainer says.
+        """Clip as the trainer says, and log the norm that clipping by norm finds anyway.
 
         Raises ``UserError`` for a fused optimizer in float16, which undoes the scaling of its
         gradients only when it steps.
         """
+        if gradient_clip_val is None or gradient_clip_val <= 0:
+            return
         precision = self.trainer.precision_plugin
         fused = getattr(optimizer, "_step_supports_amp_scaling", False)
-        if not (gradient_clip_val and fused and isinstance(precision, MixedPrecision)):
-            self.clip_gradients(optimizer, gradient_clip_val, gradient_clip_algorithm)
-        elif precision.scaler is None:
-            # Lightning refuses this as well, but in bfloat16 there is no scaling to undo.
-            how = gradient_clip_algorithm or GradClipAlgorithmType.NORM
-            Precision.clip_gradients(precision, optimizer, gradient_clip_val, how)
-        else:
+        if fused and isinstance(precision, MixedPrecision) and precision.scaler is not None:
             raise UserError(
                 "optimizer.fused=true: cannot clip float16 gradients; set optimizer.fused=false, "
                 "trainer.precision=bf16-mixed or trainer.gradient_clip_val=null"
             )
+        parameters = precision.main_params(optimizer)
+        if gradient_clip_algorithm == GradClipAlgorithmType.VALUE:
+            clip_grad_value_(parameters, gradient_clip_val)
+            return
+        norm = clip_grad_norm_(parameters, gradient_clip_val)
+        if (self.global_step + 1) % self.trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
+            self.log("train/gradient_norm", norm)
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any) -> None:
         """Let a plateau schedule see each validation loss once, not at every update."""

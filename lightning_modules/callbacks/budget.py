@@ -8,6 +8,7 @@ import pytorch_lightning as pl
 from pydantic import PositiveInt, validate_call
 
 from datamodules.batching import Batch
+from lightning_modules.environment import peak_memory_mib
 
 
 class TokenBudget(pl.Callback):
@@ -58,6 +59,7 @@ class TokenBudget(pl.Callback):
         if trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
             pl_module.log("train/target_tokens", float(self.seen_tokens))
             pl_module.log("train/target_tokens_per_second", self.tokens_per_second)
+            pl_module.log("train/peak_memory_mib", peak_memory_mib())
         if self.seen_tokens >= self.target_tokens:
             trainer.should_stop = True
 

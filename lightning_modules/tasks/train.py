@@ -33,12 +33,13 @@ from lightning_modules.checkpoints import (
     load_weights,
     read_checkpoint,
 )
+from lightning_modules.environment import environment, git_commit
 from lightning_modules.run_folder import Training, clear_results
 from lightning_modules.settings import build_scoring
 from lightning_modules.suitability import check_text
 from lightning_modules.summary import summary
-from lightning_modules.testing import test_model, write_run
-from lightning_modules.tracking import finish, log_test
+from lightning_modules.testing import count_parameters, test_model, write_run
+from lightning_modules.tracking import AttentionMaps, Tracker, log_test
 from lightning_modules.translation import TranslationModule
 from lightning_modules.variants import EncoderDecoder
 from lightning_modules.vectors import freeze, load_vectors
@@ -63,21 +64,36 @@ def train(config: DictConfig) -> float:
     module = build_module(config, data, model)
     vectors = load_vectors(model, data.tokenizers, settings.vectors, embedding_width(config))
     data.tokenizers.save(folder / TOKENIZERS)
-    logger = build(config.logger) if config.logger else None
+    logger: Tracker | None = build(config.logger) if config.logger else None
     try:
+        if logger is not None:
+            logger.log_hyperparams(told_apart_by(model, folder))
         trainer = build_trainer(config, logger)
         compile_blocks(model, settings.compile)
         training = fit(trainer, module, data)
         tested = test_model(trainer, module, data, scoring, config)
         overrides = list(HydraConfig.get().overrides.task)
         result = write_run(folder, config, data, training, tested, overrides, vectors)
-        log_test(logger, tested)
+        log_test(logger, tested, folder)
         log.info(summary(result, tested.scores.curve, scoring, folder))
     except BaseException:
-        finish(logger, exit_code=1)
+        if logger is not None:
+            logger.close(exit_code=1)
         raise
-    finish(logger)
+    if logger is not None:
+        logger.close()
     return result.scores["bleu"]
+
+
+def told_apart_by(model: EncoderDecoder, folder: Path) -> dict[str, Any]:
+    """What the tracker's tables show of a run beside its configuration."""
+    return {
+        "model_name": HydraConfig.get().runtime.choices["model"],
+        "parameters": count_parameters(model),
+        "folder": str(folder),
+        "git_commit": git_commit(),
+        "environment": environment(),
+    }
 
 
 def prepare_process(config: DictConfig) -> Settings:
@@ -134,6 +150,8 @@ def build_trainer(config: DictConfig, logger: Logger | None) -> pl.Trainer:
     """Build the trainer with its callbacks; a progress bar where someone watches."""
     callbacks = [build(callback) for callback in config.callbacks.values()]
     callbacks.append(ProgressLines(f"{config.variant} seed {config.seed}"))
+    if isinstance(logger, Tracker):
+        callbacks.append(AttentionMaps(logger))
     alone = HydraConfig.get().mode == RunMode.RUN
     if not alone:
         callbacks.append(ProgressFile(Path(HydraConfig.get().runtime.output_dir)))

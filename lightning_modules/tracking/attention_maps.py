@@ -1,0 +1,44 @@
+"""Seeing attention form."""
+
+import numpy as np
+import pytorch_lightning as pl
+
+from lightning_modules.forced import merge_words
+from lightning_modules.metrics.sentences import readable
+from lightning_modules.run_folder import SentenceAttention
+from lightning_modules.tracking.results import log_attention
+from lightning_modules.tracking.tracker import Tracker
+from lightning_modules.translation import TranslationModule
+
+
+class AttentionMaps(pl.Callback):
+    """At each validation, show the tracker where the model looks in one sentence.
+
+    The model is made to produce the reference, so that the pictures differ by nothing but what was
+    learnt in between. A model without attention shows nothing.
+    """
+
+    def __init__(self, tracker: Tracker) -> None:
+        self.tracker = tracker
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Draw and log it."""
+        assert isinstance(pl_module, TranslationModule)
+        data = trainer.datamodule  # type: ignore[attr-defined]
+        pairs, text = data.prepared.encoded["val"], data.text("val")
+        row = readable([text.source[number] for number in pairs.ids])
+        batch = pl_module.transfer_batch_to_device(pairs[np.array([row])], pl_module.device, 0)
+        model = pl_module.model
+        weights = model.decode(model.encode(batch.src, batch.src_mask), batch.tgt_in).weights
+        if weights is None:
+            return
+        number = int(pairs.ids[row])
+        source, target = text.source[number], text.target[number]
+        words = merge_words(weights[0].float().cpu(), source, target, data.tokenizers)
+        sentence = SentenceAttention(
+            id=number,
+            source_words=source.split(),
+            target_words=target.split(),
+            weights=words.tolist(),
+        )
+        log_attention(self.tracker, "attention/validation", sentence, trainer.global_step)

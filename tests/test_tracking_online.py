@@ -1,0 +1,209 @@
+"""The real W&B client against a server of our own: what arrives, and what a bad server costs."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from lightning_modules.run_folder import TRACKER_ID
+from tests.commands import TINY, places, succeed
+from tests.wandb_server import ENTITY, KEY, Run, WandbServer
+
+PLANTED = "planted-secret-of-the-environment"
+QUICK = [
+    *TINY,
+    "model=luong_global",
+    "decoding=greedy",
+    "scoring.resamples=100",
+    "trainer.log_every_n_steps=2",
+]
+
+pytestmark = pytest.mark.xdist_group("commands")
+
+
+def train(space: Path, name: str, *arguments: str, **environment: str) -> tuple[str, float]:
+    """Train a tiny model into ``space/name``; return what the terminal says, and the seconds."""
+    started = time.perf_counter()
+    folder = f"hydra.run.dir={space}/{name}"
+    said = succeed(
+        *QUICK, *places(space), folder, *arguments, HOME=str(space), A_TOKEN=PLANTED, **environment
+    )
+    return said, time.perf_counter() - started
+
+
+def curve_of(history: list[dict]) -> dict[int, float]:
+    name = "bleu_by_length"
+    return {
+        row[f"{name}/length"]: row[f"{name}/bleu"] for row in history if f"{name}/length" in row
+    }
+
+
+def curve_in(folder: Path) -> dict[int, float]:
+    with (folder / "bleu_by_length.csv").open() as file:
+        return {int(row["length_high"]): float(row["bleu"]) for row in csv.DictReader(file)}
+
+
+def synchronise(said: str, server: WandbServer, space: Path, replacing: str = "") -> Run:
+    """Paste the command that a training printed; return the only run that arrives."""
+    command = re.findall(r"later: (.+)", said)[-1]
+    if replacing:
+        command = command.replace(replacing, server.url)
+    environment = os.environ | server.environment | {"HOME": str(space), "NETRC": "/nonexistent"}
+    subprocess.run(command, shell=True, env=environment, check=True, timeout=100, cwd=space)
+    [run] = server.runs.values()
+    return run
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("online")
+
+
+@pytest.fixture(scope="module")
+def offline(space) -> tuple[str, float]:
+    """Without a login."""
+    return train(space, "offline", "logger.artifacts=true")
+
+
+@pytest.fixture(scope="module")
+def online(space, offline) -> tuple[str, WandbServer]:
+    with WandbServer() as server:
+        said, _ = train(space, "online", "logger.artifacts=true", **server.environment)
+    return said, server
+
+
+@pytest.fixture(scope="module")
+def run(online) -> Run:
+    [only] = online[1].runs.values()
+    return only
+
+
+def test_the_address_of_the_run_is_told(online, space):
+    said, server = online
+    id = (space / "online" / TRACKER_ID).read_text().strip()
+    assert f"W&B online: {server.url}/{ENTITY}/attention-bench/runs/{id}\n" in said
+    assert "W&B stopped" not in said
+
+
+def test_the_run_arrives_with_its_configuration(run, space):
+    assert run.fields["displayName"] == "luong_global-1"
+    assert run.fields["groupName"] == "luong_global"
+    assert run.fields["jobType"] == "train"
+    assert run.fields["tags"] == ["grammar"]
+    assert run.exit_code == 0
+    result = json.loads((space / "online" / "result.json").read_text())
+    assert run.config["model_name"] == "luong_global"
+    assert run.config["seed"] == 1
+    assert run.config["parameters"] == result["parameters"]
+    assert run.config["data_fingerprint"] == result["data"]["fingerprint"]
+    assert run.config["folder"] == str(space / "online")
+    assert {name: run.config[name] for name in result["config"]} == result["config"]
+
+
+def test_the_course_of_training_arrives(run):
+    rows = [row for row in run.history if "train/loss" in row]
+    assert rows
+    logged = {name for row in run.history for name in row}
+    of_training = ("loss", "learning_rate", "gradient_norm", "target_tokens_per_second")
+    assert {"val/loss", "val/bleu", *(f"train/{name}" for name in of_training)} <= logged
+    assert "train/peak_memory_mib" in logged
+    assert all(row["trainer/global_step"] > 0 for row in rows)
+    maps = [row for row in run.history if "attention/validation" in row]
+    assert len(maps) == sum("val/bleu" in row for row in run.history) > 1
+    pictures = [run.files[row["attention/validation"]["path"]] for row in maps]
+    assert all(picture.startswith(b"\x89PNG") for picture in pictures)
+    assert len(set(pictures)) == len(pictures)  # attention moves
+
+
+def test_the_curve_arrives_as_it_is_in_the_file(run, space):
+    known = curve_in(space / "online")
+    assert curve_of(run.history) == known
+    assert {name: run.summary[name] for name in run.summary if name.startswith("bleu_at/")} == {
+        f"bleu_at/{high - 9:03d}": bleu for high, bleu in known.items()
+    }
+    drawn = {metric.get("1"): metric for metric in run.config["_wandb"]["m"]}
+    assert not any("*" in str(name) for name in drawn)
+    assert "bleu_by_length/bleu" in drawn
+
+
+def test_translations_and_artifacts_arrive(online, run, space):
+    server, folder = online[1], space / "online"
+    table = json.loads(run.files[run.summary["predictions"]["path"]])
+    predictions = [json.loads(line) for line in (folder / "predictions.jsonl").open()]
+    assert table["columns"] == ["id", "source", "reference", "hypothesis", "score"]
+    assert [row[-1] for row in table["data"]] == [line["score"] for line in predictions]
+    id = (folder / TRACKER_ID).read_text().strip()
+    model, lines = server.artifacts[f"model-{id}"], server.artifacts[f"predictions-{id}"]
+    assert model["committed"]
+    assert lines["committed"]
+    tokenizers = {f"tokenizers/{file.name}" for file in (folder / "tokenizers").iterdir()}
+    assert set(model["files"]) == {"checkpoints/best.ckpt", *tokenizers}
+    contents = set(server.uploads.values())
+    for name in ("checkpoints/best.ckpt", "predictions.jsonl"):
+        assert (folder / name).read_bytes() in contents
+
+
+def test_no_secret_is_told_or_kept(online, offline, space):
+    said, server = online
+    written = [file.read_bytes() for file in space.rglob("*") if file.is_file()]
+    assert len(written) > 20
+    received = [*server.uploads.values()]
+    received += [repr(vars(run)).encode() for run in server.runs.values()]
+    for secret in (KEY, PLANTED):
+        assert secret not in said
+        assert not any(secret.encode() in content for content in (*written, *received))
+
+
+def test_an_offline_run_is_synchronised_with_the_command_that_is_told(offline, space):
+    said, _ = offline
+    assert "W&B offline (not logged in); later: " in said
+    with WandbServer() as server:
+        run = synchronise(said, server, space)
+    assert run.fields["groupName"] == "luong_global"
+    assert curve_of(run.history) == curve_in(space / "offline")
+    assert run.files[run.summary["predictions"]["path"]]
+    assert len(server.artifacts) == 3  # the table is one
+    assert all(artifact["committed"] for artifact in server.artifacts.values())
+
+
+def test_a_server_that_dies_costs_little_and_loses_nothing(offline, space):
+    with WandbServer() as server:
+        server.on_stream = server.kill
+        said, seconds = train(space, "killed", **server.environment)
+    assert "W&B online: " in said
+    assert said.count("W&B stopped (") == 1
+    assert seconds < offline[1] + 10
+    with WandbServer() as other:
+        run = synchronise(said, other, space, replacing=server.url)
+    assert curve_of(run.history) == curve_in(space / "killed")
+    assert any("val/bleu" in row for row in run.history)
+
+
+def test_a_server_that_breaks_costs_little(offline, space):
+    """Its first answer is the last good one: no run can be started."""
+    with WandbServer() as server:
+        answer = server.answer
+
+        def once(path: str, body: bytes) -> object:
+            server.error = 500
+            return answer(path, body)
+
+        server.answer = once  # type: ignore[method-assign]
+        said, seconds = train(space, "broken", **server.environment)
+    assert re.search(r"W&B offline \(.*\); later: ", said)
+    assert "W&B online" not in said
+    assert not server.runs
+    assert seconds < offline[1] + 10
+
+
+def test_a_slow_server_costs_little(offline, space):
+    with WandbServer(delay=0.7) as server:
+        said, seconds = train(space, "slow", **server.environment)
+    assert "test BLEU" in said
+    assert seconds < offline[1] + 10
+    assert curve_in(space / "slow") == curve_in(space / "offline")
