@@ -21,11 +21,17 @@ FAILURE = "failure.json"
 CURVE = "bleu_by_length.csv"
 STATISTICS = "statistics.npz"
 ATTENTION = "attention.npz"
+HEAD_ATTENTION = "head_attention.npz"
 PREDICTIONS = "predictions.jsonl"
 WORD_COUNTS = "word_counts.json"
 COMPARISON = "comparison.json"
 TRACKER_ID = "wandb_id"
 """File with the id of the W&B run, which a resumed training goes on with."""
+FILES = (
+    *(RESULT, FAILURE, CURVE, STATISTICS, ATTENTION, HEAD_ATTENTION, PREDICTIONS, WORD_COUNTS),
+    TRACKER_ID,
+)
+"""What a run leaves, beside its checkpoints."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -161,8 +167,7 @@ class BrokenFileError(UserError):
 
 def clear_results(folder: Path) -> None:
     """Remove what an earlier run left in the same folder: results belong to the run that ends."""
-    results = (RESULT, FAILURE, CURVE, STATISTICS, ATTENTION, PREDICTIONS, WORD_COUNTS)
-    for name in (*results, TRACKER_ID):
+    for name in FILES:
         (folder / name).unlink(missing_ok=True)
 
 
@@ -222,13 +227,13 @@ def read_word_counts(folder: Path) -> WordCounts | None:
 
 def write_statistics(folder: Path, statistics: Statistics) -> None:
     """Keep what each test sentence adds to the scores."""
-    _write_arrays(folder / STATISTICS, statistics)
+    write_arrays(folder / STATISTICS, statistics)
 
 
 def read_statistics(folder: Path, sentences: int) -> Statistics | None:
     """What each test sentence adds, ``None`` when not recorded. Raises ``BrokenFileError``."""
     path = folder / STATISTICS
-    statistics = _read_arrays(path)
+    statistics = read_arrays(path)
     for name, array in (statistics or {}).items():
         if array.ndim != 2 or len(array) != sentences:
             raise BrokenFileError(f"{path.name} cannot be read: {name} is of other sentences")
@@ -245,7 +250,7 @@ def write_attention(folder: Path, weights: Sequence[NDArray[np.floating] | None]
         "shapes": np.array([part.shape for part in known], np.int32).reshape(-1, 2),
         "weights": np.concatenate([np.zeros(0), *(part.ravel() for part in known)]),
     }
-    _write_arrays(folder / ATTENTION, arrays | {"weights": arrays["weights"].astype(np.float16)})
+    write_arrays(folder / ATTENTION, arrays | {"weights": arrays["weights"].astype(np.float16)})
 
 
 def read_attention(
@@ -255,7 +260,7 @@ def read_attention(
 
     ``None``: not recorded. Raises ``BrokenFileError``.
     """
-    arrays = _read_arrays(folder / ATTENTION)
+    arrays = read_arrays(folder / ATTENTION)
     if arrays is None:
         return None
     shapes, weights = arrays["shapes"], arrays["weights"]
@@ -274,12 +279,14 @@ def read_attention(
     }
 
 
-def _write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays by name into one compressed file, whole or not at all."""
     with whole_file(path) as temporary:
         np.savez_compressed(temporary, allow_pickle=False, **arrays)
 
 
-def _read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
+def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
+    """Arrays by name, ``None`` without the file. Raises ``BrokenFileError``."""
     if not path.is_file():
         return None
     try:

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,9 @@ from lightning_modules.forced import (
     step_by_rule,
     word_nats,
 )
+from lightning_modules.head_attention import head_attention, shown_sentences
 from lightning_modules.metrics.curves import format_csv
+from lightning_modules.metrics.systems import TestSet
 from lightning_modules.metrics.words import tokens
 from lightning_modules.run_folder import (
     CURVE,
@@ -33,9 +36,10 @@ from lightning_modules.run_folder import (
     write_attention,
     write_statistics,
 )
+from lightning_modules.run_records import HeadWeights, write_head_attention
 from lightning_modules.scoring import TestScores, score_translations
 from lightning_modules.settings import Scoring
-from lightning_modules.translation import TranslationModule
+from lightning_modules.translation import Translation, TranslationModule
 from lightning_modules.variants import EncoderDecoder
 
 
@@ -47,6 +51,8 @@ class Tested(NamedTuple):
     scores: TestScores
     seconds: float
     """Time spent searching."""
+    heads: HeadWeights
+    """Of a few translations."""
 
 
 def test_model(
@@ -72,12 +78,29 @@ def test_model(
     )
     for prediction, of_words in zip(scores.predictions, nats, strict=True):
         prediction["reference_nats"] = of_words
-    return Tested(count_parameters(module.model), scores, seconds)
+    heads = _heads(module.model, translations, data, scoring, config)
+    return Tested(count_parameters(module.model), scores, seconds, heads)
 
 
 def count_parameters(model: EncoderDecoder) -> int:
     """Return how many numbers training moves; frozen word vectors are none."""
     return sum(part.numel() for part in model.parameters() if part.requires_grad)
+
+
+def _heads(
+    model: EncoderDecoder,
+    translations: Sequence[Translation],
+    data: TranslationData,
+    scoring: Scoring,
+    config: DictConfig,
+) -> HeadWeights:
+    text = data.text("test")
+    [buckets] = scoring.buckets([TestSet(text.target, text.source)])
+    best = {translation.id: translation.hypotheses[0] for translation in translations}
+    found = {number: best[number] for number in shown_sentences(text.source, buckets)}
+    pairs = data.prepared.encoded["test"]
+    most = config.batching.decode_max_tokens
+    return head_attention(model, found, pairs, text, data.tokenizers, most)
 
 
 def _forced(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -> list[Forced]:
@@ -124,6 +147,7 @@ def write_run(
     write_text(folder / PREDICTIONS, "".join(line + "\n" for line in lines))
     write_statistics(folder, scores.statistics)
     write_attention(folder, scores.attention)
+    write_head_attention(folder, tested.heads)
     write_json(folder / WORD_COUNTS, _word_counts(data, scores))
     write_text(folder / CURVE, format_csv(scores.curve))
     write_json(folder / RESULT, result.model_dump(mode="json"))

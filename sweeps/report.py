@@ -1,7 +1,7 @@
 """The report of an evaluation: one page that opens from disk and needs no network."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import vl_convert
@@ -12,6 +12,7 @@ from lightning_modules.metrics.statistics import METRICS
 from lightning_modules.run_folder import Result
 from sweeps.evaluation.tables import Cell, Column, Kind, Table, as_csv
 from sweeps.findings import Findings
+from sweeps.heat_maps import keep_small
 from sweeps.matrix import SYMBOLS, Matrix, significance_matrices
 from sweeps.sentences import sentence_cards
 
@@ -41,24 +42,20 @@ def render_report(findings: Findings) -> str:
     environment.filters |= {"cells": page_cells}
     figures = {name: chart.to_dict() for name, chart in findings.figures("container").items()}
     cards = [card for group in findings.evaluation.groups for card in sentence_cards(group)]
-    maps = {
-        f"attention-{place}-{number}": translation.chart
-        for place, card in enumerate(cards, start=1)
-        for number, translation in enumerate(card.translations, start=1)
-        if translation.chart
-    }
+    keep_small(each.heat_map for card in cards for each in card.translations if each.heat_map)
     files = {name: as_csv(table) for name, table in findings.tables.items()}
     files[EVERY_SEED] = findings.every_seed
     return environment.get_template("report.html.j2").render(
         findings=findings,
         comparison=findings.comparison,
         vega=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"),
-        figures=figures | maps,
+        figures=figures,
         sections=sections(findings.tables, list(figures)),
         files=files,
         matrices=_matrices(findings),
         symbols=SYMBOLS,
         cards=cards,
+        attentions=[asdict(card) for card in cards],
         method=method(findings),
     )
 

@@ -1,12 +1,13 @@
 """Sentences to look at: what each system made of them, and where it looked."""
 
+import logging
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cached_property
-from typing import Any
+from itertools import groupby
 
 import numpy as np
 
-from lightning_modules.heat_map import attention_map
 from lightning_modules.metrics.sentences import readable
 from lightning_modules.metrics.statistics import sentence_bleu
 from lightning_modules.metrics.systems import Output
@@ -16,8 +17,12 @@ from lightning_modules.run_folder import (
     read_attention,
     read_predictions,
 )
+from lightning_modules.run_records import HeadWeights, read_head_attention
 from sweeps.evaluation.evaluation import Group
 from sweeps.evaluation.sentence_tables import ranked
+from sweeps.heat_maps import HeatMap, heat_map
+
+log = logging.getLogger(__name__)
 
 DIFFERING = 5
 NO_ATTENTION = "This model has no attention: there are no weights to draw."
@@ -31,8 +36,10 @@ class TranslationCard:
     label: str
     hypothesis: str
     bleu: float
-    chart: dict[str, Any] | None
+    heat_map: HeatMap | None
     note: str
+    parts: list[tuple[str, bool]]
+    """The hypothesis cut up: words, and whether the reference lacks them at their place."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +55,12 @@ class SentenceCard:
 
 @dataclass(frozen=True, eq=False)
 class _Looked:
-    """The attention of a system's first output over the sentences that are shown."""
+    """The attention of a system's first output."""
 
     output: Output
+    heads: HeadWeights
     numbers: list[int]
+    """Of the sentences that are shown."""
 
     @cached_property
     def found(self) -> tuple[dict[int, SentenceAttention], str]:
@@ -78,7 +87,11 @@ def sentence_cards(group: Group) -> list[SentenceCard]:
             reasons.setdefault(number, f"differs most, number {place}")
     first = [system.outputs[0] for system in group.systems]
     scores = np.stack([sentence_bleu(output.statistics) for output in first])
-    looked = [_Looked(output, list(reasons)) for output in first]
+    heads = [_heads(output) for output in first]
+    for number in sorted({number for of_output in heads for number in of_output}):
+        if number < len(test.references):
+            reasons.setdefault(number, "easily read for its length")
+    looked = [_Looked(*parts, list(reasons)) for parts in zip(first, heads, strict=True)]
     return [
         SentenceCard(
             number=number,
@@ -86,7 +99,7 @@ def sentence_cards(group: Group) -> list[SentenceCard]:
             source=None if test.sources is None else test.sources[number],
             reference=test.references[number],
             translations=[
-                _card(system.name, each, number, float(score))
+                _card(system.name, each, number, test.references[number], float(score))
                 for system, each, score in zip(
                     group.systems, looked, scores[:, number], strict=True
                 )
@@ -96,13 +109,39 @@ def sentence_cards(group: Group) -> list[SentenceCard]:
     ]
 
 
-def _card(label: str, looked: _Looked, number: int, score: float) -> TranslationCard:
+def _heads(output: Output) -> HeadWeights:
+    """Weights of single heads by sentence; none where they were not recorded."""
+    try:
+        return {} if output.folder is None else read_head_attention(output.folder)
+    except BrokenFileError as error:
+        log.warning("%s: %s", output.folder, error)
+        return {}
+
+
+def _card(
+    label: str, looked: _Looked, number: int, reference: str, score: float
+) -> TranslationCard:
     attention, note = looked.found
     sentence = attention.get(number)
+    drawn = sentence if sentence and sentence.target_words else None
+    heads = looked.heads.get(number)
+    if drawn and heads is not None and heads.shape[2:] != np.shape(drawn.weights):
+        heads = None  # of another translation
+    hypothesis = looked.output.hypotheses[number]
     return TranslationCard(
         label=label,
-        hypothesis=looked.output.hypotheses[number],
+        hypothesis=hypothesis,
         bleu=score,
-        chart=attention_map(sentence).to_dict() if sentence and sentence.target_words else None,
+        heat_map=heat_map(drawn, heads) if drawn else None,
         note=note,
+        parts=marked(hypothesis, reference),
     )
+
+
+def marked(hypothesis: str, reference: str) -> list[tuple[str, bool]]:
+    """Cut a hypothesis where it leaves its reference or comes back to it; whole words."""
+    words = hypothesis.split()
+    blocks = SequenceMatcher(None, reference.split(), words, autojunk=False).get_matching_blocks()
+    shared = {block.b + place for block in blocks for place in range(block.size)}
+    parts = groupby(enumerate(words), key=lambda numbered: numbered[0] not in shared)
+    return [(" ".join(word for _, word in part), differs) for differs, part in parts]

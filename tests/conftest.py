@@ -2,14 +2,17 @@
 
 import shutil
 
+import numpy as np
 import pytest
 
 from sweeps.compare import build_comparison
-from tests.hostile import HOSTILE, HOSTILE_TEXT
+from tests.hostile import HOSTILE, HOSTILE_TEXT, WORDS
 from tests.run_folders import SCORING, make_failure, make_run, translations
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
+HEADS = {0: np.random.default_rng(0).dirichlet(np.ones(len(WORDS)), (2, 3, len(WORDS)))}
+"""Of two layers with three heads."""
 
 
 @pytest.fixture(scope="session")
@@ -41,12 +44,13 @@ def folder(tmp_path_factory):
     """The folder of a comparison of hostile runs."""
     out = tmp_path_factory.mktemp("sweep")
 
-    def run(place, variant, seed=1):
+    def run(place, variant, seed=1, **more):
         lines = translations(HOSTILE_TEXT.references, variant, seed)
         lines[0] = HOSTILE_TEXT.references[0]
-        return make_run(out / str(place), variant, seed, text=HOSTILE_TEXT, hypotheses=lines)
+        made = {"text": HOSTILE_TEXT, "hypotheses": lines, **more}
+        return make_run(out / str(place), variant, seed, **made)
 
-    runs = [run(0, "none"), run(1, HOSTILE[0]), run(2, "luong", 1), run(3, "luong", 2)]
+    runs = [run(0, "none"), run(1, HOSTILE[0]), run(2, "luong", 1, heads=HEADS), run(3, "luong", 2)]
     runs.append(make_failure(out / "4", error=HOSTILE[0]))
     build_comparison(runs, out, SCORING)
     return out
@@ -62,8 +66,9 @@ def page(browser, folder):
     wait = WebDriverWait(browser, 60)
     count = "return document.querySelectorAll('.chart svg.marks').length"
     shown = "return document.querySelectorAll('.chart').length"
-    # Those outside the folds come first: the curve, and the attention of the open sentence.
-    wait.until(lambda _: browser.execute_script(count) == 3)
+    # Those outside the folds come first: the curve, the heat map of the viewer, and those of the
+    # open sentence.
+    wait.until(lambda _: browser.execute_script(count) == 4)
     browser.execute_script("document.querySelectorAll('details.fold').forEach(d => d.open = true)")
     charts = browser.execute_script(shown)
     wait.until(lambda _: browser.execute_script(count) == charts)

@@ -19,6 +19,7 @@ from lightning_modules.metrics.statistics import METRICS, signatures, translatio
 from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.metrics.words import tokens
 from lightning_modules.run_folder import CURVE, PREDICTIONS, write_attention, write_statistics
+from lightning_modules.run_records import write_head_attention
 from lightning_modules.settings import Scoring
 
 SCORING = Scoring(edges=[10, 20, 30], resamples=200)
@@ -134,6 +135,7 @@ def make_run(
     hypotheses=None,
     statistics=True,
     word_counts=True,
+    heads=None,
     **changes,
 ):
     """Write a finished run into ``folder`` and return it; ``none`` is without attention.
@@ -148,6 +150,7 @@ def make_run(
     if statistics:
         write_statistics(folder, counted)
     write_attention(folder, weights)
+    write_head_attention(folder, heads or {})
     if word_counts:
         write_json(folder / "word_counts.json", _word_counts(text, found))
     _write_predictions(folder, text, found)

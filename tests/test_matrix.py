@@ -28,7 +28,7 @@ def test_every_tested_pair_stands_twice_with_opposite_signs():
         ("all", "65"),
         ("1–10", "32"),
     ]
-    whole, short = ({name: cells for name, cells in matrix.rows} for matrix in found)
+    whole, short = (dict(matrix.rows) for matrix in found)
     assert whole == {
         "a": [None, MatrixCell("better", "+2.50", "0.0100"), None],
         "b": [MatrixCell("worse", "-2.50", "0.0100"), None, None],
@@ -44,4 +44,6 @@ def test_every_tested_pair_stands_twice_with_opposite_signs():
 def test_the_symbol_says_what_the_colour_says(p, symbols):
     [matrix] = significance_matrices(table(("a", "b", "all", 65, 1.0, p)), ["a", "b"])
     (_, [_, first]), (_, [second, _]) = matrix.rows
+    assert first is not None
+    assert second is not None
     assert (first.symbol, second.symbol) == symbols

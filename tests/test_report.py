@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from omegaconf import OmegaConf
 from rich.console import Console
@@ -19,8 +20,9 @@ from sweeps.comparison import collect
 from sweeps.evaluation.evaluation import evaluate
 from sweeps.evaluation.tables import FORMATS
 from sweeps.findings import find
+from sweeps.heat_maps import HeatMap, keep_small
 from sweeps.report import render_report
-from sweeps.sentences import sentence_cards
+from sweeps.sentences import marked, sentence_cards
 from sweeps.summary import print_findings
 from tests.run_folders import SCORING, TEXT, Text, make_failure, make_run
 
@@ -227,11 +229,50 @@ def test_cards_show_a_readable_sentence_and_those_on_which_systems_differ(tmp_pa
     assert [each.hypothesis for each in second.translations] == [TEXT.references[5], "?"]
     assert [each.bleu for each in second.translations] == pytest.approx([100, 0])
     luong, none = first.translations
-    assert luong.chart is not None
-    drawn = luong.chart["layer"][-1]["data"]["values"]
-    assert len(drawn) == words[first.number] ** 2
-    assert none.chart is None
+    assert luong.heat_map is not None
+    assert np.shape(luong.heat_map["weights"]) == (words[first.number],) * 2
+    assert none.heat_map is None
     assert "no attention" in none.note
+
+
+def test_cards_underline_what_the_reference_has_not_at_that_place():
+    assert marked("a b b c e", "a b c d e") == [("a b", False), ("b", True), ("c e", False)]
+    assert marked("x y", "a") == [("x y", True)]
+    assert marked("", "a") == []
+
+
+def test_recorded_heads_bring_their_sentences_and_their_mean(tmp_path):
+    [plain] = cards([make_run(tmp_path / "0", hypotheses=TEXT.references)])
+    other = 0 if plain.number else 1
+    size = len(TEXT.references[other].split())
+    heads = np.random.default_rng(0).dirichlet(np.ones(size), (2, 4, size))
+    run = make_run(tmp_path / "1", hypotheses=TEXT.references, heads={other: heads})
+    first, second = cards([run])
+    assert (first.number, second.number) == (plain.number, other)
+    assert first.translations[0].heat_map == plain.translations[0].heat_map
+    drawn = np.array(second.translations[0].heat_map["heads"]) / 1000
+    assert drawn[:, :4] == pytest.approx(heads, abs=1e-3)
+    assert drawn[:, 4] == pytest.approx(heads.mean(1), abs=1e-3)
+
+
+def test_heads_of_another_translation_or_in_a_broken_file_are_left_out(tmp_path):
+    run = make_run(tmp_path / "0", heads={0: np.ones((2, 2, 1, 99))})
+    assert all("heads" not in card.translations[0].heat_map for card in cards([run]))
+    (run / "head_attention.npz").write_bytes(b"PK")
+    [card] = cards([run])
+    assert card.translations[0].heat_map is not None
+
+
+def test_a_page_keeps_as_many_heads_as_can_be_mailed(monkeypatch):
+    monkeypatch.setattr("sweeps.heat_maps.MOST_WEIGHTS", 10)
+    maps: list[HeatMap] = [
+        {"heads": np.zeros((2, 2, 2))},
+        {},
+        {"heads": np.zeros(3)},
+        {"heads": np.zeros(2)},
+    ]
+    keep_small(maps)
+    assert ["heads" in drawn for drawn in maps] == [True, False, False, True]
 
 
 def test_one_system_alone_has_one_card(tmp_path):
@@ -242,7 +283,7 @@ def test_one_system_alone_has_one_card(tmp_path):
 def test_a_translation_without_words_has_no_chart(tmp_path):
     silent = [""] * len(TEXT.references)
     [card] = cards([make_run(tmp_path / "0", hypotheses=silent)])
-    assert card.translations[0].chart is None
+    assert card.translations[0].heat_map is None
     render_report(found([tmp_path / "0"]))
 
 
@@ -256,7 +297,7 @@ def test_an_unreadable_attention_is_said_on_its_card(tmp_path, content, note):
     if content:
         (run / "attention.npz").write_bytes(content)
     [card] = cards([run])
-    assert card.translations[0].chart is None
+    assert card.translations[0].heat_map is None
     assert card.translations[0].note.startswith(note)
 
 

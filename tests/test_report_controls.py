@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from tests.hostile import HOSTILE
+from tests.conftest import HEADS
+from tests.hostile import HOSTILE, WORDS
 from tests.pages import rows
 
 pytestmark = pytest.mark.chromium
@@ -149,3 +150,60 @@ def test_the_matrix_shows_the_tests_of_the_chosen_lengths(page):
                 symbol = "≈" if float(p) >= 0.05 else "▲" if value > 0 else "▼"
                 cell = cells[names.index(first)][names.index(second)]
                 assert cell == f"{symbol} {value:+.2f}\np {p}"
+
+
+def looked_at(page, name=None):
+    """The heat map of the viewer once it is drawn as ``name``: its weights, row by row."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    place = "#look .chart"
+    script = """const place = document.querySelector(arguments[0]), view = views.get(place);
+        const drawn = [...place.querySelectorAll('.mark-rect.role-mark path:not([opacity="0"])')];
+        return [place.dataset.name, drawn.map(path => path.__data__.datum.weight)]"""
+    wait = WebDriverWait(page, 30)
+    wait.until(lambda _: name in (None, page.execute_script(script, place)[0]))
+    page.execute_async_script("drawing.then(arguments[0])")
+    return page.execute_script(script, place)[1]
+
+
+def test_heat_maps_are_stepped_through_by_sentence_and_system(page):
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import Select
+
+    look = page.find_element("id", "look")
+    sentence, system, layer, head = (
+        Select(look.find_element("css selector", f"[data-of={name}]"))
+        for name in ("sentence", "system", "layer", "head")
+    )
+    hypothesis = look.find_element("css selector", "[data-shown=hypothesis]")
+    assert [option.text for option in system.options] == ["none", HOSTILE[0], "luong"]
+    assert system.first_selected_option.text == HOSTILE[0]  # the first with attention
+    assert hypothesis.text == " ".join(WORDS)
+    first = sentence.first_selected_option.text
+
+    look.send_keys(Keys.ARROW_DOWN)
+    assert system.first_selected_option.text == "luong"
+    look.find_element("css selector", "[data-step=system][data-by='1']").click()
+    assert system.first_selected_option.text == "none"
+    assert "no attention" in look.text
+    assert not look.find_element("css selector", ".chart").is_displayed()
+    look.send_keys(Keys.ARROW_UP)
+    assert system.first_selected_option.text == "luong"
+
+    look.send_keys(Keys.ARROW_RIGHT)
+    assert sentence.first_selected_option.text != first
+    assert hypothesis.text != " ".join(WORDS)
+    assert not layer.options or not layer._el.is_displayed()
+    look.send_keys(Keys.ARROW_LEFT)
+    assert sentence.first_selected_option.text == first
+    assert layer._el.is_displayed()
+
+    weights = HEADS[0]
+    assert head.first_selected_option.text == "mean"
+    assert looked_at(page) == pytest.approx(weights[1].mean(0).ravel(), abs=1e-3)
+    layer.select_by_index(0)
+    head.select_by_index(2)
+    assert looked_at(page, "attention-0-layer0-head2") == pytest.approx(
+        weights[0, 2].ravel(), abs=1e-3
+    )
+    assert len(page.find_elements("css selector", "#look .chart svg")) == 1

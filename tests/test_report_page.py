@@ -24,7 +24,7 @@ def test_nothing_is_loaded_but_the_page_itself(page):
 
 def test_the_console_stays_silent_and_no_hostile_word_runs(page):
     assert page.get_log("browser") == []
-    assert page.execute_script("return document.scripts.length") == 4
+    assert page.execute_script("return document.scripts.length") == 5
     assert page.execute_script("return document.querySelectorAll('td b, th b, p b').length") == 0
 
 
@@ -63,7 +63,7 @@ def test_tables_show_systems_and_numbers(page):
 
 def test_folds_hold_all_but_the_main_tables(page):
     """Opened here; a reader finds them closed."""
-    script = """return [...document.querySelectorAll('table')]
+    script = """return [...document.querySelectorAll('table[id]')]
         .map(table => [table.id, table.closest('details') !== null])"""
     folded = dict(page.execute_script(script))
     main = {"scores", "attention_scores", "bleu_by_length", "bleu_trend", "speed"}
@@ -72,11 +72,11 @@ def test_folds_hold_all_but_the_main_tables(page):
 
 
 def test_every_weight_is_a_cell_and_equal_words_stay_apart(page):
-    for place in (2, 3):
-        chart = f"attention-1-{place}"
-        cells = f".chart[data-figure={chart}] .mark-rect.role-mark path:not([opacity='0'])"
+    for place in (1, 2):
+        chart = f"0-{place}"
+        cells = f".chart[data-map='{chart}'] .mark-rect.role-mark path:not([opacity='0'])"
         assert len(texts(page, cells)) == len(WORDS) ** 2
-        words = texts(page, f".chart[data-figure={chart}] .role-axis-label text")
+        words = texts(page, f".chart[data-map='{chart}'] .role-axis-label text")
         assert words == WORDS * 4  # at both ends of rows and columns
 
 

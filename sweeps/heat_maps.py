@@ -1,0 +1,51 @@
+"""Heat maps as the page holds them: how to draw one, with the weights apart and short."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lightning_modules.heat_map import attention_map
+from lightning_modules.run_folder import SentenceAttention
+
+MOST_WEIGHTS = 800_000
+"""Of single heads on a page, about 2 MB."""
+HeatMap = dict[str, Any]
+
+
+def heat_map(attention: SentenceAttention, heads: NDArray[np.floating] | None = None) -> HeatMap:
+    """A Vega-Lite ``spec`` without cells, its rows and columns, and weights in thousandths.
+
+    ``heads`` (layers, heads, target words, source words) come with their mean as the last head.
+    """
+    spec = attention_map(attention).to_dict()
+    layers = spec.get("layer", [spec])
+    cells = layers[-1]["data"]["values"]
+    for layer in layers:
+        layer["data"]["values"] = []
+    made = {
+        "spec": spec,
+        "source": list(dict.fromkeys(cell["source"] for cell in cells)),
+        "target": list(dict.fromkeys(cell["target"] for cell in cells)),
+        "weights": _thousandths(attention.weights),
+    }
+    if heads is not None:
+        made["heads"] = _thousandths(np.append(heads, heads.mean(1, keepdims=True), axis=1))
+    return made
+
+
+def keep_small(maps: Iterable[HeatMap]) -> None:
+    """Take single heads away from those maps that would make the page too large to mail."""
+    total = 0
+    for drawn in maps:
+        if "heads" in drawn:
+            count = np.size(drawn["heads"])
+            if total + count > MOST_WEIGHTS:
+                del drawn["heads"]
+            else:
+                total += count
+
+
+def _thousandths(weights: ArrayLike) -> Any:
+    return np.rint(1000 * np.asarray(weights)).astype(int).tolist()
