@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import wandb
+from pydantic import ValidationError
 
 from lightning_modules.metrics.curves import CurvePoint
 from lightning_modules.metrics.lengths import Bounds
@@ -121,6 +122,12 @@ def test_the_command_to_synchronise_can_be_pasted(monkeypatch, tmp_path):
     assert "secret" not in mode.sync_command(folder)
     monkeypatch.setattr("shutil.which", lambda _: None)
     assert "-m wandb sync" in mode.sync_command(folder)
+
+
+def test_a_setting_that_wandb_refuses_is_told_in_a_line():
+    with pytest.raises(ValidationError) as refused:
+        wandb.Settings.model_validate({"mode": "somewhere"})
+    assert mode.in_a_line(refused.value).startswith("mode=somewhere: ")
 
 
 class FakeRun:

@@ -84,17 +84,23 @@ def test_bfloat16_trains_with_the_fused_optimizer(name):
 @pytest.mark.parametrize(("precision", "fused"), [("32-true", True), ("bf16-mixed", True)])
 @pytest.mark.parametrize(("how", "norm"), [(None, 2), ("value", math.inf)])
 def test_clipping_bounds_the_gradients(precision, fused, how, norm):
-    """With a rate of 1, plain gradient descent moves the parameters by what was clipped."""
+    """With a rate of 1, plain gradient descent moves the parameters by what was clipped.
+
+    The norm that is logged is the one before clipping.
+    """
     moved = []
     for clip in (None, 0.01):
         trained = module(optimizer=partial(torch.optim.SGD, lr=1.0, fused=fused))
         before = parameters_to_vector(trained.model.parameters())
         options = {"gradient_clip_val": clip, "gradient_clip_algorithm": how}
+        options |= {"log_every_n_steps": 1}
         fit(trained, 1, precision=precision, **options)
         change = parameters_to_vector(trained.model.parameters()) - before
         moved.append(torch.linalg.vector_norm(change, norm).item())
     assert moved[0] > 0.02
     assert moved[1] == pytest.approx(0.01, rel=1e-3)
+    logged = trained.trainer.callback_metrics.get("train/gradient_norm")
+    assert logged == (None if how == "value" else pytest.approx(moved[0], rel=1e-3))
 
 
 def test_clipping_float16_needs_an_optimizer_that_is_not_fused():

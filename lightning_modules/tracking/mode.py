@@ -14,6 +14,9 @@ from urllib.error import HTTPError, URLError
 from urllib.request import build_opener
 
 import wandb
+from pydantic import ValidationError
+
+from datamodules.errors import first_mistake
 
 Mode = Literal["auto", "online", "offline", "disabled"]
 PROBE_SECONDS = 2.0
@@ -90,4 +93,6 @@ def sync_command(run_folder: Path) -> str:
 
 def in_a_line(error: Exception) -> str:
     """Return the message without line breaks, or the kind of error if it has none."""
+    if isinstance(error, ValidationError):  # a variable WANDB_… with a value that W&B refuses
+        return first_mistake(error)
     return " ".join(str(error).split()) or type(error).__name__
