@@ -23,7 +23,7 @@ QUICK = [
     "trainer.log_every_n_steps=2",
 ]
 
-pytestmark = pytest.mark.xdist_group("commands")
+pytestmark = pytest.mark.xdist_group("tracking")
 
 
 def train(space: Path, name: str, *arguments: str, **environment: str) -> tuple[str, float]:
