@@ -38,7 +38,7 @@ from lightning_modules.run_folder import (
 )
 from lightning_modules.run_records import HeadWeights, write_head_attention
 from lightning_modules.scoring import TestScores, score_translations
-from lightning_modules.settings import Scoring
+from lightning_modules.settings import Scoring, build_scoring
 from lightning_modules.translation import Translation, TranslationModule
 from lightning_modules.variants import EncoderDecoder
 
@@ -149,7 +149,7 @@ def write_run(
     write_attention(folder, scores.attention)
     write_head_attention(folder, tested.heads)
     write_json(folder / WORD_COUNTS, _word_counts(data, scores))
-    write_text(folder / CURVE, format_csv(scores.curve))
+    write_text(folder / CURVE, format_csv(scores.curve, build_scoring(config).draws))
     write_json(folder / RESULT, result.model_dump(mode="json"))
     return result
 

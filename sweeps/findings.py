@@ -56,7 +56,7 @@ class Findings:
             for group in self.evaluation.groups
             for point in curve_points(group.systems, group.scopes)
         ]
-        return format_csv(points)
+        return format_csv(points, self.evaluation.draws)
 
     def figures(self, width: Width = 620) -> dict[str, Chart]:
         """Every metric against length, and words by their groups, by the names of the files."""

@@ -9,11 +9,13 @@ from rich.text import Text
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.scopes import Estimate
 from lightning_modules.metrics.systems import System
-from sweeps import wording
-from sweeps.comparison import Comparison, Variant
 from sweeps.evaluation.score_tables import seeds
 from sweeps.evaluation.tables import NOTHING, shown_estimate
+from sweeps.evaluation.tables import Table as Measures
 from sweeps.findings import Findings
+
+SPEEDS = 5
+"""Columns of the table of speeds that are printed."""
 
 
 def print_findings(findings: Findings, report: Path, console: Console) -> None:
@@ -24,8 +26,8 @@ def print_findings(findings: Findings, report: Path, console: Console) -> None:
         console.print(line, markup=False)
     console.print()
     comparison = findings.comparison
-    if comparison.runs:
-        console.print(_speed_table(comparison))
+    if "speed" in findings.tables:
+        console.print(_speed_table(findings.tables["speed"]))
         console.print()
     for condition in comparison.conditions:
         mark, style = ("✓ held", "green") if condition.holds else ("✗ NOT HELD", "bold red")
@@ -69,22 +71,13 @@ def _whole(estimate: Estimate | None) -> str:
     return NOTHING if estimate is None else shown_estimate(estimate, 1)
 
 
-def _speed_table(comparison: Comparison) -> Table:
-    columns = ("parameters", "target tokens", "tokens/s", "training seconds")
-    table = _table("Size and speed", "variant", *columns)
-    for variant in comparison.variants:
-        table.add_row(Text(variant.label), *_speeds(variant))
+def _speed_table(speed: Measures) -> Table:
+    """The first measures; all would not fit 80 columns."""
+    first, *others = speed.titles[:SPEEDS]
+    table = _table(speed.title, first, *others)
+    for label, *values in speed.shown:
+        table.add_row(Text(label), *values[: SPEEDS - 1])
     return table
-
-
-def _speeds(variant: Variant) -> tuple[str, str, str, str]:
-    results = [run.result for run in variant.runs]
-    return (
-        wording.mean([result.parameters for result in results]),
-        wording.mean([result.training.target_tokens for result in results]),
-        wording.mean([result.training.target_tokens_per_second for result in results]),
-        wording.mean([result.training.seconds for result in results], 1),
-    )
 
 
 def _table(title: str, first: str, *others: str) -> Table:

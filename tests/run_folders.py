@@ -202,7 +202,7 @@ def _curve(text: Text, variant: str, output: Output):
     system = System(variant, TestSet(text.references, text.sources), [output])
     [buckets] = SCORING.buckets([system.test])
     scored = scopes([system], list(METRICS.values()), buckets, SCORING.draws)
-    return format_csv(curve_points([system], scored))
+    return format_csv(curve_points([system], scored), SCORING.draws)
 
 
 def make_failure(folder: Path, variant="luong", seed=1, error="the loss is not a number"):

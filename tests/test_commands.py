@@ -82,6 +82,7 @@ def test_a_run_leaves_what_the_readme_promises(single):
 
 COLUMNS = ["variant", "seed", "length_low", "length_high", "sentences", "bleu"]
 COLUMNS += ["bleu_low", "bleu_high", *(name for name in METRICS if name != "bleu")]
+COLUMNS += ["signature", "resamples", "resampling_seed"]
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:

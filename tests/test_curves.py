@@ -10,14 +10,14 @@ from lightning_modules.metrics.curves import CurvePoint, curve_points, format_cs
 from lightning_modules.metrics.lengths import Bounds, length_buckets, sentence_lengths
 from lightning_modules.metrics.resampling import Interval, Resamples, interval
 from lightning_modules.metrics.scopes import scopes
-from lightning_modules.metrics.statistics import METRICS, TRANSLATION
+from lightning_modules.metrics.statistics import METRICS, TRANSLATION, signatures
 from lightning_modules.metrics.systems import TestSet
 from tests.made_text import SACREBLEU, corrupted, made_references, translated
 
 COLUMNS = [
     *("variant", "seed", "length_low", "length_high", "sentences", "bleu", "bleu_low", "bleu_high"),
     *("chrf", "chrf++", "ter", "length_ratio", "perplexity", "aer", "precision", "recall"),
-    *("entropy", "distance", "coverage"),
+    *("entropy", "distance", "coverage", "signature", "resamples", "resampling_seed"),
 ]
 
 
@@ -94,7 +94,7 @@ def test_the_whole_test_set_is_no_point(systems, scored):
 
 
 def test_csv_reads_back(points):
-    text = format_csv(points)
+    text = format_csv(points, Resamples(50, 3))
     assert text.splitlines()[0].split(",") == COLUMNS
     assert "\r" not in text
     assert text.endswith("\n")
@@ -119,7 +119,8 @@ def test_csv_by_hand():
         "a", 7, Bounds(11, 20), 30, {"ter": 50.0, "bleu": 0.0, "aer": 12.34567}, Interval(0, 1 / 3)
     )
     empty = CurvePoint("b", 7, Bounds(61, None), 0, {}, None)
-    assert format_csv([point, empty]).splitlines()[1:] == [
-        "a,7,11,20,30,0.0000,0.0000,0.3333,,,50.0000,,,12.3457,,,,,",
-        "b,7,61,,0,,,,,,,,,,,,,,",
+    origin = f"{signatures()['bleu']},50,3"
+    assert format_csv([point, empty], Resamples(50, 3)).splitlines()[1:] == [
+        f"a,7,11,20,30,0.0000,0.0000,0.3333,,,50.0000,,,12.3457,,,,,,{origin}",
+        f"b,7,61,,0,,,,,,,,,,,,,,,{origin}",
     ]

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from lightning_modules.metrics.lengths import Bounds
-from lightning_modules.metrics.resampling import Interval, interval
+from lightning_modules.metrics.resampling import Interval, Resamples, interval
 from lightning_modules.metrics.scopes import Scope
-from lightning_modules.metrics.statistics import METRICS
+from lightning_modules.metrics.statistics import METRICS, signatures
 from lightning_modules.metrics.systems import System
 
 FIRST_COLUMNS = ("variant", "seed", "length_low", "length_high", "sentences", "bleu")
+ORIGIN = ("signature", "resamples", "resampling_seed")
 OTHERS = [name for name in METRICS if name != "bleu"]
 
 
@@ -64,15 +65,19 @@ def _point(system: System, row: int, scope: Scope, bounds: Bounds) -> CurvePoint
     )
 
 
-def format_csv(points: Iterable[CurvePoint]) -> str:
-    """Text of ``bleu_by_length.csv``; what is not known is left empty."""
+def format_csv(points: Iterable[CurvePoint], resamples: Resamples) -> str:
+    """Text of ``bleu_by_length.csv``; what is not known is left empty.
+
+    Every row tells BLEU's signature, and the ``resamples`` of its interval.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*FIRST_COLUMNS, "bleu_low", "bleu_high", *OTHERS])
+    writer.writerow([*FIRST_COLUMNS, "bleu_low", "bleu_high", *OTHERS, *ORIGIN])
+    origin = (signatures()["bleu"], resamples.count, resamples.seed)
     for point in points:
         low, high = point.bleu_interval or (None, None)
         scores = [point.bleu, low, high, *(point.scores.get(name) for name in OTHERS)]
         bounds = (point.bounds.low, point.bounds.high)
         written = (None if score is None else f"{score:.4f}" for score in scores)
-        writer.writerow([point.variant, point.seed, *bounds, point.sentences, *written])
+        writer.writerow([point.variant, point.seed, *bounds, point.sentences, *written, *origin])
     return text.getvalue()
