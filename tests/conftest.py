@@ -1,4 +1,4 @@
-"""A browser, and the report in it: opened from disk, as a reader does."""
+"""What several files of tests start from: a browser with a report, files to evaluate."""
 
 import shutil
 
@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from sweeps.compare import build_comparison
+from tests.evaluations import write
 from tests.hostile import HOSTILE, HOSTILE_TEXT, WORDS
-from tests.run_folders import SCORING, make_failure, make_run, translations
+from tests.run_folders import SCORING, TEXT, make_failure, make_run, translations
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -73,3 +74,23 @@ def page(browser, folder):
     charts = browser.execute_script(shown)
     wait.until(lambda _: browser.execute_script(count) == charts)
     return browser
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The folder with the test set and two systems in files, where the command is run."""
+    write(tmp_path / "ref", TEXT.references)
+    write(tmp_path / "src", TEXT.sources)
+    write(tmp_path / "gold", TEXT.gold)
+    for variant, seed in (("luong", 1), ("luong", 2), ("none", 1)):
+        lines = translations(TEXT.references, variant, seed)
+        write(tmp_path / f"{variant}{seed}", lines)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def unseen(monkeypatch):
+    """Draw no pictures and no page, which take most of the time."""
+    monkeypatch.setattr("sweeps.findings.save_chart", lambda chart, stem: [])
+    monkeypatch.setattr("sweeps.compare.render_report", lambda findings: "")
