@@ -49,7 +49,7 @@ class Scoring(BaseModel, extra="forbid"):
     @classmethod
     def _enough(cls, resamples: int) -> int:
         if resamples < 100:
-            raise ValueError("95% of fewer than 100 resamples means little")
+            raise ValueError("give at least 100, of which 95% mean something")
         return resamples
 
     @property
