@@ -54,7 +54,10 @@ def space(tmp_path_factory) -> Path:
         (["scoring.edges=[10.5,20]"], "scoring.edges.0=10.5"),
         (["scoring.unit=bytes"], "scoring.unit=bytes: Input should be 'source_words', "),
         (["scoring.unit=words"], "scoring.unit=words: Input should be 'source_words', "),
-        (["scoring.resamples=10"], "scoring.resamples=10: 95% of fewer than 100 resamples"),
+        (
+            ["scoring.resamples=10"],
+            "scoring.resamples=10: give at least 100, of which 95% mean something",
+        ),
         (["scoring.seed=-1"], "scoring.seed=-1"),
         (["scoring.equal_buckets=0"], "scoring.equal_buckets=0"),
         (["scoring.attention_step=first"], "scoring.attention_step=first: Input should be"),
