@@ -24,12 +24,13 @@ ATTENTION = "attention.npz"
 HEAD_ATTENTION = "head_attention.npz"
 PREDICTIONS = "predictions.jsonl"
 WORD_COUNTS = "word_counts.json"
+HISTORY = "history.csv"
 COMPARISON = "comparison.json"
 TRACKER_ID = "wandb_id"
 """File with the id of the W&B run, which a resumed training goes on with."""
 FILES = (
     *(RESULT, FAILURE, CURVE, STATISTICS, ATTENTION, HEAD_ATTENTION, PREDICTIONS, WORD_COUNTS),
-    TRACKER_ID,
+    *(HISTORY, TRACKER_ID),
 )
 """What a run leaves, beside its checkpoints."""
 

@@ -21,6 +21,7 @@ from sweeps.evaluation.sentence_tables import sentence_tables
 from sweeps.evaluation.significance_tables import conclusions, significance_tables
 from sweeps.evaluation.tables import FORMATS, Table, write_tables
 from sweeps.evaluation.word_tables import word_tables
+from sweeps.learning import learning_curves, learning_table
 from sweeps.speed import speed_table
 
 TABLES, FIGURES = "tables", "figures"
@@ -73,7 +74,8 @@ class Findings:
             for name, column in WORD_FIGURES.items()
             if name in self.tables
         }
-        return curves | groups
+        learning = self.tables.get("learning")
+        return curves | groups | (learning_curves(learning, width) if learning else {})
 
 
 def find(name: str, evaluation: Evaluation, comparison: Comparison) -> Findings:
@@ -85,6 +87,7 @@ def find(name: str, evaluation: Evaluation, comparison: Comparison) -> Findings:
         *ngram_tables(evaluation),
         *sentence_tables(evaluation),
         *([speed_table(comparison)] if comparison.runs else []),
+        *filter(None, [learning_table(comparison)]),
     ]
     return Findings(name, evaluation, {table.name: table for table in made}, comparison)
 

@@ -18,7 +18,7 @@ from sweeps.sentences import sentence_cards
 
 FIRST = (
     *("scores", "attention_scores", "bleu_by_length", "bleu_trend", "bleu_significance"),
-    "speed",
+    *("speed", "learning"),
 )
 """Tables with a place of their own; the others fold away."""
 EVERY_SEED = "every_seed"

@@ -8,7 +8,7 @@ import pytest
 from sweeps.compare import build_comparison
 from tests.evaluations import write
 from tests.hostile import HOSTILE, HOSTILE_TEXT, WORDS
-from tests.run_folders import SCORING, TEXT, make_failure, make_run, translations
+from tests.run_folders import SCORING, TEXT, history, make_failure, make_run, translations
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -51,7 +51,8 @@ def folder(tmp_path_factory):
         made = {"text": HOSTILE_TEXT, "hypotheses": lines, **more}
         return make_run(out / str(place), variant, seed, **made)
 
-    runs = [run(0, "none"), run(1, HOSTILE[0]), run(2, "luong", 1, heads=HEADS), run(3, "luong", 2)]
+    runs = [run(0, "none", history=history()), run(1, HOSTILE[0]), run(2, "luong", 1, heads=HEADS)]
+    runs.append(run(3, "luong", 2, history=history(2)))
     runs.append(make_failure(out / "4", error=HOSTILE[0]))
     build_comparison(runs, out, SCORING)
     return out
@@ -67,11 +68,11 @@ def page(browser, folder):
     wait = WebDriverWait(browser, 60)
     count = "return document.querySelectorAll('.chart svg.marks').length"
     shown = "return document.querySelectorAll('.chart').length"
-    # Those outside the folds come first: the curve, the heat map of the viewer, and those of the
-    # open sentence.
-    wait.until(lambda _: browser.execute_script(count) == 4)
+    # Those outside the folds come first: the curve, how they learned by tokens, the heat map of
+    # the viewer, and those of the open sentence.
+    wait.until(lambda _: browser.execute_script(count) == 6)
     browser.execute_script("document.querySelectorAll('details.fold').forEach(d => d.open = true)")
-    charts = browser.execute_script(shown)
+    charts = browser.execute_script(shown) - 2  # how they learned by seconds, not chosen
     wait.until(lambda _: browser.execute_script(count) == charts)
     return browser
 

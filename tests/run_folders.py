@@ -19,7 +19,7 @@ from lightning_modules.metrics.statistics import METRICS, signatures, translatio
 from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.metrics.words import tokens
 from lightning_modules.run_folder import CURVE, PREDICTIONS, write_attention, write_statistics
-from lightning_modules.run_records import write_head_attention
+from lightning_modules.run_records import HistoryPoint, write_head_attention, write_history
 from lightning_modules.settings import Scoring
 
 SCORING = Scoring(edges=[10, 20, 30], resamples=200)
@@ -126,6 +126,20 @@ def result(variant="bahdanau", seed=1, **changes):
     } | changes
 
 
+def history(seed=1, validations=4) -> list[HistoryPoint]:
+    """A training that learns less and less."""
+    return [
+        HistoryPoint(
+            target_tokens=1000 * place + seed,
+            seconds=2.5 * place,
+            train_loss=4 / place,
+            val_loss=5 / place + seed / 100,
+            val_bleu=60 - 40 / place,
+        )
+        for place in range(1, validations + 1)
+    ]
+
+
 def make_run(
     folder: Path,
     variant="bahdanau",
@@ -136,6 +150,7 @@ def make_run(
     statistics=True,
     word_counts=True,
     heads=None,
+    history=(),
     **changes,
 ):
     """Write a finished run into ``folder`` and return it; ``none`` is without attention.
@@ -151,6 +166,8 @@ def make_run(
         write_statistics(folder, counted)
     write_attention(folder, weights)
     write_head_attention(folder, heads or {})
+    if history:
+        write_history(folder, history)
     if word_counts:
         write_json(folder / "word_counts.json", _word_counts(text, found))
     _write_predictions(folder, text, found)

@@ -4,12 +4,19 @@ import base64
 import csv
 import io
 import time
+from functools import partial
 
 import pytest
 
+from lightning_modules.run_records import read_history
 from tests.conftest import HEADS
 from tests.hostile import HOSTILE, WORDS
 from tests.pages import rows
+
+MEASURES = {
+    "bleu": {"val_bleu": "validation BLEU"},
+    "loss": {"train_loss": "training loss (nats)", "val_loss": "validation loss (nats)"},
+}
 
 pytestmark = pytest.mark.chromium
 
@@ -124,7 +131,7 @@ def test_paper_has_every_fold_open_and_every_picture(browser, folder):
     pdf = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {})["data"])
     assert pdf.startswith(b"%PDF")
     assert browser.execute_script("return window.folded") == 0
-    assert browser.execute_script(count) == [charts, charts]
+    assert browser.execute_script(count) == [charts, charts - 2]  # by seconds is not chosen
     assert browser.execute_script("return document.querySelectorAll('details[open]').length") == 1
     browser.close()
     browser.switch_to.window(browser.window_handles[0])
@@ -150,6 +157,37 @@ def test_the_matrix_shows_the_tests_of_the_chosen_lengths(page):
                 symbol = "≈" if float(p) >= 0.05 else "▲" if value > 0 else "▼"
                 cell = cells[names.index(first)][names.index(second)]
                 assert cell == f"{symbol} {value:+.2f}\np {p}"
+
+
+def _has_drawn(page, name):
+    return page.find_elements("css selector", f"[data-figure={name}] .mark-symbol.role-mark path")
+
+
+def test_learning_curves_are_those_of_the_files_by_tokens_and_by_seconds(page, folder):
+    from selenium.webdriver.support.ui import Select, WebDriverWait
+
+    chooser = Select(page.find_element("css selector", "#learning select"))
+    points = """const view = views.get(document.querySelector(`[data-figure=${arguments[0]}]`));
+        return [...view.container().querySelectorAll('.mark-symbol.role-mark path')]
+            .map(path => path.__data__.datum).filter(datum => 'val_bleu' in datum)
+            .map(({seed, what, value, [arguments[1]]: place}) => [seed, what, place, value])"""
+    kept = [(1, read_history(folder / "0")), (2, read_history(folder / "3"))]
+    for option, pace in ((1, "seconds"), (0, "target_tokens")):
+        chooser.select_by_index(option)
+        for measure, columns in MEASURES.items():
+            name = f"learning_{measure}_by_{pace}"
+            WebDriverWait(page, 30).until(partial(_has_drawn, name=name))
+            drawn = page.execute_script(points, name, pace)
+            expected = [
+                [seed, title, getattr(point, pace), getattr(point, column)]
+                for seed, history in kept
+                for point in history
+                for column, title in columns.items()
+            ]
+            assert sorted(drawn) == sorted(expected)
+            shown = page.find_elements("css selector", "#learning .chart")
+            by_tokens, by_seconds = option == 0, option == 1
+            assert [chart.is_displayed() for chart in shown] == [by_tokens] * 2 + [by_seconds] * 2
 
 
 def looked_at(page, name=None):

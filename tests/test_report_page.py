@@ -1,6 +1,7 @@
 """The report in a browser: what is on it, and that nothing in it can do harm."""
 
 import json
+import re
 
 import pytest
 
@@ -105,3 +106,28 @@ def test_a_phone_needs_no_sideways_scrolling(page):
     script = "return [document.documentElement.scrollWidth, window.innerWidth]"
     content, window = page.execute_script(script)
     assert content <= window == 390
+
+
+@pytest.mark.parametrize(("scheme", "paper"), [("light", "none"), ("dark", "invert(0.88)")])
+def test_words_stand_out_by_day_and_by_night(page, scheme, paper):
+    """At least 7 to 1, WCAG's strictest; figures change with the page."""
+    feature = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", feature)
+    colours = """return [...document.querySelectorAll('body, .card, .better, .worse')].map(e => {
+        const style = getComputedStyle(e); return [style.color, style.backgroundColor] })"""
+    found = page.execute_script(colours)
+    assert len(found) > 10
+    for pair in found:
+        ink, ground = (_luminance(colour) for colour in pair)
+        assert (max(ink, ground) + 0.05) / (min(ink, ground) + 0.05) >= 7, pair
+        assert (ground < ink) == (scheme == "dark")
+    style = "return getComputedStyle(document.querySelector('.paper')).filter"
+    assert page.execute_script(style).startswith(paper)
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def _luminance(colour):
+    """Of ``rgb(r, g, b)``, as WCAG 2 defines it."""
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,7 +1,8 @@
-"""What happens around the training loop: budget, progress, example translations."""
+"""What happens around the training loop: budget, history, progress, example translations."""
 
 from lightning_modules.callbacks.budget import TokenBudget
 from lightning_modules.callbacks.examples import ExampleTranslations
+from lightning_modules.callbacks.history import History
 from lightning_modules.callbacks.progress import ProgressFile, ProgressLines
 
-__all__ = ["ExampleTranslations", "ProgressFile", "ProgressLines", "TokenBudget"]
+__all__ = ["ExampleTranslations", "History", "ProgressFile", "ProgressLines", "TokenBudget"]

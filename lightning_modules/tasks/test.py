@@ -10,6 +10,7 @@ from datamodules.errors import UserError
 from lightning_modules.building import build, build_data
 from lightning_modules.checkpoints import load_trained
 from lightning_modules.run_folder import Result, Training, clear_results, read_result
+from lightning_modules.run_records import read_history, write_history
 from lightning_modules.settings import build_scoring
 from lightning_modules.suitability import check_text
 from lightning_modules.summary import summary
@@ -43,9 +44,11 @@ def test(config: DictConfig) -> float:
     module = build_module(settings, data, trained.model)
     trainer = build(config.trainer, logger=False, enable_progress_bar=False)
     tested = test_model(trainer, module, data, scoring, settings)
-    before = read_result(trained.folder)
+    before, history = read_result(trained.folder), read_history(trained.folder)
     folder = Path(HydraConfig.get().runtime.output_dir)
     clear_results(folder)
+    if history:
+        write_history(folder, history)
     training = before.training if before else Training()
     vectors = before.vectors if before else {}
     result = write_run(folder, settings, data, training, tested, _overrides(before), vectors)

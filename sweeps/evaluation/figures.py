@@ -64,7 +64,7 @@ def length_curve(
     ]
     layers = _layers(points, x, metric.label, metric.from_zero, _names(evaluation), width)
     told = "; ".join(f"{key} {value}" for key, value in origin(evaluation, metric.name).items())
-    return _finished(alt.layer(*rules, *layers), width, f"Bands 95%. {told}")
+    return finished(alt.layer(*rules, *layers), width, f"Bands 95%. {told}")
 
 
 def group_curve(table: Table, key: str, width: Width = 620) -> Chart:
@@ -85,7 +85,7 @@ def group_curve(table: Table, key: str, width: Width = 620) -> Chart:
     ]
     names = list(dict.fromkeys(str(row["system"]) for row in rows))
     layers = _layers(points, x, label, True, names, width)
-    return _finished(alt.layer(*layers), width, f"Bands 95%. {table.told_origin}")
+    return finished(alt.layer(*layers), width, f"Bands 95%. {table.told_origin}")
 
 
 def _names(evaluation: Evaluation) -> list[str]:
@@ -113,10 +113,10 @@ def _layers(
     width: Width,
 ) -> list[alt.Chart]:
     highlighted = alt.selection_point(fields=["system"], bind="legend")
-    legend = _legend(names, label_limit=240 if width == "container" else 540)
+    legend = legend_of(names, label_limit=240 if width == "container" else 540)
     base = alt.Chart(alt.Data(values=list(points))).encode(
         x=x,
-        color=alt.Color("system:N", title=None, scale=_scale(names, COLOURS), legend=legend),
+        color=alt.Color("system:N", title=None, scale=scale_of(names, COLOURS), legend=legend),
         tooltip=[
             alt.Tooltip("system:N"),
             alt.Tooltip("group:N"),
@@ -137,17 +137,17 @@ def _layers(
         opacity=alt.when(highlighted).then(alt.value(0.16)).otherwise(alt.value(0.03)),
     )
     seeds = shown.mark_rule(strokeWidth=1.5).encode(y="worst seed:Q", y2="best seed:Q")
-    shape = alt.Shape("system:N", title=None, scale=_scale(names, SHAPES), legend=legend)
+    shape = alt.Shape("system:N", title=None, scale=scale_of(names, SHAPES), legend=legend)
     hollow = (
         alt.when("datum.thin")
         .then(alt.value("white"))
-        .otherwise(alt.Fill("system:N", scale=_scale(names, COLOURS), legend=legend))
+        .otherwise(alt.Fill("system:N", scale=scale_of(names, COLOURS), legend=legend))
     )
     marks = shown.mark_point(size=80).encode(shape=shape, fill=hollow).add_params(highlighted)
     return [band, shown.mark_line(strokeWidth=2), seeds, marks]
 
 
-def _finished(chart: Chart, width: Width, told: str) -> Chart:
+def finished(chart: Chart, width: Width, told: str) -> Chart:
     """Put what the numbers depend on small above a printed figure, and set sizes."""
     if width != "container":  # the page says it beside the figure, and may be a phone's
         small = alt.TitleParams(
@@ -184,14 +184,16 @@ def _bucket_axis(
     )
 
 
-def _legend(names: Sequence[str], label_limit: int) -> alt.Legend:
+def legend_of(names: Sequence[str], label_limit: int) -> alt.Legend:
+    """The legend below a figure, which may be as wide as its labels."""
     # Two columns still fit a phone; long labels (with overrides in them) need a row each.
     columns = 1 if max(map(len, names)) > 18 else 2
     # The band is pale, but its symbol in the legend must not be.
     return alt.Legend(orient="bottom", columns=columns, labelLimit=label_limit, symbolOpacity=1)
 
 
-def _scale(names: Sequence[str], values: Sequence[str]) -> alt.Scale:
+def scale_of(names: Sequence[str], values: Sequence[str]) -> alt.Scale:
+    """A colour or shape for each name, in their order, and from the start again."""
     return alt.Scale(domain=names, range=[values[i % len(values)] for i in range(len(names))])
 
 

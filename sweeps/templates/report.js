@@ -5,7 +5,7 @@ const files = embedded("tables");
 const sentences = embedded("attentions");
 const views = new Map(); // of what is drawn, by place
 
-// Pictures. What is folded away has no width yet: it is drawn when it is opened.
+// Pictures. What is not shown has no width yet: it is drawn when it is.
 
 async function render(place, spec, name) {
   place.dataset.name = name;
@@ -33,10 +33,14 @@ function draw(place) {
   return render(place, filled(drawn, drawn.weights), `attention-${map}`);
 }
 
-const charts = document.querySelectorAll(".chart:is([data-figure], [data-map])");
-for (const place of charts) {
-  const fold = place.closest("details:not([open])");
-  if (fold) fold.addEventListener("toggle", () => draw(place)); else draw(place);
+function drawVisible(part) {
+  const places = part.querySelectorAll(".chart:is([data-figure], [data-map])");
+  for (const place of places) if (place.checkVisibility()) draw(place);
+}
+
+drawVisible(document);
+for (const fold of document.querySelectorAll("details")) {
+  fold.addEventListener("toggle", () => drawVisible(fold));
 }
 
 // Paper has no folds.
@@ -45,7 +49,7 @@ const opened = [];
 addEventListener("beforeprint", () => {
   opened.push(...document.querySelectorAll("details:not([open])"));
   for (const fold of opened) fold.open = true;
-  charts.forEach(draw);
+  drawVisible(document);
 });
 addEventListener("afterprint", () => {
   for (const fold of opened.splice(0)) fold.open = false;
@@ -87,6 +91,7 @@ for (const choice of document.querySelectorAll(".choice")) {
   const [select, panels] = [choice.querySelector("select"), choice.querySelectorAll(".panel")];
   select.addEventListener("change", () => {
     panels.forEach((panel, place) => panel.hidden = place !== select.selectedIndex);
+    drawVisible(choice);
   });
 }
 

@@ -1,0 +1,59 @@
+"""The course of a training, for learning curves."""
+
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+
+from datamodules.batching import Batch
+from lightning_modules.callbacks.budget import TokenBudget
+from lightning_modules.run_records import HistoryPoint, write_history
+
+
+class History(pl.Callback):
+    """Write ``history.csv`` into ``folder`` anew after each validation.
+
+    The training loss is the mean over the target tokens since the validation before, with label
+    smoothing as trained; tokens and seconds are those of ``TokenBudget``, validation left out.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
+        self.points: list[HistoryPoint] = []
+        self._loss = 0.0
+        self._tokens = 0
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Batch,
+        batch_idx: int,
+    ) -> None:
+        """Add to the mean loss."""
+        tokens = int(batch.tgt_mask.sum())
+        self._loss += float(outputs["loss"]) * tokens
+        self._tokens += tokens
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Add a point."""
+        budget = next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]
+        point = HistoryPoint(
+            target_tokens=budget.seen_tokens,
+            seconds=round(budget.seconds, 3),
+            train_loss=self._loss / self._tokens,
+            val_loss=float(trainer.callback_metrics["val/loss"]),
+            val_bleu=float(trainer.callback_metrics["val/bleu"]),
+        )
+        self._loss, self._tokens = 0.0, 0
+        self.points.append(point)
+        write_history(self.folder, self.points)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the points so far."""
+        return {"points": [point.model_dump() for point in self.points]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on after the points of an earlier training."""
+        self.points = [HistoryPoint(**point) for point in state_dict["points"]]
