@@ -200,7 +200,7 @@ def test_every_format_of_every_table_tells_its_origin(found):
     assert {"scores", "bleu_significance", "words_by_frequency", "ngrams"} <= found.tables.keys()
     for name, made in found.tables.items():
         drawn = any(column.kind in ("estimate", "p") for column in made.columns)
-        counted = "runs" if name == "speed" else "sentences"
+        counted = "runs" if name in ("speed", "learning") else "sentences"
         assert any(counted in key for key in made.origin), name
         assert ("resamples" in made.origin and "resampling seed" in made.origin) or not drawn, name
         assert "signature" in made.origin or name.split("_")[0] not in ("bleu", "chrf", "ter"), name
