@@ -23,6 +23,7 @@ from lightning_modules.head_attention import head_attention, shown_sentences
 from lightning_modules.metrics.curves import format_csv
 from lightning_modules.metrics.systems import TestSet
 from lightning_modules.metrics.words import tokens
+from lightning_modules.redaction import redacted
 from lightning_modules.run_folder import (
     CURVE,
     PREDICTIONS,
@@ -120,7 +121,7 @@ def write_run(
 ) -> Result:
     """Write the run's files; ``result.json`` comes last, so that its presence means "finished"."""
     scores = tested.scores
-    resolved: Any = OmegaConf.to_container(config, resolve=True)
+    resolved: Any = redacted(OmegaConf.to_container(config, resolve=True))
     result = Result(
         variant=config.variant,
         seed=config.seed,

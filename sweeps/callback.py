@@ -8,6 +8,8 @@ from typing import Any
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
+from lightning_modules.redaction import redact_files, redact_logs
+
 TRAINING = "lightning_modules.tasks.train.train"
 
 
@@ -27,6 +29,7 @@ class ComparisonCallback(Callback):
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Show a table of the jobs where there is a terminal; else they print lines."""
+        redact_logs()  # Hydra tells the overrides of each job
         if not sys.stdout.isatty() or config.task != TRAINING:
             return
         from rich.console import Console
@@ -41,26 +44,25 @@ class ComparisonCallback(Callback):
         if self._table is not None:
             self._table.stop()
         # Hydra makes this object for every command; figures and pages load only here.
-        from rich.console import Console
-
         from lightning_modules.run_folder import FAILURE, RESULT, find_runs
         from lightning_modules.settings import build_scoring
-        from sweeps.compare import REPORT, build_comparison
+        from sweeps.compare import build_comparison
         from sweeps.errors import as_user_error, stop
-        from sweeps.summary import print_findings
+        from sweeps.publishing import tell
 
         out = Path(config.hydra.sweep.dir)
+        redact_files(out.glob("multirun.yaml"))
         jobs = find_runs(out)
         if not any((job / name).is_file() for job in jobs for name in (RESULT, FAILURE)):
             return
         try:
             findings = build_comparison(jobs, out, build_scoring(config))
+            tell(findings, out, config.logger)
         except Exception as error:
             mistake = as_user_error(error)
             if mistake is None:
                 traceback.print_exc()
                 raise SystemExit(1) from None
             stop(f"error: {mistake}", 2)
-        print_findings(findings, out / REPORT, Console())
         if findings.comparison.failed:
             raise SystemExit(1)

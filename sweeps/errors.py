@@ -11,6 +11,7 @@ from hydra.errors import HydraException
 from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
 from datamodules.errors import UserError
+from lightning_modules.redaction import redacted
 
 CONF = Path(__file__).parent.parent / "conf"
 
@@ -75,5 +76,5 @@ def _without_a_file(arguments: list[str]) -> str:
 
 def stop(line: str, status: int) -> NoReturn:
     """Print the line to standard error and end the program."""
-    print(line, file=sys.stderr)
+    print(redacted(line), file=sys.stderr)
     raise SystemExit(status) from None

@@ -12,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from datamodules.errors import UserError
 from datamodules.files import write_json
 from lightning_modules.job_state import QUIET
+from lightning_modules.redaction import job_overrides, redact_files, redact_logs, redacted
 from lightning_modules.run_folder import FAILURE
 from sweeps.errors import as_user_error, stop
 
@@ -26,6 +27,8 @@ def run_job(config: DictConfig) -> float | None:
     """
     if os.environ.get(QUIET):
         _leave_console()
+    redact_logs()
+    redact_files(Path(HydraConfig.get().runtime.output_dir).glob(".hydra/*.yaml"))
     try:
         missing = sorted(OmegaConf.missing_keys(config))
         if missing:
@@ -53,14 +56,14 @@ def _leave_console() -> None:
 def _record_failure(config: DictConfig, error: Exception) -> None:
     hydra = HydraConfig.get()
     text = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
-    line = " ".join(text.split())
+    line = redacted(" ".join(text.split()))
     log.error("%s seed %s failed: %s", config.variant, config.seed, line)
     if not isinstance(error, UserError):
         log.error("traceback", exc_info=error)
     failure = {
         "variant": config.variant,
         "seed": config.seed,
-        "overrides": list(hydra.overrides.task),
+        "overrides": job_overrides(),
         "error": line,
     }
     write_json(Path(hydra.runtime.output_dir) / FAILURE, failure)

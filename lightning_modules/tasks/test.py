@@ -9,6 +9,7 @@ from omegaconf import DictConfig
 from datamodules.errors import UserError
 from lightning_modules.building import build, build_data
 from lightning_modules.checkpoints import load_trained
+from lightning_modules.redaction import job_overrides
 from lightning_modules.run_folder import Result, Training, clear_results, read_result
 from lightning_modules.run_records import read_history, write_history
 from lightning_modules.settings import build_scoring
@@ -58,5 +59,5 @@ def test(config: DictConfig) -> float:
 
 def _overrides(before: Result | None) -> list[str]:
     """Return what made the run, then what makes this test of it another one."""
-    given = [o for o in HydraConfig.get().overrides.task if not o.startswith(OWN)]
+    given = [o for o in job_overrides() if not o.startswith(OWN)]
     return list(dict.fromkeys([*(before.overrides if before else []), *given]))

@@ -34,17 +34,26 @@ from lightning_modules.checkpoints import (
     read_checkpoint,
 )
 from lightning_modules.environment import environment, git_commit
+from lightning_modules.redaction import job_overrides, redacted
 from lightning_modules.run_folder import Training, clear_results
 from lightning_modules.settings import build_scoring
 from lightning_modules.suitability import check_text
 from lightning_modules.summary import summary
 from lightning_modules.testing import count_parameters, test_model, write_run
-from lightning_modules.tracking import AttentionMaps, Tracker, log_test
+from lightning_modules.tracking.attention_maps import AttentionMaps
+from lightning_modules.tracking.results import log_test
+from lightning_modules.tracking.tracker import Tracker
 from lightning_modules.translation import TranslationModule
 from lightning_modules.variants import EncoderDecoder
 from lightning_modules.vectors import freeze, load_vectors
 
 log = logging.getLogger(__name__)
+
+NOT_OF_A_SYSTEM = (
+    *("model=", "variant=", "seed=", "comparison=", "comparison_name="),
+    *("logger", "outputs=", "cache_dir="),
+)
+"""Overrides that its label shows anyway, or that leave its results alone."""
 
 
 def train(config: DictConfig) -> float:
@@ -67,13 +76,12 @@ def train(config: DictConfig) -> float:
     logger: Tracker | None = build(config.logger) if config.logger else None
     try:
         if logger is not None:
-            logger.log_hyperparams(told_apart_by(model, folder))
+            logger.log_hyperparams(told_apart_by(model, folder, config.variant))
         trainer = build_trainer(config, logger)
         compile_blocks(model, settings.compile)
         training = fit(trainer, module, data)
         tested = test_model(trainer, module, data, scoring, config)
-        overrides = list(HydraConfig.get().overrides.task)
-        result = write_run(folder, config, data, training, tested, overrides, vectors)
+        result = write_run(folder, config, data, training, tested, job_overrides(), vectors)
         log_test(logger, tested, folder)
         log.info(summary(result, tested.scores.curve, scoring, folder))
     except BaseException:
@@ -85,10 +93,15 @@ def train(config: DictConfig) -> float:
     return result.scores["bleu"]
 
 
-def told_apart_by(model: EncoderDecoder, folder: Path) -> dict[str, Any]:
-    """What the tracker's tables show of a run beside its configuration."""
+def told_apart_by(model: EncoderDecoder, folder: Path, variant: str) -> dict[str, Any]:
+    """What the tracker's tables show of a run beside its configuration.
+
+    ``system`` is what all seeds share: the variant, and what else the command line says of it.
+    """
+    own = [given for given in job_overrides() if not given.startswith(NOT_OF_A_SYSTEM)]
     return {
         "model_name": HydraConfig.get().runtime.choices["model"],
+        "system": ", ".join([variant, *own]),
         "parameters": count_parameters(model),
         "folder": str(folder),
         "git_commit": git_commit(),
@@ -113,7 +126,7 @@ def build_module(
 ) -> TranslationModule:
     """Put a variant together with what trains it; its checkpoints keep the configuration."""
     freeze(model, build_settings(config).vectors)
-    resolved: Any = OmegaConf.to_container(config, resolve=True)
+    resolved: Any = redacted(OmegaConf.to_container(config, resolve=True))
     identity = {
         "tokenizers": [tokenizer.fingerprint for tokenizer in data.tokenizers],
         "corpus": data.corpus.name,

@@ -1,0 +1,55 @@
+"""Passwords in addresses (``scheme://user:password@host``), kept out of all that is written."""
+
+import logging
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from hydra.core.hydra_config import HydraConfig
+
+from datamodules.files import write_text
+
+PASSWORD = re.compile(r"(://[^\s:/@]*):[^\s'\"]+@")
+HIDDEN = r"\1:***@"
+
+
+def redacted(value: Any) -> Any:
+    """The same text, or nested lists and dictionaries of it, with ``***`` for each password."""
+    if isinstance(value, str):
+        return PASSWORD.sub(HIDDEN, value)
+    if isinstance(value, dict):
+        return {redacted(key): redacted(part) for key, part in value.items()}
+    return [redacted(part) for part in value] if isinstance(value, list) else value
+
+
+def job_overrides() -> list[str]:
+    """What the command line says of this job, as it may be written down."""
+    told: list[str] = redacted(list(HydraConfig.get().overrides.task))
+    return told
+
+
+def redact_files(files: Iterable[Path]) -> None:
+    """Take passwords out of files that Hydra wrote."""
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        if PASSWORD.search(text):
+            write_text(file, redacted(text))
+
+
+class _Redacting(logging.Formatter):
+    """What another formatter makes, without passwords; tracebacks included."""
+
+    def __init__(self, inner: logging.Formatter) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def format(self, record: logging.LogRecord) -> str:
+        return str(redacted(self.inner.format(record)))
+
+
+def redact_logs() -> None:
+    """Keep passwords out of whatever is logged from now on."""
+    for handler in logging.getLogger().handlers:
+        if not isinstance(handler.formatter, _Redacting):
+            handler.setFormatter(_Redacting(handler.formatter or logging.Formatter()))

@@ -1,0 +1,55 @@
+"""Passwords in addresses stay out of what is written."""
+
+import logging
+
+import pytest
+
+from lightning_modules.redaction import redact_files, redact_logs, redacted
+
+PLANTED = "pl4nted"
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        (f"postgresql://me:{PLANTED}@host:5432/db", "postgresql://me:***@host:5432/db"),
+        (f"at http://me:{PLANTED}@@host/ now", "at http://me:***@host/ now"),
+        (f"redis://:{PLANTED}@host", "redis://:***@host"),
+        (f"'mysql+x://a:{PLANTED}@b', 'c@d'", "'mysql+x://a:***@b', 'c@d'"),
+        ("sqlite:///a.db", "sqlite:///a.db"),
+        ("ratio 3:1 @ noon", "ratio 3:1 @ noon"),
+    ],
+)
+def test_a_password_in_an_address_is_hidden_and_nothing_else(text, written):
+    assert redacted(text) == written
+    assert redacted({"a": [text, 1, None], text: 2.5}) == {"a": [written, 1, None], written: 2.5}
+
+
+def test_logs_and_their_tracebacks_tell_none(tmp_path):
+    root, file = logging.getLogger(), tmp_path / "log"
+    handler = logging.FileHandler(file)
+    root.addHandler(handler)
+    try:
+        redact_logs()
+        redact_logs()  # each job of a process does
+        try:
+            raise ValueError(f"http://me:{PLANTED}@host")
+        except ValueError:
+            logging.exception("storage=%s", f"http://me:{PLANTED}@host")
+    finally:
+        root.removeHandler(handler)
+        handler.close()
+    said = file.read_text()
+    assert "storage=http://me:***@host\n" in said
+    assert "ValueError: http://me:***@host" in said
+    assert PLANTED not in said
+
+
+def test_files_without_a_password_are_left_alone(tmp_path):
+    one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
+    one.write_text(f"storage: http://me:{PLANTED}@host\nseed: 1\n")
+    other.write_text("seed: 1\n")
+    before = other.stat()
+    redact_files(tmp_path.glob("*.yaml"))
+    assert one.read_text() == "storage: http://me:***@host\nseed: 1\n"
+    assert other.stat().st_ino == before.st_ino
