@@ -1,23 +1,18 @@
-"""Build a comparison from run folders, into a folder of its own."""
+"""Build a comparison from run folders, into a folder of its own or, once more, into the same."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
-from rich.console import Console
 
 from datamodules.errors import UserError
-from datamodules.files import write_text
-from lightning_modules.run_folder import find_runs
+from lightning_modules.run_folder import COMPARISON, find_runs
 from lightning_modules.settings import Scoring, build_scoring
 from sweeps.comparison import collect
 from sweeps.evaluation.evaluation import evaluate
-from sweeps.findings import Findings, find, write_findings
-from sweeps.report import render_report
-from sweeps.summary import print_findings
-
-REPORT = "report.html"
+from sweeps.findings import Findings, find, read_comparison
+from sweeps.publishing import tell, write_all
 
 
 def compare(config: DictConfig) -> None:
@@ -35,8 +30,31 @@ def compare(config: DictConfig) -> None:
             raise UserError(f"{folder} is no run and holds none: name the folder of a run or sweep")
         runs += found
     out = Path(HydraConfig.get().runtime.output_dir)
-    findings = build_comparison(runs, out, build_scoring(config))
-    print_findings(findings, out / REPORT, Console())
+    tell(build_comparison(runs, out, build_scoring(config)), out, config.logger)
+
+
+def report(config: DictConfig) -> None:
+    """Task: build the report of ``config.runs``, a folder with runs, again and in that folder.
+
+    A comparison is built of its own runs and scored as it was. Raises ``UserError`` for a folder
+    that is none of runs.
+    """
+    if not isinstance(config.runs, str):
+        raise UserError(f"runs={config.runs}: give one folder; task=compare takes several")
+    out = Path(config.runs)
+    if not (out / COMPARISON).is_file():
+        runs, scoring = find_runs(out), build_scoring(config)
+    else:
+        own = [given for given in HydraConfig.get().overrides.task if given.startswith("scoring.")]
+        if own:
+            raise UserError(
+                f"{own[0]}: task=report keeps to the scoring that it finds; to score "
+                f"anew give task=compare runs=[{out}]"
+            )
+        runs, scoring = read_comparison(out)
+    if not runs:
+        raise UserError(f"runs={out}: holds no runs; name the folder of a comparison or of runs")
+    tell(build_comparison(runs, out, scoring), out, config.logger)
 
 
 def build_comparison(run_dirs: Sequence[Path], out: Path, scoring: Scoring) -> Findings:
@@ -52,11 +70,6 @@ def build_comparison(run_dirs: Sequence[Path], out: Path, scoring: Scoring) -> F
         causes = "; ".join(f"{error} ({', '.join(labels)})" for error, labels in jobs.items())
         raise UserError(f"no run finished, so there is nothing to compare: {causes}")
     evaluation = evaluate([variant.system for variant in comparison.variants], scoring)
-    return publish(find(out.name, evaluation, comparison), out)
-
-
-def publish(findings: Findings, out: Path) -> Findings:
-    """Write the files and the report."""
-    write_findings(findings, out)
-    write_text(out / REPORT, render_report(findings))
+    findings = find(out.resolve().name, evaluation, comparison)
+    write_all(findings, out)
     return findings

@@ -6,19 +6,17 @@ from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
-from rich.console import Console
 
 from datamodules.errors import UserError
 from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.run_folder import BrokenFileError, read_result
 from lightning_modules.settings import build_scoring
-from sweeps.compare import REPORT, publish
 from sweeps.comparison import Comparison
 from sweeps.evaluation.evaluation import evaluate
 from sweeps.evaluation.files import OPTIONS, REFERENCES, read_file_system, read_test_set
 from sweeps.evaluation.runs import TestSets, read_output
 from sweeps.findings import find
-from sweeps.summary import print_findings
+from sweeps.publishing import tell, write_all
 
 BY_NAME = ("systems", "word_labels", "log_likelihoods")
 """Options that take a file for each system, under its name."""
@@ -48,8 +46,9 @@ def evaluate_systems(config: DictConfig) -> None:
     except ValueError as error:
         raise UserError(f"scoring.unit={scoring.unit}: {error}; give sources=FILE") from None
     out = Path(HydraConfig.get().runtime.output_dir)
-    findings = publish(find(out.name, evaluation, Comparison([], [], [])), out)
-    print_findings(findings, out / REPORT, Console())
+    findings = find(out.name, evaluation, Comparison([], [], []))
+    write_all(findings, out)
+    tell(findings, out, config.logger)
 
 
 def _places(config: DictConfig, option: str) -> dict[str, list[str]]:

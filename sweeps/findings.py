@@ -2,8 +2,9 @@
 
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from datamodules.files import write_json, write_text
 from lightning_modules.charts import ENDINGS, Chart, save_chart
 from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.metrics.statistics import signatures
-from lightning_modules.run_folder import COMPARISON, CURVE
+from lightning_modules.run_folder import COMPARISON, CURVE, BrokenFileError
+from lightning_modules.settings import Scoring
 from sweeps.comparison import Comparison, Run
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.figures import Width, group_curve, length_curve
@@ -59,7 +61,12 @@ class Findings:
         ]
         return format_csv(points, self.evaluation.draws)
 
-    def figures(self, width: Width = 620) -> dict[str, Chart]:
+    @cached_property
+    def printed(self) -> dict[str, Chart]:
+        """The figures at the size of their files."""
+        return self.figures(620)
+
+    def figures(self, width: Width) -> dict[str, Chart]:
         """Every metric against length, and words by their groups, by the names of the files."""
         limits = self.comparison.train_limits
         words = self.evaluation.scoring.unit.endswith("words")
@@ -99,11 +106,24 @@ def write_findings(findings: Findings, out: Path) -> None:
     """
     write_text(out / CURVE, findings.every_seed)
     _remove_earlier(out)
-    figures = findings.figures()
     write_tables(list(findings.tables.values()), out / TABLES)
-    for name, chart in figures.items():
+    for name, chart in findings.printed.items():
         save_chart(chart, out / FIGURES / name)
-    write_json(out / COMPARISON, _as_json(findings, figures, out))
+    write_json(out / COMPARISON, _as_json(findings, out))
+
+
+def read_comparison(out: Path) -> tuple[list[Path], Scoring]:
+    """The runs of a comparison that was written into ``out``, finished or not, and its scoring.
+
+    There are no runs if it is an evaluation of files. Raises ``BrokenFileError``.
+    """
+    try:
+        told = json.loads((out / COMPARISON).read_text(encoding="utf-8"))
+        jobs = (*told["runs"], *told["failed"])
+        runs = [Path(os.path.normpath(out / job["folder"])) for job in jobs]
+        return runs, Scoring.model_validate(told["scoring"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BrokenFileError(f"{out / COMPARISON} cannot be read: {error!r}") from None
 
 
 def _remove_earlier(out: Path) -> None:
@@ -118,7 +138,7 @@ def _remove_earlier(out: Path) -> None:
             (out / kind / f"{Path(name).name}.{ending}").unlink(missing_ok=True)
 
 
-def _as_json(findings: Findings, figures: Collection[str], out: Path) -> dict[str, Any]:
+def _as_json(findings: Findings, out: Path) -> dict[str, Any]:
     comparison = findings.comparison
     return {
         "name": findings.name,
@@ -134,7 +154,7 @@ def _as_json(findings: Findings, figures: Collection[str], out: Path) -> dict[st
             for system in findings.evaluation.systems
         ],
         "tables": list(findings.tables),
-        "figures": list(figures),
+        "figures": list(findings.printed),
         "conditions": [asdict(condition) for condition in comparison.conditions],
         "runs": [_run_as_json(run, out) for run in comparison.runs],
         "failed": [

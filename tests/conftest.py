@@ -94,4 +94,4 @@ def here(tmp_path, monkeypatch):
 def unseen(monkeypatch):
     """Draw no pictures and no page, which take most of the time."""
     monkeypatch.setattr("sweeps.findings.save_chart", lambda chart, stem: [])
-    monkeypatch.setattr("sweeps.compare.render_report", lambda findings: "")
+    monkeypatch.setattr("sweeps.publishing.render_report", lambda findings: "")

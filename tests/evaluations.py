@@ -2,7 +2,7 @@
 
 from tests.commands import in_process
 
-QUICK = ["task=evaluate", "scoring.edges=[10,20,30]", "scoring.resamples=200"]
+QUICK = ["task=evaluate", "logger=none", "scoring.edges=[10,20,30]", "scoring.resamples=200"]
 
 
 def write(path, lines):

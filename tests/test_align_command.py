@@ -16,8 +16,6 @@ from tests.commands import TINY, inside, mistake, places, succeed
 
 LAYERS, HEADS = 2, 4
 
-pytestmark = pytest.mark.xdist_group("align")
-
 
 @pytest.fixture(scope="module")
 def space(tmp_path_factory) -> Path:

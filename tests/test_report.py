@@ -94,7 +94,7 @@ def test_the_printed_figure_names_what_it_shows(built):
 def test_limits_of_training_are_drawn_on_axes_of_words_alone(tmp_path):
     run = make_run(tmp_path / "0")
     for unit, drawn in (("source_words", True), ("reference_tokens", False)):
-        chart = found([run], SCORING.model_copy(update={"unit": unit})).figures()["bleu_by_length"]
+        chart = found([run], SCORING.model_copy(update={"unit": unit})).printed["bleu_by_length"]
         assert ("longest training sentence" in chart.to_json()) == drawn
 
 
@@ -325,6 +325,7 @@ CONFIG = """
 defaults: [_self_]
 task: run
 variant: none
+logger: {}
 runs: []
 hydra:
   callbacks: {comparison: {_target_: sweeps.callback.ComparisonCallback}}

@@ -17,7 +17,9 @@ from lightning_modules.metrics.scopes import Estimate
 from lightning_modules.run_folder import TRACKER_ID, clear_results
 from lightning_modules.scoring import TestScores
 from lightning_modules.testing import Tested
-from lightning_modules.tracking import Tracker, log_test, mode, results, wandb_logger
+from lightning_modules.tracking import mode, results
+from lightning_modules.tracking.results import log_test
+from lightning_modules.tracking.tracker import Tracker, wandb_logger
 from tests.wandb_server import WandbServer
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy")

@@ -14,16 +14,16 @@ from lightning_modules.run_folder import TRACKER_ID
 from tests.commands import TINY, places, succeed
 from tests.wandb_server import ENTITY, KEY, Run, WandbServer
 
-PLANTED = "planted-secret-of-the-environment"
+PLANTED = "planted-secret"
+"""In the environment, and in an address among the settings."""
 QUICK = [
     *TINY,
     "model=luong_global",
     "decoding=greedy",
     "scoring.resamples=100",
     "trainer.log_every_n_steps=2",
+    f"+storage=postgresql://me:{PLANTED}@host/studies",
 ]
-
-pytestmark = pytest.mark.xdist_group("tracking")
 
 
 def train(space: Path, name: str, *arguments: str, **environment: str) -> tuple[str, float]:
@@ -154,6 +154,8 @@ def test_no_secret_is_told_or_kept(online, offline, space):
     assert len(written) > 20
     received = [*server.uploads.values()]
     received += [repr(vars(run)).encode() for run in server.runs.values()]
+    [run] = server.runs.values()
+    assert run.config["storage"] == "postgresql://me:***@host/studies"
     for secret in (KEY, PLANTED):
         assert secret not in said
         assert not any(secret.encode() in content for content in (*written, *received))

@@ -67,6 +67,8 @@ class WandbServer:
         self.runs: dict[str, Run] = {}
         self.artifacts: dict[str, dict[str, Any]] = {}
         """By collection: ``type``, the names of its ``files``, whether ``committed``."""
+        self.reports: dict[str, dict[str, Any]] = {}
+        """By id: what ``upsertView`` said."""
         self.uploads: dict[str, bytes] = {}
         self.requests = 0
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -118,6 +120,8 @@ class WandbServer:
     def _Viewer(self, given: dict[str, Any]) -> Any:  # noqa: N802
         return {"viewer": {"id": encoded("viewer"), "entity": ENTITY, "username": ENTITY}}
 
+    _GetDefaultEntity = _Viewer
+
     def _ServerFeaturesQuery(self, given: dict[str, Any]) -> Any:  # noqa: N802
         return {"serverInfo": {"features": []}}
 
@@ -167,6 +171,26 @@ class WandbServer:
             "historyLineCount": len(run.history),
         }
         return {"upsertBucket": {"bucket": bucket, "inserted": inserted}}
+
+    def _GetProjects(self, given: dict[str, Any]) -> Any:  # noqa: N802
+        names = {run.fields["project"] for run in self.runs.values()}
+        about = {
+            "entityName": ENTITY,
+            "createdAt": "2026-01-01T00:00:00",
+            "isBenchmark": False,
+            "user": None,
+        }
+        edges = [{"node": {"id": encoded(name), "name": name, **about}} for name in names]
+        return {"models": {"edges": edges, "pageInfo": {"endCursor": None, "hasNextPage": False}}}
+
+    def _upsertView(self, given: dict[str, Any]) -> Any:  # noqa: N802
+        id = given["id"] or encoded(f"report {len(self.reports)}")
+        inserted = id not in self.reports
+        self.reports[id] = given
+        project = {"id": encoded("project"), "name": given["projectName"], "entityName": ENTITY}
+        told = {name: given[name] for name in ("type", "name", "displayName", "description")}
+        view = {"id": id, "project": project, "spec": given["spec"], "updatedAt": None, **told}
+        return {"upsertView": {"view": view, "inserted": inserted}}
 
     def _CreateRunFiles(self, given: dict[str, Any]) -> Any:  # noqa: N802
         files = [

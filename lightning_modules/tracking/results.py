@@ -13,7 +13,8 @@ from lightning_modules.metrics.sentences import readable
 from lightning_modules.run_folder import PREDICTIONS, SentenceAttention
 from lightning_modules.scoring import TestScores
 from lightning_modules.testing import Tested
-from lightning_modules.tracking.tracker import BY_LENGTH, LENGTH, STEP, Tracker
+from lightning_modules.tracking.names import BY_LENGTH, LENGTH, STEP
+from lightning_modules.tracking.tracker import Tracker
 
 TABLE_ROWS = 100
 PATIENCE_SECONDS = 1.5

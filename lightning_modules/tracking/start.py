@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import wandb
-from pydantic import PositiveFloat, validate_call
 
 from datamodules.errors import UserError
 from datamodules.files import write_text
 from lightning_modules.run_folder import TRACKER_ID
-from lightning_modules.tracking.mode import Mode, choose_mode, in_a_line
-from lightning_modules.tracking.tracker import Tracker
+from lightning_modules.tracking.mode import Mode, choose_mode, in_a_line, sync_command
 
 log = logging.getLogger(__name__)
 
@@ -21,49 +19,43 @@ INIT_SECONDS = {"auto": 3.0, "online": 20.0}
 """What a server gets to take a run: more where the user insists on it."""
 
 
-@validate_call
-def wandb_logger(
-    project: str,
-    name: str,
-    group: str,
-    tags: list[str],
-    save_dir: Path,
-    folder: Path,
-    mode: Mode = "auto",
-    artifacts: bool = False,
-    finish_seconds: PositiveFloat = 4.0,
-) -> Tracker:
-    """Start a run of its own, also beside others in the same process.
+def start_run(
+    save_dir: Path, folder: Path, mode: Mode, finish_seconds: float, **about: Any
+) -> wandb.Run:
+    """Start a run of its own, also beside others in the same process, and say where it goes.
 
-    Everything W&B writes goes under ``save_dir``. ``folder`` is the training's: it keeps the run's
-    id, with which a resumed training goes on in the same run.
+    Args:
+        save_dir: everything W&B writes goes under it.
+        folder: of the training or comparison. It keeps the run's id, with which a resumed
+            training goes on in the same run.
+        mode: ``auto`` never fails.
+        finish_seconds: what the end of the run may take.
+        about: project, name, group, tags and job type.
 
     Raises ``UserError`` if no run can be started in the ``mode`` that was asked for.
     """
     try:
         save_dir.mkdir(parents=True, exist_ok=True)
         _keep_to(save_dir)
-        start = _starter(mode, finish_seconds, dir=save_dir, **_identity(folder))
-        about: dict[str, Any] = {"project": project, "name": name, "group": group, "tags": tags}
+        start = _starter(mode, finish_seconds, dir=save_dir, **_identity(folder), **about)
         chosen, reason = choose_mode(mode)
         try:
-            run = start(mode=chosen, **about)
+            run = start(mode=chosen)
         except Exception as error:
             if mode != "auto" or chosen == "offline":
                 raise
             chosen, reason = "offline", in_a_line(error)
-            run = start(mode=chosen, **about)
+            run = start(mode=chosen)
         write_text(folder / TRACKER_ID, f"{run.id}\n")
     except Exception as error:
         raise UserError(
             f"W&B does not start ({in_a_line(error)}); give logger.mode=offline or logger=none"
         ) from None
-    tracker = Tracker(run, artifacts)
     if chosen == "online":
         log.info("W&B online: %s", run.url)
     elif chosen == "offline":
-        log.info("W&B offline (%s); later: %s", reason, tracker.sync_command)
-    return tracker
+        log.info("W&B offline (%s); later: %s", reason, sync_command(Path(run.dir).parent))
+    return run
 
 
 def _keep_to(save_dir: Path) -> None:
@@ -93,6 +85,4 @@ def _starter(mode: Mode, finish_seconds: float, **arguments: Any) -> "partial[wa
         disable_code=True,
         x_save_requirements=False,
     )
-    return partial(
-        wandb.init, job_type="train", reinit="create_new", settings=settings, **arguments
-    )
+    return partial(wandb.init, reinit="create_new", settings=settings, **arguments)

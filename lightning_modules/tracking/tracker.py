@@ -1,43 +1,23 @@
 """A W&B run as Lightning's logger."""
 
-import logging
 from argparse import Namespace
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import wandb
+from pydantic import PositiveFloat, validate_call
 from pytorch_lightning.loggers import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
-from lightning_modules.tracking.mode import in_a_line, sync_command, within
-
-log = logging.getLogger(__name__)
-
-STEP = "trainer/global_step"
-CURVE = "bleu_by_length"
-LENGTH = f"{CURVE}/length"
-BY_STEP = (
-    "train/loss",
-    "train/learning_rate",
-    "train/teacher_forcing",
-    "train/gradient_norm",
-    "train/target_tokens",
-    "train/target_tokens_per_second",
-    "train/peak_memory_mib",
-    "val/loss",
-    "val/bleu",
-    "attention/validation",
-)
-BY_LENGTH = (f"{CURVE}/bleu", f"{CURVE}/sentences")
+from lightning_modules.tracking.mode import Mode
+from lightning_modules.tracking.names import STEP, define_metrics
+from lightning_modules.tracking.start import start_run
+from lightning_modules.tracking.tracked import TrackedRun
 
 
-class Tracker(Logger):
-    """A W&B run that training never waits for nor fails with.
-
-    Every call goes through ``tell``. The first that fails is told in one line; what was logged
-    before stays in W&B's folder, and nothing more is tracked.
+class Tracker(TrackedRun, Logger):
+    """The run of a training.
 
     Args:
         run: a started one.
@@ -45,31 +25,20 @@ class Tracker(Logger):
     """
 
     def __init__(self, run: wandb.Run, artifacts: bool = False) -> None:
-        super().__init__()
+        Logger.__init__(self)
+        TrackedRun.__init__(self, run)
         self.artifacts = artifacts
-        self._run = run
-        self._failed = False
-        self.tell(_define_metrics)
+        self.tell(define_metrics)
 
     @property
     def name(self) -> str:
-        """The project."""
-        return str(self._run.project)
+        """The project, as Lightning has it."""
+        return self.project
 
     @property
     def version(self) -> str:
         """The run's id."""
-        return str(self._run.id)
-
-    @property
-    def sync_command(self) -> str:
-        """What sends the run to W&B later."""
-        return sync_command(Path(self._run.dir).parent)
-
-    def tell(self, what: Callable[[wandb.Run], object], seconds: float | None = None) -> None:
-        """Do something with the run; give up after ``seconds`` if it may ask the server."""
-        if not self._failed:
-            self._attempt(partial(what, self._run), seconds)
+        return self.id
 
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
@@ -80,30 +49,22 @@ class Tracker(Logger):
     @rank_zero_only
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *_: Any, **__: Any) -> None:
         """Add to the run's configuration."""
-        known = vars(params) if isinstance(params, Namespace) else dict(params)
-        self.tell(lambda run: run.config.update(known, allow_val_change=True))
-
-    def close(self, exit_code: int = 0) -> None:
-        """End the run, so that the next job of this process gets its own."""
-        self._attempt(partial(self._run.finish, exit_code=exit_code))
-
-    def _attempt(self, call: Callable[[], object], seconds: float | None = None) -> None:
-        try:
-            if seconds is None:
-                call()
-            else:
-                within(seconds, call)
-        except Exception as error:
-            if not self._failed:
-                log.warning("W&B stopped (%s); later: %s", in_a_line(error), self.sync_command)
-            self._failed = True
+        self.describe(vars(params) if isinstance(params, Namespace) else params)
 
 
-def _define_metrics(run: wandb.Run) -> None:
-    """Say against what each metric is drawn. By exact names: of patterns, W&B takes any."""
-    run.define_metric(STEP, hidden=True)
-    for name in BY_STEP:
-        run.define_metric(name, step_metric=STEP, step_sync=False)
-    run.define_metric(LENGTH, hidden=True, summary="none")
-    for name in BY_LENGTH:
-        run.define_metric(name, step_metric=LENGTH, step_sync=False, summary="none")
+@validate_call
+def wandb_logger(
+    project: str,
+    name: str,
+    group: str,
+    tags: list[str],
+    save_dir: Path,
+    folder: Path,
+    mode: Mode = "auto",
+    artifacts: bool = False,
+    finish_seconds: PositiveFloat = 4.0,
+) -> Tracker:
+    """Start the W&B run of a training; see ``start_run``, which raises ``UserError``."""
+    about: dict[str, Any] = {"project": project, "name": name, "group": group, "tags": tags}
+    run = start_run(save_dir, folder, mode, finish_seconds, job_type="train", **about)
+    return Tracker(run, artifacts)
