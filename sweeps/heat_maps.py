@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lightning_modules.charts import as_spec
 from lightning_modules.heat_map import attention_map
 from lightning_modules.run_folder import SentenceAttention
 
@@ -19,7 +20,7 @@ def heat_map(attention: SentenceAttention, heads: NDArray[np.floating] | None = 
 
     ``heads`` (layers, heads, target words, source words) come with their mean as the last head.
     """
-    spec = attention_map(attention).to_dict()
+    spec = as_spec(attention_map(attention))
     layers = spec.get("layer", [spec])
     cells = layers[-1]["data"]["values"]
     for layer in layers:
@@ -35,16 +36,21 @@ def heat_map(attention: SentenceAttention, heads: NDArray[np.floating] | None = 
     return made
 
 
-def keep_small(maps: Iterable[HeatMap]) -> None:
-    """Take single heads away from those maps that would make the page too large to mail."""
-    total = 0
+def keep_small(maps: Iterable[HeatMap]) -> int:
+    """Take single heads away from those maps that would make the page too large to mail.
+
+    Returns from how many.
+    """
+    total = left_out = 0
     for drawn in maps:
         if "heads" in drawn:
             count = np.size(drawn["heads"])
             if total + count > MOST_WEIGHTS:
                 del drawn["heads"]
+                left_out += 1
             else:
                 total += count
+    return left_out
 
 
 def _thousandths(weights: ArrayLike) -> Any:

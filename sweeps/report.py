@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 import vl_convert
 from jinja2 import Environment, PackageLoader
 
+from lightning_modules.charts import as_spec
 from lightning_modules.metrics.scopes import Estimate
 from lightning_modules.metrics.statistics import METRICS
 from lightning_modules.run_folder import Result
@@ -40,24 +42,31 @@ def render_report(findings: Findings) -> str:
         loader=PackageLoader("sweeps"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"cells": page_cells}
-    figures = {name: chart.to_dict() for name, chart in findings.figures("container").items()}
+    figures = {name: as_spec(chart) for name, chart in findings.figures("container").items()}
     cards = [card for group in findings.evaluation.groups for card in sentence_cards(group)]
-    keep_small(each.heat_map for card in cards for each in card.translations if each.heat_map)
+    maps = [each.heat_map for card in cards for each in card.translations if each.heat_map]
     files = {name: as_csv(table) for name, table in findings.tables.items()}
     files[EVERY_SEED] = findings.every_seed
     return environment.get_template("report.html.j2").render(
         findings=findings,
         comparison=findings.comparison,
-        vega=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"),
+        vega=_vega(),
         figures=figures,
         sections=sections(findings.tables, list(figures)),
         files=files,
         matrices=_matrices(findings),
         symbols=SYMBOLS,
         cards=cards,
+        maps_without_heads=keep_small(maps),
         attentions=[asdict(card) for card in cards],
         method=method(findings),
     )
+
+
+@cache
+def _vega() -> str:
+    """The drawing library in one script, which takes a second to put together."""
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 
 def _matrices(findings: Findings) -> list[Matrix]:

@@ -15,7 +15,7 @@ from lightning_modules.metrics.alignments import parse_pharaoh
 from lightning_modules.metrics.statistics import METRICS
 from lightning_modules.metrics.words import tokens
 from lightning_modules.run_folder import read_attention, read_predictions, read_statistics
-from tests.commands import TINY, in_process, places, run, succeed
+from tests.commands import TINY, in_process, inside, places, run, succeed
 from tests.variants import CONF
 
 SHIPPED = OmegaConf.load(CONF / "comparison" / "quickstart.yaml")
@@ -193,7 +193,7 @@ def test_translate_keeps_lines_and_aligns_words(single, space):
 def test_tested_again_the_same_way_scores_the_same(single, space):
     again = space / "again"
     arguments = ["task=test", f"checkpoint={single}", *TINY, "scoring.ter=true", *places(space)]
-    succeed(*arguments, f"hydra.run.dir={again}")
+    inside(*arguments, f"hydra.run.dir={again}")
     assert (again / "predictions.jsonl").read_text() == (single / "predictions.jsonl").read_text()
     before, after = (json.loads((run / "result.json").read_text()) for run in (single, again))
     assert before["scores"] == after["scores"]
@@ -214,7 +214,7 @@ def test_a_checkpoint_of_another_corpus_is_refused(single, space):
 
 def test_the_same_command_gives_the_same_run(single, space):
     twin = ["scoring.ter=true", "logger=none", f"hydra.run.dir={space}/twin"]
-    succeed(*TINY, *places(space), *twin)
+    inside(*TINY, *places(space), *twin)
     for name in ("predictions.jsonl", "bleu_by_length.csv"):
         assert (space / "twin" / name).read_text() == (single / name).read_text()
 
@@ -296,7 +296,7 @@ def test_one_failed_job_does_not_lose_the_others(space):
     report = (folder / "report.html").read_text(encoding="utf-8")
     assert "model.attention.score=nonsense: choose one of" in report
     both = f"runs=[{folder}/0,{folder}/1]"
-    succeed("task=compare", both, *places(space), "logger=none", f"hydra.run.dir={space}/compared")
+    inside("task=compare", both, *places(space), "logger=none", f"hydra.run.dir={space}/compared")
     rows = (space / "compared" / "bleu_by_length.csv").read_text().splitlines()
     assert len(rows) == 1 + 2 * 6
 

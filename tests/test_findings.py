@@ -18,7 +18,7 @@ NOTHING = Comparison([], [], [])
 def undrawn(monkeypatch):
     """Draw no pictures, which take most of the time."""
     monkeypatch.setattr("sweeps.findings.save_chart", lambda chart, stem: stem.parent.mkdir())
-    monkeypatch.setattr("sweeps.findings.Findings.figures", lambda self: {})
+    monkeypatch.setattr("sweeps.findings.Findings.figures", lambda self, width: {})
 
 
 def systems_of(comparison):

@@ -11,6 +11,7 @@ from torch.utils.data import DataLoader
 
 from datamodules.corpus import ParallelText
 from lightning_modules.callbacks import History, TokenBudget
+from lightning_modules.charts import as_spec
 from lightning_modules.run_folder import BrokenFileError, clear_results
 from lightning_modules.run_records import read_history, write_history
 from sweeps.comparison import collect
@@ -127,7 +128,7 @@ def test_runs_without_a_history_are_left_out(tmp_path, caplog):
 def test_every_validation_is_a_point_of_each_figure(tmp_path):
     table = learning_table(collect([make_run(tmp_path / "0", history=history())]))
     assert table is not None
-    figures = {name: chart.to_dict() for name, chart in learning_curves(table).items()}
+    figures = {name: as_spec(chart) for name, chart in learning_curves(table).items()}
     assert len(figures) == 4
     for name, figure in figures.items():
         [drawn] = [layer["data"]["values"] for layer in [figure] if "data" in layer] or [

@@ -1,9 +1,12 @@
 """The report in a browser: what is on it, and that nothing in it can do harm."""
 
 import json
+import os
 import re
+from pathlib import Path
 
 import pytest
+from PIL import Image, ImageStat
 
 from tests.hostile import HOSTILE, WORDS
 from tests.pages import rows, texts
@@ -124,6 +127,27 @@ def test_words_stand_out_by_day_and_by_night(page, scheme, paper):
     style = "return getComputedStyle(document.querySelector('.paper')).filter"
     assert page.execute_script(style).startswith(paper)
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"),
+    [("desk", 1200, "light"), ("night", 1200, "dark"), ("phone", 390, "light")],
+)
+def test_screens_can_be_looked_at(page, tmp_path, name, width, scheme):
+    """Kept in the folder ``SCREENSHOTS`` where that is set."""
+    feature = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", feature)
+    size = {"width": width, "height": 2400, "deviceScaleFactor": 1, "mobile": width < 600}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    folder = Path(os.environ.get("SCREENSHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    assert page.save_screenshot(folder / f"{name}.png")
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    with Image.open(folder / f"{name}.png") as picture:
+        assert picture.size == (width, 2400)
+        assert ImageStat.Stat(picture.convert("L")).stddev[0] > 5
+        assert (ImageStat.Stat(picture.convert("L")).mean[0] < 128) == (scheme == "dark")
 
 
 def _luminance(colour):

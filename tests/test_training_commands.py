@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lightning_modules.run_folder import read_predictions
-from tests.commands import ROOT, TINY, places, run, succeed
+from tests.commands import ROOT, TINY, inside, places, run, succeed
 
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
 
@@ -24,7 +24,7 @@ def space(tmp_path_factory) -> Path:
 def test_early_stopping_and_a_plateau_end_a_hopeless_run(space):
     """Nothing is learnt at this rate: validation BLEU stays, and the budget is not spent."""
     folder = space / "stopped"
-    succeed(
+    inside(
         *TINY, *places(space), "logger=none", "budget.target_tokens=500_000", "optimizer.lr=1e-12",
         "scheduler=plateau", "callbacks=early_stopping", "callbacks.early_stopping.patience=2",
         f"hydra.run.dir={folder}",
@@ -62,7 +62,7 @@ def test_ctrl_c_ends_with_a_word(space):
 def test_sentences_that_a_run_cannot_read_are_not_translated(space):
     folder = space / "location"
     model = ["model=luong_location", "model.attention.max_length=70", "scale=0.25"]
-    succeed(*model, *TINY, *places(space), "logger=none", f"hydra.run.dir={folder}")
+    inside(*model, *TINY, *places(space), "logger=none", f"hydra.run.dir={folder}")
     done = run("task=translate", f"checkpoint={folder}", stdin="Hi.\n" + "cat " * 99 + ".\n")
     assert (done.returncode, done.stdout) == (2, "")
     [said] = done.stderr.splitlines()
@@ -73,7 +73,7 @@ def test_sentences_that_a_run_cannot_read_are_not_translated(space):
 @pytest.mark.skipif(not MULTI30K.is_dir(), reason="../shared/data/multi30k is not there")
 def test_real_text_in_subwords(space):
     folder = space / "multi30k"
-    succeed(
+    inside(
         "data=multi30k", f"data.root={MULTI30K}", "tokenizer=bpe", "tokenizer.vocabulary_size=2000",
         "model=transformer", *TINY[3:], *places(space), "logger=none", "decoding=greedy",
         "decoding.max_ratio=0.5", f"hydra.run.dir={folder}",
@@ -85,7 +85,7 @@ def test_real_text_in_subwords(space):
     assert first.reference.startswith("A man in an orange hat")
 
 
-def test_a_score_of_ones_own_trains(space):
+def test_a_score_of_ones_own_trains(space, monkeypatch):
     """The README's: a class of one's own and one line of configuration."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     [code] = re.findall(r"```python\n# my_scores\.py\n(.*?)```", readme, re.DOTALL)
@@ -93,7 +93,8 @@ def test_a_score_of_ones_own_trains(space):
     (space / "my_scores.py").write_text(code, encoding="utf-8")
     folder = space / "own"
     model = [f"model.attention.score={line}", "model=luong_global"]
-    succeed(*model, *TINY, *places(space), f"hydra.run.dir={folder}", PYTHONPATH=str(space))
+    monkeypatch.syspath_prepend(space)
+    inside(*model, *TINY, *places(space), "logger=none", f"hydra.run.dir={folder}")
     result = json.loads((folder / "result.json").read_text())
     assert result["config"]["model"]["attention"]["score"] == line
     assert result["scores"]["aer"] > 0
@@ -121,7 +122,7 @@ def test_what_the_readme_combines_trains(command, space):
         where.append("hydra.sweeper.params.model='luong_multi_head,seq2seq'")
     program, *arguments = shlex.split(given)[1:]
     assert program == "run.py"
-    succeed(*TINY, *places(space), "logger=none", *arguments, *where)
+    inside(*TINY, *places(space), "logger=none", *arguments, *where)
     assert len(list(folder.rglob("result.json"))) == 1 + several
 
 
@@ -133,5 +134,5 @@ def test_everything_at_once_trains(space):
     flags += ["encoder.hidden_size=192", "cell=gru_2014", "layers=2"]
     model = ["model=luong_predictive", "+model.attention.heads=4", "teacher_forcing=scheduled"]
     given = [*model, *(f"model.{flag}" for flag in flags), "scale=0.5"]
-    succeed(*given, *TINY, *places(space), f"hydra.run.dir={folder}")
+    inside(*given, *TINY, *places(space), "logger=none", f"hydra.run.dir={folder}")
     assert json.loads((folder / "result.json").read_text())["scores"]["aer"] > 0
