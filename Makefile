@@ -11,7 +11,7 @@ quickstart: $(READY) ## Compare five variants on the built-in corpus and draw BL
 	$(VENV)/bin/python run.py comparison=quickstart
 
 test: $(READY) ## Run the test suite
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n auto --dist loadfile
 
 benchmark: $(READY) ## Time every variant beside a bare PyTorch loop
 	$(VENV)/bin/python -m tests.benchmarks.speed

@@ -1,5 +1,6 @@
 """Small instances of every shipped variant, and sentences to feed them."""
 
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -65,6 +66,12 @@ LARGEST = 24
 
 def configuration(*overrides: str) -> DictConfig:
     """Compose the shipped configuration as the command line would."""
+    return _composed(overrides).copy()
+
+
+@cache
+def _composed(overrides: tuple[str, ...]) -> DictConfig:
+    """Once for each, which takes longer than most tests that ask for it."""
     with initialize_config_dir(str(CONF), version_base="1.3"):
         return compose("config", list(overrides))
 
