@@ -3,8 +3,10 @@
 import logging
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytorch_lightning as pl
 import torch
@@ -35,7 +37,7 @@ from lightning_modules.checkpoints import (
 )
 from lightning_modules.environment import environment, git_commit
 from lightning_modules.redaction import job_overrides, redacted
-from lightning_modules.run_folder import Training, clear_results
+from lightning_modules.run_folder import Coverage, Training, clear_results
 from lightning_modules.settings import build_scoring
 from lightning_modules.suitability import check_text
 from lightning_modules.summary import summary
@@ -63,8 +65,32 @@ def train(config: DictConfig) -> float:
     """
     folder = Path(HydraConfig.get().runtime.output_dir)
     clear_results(folder)
-    settings = prepare_process(config)
     scoring = build_scoring(config)
+    with prepared(config, folder) as (trainer, module, data, vectors):
+        training = fit(trainer, module, data)
+        tested = test_model(trainer, module, data, scoring, config)
+        result = write_run(folder, config, data, training, tested, job_overrides(), vectors)
+        log_test(trainer.logger, tested, folder)
+        log.info(summary(result, tested.scores.curve, scoring, folder))
+    return result.scores["bleu"]
+
+
+class Prepared(NamedTuple):
+    """All that a training takes."""
+
+    trainer: pl.Trainer
+    module: TranslationModule
+    data: TranslationData
+    vectors: dict[str, Coverage]
+
+
+@contextmanager
+def prepared(config: DictConfig, folder: Path, *callbacks: pl.Callback) -> Iterator[Prepared]:
+    """Prepare a training in ``folder``; its tracked run ends with the context.
+
+    Raises ``UserError`` for settings or text that cannot be used.
+    """
+    settings = prepare_process(config)
     data = build_data(config)
     pl.seed_everything(config.seed, workers=True, verbose=False)
     sizes = [len(tokenizer) for tokenizer in data.tokenizers]
@@ -77,20 +103,15 @@ def train(config: DictConfig) -> float:
     try:
         if logger is not None:
             logger.log_hyperparams(told_apart_by(model, folder, config.variant))
-        trainer = build_trainer(config, logger)
+        trainer = build_trainer(config, logger, *callbacks)
         compile_blocks(model, settings.compile)
-        training = fit(trainer, module, data)
-        tested = test_model(trainer, module, data, scoring, config)
-        result = write_run(folder, config, data, training, tested, job_overrides(), vectors)
-        log_test(logger, tested, folder)
-        log.info(summary(result, tested.scores.curve, scoring, folder))
+        yield Prepared(trainer, module, data, vectors)
     except BaseException:
         if logger is not None:
             logger.close(exit_code=1)
         raise
     if logger is not None:
         logger.close()
-    return result.scores["bleu"]
 
 
 def told_apart_by(model: EncoderDecoder, folder: Path, variant: str) -> dict[str, Any]:
@@ -159,9 +180,9 @@ def _length_of_schedule(
     return {"total_updates": data.updates(config.budget.target_tokens)}
 
 
-def build_trainer(config: DictConfig, logger: Logger | None) -> pl.Trainer:
+def build_trainer(config: DictConfig, logger: Logger | None, *further: pl.Callback) -> pl.Trainer:
     """Build the trainer with its callbacks; a progress bar where someone watches."""
-    callbacks = [build(callback) for callback in config.callbacks.values()]
+    callbacks = [*(build(callback) for callback in config.callbacks.values()), *further]
     callbacks.append(ProgressLines(f"{config.variant} seed {config.seed}"))
     if isinstance(logger, Tracker):
         callbacks.append(AttentionMaps(logger))

@@ -1,0 +1,43 @@
+"""Hydra callback around the workers of a study: its plan before, its outcome after."""
+
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
+
+from lightning_modules.redaction import redact_files, redact_logs
+
+
+class StudyCallback(Callback):
+    """Plan a study before its workers start, tell what it found once they have ended.
+
+    The process exits with status 2 for a mistake, before anything is trained, and when no trial
+    finished. As in ``ComparisonCallback``, ``SystemExit`` is the only way out.
+    """
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """Make the study in its storage, or find it again."""
+        redact_logs()
+        self._run("begin", config)
+
+    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
+        """Write and print the outcome."""
+        redact_files(Path(config.hydra.sweep.dir).glob("multirun.yaml"))
+        self._run("end", config)
+
+    def _run(self, what: str, config: DictConfig) -> None:
+        # Hydra makes this object for every command; Optuna loads only here.
+        from sweeps.errors import as_user_error, stop
+        from sweeps.studies import course
+
+        try:
+            getattr(course, what)(config)
+        except Exception as error:
+            mistake = as_user_error(error)
+            if mistake is None:
+                traceback.print_exc()
+                sys.exit(1)
+            stop(f"error: {mistake}", 2)

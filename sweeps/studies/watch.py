@@ -1,0 +1,72 @@
+"""What a study sees of a training, and how it ends one."""
+
+import math
+from typing import Any
+
+import optuna
+import pytorch_lightning as pl
+
+from lightning_modules.callbacks import TokenBudget
+
+WHOLE = 100
+"""Steps of a trial: hundredths of what it may cost, over all of its seeds."""
+
+
+class DivergedError(RuntimeError):
+    """A loss that is no number."""
+
+
+class Watch(pl.Callback):
+    """Tell a trial every validation, and stop when the study has seen enough.
+
+    All ranks of a training stop together. Raises ``optuna.TrialPruned`` and ``DivergedError``
+    from where Lightning has taken its training down, so that the device is free at once.
+
+    Args:
+        trial: ``None`` on ranks other than the first, and where nothing is to be told.
+        metric: ``val/bleu`` or ``val/loss``.
+        done: seeds of the trial that were trained before this one.
+        seeds: of the trial.
+    """
+
+    def __init__(self, trial: optuna.Trial | None, metric: str, done: int, seeds: int) -> None:
+        self.trial = trial
+        self.metric = metric
+        self.done, self.seeds = done, seeds
+        self.best_bleu, self.lowest_loss = -math.inf, math.inf
+        self.verdict = ""
+        self.seconds, self.target_tokens = 0.0, 0
+
+    def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
+        """Keep account of what the training has cost."""
+        budget = _budget(trainer)
+        self.seconds, self.target_tokens = budget.seconds, budget.seen_tokens
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Report, and ask the trainer to stop."""
+        found = {name: float(trainer.callback_metrics[name]) for name in ("val/bleu", "val/loss")}
+        self.best_bleu = max(self.best_bleu, found["val/bleu"])
+        self.lowest_loss = min(self.lowest_loss, found["val/loss"])
+        verdict = ""
+        if not math.isfinite(found["val/loss"]):
+            verdict = "diverged"
+        elif self.trial is not None and trainer.is_global_zero:
+            self.trial.report(found[self.metric], self._step(trainer))
+            verdict = "pruned" if self.trial.should_prune() else ""
+        self.verdict = trainer.strategy.broadcast(verdict)
+        if self.verdict:
+            trainer.should_stop = True
+
+    def check(self) -> None:
+        """Raise what the training was stopped for, once it has ended."""
+        if self.verdict == "pruned":
+            raise optuna.TrialPruned
+        if self.verdict == "diverged" or not math.isfinite(self.lowest_loss):
+            raise DivergedError("the validation loss is not a number")
+
+    def _step(self, trainer: pl.Trainer) -> int:
+        return round(WHOLE * (self.done + _budget(trainer).share) / self.seeds)
+
+
+def _budget(trainer: pl.Trainer) -> TokenBudget:
+    return next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]
