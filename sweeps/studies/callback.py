@@ -5,6 +5,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from hydra.core.hydra_config import HydraConfig
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
@@ -29,6 +30,7 @@ class StudyCallback(Callback):
         self._run("end", config)
 
     def _run(self, what: str, config: DictConfig) -> None:
+        HydraConfig.instance().set_config(config)  # Hydra sets it for jobs alone
         # Hydra makes this object for every command; Optuna loads only here.
         from sweeps.errors import as_user_error, stop
         from sweeps.studies import course

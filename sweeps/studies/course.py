@@ -65,7 +65,8 @@ def end(config: DictConfig) -> None:
     if not study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
         raise UserError("no trial finished, so there is nothing to choose from")
     overrides = base_overrides(config.hydra.overrides.task)
-    for trial in study.best_trials:
+    best = study.best_trials if len(sweep.objectives) > 1 else [study.best_trial]
+    for trial in best:
         told = write_best(trial, sweep, overrides, folder)
         console.print(told, markup=False, soft_wrap=True)
 

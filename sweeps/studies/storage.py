@@ -2,13 +2,14 @@
 
 import logging
 import time
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import optuna
-from optuna.exceptions import StorageInternalError
+from optuna.exceptions import ExperimentalWarning, StorageInternalError
 from optuna.storages import (
     BaseStorage,
     JournalStorage,
@@ -83,5 +84,6 @@ for _name in sorted(BaseStorage.__abstractmethods__ | {"record_heartbeat"}):
 
 
 def quiet() -> None:
-    """Leave telling what happens to us."""
+    """Leave telling what happens to us, and rely on what Optuna calls experimental."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
+    warnings.simplefilter("ignore", ExperimentalWarning)

@@ -41,6 +41,7 @@ SECONDS_BETWEEN_LOOKS = 1.0
 def work(config: DictConfig) -> None:
     """Take one trial after the other; stay until no other worker can lose one."""
     quiet()
+    _tell_of_trials_alone()
     sweep, folder = build_sweep(config), Path(HydraConfig.get().sweep.dir)
     storage = open_storage(sweep, folder)
     study = open_study(sweep, storage, sweep.worker)
@@ -54,6 +55,13 @@ def work(config: DictConfig) -> None:
             time.sleep(SECONDS_BETWEEN_LOOKS)
         else:
             return
+
+
+def _tell_of_trials_alone() -> None:
+    """On the terminal; the worker's own file has the course of every training too."""
+    for handler in logging.getLogger().handlers:
+        if not isinstance(handler, logging.FileHandler):
+            handler.addFilter(lambda record: record.name.startswith("sweeps."))
 
 
 @dataclass(frozen=True)
