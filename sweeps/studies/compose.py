@@ -36,7 +36,7 @@ def as_job(overrides: Sequence[str], folder: Path) -> Iterator[DictConfig]:
     outer = HydraConfig.instance().cfg
     HydraConfig.instance().set_config(config)
     try:
-        own: Any = OmegaConf.masked_copy(config, [key for key in config if key != "hydra"])
+        own: Any = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / ".hydra" / "config.yaml", redacted(OmegaConf.to_yaml(own)))
         write_text(

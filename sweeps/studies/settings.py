@@ -17,7 +17,7 @@ from datamodules.errors import UserError, first_mistake
 from sweeps.studies.space import Choices, Floats, Integers, Space, check_conditions
 
 Objective = Literal["bleu", "loss", "parameters", "seconds"]
-DIRECTIONS = {
+DIRECTIONS: dict[Objective, Literal["minimize", "maximize"]] = {
     "bleu": "maximize",
     "loss": "minimize",
     "parameters": "minimize",
@@ -86,7 +86,7 @@ class Sweep(BaseModel, extra="forbid"):
         return self
 
     @property
-    def directions(self) -> list[str]:
+    def directions(self) -> list[Literal["minimize", "maximize"]]:
         """Of the objectives."""
         return [DIRECTIONS[objective] for objective in self.objectives]
 
