@@ -138,7 +138,8 @@ def prepare_process(config: DictConfig) -> Settings:
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
     logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
-    warnings.filterwarnings("ignore", module="pytorch_lightning")
+    for module in ("pytorch_lightning", "lightning_fabric"):
+        warnings.filterwarnings("ignore", module=module)
     return settings
 
 

@@ -63,8 +63,9 @@ def wandb_logger(
     mode: Mode = "auto",
     artifacts: bool = False,
     finish_seconds: PositiveFloat = 4.0,
+    job_type: str = "train",
 ) -> Tracker:
     """Start the W&B run of a training; see ``start_run``, which raises ``UserError``."""
     about: dict[str, Any] = {"project": project, "name": name, "group": group, "tags": tags}
-    run = start_run(save_dir, folder, mode, finish_seconds, job_type="train", **about)
+    run = start_run(save_dir, folder, mode, finish_seconds, job_type=job_type, **about)
     return Tracker(run, artifacts)

@@ -4,17 +4,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 from optuna.trial import FrozenTrial
 
 from datamodules.files import write_text
+from lightning_modules.redaction import redacted
 from sweeps.errors import CONF
+from sweeps.studies.compose import composed, own_settings
 from sweeps.studies.settings import Sweep
 from sweeps.studies.space import as_overrides
 from sweeps.studies.study import SLOT
 
 GROUP = "experiment"
+NOT_OF_A_TRAINING = ("task", "sweep", "comparison", "logger", "hydra/help")
+"""Groups."""
+OF_THE_MACHINE = ("outputs", "cache_dir", "logger", "comparison_name", "seed")
 
 
 def write_best(trial: FrozenTrial, sweep: Sweep, overrides: Sequence[str], folder: Path) -> str:
@@ -24,31 +28,34 @@ def write_best(trial: FrozenTrial, sweep: Sweep, overrides: Sequence[str], folde
     """
     slot = trial.user_attrs[SLOT]
     name = sweep.name if len(sweep.objectives) == 1 else f"{sweep.name}-{slot}"
-    text = as_experiment([*overrides, *as_overrides(trial.params)])
     scores = ", ".join(
         f"{objective} {value:.6g}"
         for objective, value in zip(sweep.objectives, trial.values, strict=True)
     )
-    told = f"Trial {slot} of the study {sweep.name}: {scores} in validation."
-    write_text(folder / GROUP / f"{name}.yaml", f"# @package _global_\n# {told}\n{text}")
+    told = (
+        f"# @package _global_\n# Trial {slot} of the study {sweep.name}: {scores} in validation.\n"
+    )
+    text = as_experiment([*overrides, *as_overrides(trial.params)])
+    write_text(folder / GROUP / f"{name}.yaml", told + text)
     command = f"python run.py --config-dir {folder} +{GROUP}={name} seed={sweep.seeds[0]}"
     return f"best: trial {slot}, {scores}; {command}"
 
 
 def as_experiment(overrides: Sequence[str]) -> str:
-    """Overrides as a file of the configuration: groups in its defaults, values below.
+    """The whole configuration as one file: the groups it came from, then every value.
 
-    Raises ``ValueError`` for one that takes something away, which no file can.
+    What comes from the file of a study or comparison, such as the number of threads, is kept.
     """
-    groups: list[dict[str, Any]] = []
-    values = OmegaConf.create({})
-    for override in OverridesParser.create().parse_overrides(list(overrides)):
-        if override.is_delete():
-            raise ValueError(f"{override.input_line} cannot be written into a file")
-        key = override.key_or_group
-        if (CONF / key).is_dir():
-            groups.append({f"override /{key}": override.value()})
-        else:
-            OmegaConf.update(values, key, override.value(), force_add=True)
-    defaults = {"defaults": [*groups, "_self_"]} if groups else {}
-    return OmegaConf.to_yaml(OmegaConf.merge(defaults, values))
+    config = composed(overrides)
+    choices = config.hydra.runtime.choices
+    groups = [
+        {f"override /{group}": choice}
+        for group, choice in choices.items()
+        if choice and (CONF / group).is_dir() and group not in NOT_OF_A_TRAINING
+    ]
+    settings = own_settings(config)
+    kept = OmegaConf.masked_copy(
+        settings, [str(key) for key in settings if key not in OF_THE_MACHINE]
+    )
+    values: Any = redacted(OmegaConf.to_container(kept, resolve=False))
+    return OmegaConf.to_yaml(OmegaConf.create({"defaults": [*groups, "_self_"], **values}))

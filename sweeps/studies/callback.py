@@ -10,6 +10,7 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
 from lightning_modules.redaction import redact_files, redact_logs
+from sweeps.callback import ComparisonCallback
 
 
 class StudyCallback(Callback):
@@ -43,3 +44,12 @@ class StudyCallback(Callback):
                 traceback.print_exc()
                 sys.exit(1)
             stop(f"error: {mistake}", 2)
+
+
+class TunedCallback(StudyCallback):
+    """The same around several studies, and then the comparison of the runs after them."""
+
+    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
+        """Tell what the studies found, then compare."""
+        super().on_multirun_end(config, **kwargs)
+        ComparisonCallback().on_multirun_end(config, **kwargs)

@@ -25,6 +25,11 @@ class Parameter(BaseModel, extra="forbid"):
         """All values. Raises ``ValueError`` for a range without steps."""
         raise NotImplementedError
 
+    @property
+    def example(self) -> Value:
+        """One of its values."""
+        raise NotImplementedError
+
 
 class Floats(Parameter):
     """Numbers from ``low`` to ``high``, both included."""
@@ -51,6 +56,11 @@ class Floats(Parameter):
         count = math.floor((self.high - self.low) / self.step + 1e-9) + 1
         return [self.low + place * self.step for place in range(count)]
 
+    @property
+    def example(self) -> float:
+        """The lowest."""
+        return self.low
+
 
 class Integers(Parameter):
     """Whole numbers from ``low`` to ``high``, both included."""
@@ -74,6 +84,11 @@ class Integers(Parameter):
         """By steps."""
         return list(range(self.low, self.high + 1, self.step))
 
+    @property
+    def example(self) -> int:
+        """The lowest."""
+        return self.low
+
 
 class Choices(Parameter):
     """Any of the values."""
@@ -88,6 +103,11 @@ class Choices(Parameter):
     def grid(self) -> list[Value]:
         """In their order."""
         return list(self.choices)
+
+    @property
+    def example(self) -> Value:
+        """The first."""
+        return self.choices[0]
 
 
 def _check_range(low: float, high: float, log: bool, step: float | None) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import optuna
+import torch
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.storages import (
     BaseStorage,
@@ -18,6 +19,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from datamodules.errors import UserError
 from lightning_modules.redaction import redacted
+from sweeps.errors import as_user_error
 from sweeps.studies.methods import build_pruner, build_sampler
 from sweeps.studies.settings import Sweep
 from sweeps.studies.space import grid
@@ -26,6 +28,8 @@ log = logging.getLogger(__name__)
 
 SLOT, IDENTITY, WORKER, REASON = "slot", "identity", "worker", "reason"
 """Attributes of trials and of studies."""
+NOT_OF_A_STUDY = ("sweep.", "outputs=", "cache_dir=", "logger", "hydra")
+"""Overrides that may be others when the study goes on; what matters of a sweep is compared."""
 
 
 def open_study(sweep: Sweep, storage: BaseStorage, number: int = 0) -> optuna.Study:
@@ -75,7 +79,9 @@ def _identity(sweep: Sweep, overrides: Sequence[str]) -> dict[str, Any]:
         "search space": {name: one.model_dump() for name, one in sweep.space.items()},
         "objectives": list(sweep.objectives),
         "seeds": sweep.seeds,
-        "list of overrides": sorted(redacted(list(overrides))),
+        "list of overrides": sorted(
+            redacted([one for one in overrides if not one.startswith(NOT_OF_A_STUDY)])
+        ),
     }
 
 
@@ -116,6 +122,15 @@ def wait_again(study: optuna.Study, trial: optuna.Trial) -> None:
     """Let the place of a trial that was interrupted wait, with its parameters."""
     frozen = next(one for one in study.get_trials() if one.number == trial.number)
     RetryHeartbeatStaleTrialCallback()(study, frozen)
+
+
+def reason(error: Exception) -> str:
+    """Why a trial has no value, in a line."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return "out of memory"
+    mistake = as_user_error(error)
+    text = str(mistake) if mistake else f"{type(error).__name__}: {error}"
+    return str(redacted(" ".join(text.split())))
 
 
 def _is_dead(worker: str) -> bool:

@@ -1,8 +1,10 @@
-"""Task: one worker of a study. It takes trials from the storage until all have ended."""
+"""Task: one worker. It takes trials from the storage until all of all studies have ended."""
 
 import logging
+import os
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import optuna
@@ -12,10 +14,10 @@ from omegaconf import DictConfig
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
-from lightning_modules.redaction import redacted
 from sweeps.errors import as_user_error
-from sweeps.studies.compose import base_overrides
-from sweeps.studies.settings import Sweep, build_sweep
+from sweeps.studies.final import open_final, train_final
+from sweeps.studies.planned import Planned, planned
+from sweeps.studies.settings import Sweep
 from sweeps.studies.space import as_overrides, suggest
 from sweeps.studies.storage import open_storage, quiet
 from sweeps.studies.study import (
@@ -24,6 +26,7 @@ from sweeps.studies.study import (
     WORKER,
     here,
     open_study,
+    reason,
     running,
     take_up_lost,
     trial_folder,
@@ -36,25 +39,85 @@ log = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LOOKS = 1.0
 """Of a worker without work, at those that may yet die."""
+Objective = Callable[[optuna.Trial], float | list[float]]
+Work = Sequence[tuple[optuna.Study, Objective]]
 
 
 def work(config: DictConfig) -> None:
     """Take one trial after the other; stay until no other worker can lose one."""
     quiet()
     _tell_of_trials_alone()
-    sweep, folder = build_sweep(config), Path(HydraConfig.get().sweep.dir)
-    storage = open_storage(sweep, folder)
-    study = open_study(sweep, storage, sweep.worker)
-    overrides = base_overrides(HydraConfig.get().overrides.task)
-    worker = Worker(sweep, storage, study, overrides, folder)
+    hydra = HydraConfig.get()
+    studies, out = planned(config, hydra), Path(hydra.sweep.dir)
+    sweep = studies[0].sweep
+    _take_device(sweep.worker)
+    storage = open_storage(sweep, out)
+    searches = [
+        (open_study(one.sweep, storage, sweep.worker), partial(train_place, planned=one))
+        for one in studies
+    ]
+    drain(searches, storage, sweep)
+    if "tuned" in config:
+        final = partial(train_final, studies=studies, storage=storage, out=out)
+        drain([(open_final(config.comparison_name, storage), final)], storage, sweep)
+
+
+def drain(work: Work, storage: BaseStorage, sweep: Sweep) -> None:
+    """Take trials from one study after the other until none waits or runs."""
     while True:
-        take_up_lost(study, storage, sweep)
-        if waiting(study):
-            worker.work_once()
-        elif running(study):
+        for study, _ in work:
+            take_up_lost(study, storage, sweep)
+        ready = next(((study, task) for study, task in work if waiting(study)), None)
+        if ready is not None:
+            work_once(*ready)
+        elif any(running(study) for study, _ in work):
             time.sleep(SECONDS_BETWEEN_LOOKS)
         else:
             return
+
+
+def work_once(study: optuna.Study, task: Objective) -> None:
+    """Take a trial, with a heartbeat while it runs, and tell what came of it."""
+
+    def objective(trial: optuna.Trial) -> float | list[float]:
+        if SLOT not in trial.user_attrs:
+            trial.set_user_attr(REASON, "another worker was quicker to take the last place")
+            raise optuna.TrialPruned
+        trial.set_user_attr(WORKER, here())
+        try:
+            return task(trial)
+        except optuna.TrialPruned:
+            raise
+        except KeyboardInterrupt:
+            wait_again(study, trial)
+            raise
+        except Exception as error:
+            trial.set_user_attr(REASON, reason(error))
+            if as_user_error(error) is None:
+                log.exception("trial %s", trial.user_attrs[SLOT])
+            raise
+        finally:
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+
+    study.optimize(objective, n_trials=1, catch=(Exception,), callbacks=[_tell])
+
+
+def train_place(trial: optuna.Trial, planned: Planned) -> list[float]:
+    """Choose settings for a trial of a study, and train it."""
+    slot = trial.user_attrs[SLOT]
+    chosen = as_overrides(suggest(trial, planned.sweep.space))
+    log.info("%s trial %s  %s", planned.sweep.name, slot, " ".join(chosen))
+    folder = trial_folder(planned.folder, slot)
+    return train_trial(trial, planned.sweep, [*planned.overrides, *chosen], folder)
+
+
+def _tell(study: optuna.Study, trial: FrozenTrial) -> None:
+    if trial.state == TrialState.COMPLETE:
+        outcome = ", ".join(f"{value:.6g}" for value in trial.values)
+    else:
+        outcome = trial.user_attrs.get(REASON, trial.state.name.lower())
+    log.info("%s trial %s  %s", study.study_name, trial.user_attrs.get(SLOT, "-"), outcome)
 
 
 def _tell_of_trials_alone() -> None:
@@ -64,62 +127,9 @@ def _tell_of_trials_alone() -> None:
             handler.addFilter(lambda record: record.name.startswith("sweeps."))
 
 
-@dataclass(frozen=True)
-class Worker:
-    """What takes a trial and gives it back with its values, or with the reason why it has none."""
-
-    sweep: Sweep
-    storage: BaseStorage
-    study: optuna.Study
-    overrides: list[str]
-    """Of every trial."""
-    folder: Path
-    """The study's."""
-
-    def work_once(self) -> None:
-        """Take a trial, with a heartbeat while it runs; after Ctrl-C its place waits again."""
-        self.study.optimize(self.objective, n_trials=1, catch=(Exception,), callbacks=[told])
-
-    def objective(self, trial: optuna.Trial) -> list[float]:
-        """Train the trial of a place."""
-        if SLOT not in trial.user_attrs:
-            trial.set_user_attr(REASON, "another worker was quicker to take the last place")
-            raise optuna.TrialPruned
-        trial.set_user_attr(WORKER, here())
-        chosen = as_overrides(suggest(trial, self.sweep.space))
-        slot = trial.user_attrs[SLOT]
-        log.info("trial %s  %s", slot, " ".join(chosen))
-        folder = trial_folder(self.folder, slot)
-        try:
-            return train_trial(trial, self.sweep, [*self.overrides, *chosen], folder)
-        except optuna.TrialPruned:
-            raise
-        except KeyboardInterrupt:
-            wait_again(self.study, trial)
-            raise
-        except Exception as error:
-            trial.set_user_attr(REASON, reason(error))
-            if as_user_error(error) is None:
-                log.exception("trial %s", slot)
-            raise
-        finally:
-            if torch.cuda.is_available():
-                torch.cuda.empty_cache()
-
-
-def reason(error: Exception) -> str:
-    """Why a trial has no value, in a line."""
-    if isinstance(error, torch.OutOfMemoryError):
-        return "out of memory"
-    mistake = as_user_error(error)
-    text = str(mistake) if mistake else f"{type(error).__name__}: {error}"
-    return str(redacted(" ".join(text.split())))
-
-
-def told(study: optuna.Study, trial: FrozenTrial) -> None:
-    """Say how a trial ended."""
-    if trial.state == TrialState.COMPLETE:
-        outcome = ", ".join(f"{value:.6g}" for value in trial.values)
-    else:
-        outcome = trial.user_attrs.get(REASON, trial.state.name.lower())
-    log.info("trial %s  %s", trial.user_attrs.get(SLOT, "-"), outcome)
+def _take_device(worker: int) -> None:
+    """See one GPU alone, before anything has looked for them."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    named = visible.split(",") if visible else [str(n) for n in range(torch.cuda.device_count())]
+    if named:
+        os.environ["CUDA_VISIBLE_DEVICES"] = named[worker % len(named)]
