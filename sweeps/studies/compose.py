@@ -13,15 +13,15 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from datamodules.files import write_text
 from lightning_modules.redaction import redacted
 
-OF_A_WORKER = ("sweep.worker=", "task=", "seed=")
-"""Overrides on the command line of a worker that are none of its trainings."""
+NOT_OF_A_TRAINING = ("task=", "seed=")
+"""Overrides on the command line of a study that are none of its trainings."""
 OF_THE_STUDY = ("hydra", "sweep", "tuned", "task")
 """Parts of its configuration that are none of theirs."""
 
 
 def base_overrides(overrides: Sequence[str]) -> list[str]:
     """What the command line of a study says of every training in it."""
-    return [override for override in overrides if not override.startswith(OF_A_WORKER)]
+    return [override for override in overrides if not override.startswith(NOT_OF_A_TRAINING)]
 
 
 def composed(overrides: Sequence[str]) -> DictConfig:

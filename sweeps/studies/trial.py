@@ -5,13 +5,16 @@ from pathlib import Path
 from statistics import mean
 
 import optuna
+from hydra.core.hydra_config import HydraConfig
 from pydantic import BaseModel
 
 from datamodules.files import write_json
 from lightning_modules.tasks.train import fit, prepared
 from lightning_modules.testing import count_parameters
+from lightning_modules.tracking.tracker import Tracker
 from sweeps.studies.compose import as_job
 from sweeps.studies.settings import Sweep
+from sweeps.studies.study import SLOT
 from sweeps.studies.watch import Watch
 
 TRAINED = "trained.json"
@@ -39,6 +42,7 @@ def train_trial(
 
     Raises ``optuna.TrialPruned``, ``DivergedError``, and whatever training raises.
     """
+    overrides = [*overrides, *_tracked(sweep, trial.user_attrs[SLOT])]
     found: list[Trained] = []
     spent = 0
     metric = "val/loss" if sweep.objectives[0] == "loss" else "val/bleu"
@@ -60,10 +64,23 @@ def train_trial(
     return [mean(getattr(each, objective) for each in found) for objective in sweep.objectives]
 
 
+def _tracked(sweep: Sweep, slot: int) -> list[str]:
+    """A tracked run for each seed of a trial, in the group of its study."""
+    if HydraConfig.get().runtime.choices["logger"] != "wandb":
+        return []
+    return [
+        "logger.job_type=trial",
+        f"logger.group={sweep.name}",
+        f"logger.name={sweep.name}-{slot}-${{seed}}",
+    ]
+
+
 def train_seed(overrides: Sequence[str], folder: Path, watch: Watch) -> Trained:
     """Train once, without a look at the test set, going on where a dead worker left off."""
     with as_job(overrides, folder) as config, prepared(config, folder, watch) as run:
         training = fit(run.trainer, run.module, run.data)
+        if isinstance(run.trainer.logger, Tracker):
+            run.trainer.logger.tell(watch.tell)
         watch.check()
         trained = Trained(
             bleu=watch.best_bleu,

@@ -5,6 +5,7 @@ from typing import Any
 
 import optuna
 import pytorch_lightning as pl
+import wandb
 
 from lightning_modules.callbacks import TokenBudget
 
@@ -56,6 +57,12 @@ class Watch(pl.Callback):
         self.verdict = trainer.strategy.broadcast(verdict)
         if self.verdict:
             trainer.should_stop = True
+
+    def tell(self, run: wandb.Run) -> None:
+        """Put into a tracked run's summary what tables of trials are sorted by."""
+        run.summary["trial/bleu"] = self.best_bleu
+        run.summary["trial/loss"] = self.lowest_loss
+        run.summary["trial/state"] = self.verdict or "finished"
 
     def check(self) -> None:
         """Raise what the training was stopped for, once it has ended."""

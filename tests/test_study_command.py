@@ -1,0 +1,95 @@
+"""``sweep=``: a study from the command line, to its best settings trained again."""
+
+import json
+import re
+import shlex
+
+import optuna
+import pytest
+from optuna.trial import TrialState
+
+from tests.commands import TINY, inside, mistake, places, succeed
+
+STUDY = ["sweep=recurrent", "model=bahdanau", "decoding=greedy", *TINY]
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory):
+    return tmp_path_factory.mktemp("study")
+
+
+@pytest.fixture(scope="module")
+def said(space) -> str:
+    """Three trials by two workers, tracked."""
+    quick = ["sweep.trials=3", "sweep.warmup_trials=1", "sweep.seeds=[1,2]"]
+    return succeed(*STUDY, *quick, *places(space), HOME=str(space))
+
+
+def study_in(space) -> optuna.Study:
+    file = str(space / "outputs" / "studies" / "recurrent-bahdanau" / "study.journal")
+    backend = optuna.storages.journal.JournalFileBackend(file)
+    storage = optuna.storages.JournalStorage(backend)
+    return optuna.load_study(study_name="recurrent-bahdanau", storage=storage)
+
+
+def test_every_place_is_tried_once(said, space):
+    trials = study_in(space).trials
+    assert sorted(trial.user_attrs["slot"] for trial in trials) == [0, 1, 2]
+    assert {trial.state for trial in trials} <= {TrialState.COMPLETE, TrialState.PRUNED}
+    for trial in trials:
+        if trial.state == TrialState.COMPLETE:
+            assert len(trial.user_attrs["by_seed"]) == 2
+            assert trial.user_attrs["target_tokens"] > 2 * 2500
+            assert trial.value == pytest.approx(sum(trial.user_attrs["by_seed"]) / 2)
+
+
+def test_the_best_settings_score_the_same_once_more(said, space):
+    command = re.findall(r"python run\.py (--config-dir .+)", said)[-1]
+    again = [f"hydra.run.dir={space}/again", "logger=none", *places(space)]
+    inside(*shlex.split(command), *again)
+    result = json.loads((space / "again" / "result.json").read_text())
+    best = study_in(space).best_trial
+    assert result["training"]["val_bleu"] == best.user_attrs["by_seed"][0]
+    assert result["config"]["optimizer"]["lr"] == best.params["optimizer.lr"]
+
+
+def test_the_test_set_is_left_alone(said, space):
+    folder = space / "outputs" / "studies" / "recurrent-bahdanau"
+    assert list(folder.rglob("trained.json"))
+    assert not list(folder.rglob("result.json"))
+    assert not list(folder.rglob("predictions.jsonl"))
+
+
+def test_every_training_is_a_tracked_run_of_the_study(said, space):
+    runs = list((space / "outputs" / "wandb").glob("offline-run-*/*.wandb"))
+    trained = list((space / "outputs").rglob("seed-*/.hydra"))
+    assert len(runs) == len(trained)
+    kept = b"".join(run.read_bytes() for run in runs)
+    assert b"recurrent-bahdanau-0-1" in kept
+    assert b"trial/bleu" in kept
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["+sweep.space.model.width={type: int, low: 1, high: 2}"], "sweep.space.model"),
+        (
+            ["+sweep.space={optimizer.rate: {type: float, low: 0.1, high: 1.0}}"],
+            "sweep.space.optimizer.rate: Could not override 'optimizer.rate'",
+        ),
+        (["sweep.trials=0"], "sweep.trials=0: Input should be greater than 0"),
+        (
+            ["sweep.space={label_smoothing: {type: float, low: 1.0, high: 0.5}}"],
+            "nothing to choose",
+        ),
+        (
+            ["sweep.storage=postgresql://me:planted@127.0.0.1:9/x"],
+            "sweep.storage=postgresql://me:***",
+        ),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_trained(space, arguments, told):
+    line = mistake(*STUDY, *arguments, f"outputs={space}/wrong", f"cache_dir={space}/cache")
+    assert told in line
+    assert "planted" not in line
+    assert not list((space / "wrong").rglob("seed-*"))
