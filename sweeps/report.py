@@ -1,21 +1,17 @@
 """The report of an evaluation: one page that opens from disk and needs no network."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import asdict
 from typing import Any
 
-import vl_convert
-from jinja2 import Environment, PackageLoader
-
 from lightning_modules.charts import as_spec
-from lightning_modules.metrics.scopes import Estimate
 from lightning_modules.metrics.statistics import METRICS
 from lightning_modules.run_folder import Result
-from sweeps.evaluation.tables import Cell, Column, Kind, Table, as_csv
+from sweeps.evaluation.tables import Table, as_csv
 from sweeps.findings import Findings
 from sweeps.heat_maps import keep_small
 from sweeps.matrix import SYMBOLS, Matrix, significance_matrices
+from sweeps.page import render_page
 from sweeps.sentences import sentence_cards
 
 FIRST = (
@@ -26,31 +22,17 @@ FIRST = (
 EVERY_SEED = "every_seed"
 
 
-@dataclass(frozen=True)
-class PageCell:
-    """A cell as it is shown and sorted."""
-
-    kind: Kind
-    shown: str
-    value: int | float | str
-    """What a number sorts by; empty for nothing."""
-
-
 def render_report(findings: Findings) -> str:
-    """The page as text. All words from the runs are escaped; Vega is inlined once."""
-    environment = Environment(
-        loader=PackageLoader("sweeps"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"cells": page_cells}
+    """The page as text."""
     figures = {name: as_spec(chart) for name, chart in findings.figures("container").items()}
     cards = [card for group in findings.evaluation.groups for card in sentence_cards(group)]
     maps = [each.heat_map for card in cards for each in card.translations if each.heat_map]
     files = {name: as_csv(table) for name, table in findings.tables.items()}
     files[EVERY_SEED] = findings.every_seed
-    return environment.get_template("report.html.j2").render(
+    return render_page(
+        "report.html.j2",
         findings=findings,
         comparison=findings.comparison,
-        vega=_vega(),
         figures=figures,
         sections=sections(findings.tables, list(figures)),
         files=files,
@@ -63,32 +45,10 @@ def render_report(findings: Findings) -> str:
     )
 
 
-@cache
-def _vega() -> str:
-    """The drawing library in one script, which takes a second to put together."""
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-
-
 def _matrices(findings: Findings) -> list[Matrix]:
     table = findings.tables.get("bleu_significance")
     systems = [system.name for system in findings.evaluation.systems]
     return significance_matrices(table, systems) if table else []
-
-
-def page_cells(table: Table) -> list[list[PageCell]]:
-    """The rows of a table, ready to be sorted."""
-    return [
-        [_page_cell(column, cell) for column, cell in zip(table.columns, row, strict=True)]
-        for row in table.rows
-    ]
-
-
-def _page_cell(column: Column, cell: Cell) -> PageCell:
-    shown = column.shown(cell)
-    if isinstance(cell, Estimate):  # broken after its value and its interval alone
-        shown = shown.replace(", ", ",\u00a0").replace("± ", "±\u00a0")
-    value = cell.value if isinstance(cell, Estimate) else cell
-    return PageCell(column.kind, shown, "" if value is None else value)
 
 
 def sections(
