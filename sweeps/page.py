@@ -1,5 +1,6 @@
 """Pages that open from disk and need no network."""
 
+from base64 import b64encode
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,8 +17,12 @@ def render_page(template: str, **shown: Any) -> str:
     environment = Environment(
         loader=PackageLoader("sweeps"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"cells": page_cells}
+    environment.filters |= {"cells": page_cells, "base64": _base64}
     return environment.get_template(template).render(vega=_vega(), **shown)
+
+
+def _base64(content: bytes) -> str:
+    return b64encode(content).decode()
 
 
 @cache

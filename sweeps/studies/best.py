@@ -1,8 +1,9 @@
 """The best settings of a study as a file for Hydra."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from omegaconf import OmegaConf
 from optuna.trial import FrozenTrial
@@ -21,8 +22,23 @@ NOT_OF_A_TRAINING = ("task", "sweep", "comparison", "logger", "hydra/help")
 OF_THE_MACHINE = ("outputs", "cache_dir", "logger", "comparison_name", "seed")
 
 
-def write_best(trial: FrozenTrial, sweep: Sweep, overrides: Sequence[str], folder: Path) -> str:
-    """Write what the trial was trained with; return the command that trains it again.
+class Best(NamedTuple):
+    """A trial that no other is better than."""
+
+    slot: int
+    scores: str
+    settings: dict[str, Any]
+    command: str
+    """That trains it again."""
+
+    @property
+    def told(self) -> str:
+        """In a line."""
+        return f"best: trial {self.slot}, {self.scores}; {self.command}"
+
+
+def write_best(trial: FrozenTrial, sweep: Sweep, overrides: Sequence[str], folder: Path) -> Best:
+    """Write what the trial was trained with as a file for Hydra.
 
     Of several best trials, each has a file of its own.
     """
@@ -37,8 +53,8 @@ def write_best(trial: FrozenTrial, sweep: Sweep, overrides: Sequence[str], folde
     )
     text = as_experiment([*overrides, *as_overrides(trial.params)])
     write_text(folder / GROUP / f"{name}.yaml", told + text)
-    command = f"python run.py --config-dir {folder} +{GROUP}={name} seed={sweep.seeds[0]}"
-    return f"best: trial {slot}, {scores}; {command}"
+    words = ["--config-dir", str(folder), f"+{GROUP}={name}", f"seed={sweep.seeds[0]}"]
+    return Best(slot, scores, trial.params, f"python run.py {shlex.join(words)}")
 
 
 def as_experiment(overrides: Sequence[str]) -> str:

@@ -13,11 +13,12 @@ from rich.text import Text
 from datamodules.errors import UserError
 from sweeps.studies.best import write_best
 from sweeps.studies.final import plan_final
+from sweeps.studies.outcome import Outcome
+from sweeps.studies.page import write_outcome
 from sweeps.studies.planned import Planned, build_tuned, check_space, planned
 from sweeps.studies.settings import Sweep
 from sweeps.studies.storage import open_storage, quiet
-from sweeps.studies.study import REASON, SLOT, open_study, plan
-from sweeps.studies.trial import TOKENS
+from sweeps.studies.study import SLOT, open_study, plan
 
 
 def begin(config: DictConfig) -> None:
@@ -51,7 +52,7 @@ def check_devices(sweep: Sweep, launcher: str) -> None:
 
 
 def end(config: DictConfig) -> None:
-    """Print what was found, and write the best settings as files for Hydra.
+    """Print what was found, and write it: the best settings for Hydra, tables, figures, a page.
 
     Raises ``UserError`` if a study has no finished trial.
     """
@@ -62,35 +63,41 @@ def end(config: DictConfig) -> None:
 
 
 def _tell(planned: Planned, study: optuna.Study) -> None:
-    sweep, console = planned.sweep, Console()
-    console.print(_table(study, sweep))
-    for trial in study.get_trials(deepcopy=False, states=(TrialState.FAIL,)):
-        reason = trial.user_attrs.get(REASON, "its worker died")
-        line = f" trial {trial.user_attrs.get(SLOT, '-')}: {reason}"
+    outcome, console = find_outcome(planned, study), Console()
+    console.print(_table(outcome))
+    for slot, why in outcome.failed:
+        line = f" trial {'-' if slot is None else slot}: {why}"
         console.print(Text.assemble(("✗ failed", "bold red"), line), soft_wrap=True)
-    if not study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+    for best in outcome.best:
+        console.print(best.told, markup=False, soft_wrap=True)
+    page = write_outcome(outcome)
+    console.print(f"open {page} in a browser", markup=False, highlight=False, soft_wrap=True)
+    if not outcome.best:
         raise UserError(
-            f"study {sweep.name}: no trial finished, so there is nothing to choose from"
+            f"study {planned.sweep.name}: no trial finished, so there is nothing to choose from"
         )
-    for trial in study.best_trials if len(sweep.objectives) > 1 else [study.best_trial]:
-        told = write_best(trial, sweep, planned.overrides, planned.folder)
-        console.print(told, markup=False, soft_wrap=True)
 
 
-def _table(study: optuna.Study, sweep: Sweep) -> Table:
+def find_outcome(planned: Planned, study: optuna.Study) -> Outcome:
+    """Gather what a study found, and write its best settings as files for Hydra."""
+    sweep, best = planned.sweep, []
+    if study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+        best = study.best_trials if len(sweep.objectives) > 1 else [study.best_trial]
+    written = [write_best(trial, sweep, planned.overrides, planned.folder) for trial in best]
+    return Outcome(sweep, study, planned.folder, written)
+
+
+def _table(outcome: Outcome) -> Table:
     """The best trials, the best first; of several objectives, by the first."""
-    trials = study.get_trials(deepcopy=False)
-    states = [trial.state.name.lower() for trial in trials]
-    tokens = sum(trial.user_attrs.get(TOKENS, 0) for trial in trials)
-    told = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
-    title = f"study {sweep.name}: {told}; {tokens:,} target tokens"
+    sweep = outcome.sweep
+    told = ", ".join(f"{count} {state}" for state, count in outcome.counts.items())
+    title = f"study {sweep.name}: {told}; {outcome.target_tokens:,} target tokens"
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
     table.add_column("trial")
     for name in (*sweep.objectives, *sweep.space):
         table.add_column(name, justify="right", overflow="fold")
-    finished = [trial for trial in trials if trial.state == TrialState.COMPLETE]
     upwards = sweep.directions[0] == "maximize"
-    for trial in sorted(finished, key=lambda one: one.values[0], reverse=upwards)[:10]:
+    for trial in sorted(outcome.finished, key=lambda one: one.values[0], reverse=upwards)[:10]:
         shown = [f"{value:.5g}" for value in trial.values]
         chosen = [_shown(trial, name) for name in sweep.space]
         table.add_row(str(trial.user_attrs[SLOT]), *shown, *chosen)

@@ -170,10 +170,11 @@ def _applies(parameter: Parameter, chosen: Mapping[str, Value]) -> bool:
 
 def as_overrides(chosen: Mapping[str, Any]) -> list[str]:
     """Values as Hydra reads them on a command line."""
-    return [f"{name}={_written(value)}" for name, value in chosen.items()]
+    return [f"{name}={written(value)}" for name, value in chosen.items()]
 
 
-def _written(value: Any) -> str:
+def written(value: Any) -> str:
+    """A value as it stands behind an override's name."""
     if value is None:
         return "null"
     if isinstance(value, bool):

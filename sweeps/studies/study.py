@@ -54,6 +54,7 @@ def plan(sweep: Sweep, storage: BaseStorage, overrides: Sequence[str]) -> optuna
         directions=sweep.directions,
         load_if_exists=True,
     )
+    study.set_metric_names(list(sweep.objectives))
     identity = _identity(sweep, overrides)
     known = study.user_attrs.get(IDENTITY)
     if known is None:

@@ -172,7 +172,10 @@ function saveText(name, text, type) {
   setTimeout(() => URL.revokeObjectURL(address), 60000); // the browser reads it after the click
 }
 
-async function savePicture(place, ending) {
+async function savePicture(drawing, ending) {
+  const image = drawing.querySelector("img");
+  if (image) return save(`${image.dataset.name}.${ending}`, image.src);
+  const place = drawing.querySelector(".chart");
   const view = views.get(place);
   const name = `${place.dataset.name}.${ending}`;
   if (ending === "svg") saveText(name, await view.toSVG(), "image/svg+xml");
@@ -182,5 +185,5 @@ async function savePicture(place, ending) {
 document.addEventListener("click", ({target}) => {
   const {csv, picture} = target.dataset;
   if (csv) saveText(`${csv}.csv`, files[csv], "text/csv");
-  if (picture) savePicture(target.closest(".drawing").querySelector(".chart"), picture);
+  if (picture) savePicture(target.closest(".drawing"), picture);
 });
