@@ -13,12 +13,17 @@ from sweeps.evaluation.tables import Cell, Column, Kind, Table
 
 
 def render_page(template: str, **shown: Any) -> str:
-    """A page as text. All words are escaped; Vega is inlined once."""
-    environment = Environment(
+    """A page as text; Vega is inlined once."""
+    return environment().get_template(template).render(vega=_vega(), **shown)
+
+
+def environment() -> Environment:
+    """Where templates live. All words are escaped."""
+    made = Environment(
         loader=PackageLoader("sweeps"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"cells": page_cells, "base64": _base64}
-    return environment.get_template(template).render(vega=_vega(), **shown)
+    made.filters |= {"cells": page_cells, "base64": _base64}
+    return made
 
 
 def _base64(content: bytes) -> str:

@@ -75,26 +75,27 @@ def _plots(study: optuna.Study, objectives: Sequence[str]) -> Iterator[_Plot]:
     tuned = {name for trial in finished for name in trial.params}
     none = "" if finished else "no trial finished"
     several = len(objectives) > 1
+    values = _values(objectives)
 
     draw = partial(plots.plot_param_importances, study, target_name=objectives[0])
     yield _Plot("importances", "Importances", draw, _too_alike(finished, tuned))
-    draw = partial(plots.plot_parallel_coordinate, study, target_name=objectives[0])
-    yield _Plot("parallel_coordinates", "Parallel coordinates", draw, none)
     if several:
         many = "" if len(objectives) < 4 else "takes two or three objectives"
         draw = partial(plots.plot_pareto_front, study, target_names=list(objectives))
         yield _Plot("pareto_front", "Pareto front", draw, none or many)
-    for place, name in enumerate(objectives):
-        suffix, of = (f"_{name}", f" of {name}") if several else ("", "")
-        # With a target of one's own there would be no line of the best.
-        told: dict[str, Any] = {"target": partial(_value, place=place)} if several else {}
-        draw = partial(plots.plot_optimization_history, study, target_name=name, **told)
-        yield _Plot(f"history{suffix}", f"History{of}", draw, none)
-        draw = partial(plots.plot_slice, study, target_name=name, **told)
-        yield _Plot(f"slices{suffix}", f"Slices{of}", draw, none)
-    untold = "" if any(trial.intermediate_values for trial in trials) else "no trial has any"
+    for of, value in values.items():
+        draw = partial(plots.plot_optimization_history, study, **value)
+        yield _Plot(f"history{of}", "History", draw, none)
+    told = any(trial.intermediate_values for trial in trials if trial.state != TrialState.FAIL)
     draw = partial(plots.plot_intermediate_values, study)
-    yield _Plot("intermediate_values", "Intermediate values", draw, untold)
+    yield _Plot(
+        "intermediate_values", "Intermediate values", draw, "" if told else "no trial has any"
+    )
+    draw = partial(plots.plot_parallel_coordinate, study, target_name=objectives[0])
+    yield _Plot("parallel_coordinates", "Parallel coordinates", draw, none)
+    for of, value in values.items():
+        draw = partial(plots.plot_slice, study, **value)
+        yield _Plot(f"slices{of}", "Slices", draw, none)
 
 
 def _too_alike(finished: Sequence[FrozenTrial], tuned: Collection[str]) -> str:
@@ -104,6 +105,16 @@ def _too_alike(finished: Sequence[FrozenTrial], tuned: Collection[str]) -> str:
     if len(tuned) < 2:
         return "takes two parameters"
     return "" if len({tuple(trial.values) for trial in finished}) > 1 else "values are all alike"
+
+
+def _values(objectives: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Arguments of figures that show one value, by what tells them apart in their names."""
+    if len(objectives) == 1:  # with a target there would be no line of the best
+        return {"": {"target_name": objectives[0]}}
+    return {
+        f"_{name}": {"target": partial(_value, place=place), "target_name": name}
+        for place, name in enumerate(objectives)
+    }
 
 
 def _value(trial: FrozenTrial, place: int) -> float:
