@@ -62,7 +62,7 @@ def fill(study, count, states=(DONE,)):
         kinds = {RATE: RATES, KIND: CategoricalDistribution(KINDS)}
         if number % 4 > 1:
             params[HEADS], kinds[HEADS] = 1 + number % 3, IntDistribution(1, 4)
-        told = {"slot": number, "target_tokens": 1000}
+        told: dict[str, object] = {"slot": number, "target_tokens": 1000}
         if state == FAILED:
             told["reason"] = f"out of memory {HOSTILE[0]}"
         trial = create_trial(

@@ -51,7 +51,7 @@ def method(outcome: Outcome) -> list[tuple[str, list[str]]]:
         ("Space", [f"{name}: {_range(parameter)}" for name, parameter in sweep.space.items()]),
         (
             "Objectives",
-            [f"{direction} {objective} in validation" for direction, objective in goals],
+            [f"{direction} {objective}" for direction, objective in goals],
         ),
         ("Sampler", [f"{sweep.sampler}, seed {sweep.sampler_seed} and on, one for each worker"]),
         ("Pruner", [f"{sweep.pruner}, after {sweep.warmup_trials} trials"]),
@@ -68,7 +68,7 @@ def _range(parameter: Floats | Integers | Choices) -> str:
     else:
         told = f"{parameter.type} from {parameter.low:g} to {parameter.high:g}"
         told += ", by its logarithm" if parameter.log else ""
-        told += f", in steps of {parameter.step:g}" if parameter.step else ""
+        told += f", in steps of {parameter.step:g}" if parameter.step not in (None, 1) else ""
     if parameter.when:
         conditions = [f"{name} is {_any_of(wanted)}" for name, wanted in parameter.when.items()]
         told += f", where {' and '.join(conditions)}"

@@ -36,8 +36,9 @@ def _tidy_ticks(axes: "Axes") -> None:
         if axis.get_scale() == "log":  # the usual labels are formulas
             axis.set_major_formatter(LogFormatter())
             axis.set_minor_formatter(LogFormatter())
-    if isinstance(axes.xaxis.get_major_formatter(), StrCategoryFormatter):
-        for label in axes.get_xticklabels():
+    categories = isinstance(axes.xaxis.get_major_formatter(), StrCategoryFormatter)
+    if categories or axes.get_xscale() == "log":
+        for label in axes.get_xticklabels(which="both"):
             label.set(ha="right", rotation=30, rotation_mode="anchor")
 
 
