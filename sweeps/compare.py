@@ -1,18 +1,27 @@
 """Build a comparison from run folders, into a folder of its own or, once more, into the same."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
 from lightning_modules.run_folder import COMPARISON, find_runs
 from lightning_modules.settings import Scoring, build_scoring
 from sweeps.comparison import collect
+from sweeps.conditions import equally_tuned
 from sweeps.evaluation.evaluation import evaluate
 from sweeps.findings import Findings, find, read_comparison
 from sweeps.publishing import tell, write_all
+
+if TYPE_CHECKING:  # Optuna and torch load where there are studies
+    from sweeps.studies.section import StudySection
+
+MULTIRUN = "multirun.yaml"
+"""Hydra's own record of what a multirun was asked for."""
 
 
 def compare(config: DictConfig) -> None:
@@ -57,8 +66,23 @@ def report(config: DictConfig) -> None:
     tell(build_comparison(runs, out, scoring), out, config.logger)
 
 
+def studies_of(out: Path) -> "StudySection | None":
+    """What the studies of ``comparison=tuned`` found, ``None`` for any other comparison."""
+    file = out / MULTIRUN
+    if not (out / "studies").is_dir() or not file.is_file():
+        return None
+    from sweeps.studies.course import find_outcomes
+    from sweeps.studies.section import study_section
+
+    config = OmegaConf.load(file)
+    assert isinstance(config, DictConfig)
+    return study_section(find_outcomes(config))
+
+
 def build_comparison(run_dirs: Sequence[Path], out: Path, scoring: Scoring) -> Findings:
     """Compare runs and write what was found into ``out``, each file whole or not at all.
+
+    Where ``out`` has the studies that tuned the runs, they are told with them.
 
     Raises ``UserError`` that names the failures when no run finished.
     """
@@ -70,6 +94,12 @@ def build_comparison(run_dirs: Sequence[Path], out: Path, scoring: Scoring) -> F
         causes = "; ".join(f"{error} ({', '.join(labels)})" for error, labels in jobs.items())
         raise UserError(f"no run finished, so there is nothing to compare: {causes}")
     evaluation = evaluate([variant.system for variant in comparison.variants], scoring)
-    findings = find(out.resolve().name, evaluation, comparison)
+    studies = studies_of(out)
+    if studies is not None:
+        comparison = replace(
+            comparison,
+            conditions=[*comparison.conditions, equally_tuned(studies.tables["studies"])],
+        )
+    findings = find(out.resolve().name, evaluation, comparison, studies)
     write_all(findings, out)
     return findings

@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from lightning_modules.run_folder import Result
+from sweeps.evaluation.tables import Table
 
 PARAMETER_TOLERANCE = 0.10
 BATCH_TOLERANCE = 0.01
@@ -35,6 +36,20 @@ def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[C
         same("decoding", _decoding),
         same("attention step", lambda result: result.attention_step),
     ]
+
+
+def equally_tuned(studies: Table) -> Condition:
+    """Check that every study had the same trials and tokens, by a table of theirs."""
+    keys = [column.key for column in studies.columns]
+    rows = [dict(zip(keys, row, strict=True)) for row in studies.rows]
+    spent = {str(row["study"]): (row["trials"], row["target_tokens"]) for row in rows}
+    told = {
+        name: f"{trials} trials, {tokens:,} target tokens"
+        for name, (trials, tokens) in spent.items()
+    }
+    if len(set(told.values())) == 1:
+        return Condition("tuning", True, f"{next(iter(told.values()))} for each system")
+    return Condition("tuning", False, "; ".join(f"{name}: {each}" for name, each in told.items()))
 
 
 def _same(name: str, labels: Sequence[str], values: Sequence[Hashable], show: str) -> Condition:

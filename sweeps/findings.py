@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from datamodules.files import write_json, write_text
 from lightning_modules.charts import ENDINGS, Chart, save_chart
@@ -25,6 +25,9 @@ from sweeps.evaluation.tables import FORMATS, Table, write_tables
 from sweeps.evaluation.word_tables import word_tables
 from sweeps.learning import learning_curves, learning_table
 from sweeps.speed import speed_table
+
+if TYPE_CHECKING:  # Optuna loads where there are studies
+    from sweeps.studies.section import StudySection
 
 TABLES, FIGURES = "tables", "figures"
 WORD_FIGURES = {
@@ -45,6 +48,8 @@ class Findings:
     tables: Mapping[str, Table]
     """By their names."""
     comparison: Comparison
+    studies: "StudySection | None" = None
+    """How the systems were tuned, if they were."""
 
     @property
     def conclusions(self) -> list[str]:
@@ -82,10 +87,20 @@ class Findings:
             if name in self.tables
         }
         learning = self.tables.get("learning")
-        return curves | groups | (learning_curves(learning, width) if learning else {})
+        return (
+            curves
+            | groups
+            | (learning_curves(learning, width) if learning else {})
+            | (self.studies.curves(width) if self.studies else {})
+        )
 
 
-def find(name: str, evaluation: Evaluation, comparison: Comparison) -> Findings:
+def find(
+    name: str,
+    evaluation: Evaluation,
+    comparison: Comparison,
+    studies: "StudySection | None" = None,
+) -> Findings:
     """Make all tables."""
     made = [
         *score_tables(evaluation),
@@ -95,8 +110,9 @@ def find(name: str, evaluation: Evaluation, comparison: Comparison) -> Findings:
         *sentence_tables(evaluation),
         *([speed_table(comparison)] if comparison.runs else []),
         *filter(None, [learning_table(comparison)]),
+        *(studies.tables.values() if studies else []),
     ]
-    return Findings(name, evaluation, {table.name: table for table in made}, comparison)
+    return Findings(name, evaluation, {table.name: table for table in made}, comparison, studies)
 
 
 def write_findings(findings: Findings, out: Path) -> None:

@@ -16,7 +16,7 @@ from sweeps.sentences import sentence_cards
 
 FIRST = (
     *("scores", "attention_scores", "bleu_by_length", "bleu_trend", "bleu_significance"),
-    *("speed", "learning"),
+    *("speed", "learning", "studies", "search_performance"),
 )
 """Tables with a place of their own; the others fold away."""
 EVERY_SEED = "every_seed"

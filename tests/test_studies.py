@@ -45,7 +45,9 @@ def worked(sweep, task, storage=None, overrides=()):
 
 
 def chosen_rate(trial):
-    return -abs(math.log10(suggest(trial, sweep_of().space)["rate"]) + 2)
+    rate = suggest(trial, sweep_of().space)["rate"]
+    assert isinstance(rate, float)
+    return -abs(math.log10(rate) + 2)
 
 
 def test_a_condition_decides_whether_a_parameter_is_asked_for():
@@ -106,9 +108,8 @@ def test_every_sampler_fills_the_places_exactly(sampler):
 
 def test_a_grid_is_tried_point_by_point():
     space = {"score": SCORE, "heads": HEADS}
-    task = lambda trial: float(len(suggest(trial, sweep.space)))  # noqa: E731
     sweep = sweep_of(space=space, sampler="grid", trials=1)
-    study = worked(sweep, task)
+    study = worked(sweep, lambda trial: float(len(suggest(trial, sweep.space))))
     tried = [trial.params for trial in study.trials]
     assert len(tried) == 5
     assert all(point in tried for point in grid(sweep.space))

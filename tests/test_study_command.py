@@ -6,6 +6,8 @@ import shlex
 
 import optuna
 import pytest
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 from tests.commands import TINY, inside, mistake, places, succeed
@@ -27,8 +29,7 @@ def said(space) -> str:
 
 def study_in(space) -> optuna.Study:
     file = str(space / "outputs" / "studies" / "recurrent-bahdanau" / "study.journal")
-    backend = optuna.storages.journal.JournalFileBackend(file)
-    storage = optuna.storages.JournalStorage(backend)
+    storage = JournalStorage(JournalFileBackend(file))
     return optuna.load_study(study_name="recurrent-bahdanau", storage=storage)
 
 
@@ -93,3 +94,27 @@ def test_mistakes_are_told_before_anything_is_trained(space, arguments, told):
     assert told in line
     assert "planted" not in line
     assert not list((space / "wrong").rglob("seed-*"))
+
+
+def test_tuned_variants_are_compared_on_fresh_seeds(space):
+    """Two variants, two trials each, and the report that tells of both."""
+    left_out = [f"~tuned.variants.{name}" for name in ("luong_local", "luong_global", "bahdanau")]
+    quick = ["sweep.trials=2", "tuned.seeds=[11,12]", "logger=none", *TINY]
+    said = succeed("comparison=tuned", *left_out, *quick, *places(space))
+    folder = space / "outputs" / "comparisons" / "tuned"
+    comparison = json.loads((folder / "comparison.json").read_text())
+    runs = [(run["label"], run["seed"]) for run in comparison["runs"]]
+    assert runs == [("transformer", 11), ("transformer", 12), ("seq2seq", 11), ("seq2seq", 12)]
+    [tuning] = [each for each in comparison["conditions"] if each["name"] == "tuning"]
+    assert tuning["holds"]
+    assert tuning["text"].startswith("2 trials, ")
+    best = json.loads((folder / "tables" / "studies.json").read_text())["rows"]
+    assert [row["study"] for row in best] == ["tuned-transformer", "tuned-seq2seq"]
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "What it is expected to find" in page
+    assert 'data-name="parallel_coordinates"' in page
+    assert "held" in said
+    # Once more, there is nothing left to train.
+    before = {file: file.stat().st_mtime_ns for file in folder.rglob("*.ckpt")}
+    succeed("comparison=tuned", *left_out, *quick, *places(space))
+    assert {file: file.stat().st_mtime_ns for file in folder.rglob("*.ckpt")} == before

@@ -52,7 +52,7 @@ def as_job(overrides: Sequence[str], folder: Path) -> Iterator[DictConfig]:
 def current(config: DictConfig) -> Iterator[None]:
     """Let interpolations into Hydra's own configuration find this one."""
     outer = HydraConfig.instance().cfg
-    HydraConfig.instance().set_config(config)
+    HydraConfig.instance().cfg = config
     try:
         yield
     finally:

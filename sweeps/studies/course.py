@@ -12,6 +12,7 @@ from rich.text import Text
 
 from datamodules.errors import UserError
 from sweeps.studies.best import write_best
+from sweeps.studies.compose import current
 from sweeps.studies.final import plan_final
 from sweeps.studies.outcome import Outcome
 from sweeps.studies.page import write_outcome
@@ -52,18 +53,28 @@ def check_devices(sweep: Sweep, launcher: str) -> None:
 
 
 def end(config: DictConfig) -> None:
-    """Print what was found, and write it: the best settings for Hydra, tables, figures, a page.
+    """Print what was found, and write it: the best settings for Hydra, tables, figures, pages.
 
     Raises ``UserError`` if a study has no finished trial.
     """
-    studies, out = planned(config, config.hydra), Path(config.hydra.sweep.dir)
-    storage = open_storage(studies[0].sweep, out)
-    for study in studies:
-        _tell(study, open_study(study.sweep, storage))
+    outcomes = find_outcomes(config)
+    for outcome in outcomes:
+        _tell(outcome, Console())
+    without = [outcome.sweep.name for outcome in outcomes if not outcome.best]
+    if without:
+        raise UserError(f"study {without[0]}: no trial finished, so none is the best")
 
 
-def _tell(planned: Planned, study: optuna.Study) -> None:
-    outcome, console = find_outcome(planned, study), Console()
+def find_outcomes(config: DictConfig) -> list[Outcome]:
+    """What the studies of a command line have found so far."""
+    quiet()
+    with current(config):
+        studies, out = planned(config, config.hydra), Path(config.hydra.sweep.dir)
+        storage = open_storage(studies[0].sweep, out)
+        return [find_outcome(one, open_study(one.sweep, storage)) for one in studies]
+
+
+def _tell(outcome: Outcome, console: Console) -> None:
     console.print(_table(outcome))
     for slot, why in outcome.failed:
         line = f" trial {'-' if slot is None else slot}: {why}"
@@ -72,10 +83,6 @@ def _tell(planned: Planned, study: optuna.Study) -> None:
         console.print(best.told, markup=False, soft_wrap=True)
     page = write_outcome(outcome)
     console.print(f"open {page} in a browser", markup=False, highlight=False, soft_wrap=True)
-    if not outcome.best:
-        raise UserError(
-            f"study {planned.sweep.name}: no trial finished, so there is nothing to choose from"
-        )
 
 
 def find_outcome(planned: Planned, study: optuna.Study) -> Outcome:

@@ -44,7 +44,7 @@ def planned(config: DictConfig, hydra: Any) -> list[Planned]:
     base, out = base_overrides(hydra.overrides.task), Path(hydra.sweep.dir)
     tuned = build_tuned(config)
     if tuned is None:
-        return [Planned(config.variant, build_sweep(config), base, out)]
+        return [Planned(config.variant, build_sweep(config), _of_all_workers(base), out)]
     made = []
     for variant, family in tuned.variants.items():
         overrides = [*base, f"sweep={family}", f"model={variant}"]
@@ -58,8 +58,14 @@ def planned(config: DictConfig, hydra: Any) -> list[Planned]:
             raise UserError(
                 f"tuned.seeds: {min(seen)} is a seed of the trials too; give fresh ones"
             )
-        made.append(Planned(variant, sweep, overrides, out / "studies" / variant))
+        made.append(
+            Planned(variant, sweep, _of_all_workers(overrides), out / "studies" / variant)
+        )
     return made
+
+
+def _of_all_workers(overrides: list[str]) -> list[str]:
+    return [override for override in overrides if not override.startswith("sweep.worker=")]
 
 
 def build_tuned(config: DictConfig) -> Tuned | None:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
-from optuna import Trial
+from optuna.trial import BaseTrial
 from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, model_validator
 
 Value = str | int | float | bool | None
@@ -17,7 +17,7 @@ class Parameter(BaseModel, extra="forbid"):
     when: dict[str, Value | list[Value]] = {}
     """Parameters of the same space with the values under which this one is tuned at all."""
 
-    def suggest(self, trial: Trial, name: str) -> Value:
+    def suggest(self, trial: BaseTrial, name: str) -> Value:
         """Ask a trial for a value."""
         raise NotImplementedError
 
@@ -45,7 +45,7 @@ class Floats(Parameter):
         _check_range(self.low, self.high, self.log, self.step)
         return self
 
-    def suggest(self, trial: Trial, name: str) -> float:
+    def suggest(self, trial: BaseTrial, name: str) -> float:
         """Uniform in the number or in its logarithm."""
         return trial.suggest_float(name, self.low, self.high, log=self.log, step=self.step)
 
@@ -76,7 +76,7 @@ class Integers(Parameter):
         _check_range(self.low, self.high, self.log, None if self.step == 1 else self.step)
         return self
 
-    def suggest(self, trial: Trial, name: str) -> int:
+    def suggest(self, trial: BaseTrial, name: str) -> int:
         """Uniform in the number or in its logarithm."""
         return trial.suggest_int(name, self.low, self.high, log=self.log, step=self.step)
 
@@ -96,7 +96,7 @@ class Choices(Parameter):
     type: Literal["categorical"]
     choices: list[Value] = Field(min_length=1)
 
-    def suggest(self, trial: Trial, name: str) -> Value:
+    def suggest(self, trial: BaseTrial, name: str) -> Value:
         """Without an order."""
         return trial.suggest_categorical(name, self.choices)
 
@@ -133,7 +133,7 @@ def check_conditions(space: Space) -> None:
         known.add(name)
 
 
-def suggest(trial: Trial, space: Space) -> dict[str, Value]:
+def suggest(trial: BaseTrial, space: Space) -> dict[str, Value]:
     """The values of a trial, of those parameters whose conditions hold."""
     chosen: dict[str, Value] = {}
     for name, parameter in space.items():
