@@ -7,23 +7,26 @@ import json
 import matplotlib as mpl
 import optuna
 import pytest
+from hydra import compose, initialize_config_dir
 from matplotlib import pyplot
-from omegaconf import OmegaConf
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
 from datamodules.errors import UserError
+from sweeps.errors import CONF
 from sweeps.page import environment
 from sweeps.studies import course
 from sweeps.studies.best import Best
+from sweeps.studies.compose import current
 from sweeps.studies.outcome import Outcome
 from sweeps.studies.page import write_outcome
 from sweeps.studies.performance import Search, performance_table
 from sweeps.studies.plots import draw_pictures
 from sweeps.studies.section import study_section
-from sweeps.studies.settings import Sweep
+from sweeps.studies.settings import Sweep, build_sweep
+from sweeps.studies.space import suggest
 from sweeps.studies.storage import open_storage, quiet
-from sweeps.studies.study import plan
+from sweeps.studies.study import open_study
 from tests.hostile import HOSTILE
 from tests.pages import rows, texts
 
@@ -49,7 +52,8 @@ def settings(**changed):
     given = {
         "name": "a-study", "space": space, "trials": 6, "seeds": [1, 2], "objectives": ["bleu"],
         "sampler": "random", "sampler_seed": 1, "pruner": "none", "warmup_trials": 0, "known": [],
-        "storage": None, "workers": 1, "worker": 0, "retries": 0, "heartbeat_seconds": 20,
+        "storage": None, "workers": 1, "workers_per_gpu": 1, "worker": 0, "retries": 0,
+        "heartbeat_seconds": 20,
     }  # fmt: skip
     return Sweep.model_validate(given | changed)
 
@@ -209,29 +213,28 @@ def test_studies_stand_together_in_one_section(tmp_path):
 
 
 def test_the_end_of_a_study_writes_it_all_even_where_nothing_finished(tmp_path, capsys):
-    quiet()
-    sweep = settings(trials=3, space={RATE: settings().space[RATE].model_dump()})
-    config = OmegaConf.create(
-        {
-            "sweep": sweep.model_dump(),
-            "hydra": {"sweep": {"dir": str(tmp_path)}, "overrides": {"task": ["model=luong_dot"]}},
-        }
-    )
-    study = plan(sweep, open_storage(sweep, tmp_path), ["model=luong_dot"])
-    for _ in range(3):
-        study.tell(study.ask(), state=FAILED)
-    with pytest.raises(UserError, match="no trial finished"):
-        course.end(config)
-    assert "No trial finished" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    trial = study.ask({RATE: RATES})
-    trial.set_user_attr("slot", 3)
-    study.tell(trial, 12.5)
-    course.end(config)
+    given = ["sweep=recurrent", "model=bahdanau", "sweep.trials=3", f"outputs={tmp_path}"]
+    folder = tmp_path / "studies" / "recurrent-bahdanau"
+    with initialize_config_dir(str(CONF), version_base=None):
+        config = compose("config", given, return_hydra_config=True)
+        with current(config):
+            course.begin(config)
+            sweep = build_sweep(config)
+            study = open_study(sweep, open_storage(sweep, folder))
+            trials = [study.ask() for _ in range(3)]
+            for trial in trials[:2]:
+                study.tell(trial, state=FAILED)
+            with pytest.raises(UserError, match="no trial finished"):
+                course.end(config)
+            assert "No trial finished" in (folder / "report.html").read_text(encoding="utf-8")
+            suggest(trials[2], sweep.space)
+            study.tell(trials[2], 12.5)
+            course.end(config)
     said = capsys.readouterr().out
-    assert f"open {tmp_path}/report.html in a browser" in said
-    command = f"--config-dir {tmp_path} +experiment=a-study seed=1"
+    assert f"open {folder}/report.html in a browser" in said
+    command = f"--config-dir {folder} +experiment=recurrent-bahdanau seed=1"
     assert command in said
-    assert command in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert command in (folder / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -87,7 +87,8 @@ def _tell(outcome: Outcome, console: Console) -> None:
 
 def find_outcome(planned: Planned, study: optuna.Study) -> Outcome:
     """Gather what a study found, and write its best settings as files for Hydra."""
-    sweep, best = planned.sweep, []
+    sweep = planned.sweep
+    best: list[FrozenTrial] = []
     if study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
         best = study.best_trials if len(sweep.objectives) > 1 else [study.best_trial]
     written = [write_best(trial, sweep, planned.overrides, planned.folder) for trial in best]

@@ -45,7 +45,7 @@ class Outcome:
     def failed(self) -> list[tuple[int | None, str]]:
         """Slots of trials that came to nothing, with reasons."""
         failed = [trial for trial in self.trials if trial.state == TrialState.FAIL]
-        return [(trial.user_attrs.get(SLOT), reason(trial) or "") for trial in failed]
+        return [(trial.user_attrs.get(SLOT), _reason(trial) or "") for trial in failed]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -124,7 +124,7 @@ class Outcome:
             *chosen,
             trial.user_attrs.get(TOKENS),
             _seconds(trial),
-            reason(trial),
+            _reason(trial),
         ]
 
     def _parameter_column(self, name: str) -> Column:
@@ -139,7 +139,7 @@ class Outcome:
         return Column(name, name, "number", max(1, 2 - math.floor(math.log10(smallest))))
 
 
-def reason(trial: FrozenTrial) -> str | None:
+def _reason(trial: FrozenTrial) -> str | None:
     """Why a trial has no values; None where that goes without saying."""
     lost = "its worker died" if trial.state == TrialState.FAIL else None
     told: str | None = trial.user_attrs.get(REASON, lost)
