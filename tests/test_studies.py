@@ -16,6 +16,7 @@ from sweeps.studies.settings import Sweep
 from sweeps.studies.space import as_overrides, grid, suggest
 from sweeps.studies.storage import open_storage
 from sweeps.studies.study import REASON, SLOT, WORKER, open_study, plan, take_up_lost
+from sweeps.studies.trial import Trained, trained_before
 from sweeps.studies.watch import DivergedError
 from sweeps.studies.worker import drain
 
@@ -243,3 +244,13 @@ def test_tpe_with_pruning_finds_what_a_grid_finds_for_half_its_tokens(seed):
     assert study.best_value >= 0.95 * best
     assert spent <= 100 * len(points) / 2
     assert any(trial.state == TrialState.PRUNED for trial in study.trials)
+
+
+def test_what_was_trained_with_other_settings_is_not_taken_for_this(tmp_path):
+    trained = Trained(bleu=1.0, loss=2.0, parameters=3, seconds=4.0, target_tokens=5)
+    (tmp_path / ".hydra").mkdir()
+    (tmp_path / ".hydra" / "overrides.yaml").write_text("- a=1\n- seed=1\n")
+    assert trained_before(tmp_path, ["a=1", "seed=1"]) is None
+    (tmp_path / "trained.json").write_text(trained.model_dump_json())
+    assert trained_before(tmp_path, ["a=1", "seed=1"]) == trained
+    assert trained_before(tmp_path, ["a=2", "seed=1"]) is None

@@ -49,7 +49,7 @@ def as_job(overrides: Sequence[str], folder: Path) -> Iterator[DictConfig]:
 
 
 @contextmanager
-def current(config: DictConfig) -> Iterator[None]:
+def current(config: Any) -> Iterator[None]:
     """Let interpolations into Hydra's own configuration find this one."""
     outer = HydraConfig.instance().cfg
     HydraConfig.instance().cfg = config

@@ -58,9 +58,7 @@ def planned(config: DictConfig, hydra: Any) -> list[Planned]:
             raise UserError(
                 f"tuned.seeds: {min(seen)} is a seed of the trials too; give fresh ones"
             )
-        made.append(
-            Planned(variant, sweep, _of_all_workers(overrides), out / "studies" / variant)
-        )
+        made.append(Planned(variant, sweep, _of_all_workers(overrides), out / "studies" / variant))
     return made
 
 

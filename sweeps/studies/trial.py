@@ -6,9 +6,11 @@ from statistics import mean
 
 import optuna
 from hydra.core.hydra_config import HydraConfig
+from omegaconf import OmegaConf
 from pydantic import BaseModel
 
 from datamodules.files import write_json
+from lightning_modules.redaction import redacted
 from lightning_modules.tasks.train import fit, prepared
 from lightning_modules.testing import count_parameters
 from lightning_modules.tracking.tracker import Tracker
@@ -50,9 +52,10 @@ def train_trial(
         told = trial if sweep.pruner in ("median", "hyperband") else None
         watch = Watch(told, metric, done, len(sweep.seeds))
         own = folder / f"seed-{seed}"
-        known = _trained(own)
+        arguments = [*overrides, f"seed={seed}"]
+        known = trained_before(own, arguments)
         try:
-            found.append(known or train_seed([*overrides, f"seed={seed}"], own, watch))
+            found.append(known or train_seed(arguments, own, watch))
         finally:
             spent += known.target_tokens if known else watch.target_tokens
             trial.set_user_attr(TOKENS, spent)
@@ -93,7 +96,9 @@ def train_seed(overrides: Sequence[str], folder: Path, watch: Watch) -> Trained:
     return trained
 
 
-def _trained(folder: Path) -> Trained | None:
-    """What a worker that died later had finished."""
-    file = folder / TRAINED
-    return Trained.model_validate_json(file.read_bytes()) if file.is_file() else None
+def trained_before(folder: Path, overrides: Sequence[str]) -> Trained | None:
+    """What a worker that died later had finished, with these very settings."""
+    file, told = folder / TRAINED, folder / ".hydra" / "overrides.yaml"
+    if not file.is_file() or OmegaConf.load(told) != redacted(list(overrides)):
+        return None
+    return Trained.model_validate_json(file.read_bytes())
