@@ -1,7 +1,7 @@
 """A comparison as a W&B Report: what a server draws from the runs, beside the harness's own."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import wandb_workspaces.reports.v2 as wr
 
 from datamodules.files import write_json
 from lightning_modules.tracking.mode import within
-from lightning_modules.tracking.names import BY_LENGTH, LENGTH, STEP
+from lightning_modules.tracking.names import BY_LENGTH, LENGTH, STEP, TRIAL_BLEU
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.findings import FIGURES, TABLES, Findings
 from sweeps.report import FIRST, method
@@ -47,6 +47,7 @@ def build_report(findings: Findings, project: str, comparison: str) -> wr.Report
         *([_curves(findings.evaluation, ids)] if ids else []),
         _pictures(own, [f"{FIGURES}/{name}" for name in findings.printed]),
         *(_of_runs(ids) if ids else []),
+        *(_of_studies(findings.studies.parameters) if findings.studies else []),
         wr.H1("Tables"),
         _tables(own, [name for name in FIRST if name in findings.tables]),
         wr.H1("The page of the comparison"),
@@ -196,6 +197,27 @@ def _of_runs(ids: Sequence[str]) -> list[Any]:
         wr.H1("Attention"),
         wr.PanelGrid(runsets=[_runset("runs", ids)], panels=attention),
     ]
+
+
+def _of_studies(parameters: Mapping[str, Sequence[str]]) -> list[Any]:
+    """How the systems were tuned, as the server draws it from the runs of the trials."""
+    grids = []
+    for study, names in parameters.items():
+        settings = [wr.Config(name.lstrip("+")) for name in names]
+        axes: list[Any] = [*settings, wr.SummaryMetric(TRIAL_BLEU)]
+        panels: list[Any] = [
+            wr.ParallelCoordinatesPlot(
+                title=study,
+                columns=[wr.ParallelCoordinatesPlotColumn(metric=axis) for axis in axes],
+                layout=wr.Layout(0, 0, 2 * WIDTH // 3, 10),
+            ),
+            wr.ParameterImportancePlot(
+                with_respect_to=TRIAL_BLEU, layout=wr.Layout(2 * WIDTH // 3, 0, WIDTH // 3, 10)
+            ),
+        ]
+        trials = wr.Runset(name=study, filters=[expr.Metric("Group") == study])
+        grids.append(wr.PanelGrid(runsets=[trials], panels=panels))
+    return [wr.H1("Tuning"), *grids]
 
 
 def _pictures(own: wr.Runset, keys: Sequence[str]) -> wr.PanelGrid:

@@ -99,8 +99,8 @@ def test_mistakes_are_told_before_anything_is_trained(space, arguments, told):
 def test_tuned_variants_are_compared_on_fresh_seeds(space):
     """Two variants, two trials each, and the report that tells of both."""
     left_out = [f"~tuned.variants.{name}" for name in ("luong_local", "luong_global", "bahdanau")]
-    quick = ["sweep.trials=2", "tuned.seeds=[11,12]", "logger=none", *TINY]
-    said = succeed("comparison=tuned", *left_out, *quick, *places(space))
+    quick = ["sweep.trials=2", "tuned.seeds=[11,12]", *TINY]
+    said = succeed("comparison=tuned", *left_out, *quick, *places(space), "logger=none")
     folder = space / "outputs" / "comparisons" / "tuned"
     comparison = json.loads((folder / "comparison.json").read_text())
     runs = [(run["label"], run["seed"]) for run in comparison["runs"]]
@@ -114,7 +114,17 @@ def test_tuned_variants_are_compared_on_fresh_seeds(space):
     assert "What it is expected to find" in page
     assert 'data-name="parallel_coordinates"' in page
     assert "held" in said
-    # Once more, there is nothing left to train.
+    # Once more, there is nothing left to train; tracked this time.
     before = {file: file.stat().st_mtime_ns for file in folder.rglob("*.ckpt")}
-    succeed("comparison=tuned", *left_out, *quick, *places(space))
+    succeed("comparison=tuned", *left_out, *quick, *places(space), HOME=str(space))
     assert {file: file.stat().st_mtime_ns for file in folder.rglob("*.ckpt")} == before
+    report = (folder / "wandb_report.json").read_text()
+    assert report.count('"Parallel Coordinates Plot"') == 2
+    assert report.count('"Parameter Importance"') == 2
+    for told in (
+        "config:optimizer.value.lr",
+        "config:scheduler.value.warmup_updates",
+        "summary:trial/bleu",
+    ):
+        assert told in report
+    assert '"tuned-transformer"' in report

@@ -21,6 +21,9 @@ BY_STEP = (
 )
 BY_LENGTH = (f"{CURVE}/bleu", f"{CURVE}/sentences")
 
+TRIAL_BLEU = "trial/bleu"
+"""In the summary of a trial of a study."""
+
 
 def define_metrics(run: wandb.Run) -> None:
     """Say against what each metric is drawn. By exact names: of patterns, W&B takes any."""

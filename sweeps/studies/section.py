@@ -24,6 +24,8 @@ class StudySection:
     """``studies`` and ``search_performance``, by their names."""
     pictures: Mapping[str, Sequence[Picture]]
     """Optuna's, by the names of the studies."""
+    parameters: Mapping[str, Sequence[str]]
+    """The settings that were tried, by the names of the studies."""
 
     def curves(self, width: Width) -> dict[str, Chart]:
         """Search performance by trials and by tokens; none if nothing finished."""
@@ -44,7 +46,8 @@ def study_section(outcomes: Sequence[Outcome]) -> StudySection:
         outcome.sweep.name: draw_pictures(outcome.study, outcome.sweep.objectives)
         for outcome in outcomes
     }
-    return StudySection({table.name: table for table in tables}, pictures)
+    parameters = {outcome.sweep.name: list(outcome.sweep.space) for outcome in outcomes}
+    return StudySection({table.name: table for table in tables}, pictures, parameters)
 
 
 def _studies_table(outcomes: Sequence[Outcome]) -> Table:

@@ -8,6 +8,7 @@ import pytorch_lightning as pl
 import wandb
 
 from lightning_modules.callbacks import TokenBudget
+from lightning_modules.tracking.names import TRIAL_BLEU
 
 WHOLE = 100
 """Steps of a trial: hundredths of what it may cost, over all of its seeds."""
@@ -60,7 +61,7 @@ class Watch(pl.Callback):
 
     def tell(self, run: wandb.Run) -> None:
         """Put into a tracked run's summary what tables of trials are sorted by."""
-        run.summary["trial/bleu"] = self.best_bleu
+        run.summary[TRIAL_BLEU] = self.best_bleu
         run.summary["trial/loss"] = self.lowest_loss
         run.summary["trial/state"] = self.verdict or "finished"
 
