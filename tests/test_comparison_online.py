@@ -179,7 +179,7 @@ def test_offline_the_report_is_in_a_file_and_one_command_publishes_it(offline, s
     sync = re.findall(r"later: (.+)", offline)[0]
     with WandbServer() as server:
         environment = os.environ | server.environment | {"HOME": str(space)}
-        subprocess.run(sync, shell=True, env=environment, check=True, timeout=100)
+        subprocess.run(sync, shell=True, env=environment, check=True, timeout=100, cwd=space)
         [synchronised] = server.runs.values()
         assert synchronised.fields["jobType"] == "compare"
         again = shlex.split(publish.removeprefix("python run.py "))
