@@ -82,6 +82,9 @@ def collect(run_dirs: Sequence[Path], ter: bool = False) -> Comparison:
     failed: list[FailedJob] = []
     tests = TestSets(None, ter)
     for folder in run_dirs:
+        if not folder.is_dir():
+            failed.append(FailedJob(folder.name, folder, "the folder is missing"))
+            continue
         try:
             result = read_result(folder)
             if result is None:

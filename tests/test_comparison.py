@@ -306,3 +306,10 @@ def test_the_perplexity_of_a_diverged_run_is_beyond_numbers_and_left_out(tmp_pat
         json.loads(as_json(table))
     [group] = found.evaluation.groups
     assert "inf" not in format_csv(curve_points(group.systems, group.scopes), SCORING.draws)
+
+
+def test_a_missing_folder_is_named_and_left_out(tmp_path):
+    comparison = collect([make_run(tmp_path / "0"), tmp_path / "1"])
+    assert len(comparison.runs) == 1
+    [job] = comparison.failed
+    assert (job.label, job.error) == ("1", "the folder is missing")

@@ -188,6 +188,8 @@ def test_the_place_of_a_dead_worker_is_taken_up_with_its_settings(tmp_path):
     take_up_lost(study, storage, sweep)
     assert study.trials[0].state == TrialState.RUNNING  # that worker lives
     lost.set_user_attr(WORKER, f"{host}:{dead.pid}")
+    take_up_lost(study, storage, sweep)
+    assert WORKER not in study.trials[1].user_attrs  # else whoever takes it up seems dead at once
     done = worked(sweep, chosen_rate, storage).trials
     assert [trial.state for trial in done] == [TrialState.FAIL, TrialState.COMPLETE]
     assert done[1].params["rate"] == done[0].params["rate"]

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
@@ -11,24 +12,24 @@ from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, model_validat
 Value = str | int | float | bool | None
 
 
-class Parameter(BaseModel, extra="forbid"):
+class Parameter(BaseModel, ABC, extra="forbid"):
     """One override of Hydra, and the values it may take."""
 
     when: dict[str, Value | list[Value]] = {}
     """Parameters of the same space with the values under which this one is tuned at all."""
 
+    @abstractmethod
     def suggest(self, trial: BaseTrial, name: str) -> Value:
         """Ask a trial for a value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def grid(self) -> list[Value]:
         """All values. Raises ``ValueError`` for a range without steps."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def example(self) -> Value:
         """One of its values."""
-        raise NotImplementedError
 
 
 class Floats(Parameter):

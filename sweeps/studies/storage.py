@@ -14,7 +14,6 @@ from optuna.storages import (
     BaseStorage,
     JournalStorage,
     RDBStorage,
-    RetryHeartbeatStaleTrialCallback,
 )
 from optuna.storages.journal import JournalFileBackend
 from sqlalchemy.exc import SQLAlchemyError
@@ -22,6 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from datamodules.errors import UserError
 from lightning_modules.redaction import redacted
 from sweeps.studies.settings import Sweep
+from sweeps.studies.study import WaitAgain
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def open_storage(sweep: Sweep, folder: Path) -> BaseStorage:
             engine_kwargs={"pool_pre_ping": True},
             heartbeat_interval=sweep.heartbeat_seconds,
             grace_period=3 * sweep.heartbeat_seconds,
-            heartbeat_stale_trial_callback=RetryHeartbeatStaleTrialCallback(sweep.retries),
+            heartbeat_stale_trial_callback=WaitAgain(sweep.retries),
         )
     except (SQLAlchemyError, RuntimeError, ImportError, ValueError, StorageInternalError) as error:
         why = redacted(str(error.__cause__ or error).strip().splitlines()[0])

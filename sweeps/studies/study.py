@@ -4,6 +4,7 @@ import logging
 import os
 import socket
 from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -116,13 +117,23 @@ def give_back(study: optuna.Study, storage: BaseStorage, trial: FrozenTrial, ret
     except UpdateFinishedTrialError:  # another worker was quicker
         return
     log.info("trial %s  its worker is gone", trial.user_attrs.get(SLOT))
-    RetryHeartbeatStaleTrialCallback(retries)(study, trial)
+    WaitAgain(retries)(study, trial)
+
+
+class WaitAgain(RetryHeartbeatStaleTrialCallback):
+    """Let the place of a lost trial wait, which no worker has signed yet."""
+
+    def __call__(self, study: optuna.Study, trial: FrozenTrial) -> None:
+        """Add the trial that waits, unless there were too many before it."""
+        again = deepcopy(trial)
+        again.user_attrs.pop(WORKER, None)
+        super().__call__(study, again)
 
 
 def wait_again(study: optuna.Study, trial: optuna.Trial) -> None:
     """Let the place of a trial that was interrupted wait, with its parameters."""
     frozen = next(one for one in study.get_trials() if one.number == trial.number)
-    RetryHeartbeatStaleTrialCallback()(study, frozen)
+    WaitAgain()(study, frozen)
 
 
 def reason(error: Exception) -> str:
