@@ -45,7 +45,8 @@ def begin(config: DictConfig) -> None:
 def check_devices(sweep: Sweep, launcher: str) -> None:
     """Refuse more workers than the machine has GPUs for, where all workers are on this machine."""
     gpus = torch.cuda.device_count()
-    if launcher in ("joblib", "basic") and gpus and sweep.workers > gpus * sweep.workers_per_gpu:
+    here = launcher in ("workers", "joblib", "basic")
+    if here and gpus and sweep.workers > gpus * sweep.workers_per_gpu:
         raise UserError(
             f"sweep.workers={sweep.workers}: there are {gpus} GPUs with "
             f"sweep.workers_per_gpu={sweep.workers_per_gpu}; give fewer workers, or more to a GPU"
