@@ -37,6 +37,16 @@ def redact_files(files: Iterable[Path]) -> None:
             write_text(file, redacted(text))
 
 
+def redact_multirun(folder: Path) -> None:
+    """Take passwords out of what Hydra wrote about a multirun that is over.
+
+    submitit pickles the whole configuration for each job; nothing reads it any more.
+    """
+    redact_files(folder.glob("multirun.yaml"))
+    for pickle in folder.glob(".submitit/*/*.pkl"):
+        pickle.unlink(missing_ok=True)
+
+
 class _Redacting(logging.Formatter):
     """What another formatter makes, without passwords; tracebacks included."""
 

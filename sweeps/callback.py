@@ -8,7 +8,7 @@ from typing import Any
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from lightning_modules.redaction import redact_files, redact_logs
+from lightning_modules.redaction import redact_logs, redact_multirun
 
 TRAINING = "lightning_modules.tasks.train.train"
 
@@ -51,7 +51,7 @@ class ComparisonCallback(Callback):
         from sweeps.publishing import tell
 
         out = Path(config.hydra.sweep.dir)
-        redact_files(out.glob("multirun.yaml"))
+        redact_multirun(out)
         jobs = find_runs(out)
         if not any((job / name).is_file() for job in jobs for name in (RESULT, FAILURE)):
             return

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from lightning_modules.redaction import redact_files, redact_logs, redacted
+from lightning_modules.redaction import redact_files, redact_logs, redact_multirun, redacted
 
 PLANTED = "pl4nted"
 
@@ -53,3 +53,14 @@ def test_files_without_a_password_are_left_alone(tmp_path):
     redact_files(tmp_path.glob("*.yaml"))
     assert one.read_text() == "storage: http://me:***@host\nseed: 1\n"
     assert other.stat().st_ino == before.st_ino
+
+
+def test_a_multirun_that_is_over_leaves_none(tmp_path):
+    job = tmp_path / ".submitit" / "7_0"
+    job.mkdir(parents=True)
+    (job / "7_0_submitted.pkl").write_text(f"http://me:{PLANTED}@host")
+    (job / "7_0_0_log.out").write_text("done\n")
+    (tmp_path / "multirun.yaml").write_text(f"storage: http://me:{PLANTED}@host\n")
+    redact_multirun(tmp_path)
+    assert [file.name for file in job.iterdir()] == ["7_0_0_log.out"]
+    assert (tmp_path / "multirun.yaml").read_text() == "storage: http://me:***@host\n"

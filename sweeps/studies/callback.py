@@ -9,7 +9,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from lightning_modules.redaction import redact_files, redact_logs
+from lightning_modules.redaction import redact_logs, redact_multirun
 from sweeps.callback import ComparisonCallback
 
 
@@ -27,7 +27,7 @@ class StudyCallback(Callback):
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         """Write and print the outcome."""
-        redact_files(Path(config.hydra.sweep.dir).glob("multirun.yaml"))
+        redact_multirun(Path(config.hydra.sweep.dir))
         self._run("end", config)
 
     def _run(self, what: str, config: DictConfig) -> None:
