@@ -1,4 +1,4 @@
-"""Passwords in addresses (``scheme://user:password@host``), kept out of all that is written."""
+"""Passwords in addresses, ``scheme://user:password@host`` or ``?password=``, are never written."""
 
 import logging
 import re
@@ -10,14 +10,17 @@ from hydra.core.hydra_config import HydraConfig
 
 from datamodules.files import write_text
 
-PASSWORD = re.compile(r"(://[^\s:/@]*):[^\s'\"]+@")
-HIDDEN = r"\1:***@"
+PASSWORD = re.compile(
+    r"(?P<user>://[^\s:/@\\]*\\?:)[^\s'\"]+(?=@)"  # Hydra puts backslashes before colons
+    r"|(?P<query>[?&](?:password|passwd|pwd)=)[^\s'\"&,\]}]+",
+    re.IGNORECASE,
+)
 
 
 def redacted(value: Any) -> Any:
     """The same text, or nested lists and dictionaries of it, with ``***`` for each password."""
     if isinstance(value, str):
-        return PASSWORD.sub(HIDDEN, value)
+        return PASSWORD.sub(lambda found: f"{found['user'] or found['query']}***", value)
     if isinstance(value, dict):
         return {redacted(key): redacted(part) for key, part in value.items()}
     return [redacted(part) for part in value] if isinstance(value, list) else value
@@ -47,19 +50,9 @@ def redact_multirun(folder: Path) -> None:
         pickle.unlink(missing_ok=True)
 
 
-class _Redacting(logging.Formatter):
-    """What another formatter makes, without passwords; tracebacks included."""
-
-    def __init__(self, inner: logging.Formatter) -> None:
-        super().__init__()
-        self.inner = inner
+class Redacting(logging.Formatter):
+    """What is logged, tracebacks included, without passwords."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return str(redacted(self.inner.format(record)))
-
-
-def redact_logs() -> None:
-    """Keep passwords out of whatever is logged from now on."""
-    for handler in logging.getLogger().handlers:
-        if not isinstance(handler.formatter, _Redacting):
-            handler.setFormatter(_Redacting(handler.formatter or logging.Formatter()))
+        """Redact the whole."""
+        return str(redacted(super().format(record)))

@@ -1,14 +1,16 @@
 """Hydra callback around a multirun: a table while it runs, a comparison at its end."""
 
+import atexit
 import sys
 import traceback
 from pathlib import Path
 from typing import Any
 
+from hydra.core.hydra_config import HydraConfig
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from lightning_modules.redaction import redact_logs, redact_multirun
+from lightning_modules.redaction import redact_multirun
 
 TRAINING = "lightning_modules.tasks.train.train"
 
@@ -29,7 +31,8 @@ class ComparisonCallback(Callback):
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Show a table of the jobs where there is a terminal; else they print lines."""
-        redact_logs()  # Hydra tells the overrides of each job
+        HydraConfig.instance().set_config(config)  # Hydra sets it for jobs alone
+        atexit.register(redact_multirun, Path(config.hydra.sweep.dir))
         if not sys.stdout.isatty() or config.task != TRAINING:
             return
         from rich.console import Console
@@ -51,7 +54,6 @@ class ComparisonCallback(Callback):
         from sweeps.publishing import tell
 
         out = Path(config.hydra.sweep.dir)
-        redact_multirun(out)
         jobs = find_runs(out)
         if not any((job / name).is_file() for job in jobs for name in (RESULT, FAILURE)):
             return

@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from datamodules.errors import UserError
 from datamodules.files import write_json
 from lightning_modules.job_state import QUIET
-from lightning_modules.redaction import job_overrides, redact_files, redact_logs, redacted
+from lightning_modules.redaction import job_overrides, redact_files, redacted
 from lightning_modules.run_folder import FAILURE
 from sweeps.errors import as_user_error, stop
 
@@ -27,8 +27,9 @@ def run_job(config: DictConfig) -> float | None:
     """
     if os.environ.get(QUIET):
         _leave_console()
-    redact_logs()
-    redact_files(Path(HydraConfig.get().runtime.output_dir).glob(".hydra/*.yaml"))
+    hydra = HydraConfig.get()
+    redact_files(Path(hydra.runtime.output_dir).glob(".hydra/*.yaml"))
+    redact_files(Path(hydra.sweep.dir).glob("multirun.yaml"))
     try:
         missing = sorted(OmegaConf.missing_keys(config))
         if missing:
@@ -37,7 +38,7 @@ def run_job(config: DictConfig) -> float | None:
         return score
     except Exception as error:
         mistake = as_user_error(error)
-        if HydraConfig.get().mode == RunMode.MULTIRUN:
+        if hydra.mode == RunMode.MULTIRUN:
             _record_failure(config, mistake or error)
             return None
         if mistake is None:

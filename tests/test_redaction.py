@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from lightning_modules.redaction import redact_files, redact_logs, redact_multirun, redacted
+from lightning_modules.redaction import Redacting, redact_files, redact_multirun, redacted
 
 PLANTED = "pl4nted"
 
@@ -16,6 +16,9 @@ PLANTED = "pl4nted"
         (f"at http://me:{PLANTED}@@host/ now", "at http://me:***@host/ now"),
         (f"redis://:{PLANTED}@host", "redis://:***@host"),
         (f"'mysql+x://a:{PLANTED}@b', 'c@d'", "'mysql+x://a:***@b', 'c@d'"),
+        (f"s=x\\://me\\:{PLANTED}@host\\:1/d", "s=x\\://me\\:***@host\\:1/d"),  # an override
+        (f"x://host/db?user=me&password={PLANTED}", "x://host/db?user=me&password=***"),
+        (f"x://host/?Password={PLANTED}&a=b", "x://host/?Password=***&a=b"),
         ("sqlite:///a.db", "sqlite:///a.db"),
         ("ratio 3:1 @ noon", "ratio 3:1 @ noon"),
     ],
@@ -28,10 +31,9 @@ def test_a_password_in_an_address_is_hidden_and_nothing_else(text, written):
 def test_logs_and_their_tracebacks_tell_none(tmp_path):
     root, file = logging.getLogger(), tmp_path / "log"
     handler = logging.FileHandler(file)
+    handler.setFormatter(Redacting("%(message)s"))
     root.addHandler(handler)
     try:
-        redact_logs()
-        redact_logs()  # each job of a process does
         try:
             raise ValueError(f"http://me:{PLANTED}@host")
         except ValueError:
