@@ -1,9 +1,6 @@
 """Studies: spaces, places for trials, and what becomes of them."""
 
 import math
-import os
-import subprocess
-import sys
 
 import optuna
 import pytest
@@ -12,10 +9,11 @@ from optuna.trial import FixedTrial, TrialState
 from pydantic import ValidationError
 
 from datamodules.errors import UserError
+from sweeps.studies.places import REASON, SLOT
 from sweeps.studies.settings import Sweep
 from sweeps.studies.space import as_overrides, grid, suggest
 from sweeps.studies.storage import open_storage
-from sweeps.studies.study import REASON, SLOT, WORKER, open_study, plan, take_up_lost
+from sweeps.studies.study import open_study, plan
 from sweeps.studies.trial import Trained, trained_before
 from sweeps.studies.watch import DivergedError
 from sweeps.studies.worker import drain
@@ -173,37 +171,6 @@ def test_ctrl_c_gives_the_place_back():
     given_up = next(trial for trial in study.trials if trial.state == TrialState.FAIL)
     again = next(one for one in finished if one.user_attrs[SLOT] == given_up.user_attrs[SLOT])
     assert again.params == given_up.params
-
-
-def test_the_place_of_a_dead_worker_is_taken_up_with_its_settings(tmp_path):
-    sweep = sweep_of(trials=1)
-    storage = open_storage(sweep, tmp_path)
-    study = plan(sweep, storage, [])
-    with subprocess.Popen([sys.executable, "-c", ""]) as dead:
-        pass
-    lost = study.ask()
-    lost.suggest_float("rate", 1e-4, 1e-1, log=True)
-    host = os.uname().nodename
-    lost.set_user_attr(WORKER, f"{host}:{os.getpid()}")
-    take_up_lost(study, storage, sweep)
-    assert study.trials[0].state == TrialState.RUNNING  # that worker lives
-    lost.set_user_attr(WORKER, f"{host}:{dead.pid}")
-    take_up_lost(study, storage, sweep)
-    assert WORKER not in study.trials[1].user_attrs  # else whoever takes it up seems dead at once
-    done = worked(sweep, chosen_rate, storage).trials
-    assert [trial.state for trial in done] == [TrialState.FAIL, TrialState.COMPLETE]
-    assert done[1].params["rate"] == done[0].params["rate"]
-    assert done[1].user_attrs[SLOT] == 0
-
-
-def test_a_worker_that_dies_again_and_again_is_given_up():
-    sweep, storage = sweep_of(trials=1, retries=2), InMemoryStorage()
-    study = plan(sweep, storage, [])
-    for _ in range(5):
-        if study.get_trials(states=(TrialState.WAITING,)):
-            study.ask().set_user_attr(WORKER, f"{os.uname().nodename}:99999999")
-        take_up_lost(study, storage, sweep)
-    assert [trial.state for trial in study.trials] == [TrialState.FAIL] * 3
 
 
 LEVELS = {

@@ -12,9 +12,9 @@ from datamodules.files import write_text
 from lightning_modules.redaction import redacted
 from sweeps.errors import CONF
 from sweeps.studies.compose import composed, own_settings
+from sweeps.studies.places import SLOT
 from sweeps.studies.settings import Sweep
 from sweeps.studies.space import as_overrides
-from sweeps.studies.study import SLOT
 
 GROUP = "experiment"
 NOT_OF_A_TRAINING = ("task", "sweep", "comparison", "logger", "hydra/help")

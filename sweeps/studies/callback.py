@@ -1,5 +1,6 @@
 """Hydra callback around the workers of a study: its plan before, its outcome after."""
 
+import atexit
 import sys
 import traceback
 from pathlib import Path
@@ -9,7 +10,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from lightning_modules.redaction import redact_logs, redact_multirun
+from lightning_modules.redaction import redact_multirun
 from sweeps.callback import ComparisonCallback
 
 
@@ -22,12 +23,11 @@ class StudyCallback(Callback):
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Make the study in its storage, or find it again."""
-        redact_logs()
         self._run("begin", config)
+        atexit.register(redact_multirun, Path(config.hydra.sweep.dir))
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         """Write and print the outcome."""
-        redact_multirun(Path(config.hydra.sweep.dir))
         self._run("end", config)
 
     def _run(self, what: str, config: DictConfig) -> None:

@@ -16,10 +16,11 @@ from sweeps.studies.compose import current
 from sweeps.studies.final import plan_final
 from sweeps.studies.outcome import Outcome
 from sweeps.studies.page import write_outcome
+from sweeps.studies.places import SLOT
 from sweeps.studies.planned import Planned, build_tuned, check_space, planned
 from sweeps.studies.settings import Sweep
 from sweeps.studies.storage import open_storage, quiet
-from sweeps.studies.study import SLOT, open_study, plan
+from sweeps.studies.study import open_study, plan
 
 
 def begin(config: DictConfig) -> None:
@@ -32,7 +33,7 @@ def begin(config: DictConfig) -> None:
     check_devices(studies[0].sweep, config.hydra.runtime.choices["hydra/launcher"])
     for study in studies:
         check_space(study)
-    storage = open_storage(studies[0].sweep, out)
+    storage = open_storage(studies[0].sweep, out, patience=0)
     for study in studies:
         made = plan(study.sweep, storage, study.overrides)
         left = made.get_trials(deepcopy=False, states=(TrialState.WAITING, TrialState.RUNNING))

@@ -14,9 +14,10 @@ from lightning_modules.redaction import redacted
 from lightning_modules.run_folder import FAILURE
 from lightning_modules.tasks.train import train
 from sweeps.studies.compose import as_job
+from sweeps.studies.places import SLOT
 from sweeps.studies.planned import Planned, Tuned
 from sweeps.studies.space import as_overrides
-from sweeps.studies.study import SLOT, reason
+from sweeps.studies.study import reason
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from optuna.trial import FrozenTrial, TrialState
 from sweeps.evaluation.tables import Cell, Column, Table
 from sweeps.studies.best import Best
 from sweeps.studies.performance import DECIMALS, TITLES, Search
+from sweeps.studies.places import REASON, SLOT
 from sweeps.studies.settings import Sweep
 from sweeps.studies.space import Choices, Floats, Integers, written
-from sweeps.studies.study import REASON, SLOT
 from sweeps.studies.trial import TOKENS
 
 TRIALS = "trials"
@@ -43,8 +43,9 @@ class Outcome:
 
     @property
     def failed(self) -> list[tuple[int | None, str]]:
-        """Slots of trials that came to nothing, with reasons."""
-        failed = [trial for trial in self.trials if trial.state == TrialState.FAIL]
+        """Slots of trials that came to nothing, with reasons; not those that others took up."""
+        last = {trial.user_attrs.get(SLOT): trial for trial in self.trials}
+        failed = [trial for trial in last.values() if trial.state == TrialState.FAIL]
         return [(trial.user_attrs.get(SLOT), _reason(trial) or "") for trial in failed]
 
     @property

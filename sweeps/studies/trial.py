@@ -15,8 +15,8 @@ from lightning_modules.tasks.train import fit, prepared
 from lightning_modules.testing import count_parameters
 from lightning_modules.tracking.tracker import Tracker
 from sweeps.studies.compose import as_job
+from sweeps.studies.places import SLOT
 from sweeps.studies.settings import Sweep
-from sweeps.studies.study import SLOT
 from sweeps.studies.watch import Watch
 
 TRAINED = "trained.json"

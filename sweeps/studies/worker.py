@@ -11,28 +11,30 @@ import optuna
 import torch
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
+from optuna.exceptions import UpdateFinishedTrialError
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from sweeps.errors import as_user_error
 from sweeps.studies.final import open_final, train_final
-from sweeps.studies.planned import Planned, planned
-from sweeps.studies.settings import Sweep
-from sweeps.studies.space import as_overrides, suggest
-from sweeps.studies.storage import open_storage, quiet
-from sweeps.studies.study import (
+from sweeps.studies.places import (
     REASON,
     SLOT,
     WORKER,
+    has_signed,
     here,
-    open_study,
-    reason,
     running,
+    superfluous,
     take_up_lost,
-    trial_folder,
     wait_again,
     waiting,
 )
+from sweeps.studies.planned import Planned, planned
+from sweeps.studies.process import DiedError, run_apart
+from sweeps.studies.settings import Sweep
+from sweeps.studies.space import as_overrides, suggest
+from sweeps.studies.storage import open_storage, quiet
+from sweeps.studies.study import open_study, reason, trial_folder
 from sweeps.studies.trial import train_trial
 
 log = logging.getLogger(__name__)
@@ -44,13 +46,28 @@ Work = Sequence[tuple[optuna.Study, Objective]]
 
 
 def work(config: DictConfig) -> None:
-    """Take one trial after the other; stay until no other worker can lose one."""
+    """Let a process of its own take trials, and another one whenever it dies of a trial.
+
+    So whoever started this job need not start it again, and its neighbours do not notice. Raises
+    ``DiedError`` if the process died without having taken any.
+    """
     quiet()
     _tell_of_trials_alone()
-    hydra = HydraConfig.get()
-    studies, out = planned(config, hydra), Path(hydra.sweep.dir)
+    _take_device(config.sweep.worker)
+    while True:
+        try:
+            run_apart(take_trials, config)
+            return
+        except DiedError as death:
+            if not run_apart(has_taken, config, death.worker):
+                raise
+            log.warning("worker %s died; another goes on", config.sweep.worker)
+
+
+def take_trials(config: DictConfig) -> None:
+    """Take one trial after the other; stay until no other worker can lose one."""
+    studies, out = planned(config, HydraConfig.get()), Path(HydraConfig.get().sweep.dir)
     sweep = studies[0].sweep
-    _take_device(sweep.worker)
     storage = open_storage(sweep, out)
     searches = [
         (open_study(one.sweep, storage, sweep.worker), partial(train_place, planned=one))
@@ -60,6 +77,16 @@ def work(config: DictConfig) -> None:
     if "tuned" in config:
         final = partial(train_final, studies=studies, storage=storage, out=out)
         drain([(open_final(config.comparison_name, storage), final)], storage, sweep)
+
+
+def has_taken(config: DictConfig, worker: str) -> bool:
+    """Whether a worker of these studies has ever taken a trial."""
+    studies = planned(config, HydraConfig.get())
+    storage = open_storage(studies[0].sweep, Path(HydraConfig.get().sweep.dir))
+    opened = [open_study(one.sweep, storage) for one in studies]
+    if "tuned" in config:
+        opened.append(open_final(config.comparison_name, storage))
+    return any(has_signed(study, worker) for study in opened)
 
 
 def drain(work: Work, storage: BaseStorage, sweep: Sweep) -> None:
@@ -83,6 +110,9 @@ def work_once(study: optuna.Study, task: Objective) -> None:
         if SLOT not in trial.user_attrs:
             trial.set_user_attr(REASON, "another worker was quicker to take the last place")
             raise optuna.TrialPruned
+        if superfluous(study, trial):
+            trial.set_user_attr(REASON, "planned twice")
+            raise optuna.TrialPruned
         trial.set_user_attr(WORKER, here())
         try:
             return task(trial)
@@ -100,7 +130,13 @@ def work_once(study: optuna.Study, task: Objective) -> None:
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
 
-    study.optimize(objective, n_trials=1, catch=(Exception,), callbacks=[_tell])
+    try:
+        study.optimize(objective, n_trials=1, catch=(Exception,), callbacks=[_tell])
+    except (UpdateFinishedTrialError, ValueError) as error:
+        if isinstance(error, ValueError) and not str(error).startswith("Cannot tell a "):
+            raise
+        # As after a restart of the database that took longer than a worker may be silent.
+        log.warning("a trial was given to another worker meanwhile")
 
 
 def train_place(trial: optuna.Trial, planned: Planned) -> list[float]:
