@@ -159,6 +159,7 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
         Raises ``UserError``, which names ``option``, if a sentence is longer than ``max_tokens``.
         """
         self.epoch = 0
+        self._skipped = 0
         self._seed = seed
         self._shuffle = shuffle
         self._longest = pairs.longest
@@ -169,6 +170,10 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
     def set_epoch(self, epoch: int) -> None:
         """Choose the order of the next pass."""
         self.epoch = epoch
+
+    def skip(self, batches: int) -> None:
+        """Leave out the first batches of the next pass, which were trained on before."""
+        self._skipped = batches
 
     def __len__(self) -> int:
         return len(self._cuts) - 1
@@ -182,7 +187,8 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
             random.shuffle(batches)
         else:
             order = np.lexsort((self._difference, -self._longest))
-        yield from (order[batch] for batch in batches)
+        first, self._skipped = self._skipped, 0
+        yield from (order[batch] for batch in batches[first:])
 
 
 def _cuts(longest: NDArray[np.int64], max_tokens: int, option: str) -> list[int]:

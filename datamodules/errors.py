@@ -1,4 +1,4 @@
-"""The one kind of error that a user can cause and mend."""
+"""The one kind of error that a user can cause and mend, and the end that a scheduler sends."""
 
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,10 @@ class UserError(Exception):
     ``run.py`` prints the line and exits with status 2, without a traceback; any other exception is
     a defect of the harness and keeps its traceback.
     """
+
+
+class TerminatedError(KeyboardInterrupt):
+    """SIGTERM: like Ctrl-C, with a status of its own."""
 
 
 def first_mistake(error: "ValidationError", *node: str) -> str:

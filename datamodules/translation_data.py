@@ -50,6 +50,7 @@ class TranslationData(pl.LightningDataModule):
         self.val_sentences = val_sentences
         self.seed = seed
         self.cache_dir = cache_dir
+        self._skipped = 0
 
     @cached_property
     def fingerprint(self) -> str:
@@ -94,9 +95,15 @@ class TranslationData(pl.LightningDataModule):
         tokens = int(pairs.tgt.lengths.sum()) + len(pairs)
         return math.ceil(len(self._training_batches()) * target_tokens / tokens)
 
+    def skip_batches(self, batches: int) -> None:
+        """Begin training after so many batches of its first epoch, which were trained on before."""
+        self._skipped = batches
+
     def train_dataloader(self) -> DataLoader[Batch]:
         """Training batches, in another order each epoch."""
-        return _loader(self.prepared.encoded["train"], self._training_batches())
+        batches = self._training_batches()
+        batches.skip(self._skipped)
+        return _loader(self.prepared.encoded["train"], batches)
 
     def val_dataloader(self) -> DataLoader[Batch]:
         """Validation batches, the longest first."""

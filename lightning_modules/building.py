@@ -18,6 +18,7 @@ from pydantic import (
 import lightning_modules.scaling  # noqa: F401  # the resolver of conf/model
 from datamodules.errors import UserError, first_mistake
 from datamodules.translation_data import TranslationData
+from lightning_modules.randomness import Seeds
 from lightning_modules.variants import EncoderDecoder
 from lightning_modules.vectors import VectorFiles
 
@@ -49,7 +50,7 @@ def build_data(config: DictConfig) -> TranslationData:
         return TranslationData(
             corpus=build(config.data),
             val_sentences=config.val_sentences,
-            seed=config.seed,
+            seed=config.seeds.data_order,
             cache_dir=config.cache_dir,
             **parts,
         )
@@ -68,6 +69,7 @@ class Settings(BaseModel):
 
     budget: Budget
     seed: NonNegativeInt
+    seeds: Seeds
     scale: float = Field(gt=0, allow_inf_nan=False)
     vectors: VectorFiles
     label_smoothing: float = Field(ge=0, lt=1)

@@ -16,6 +16,7 @@ from lightning_modules.variants import EncoderDecoder
 
 FOLDER = "checkpoints"
 BEST = "best.ckpt"
+LAST = "last.ckpt"
 TOKENIZERS = "tokenizers"
 
 
@@ -66,7 +67,13 @@ def load_trained(path: str | Path) -> TrainedModel:
             f"{folder / TOKENIZERS}; give a checkpoint in the folder of its own run"
         )
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
-    load_weights(model, content)
+    try:
+        load_weights(model, content)
+    except RuntimeError as error:
+        why = str(error).splitlines()[-1].strip()
+        raise UserError(
+            f"checkpoint={path}: does not fit the model of its settings: {why}"
+        ) from None
     return TrainedModel(model.eval(), tokenizers, config, folder)
 
 

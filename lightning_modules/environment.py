@@ -1,9 +1,11 @@
 """Where and with what a run was made."""
 
+import hashlib
 import platform
 import resource
 import subprocess
 import sys
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,21 @@ def git_commit() -> str | None:
         return git("rev-parse", "HEAD") + ("+changes" if git("status", "--porcelain") else "")
     except (OSError, subprocess.CalledProcessError):
         return None
+
+
+@cache
+def code_version() -> str:
+    """Twelve hexadecimal digits that change with any line of what trains a model."""
+    root = Path(__file__).parent.parent
+    files = [
+        file
+        for name in ("datamodules", "lightning_modules")
+        for file in root.glob(f"{name}/**/*.py")
+    ]
+    content = [
+        f"{file.relative_to(root)}\n{file.read_text(encoding='utf-8')}" for file in sorted(files)
+    ]
+    return hashlib.sha256("\n".join(content).encode()).hexdigest()[:12]
 
 
 def _cpu() -> str:

@@ -28,10 +28,12 @@ HISTORY = "history.csv"
 COMPARISON = "comparison.json"
 TRACKER_ID = "wandb_id"
 """File with the id of the W&B run, which a resumed training goes on with."""
-FILES = (
+OF_THE_TEST = (
     *(RESULT, FAILURE, CURVE, STATISTICS, ATTENTION, HEAD_ATTENTION, PREDICTIONS, WORD_COUNTS),
-    *(HISTORY, TRACKER_ID),
 )
+OF_THE_TRAINING = (HISTORY, TRACKER_ID)
+"""What a training that goes on needs, beside its checkpoints."""
+FILES = (*OF_THE_TEST, *OF_THE_TRAINING)
 """What a run leaves, beside its checkpoints."""
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -166,9 +168,9 @@ class BrokenFileError(UserError):
     """A file of a run that is not what it should be."""
 
 
-def clear_results(folder: Path) -> None:
+def clear_results(folder: Path, names: Sequence[str] = FILES) -> None:
     """Remove what an earlier run left in the same folder: results belong to the run that ends."""
-    for name in FILES:
+    for name in names:
         (folder / name).unlink(missing_ok=True)
 
 

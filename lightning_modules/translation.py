@@ -18,6 +18,7 @@ from lightning_modules.decoding import GreedySearch, Hypothesis, Search
 from lightning_modules.forcing import ALWAYS, TeacherForcing, mixed_inputs
 from lightning_modules.kernels import output_loss
 from lightning_modules.metrics.statistics import corpus_bleu
+from lightning_modules.randomness import ALL_ONE, Seeds, seed_draws
 from lightning_modules.variants import EncoderDecoder
 
 
@@ -42,6 +43,7 @@ class TranslationModule(pl.LightningModule):
         label_smoothing: probability spread over the vocabulary in the training loss.
         config: the whole resolved configuration; kept in checkpoints and sent to the tracker.
         teacher_forcing: what the decoder reads in training; in validation, the reference.
+        seeds: of all that is drawn; each update begins its draws anew.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class TranslationModule(pl.LightningModule):
         label_smoothing: float,
         config: dict[str, Any],
         teacher_forcing: TeacherForcing = ALWAYS,
+        seeds: Seeds = ALL_ONE,
     ) -> None:
         super().__init__()
         self.save_hyperparameters(config)
@@ -62,6 +65,7 @@ class TranslationModule(pl.LightningModule):
         self.search = search
         self.label_smoothing = label_smoothing
         self.teacher_forcing = teacher_forcing
+        self.seeds = seeds
         self.validated: dict[int, str] = {}
         self._make_optimizer = optimizer
         self._make_scheduler = scheduler
@@ -85,6 +89,7 @@ class TranslationModule(pl.LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the label-smoothed loss."""
+        seed_draws(self.seeds.dropout, self.global_step)
         share = self.teacher_forcing.share(self.global_step)
         loss = self.loss(batch, self.label_smoothing, share)
         self.log("train/loss", loss)
@@ -95,6 +100,7 @@ class TranslationModule(pl.LightningModule):
 
     def on_validation_epoch_start(self) -> None:
         """Forget the last validation's translations."""
+        seed_draws(self.seeds.decoding, self.global_step)
         self.validated = {}
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
@@ -113,6 +119,10 @@ class TranslationModule(pl.LightningModule):
             corpus_bleu(list(self.validated.values()), [references[i] for i in self.validated]),
         )
         self._loss_to_react_to = self.trainer.callback_metrics["val/loss"]
+
+    def on_predict_start(self) -> None:
+        """Draw the same whatever was done before."""
+        seed_draws(self.seeds.decoding)
 
     def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[Translation]:
         """Translate a batch with the configured search."""

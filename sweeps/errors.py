@@ -10,7 +10,7 @@ from typing import NoReturn
 from hydra.errors import HydraException
 from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
-from datamodules.errors import UserError
+from datamodules.errors import TerminatedError, UserError
 from lightning_modules.redaction import redacted
 
 CONF = Path(__file__).parent.parent / "conf"
@@ -25,13 +25,15 @@ OF_A_PLACE = {
 def in_a_line(main: Callable[[], object]) -> None:
     """Run the program; end it with one line for a mistake of the user and for Ctrl-C.
 
-    Statuses: 2 for a mistake, 130 for Ctrl-C. A defect keeps its traceback.
+    Statuses: 2 for a mistake, 130 for Ctrl-C, 143 for SIGTERM. A defect keeps its traceback.
     """
     # Hydra would print a shortened traceback and stop; this way its errors come through.
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     try:
         main()
         sys.stdout.flush()
+    except TerminatedError:
+        stop("terminated", 143)
     except KeyboardInterrupt:
         stop("interrupted", 130)
     except BrokenPipeError:  # the reader of our output has seen enough

@@ -51,9 +51,11 @@ class History(pl.Callback):
         write_history(self.folder, self.points)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the points so far."""
-        return {"points": [point.model_dump() for point in self.points]}
+        """Return the points so far, and the sums of the next."""
+        points = [point.model_dump() for point in self.points]
+        return {"points": points, "loss": self._loss, "tokens": self._tokens}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on after the points of an earlier training."""
         self.points = [HistoryPoint(**point) for point in state_dict["points"]]
+        self._loss, self._tokens = state_dict["loss"], state_dict["tokens"]

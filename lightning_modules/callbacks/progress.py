@@ -14,23 +14,37 @@ log = logging.getLogger(__name__)
 EVERY_SECONDS = 1.0
 
 
+class Clock:
+    """What the rest of a training will take, at the pace since it began or went on."""
+
+    def start(self, budget: TokenBudget) -> None:
+        """Begin, with what an interrupted training had spent."""
+        self._started, self._share = time.perf_counter(), budget.share
+
+    def left(self, budget: TokenBudget) -> float | None:
+        """Seconds; None before the first update."""
+        done = budget.share - self._share
+        elapsed = time.perf_counter() - self._started
+        return elapsed / done * (1 - budget.share) if done else None
+
+
 class ProgressLines(pl.Callback):
     """Print share of the budget, losses, BLEU, speed and time left, prefixed by ``name``."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._started = 0.0
+        self._clock = Clock()
 
-    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Say what begins."""
-        self._started = time.perf_counter()
+        self._clock.start(_budget(trainer))
         parameters = sum(p.numel() for p in pl_module.parameters())
         log.info("%s  training, %s parameters", self.name, f"{parameters:,}")
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Print the line."""
         budget = _budget(trainer)
-        left = _seconds_left(budget, time.perf_counter() - self._started) or 0.0
+        left = self._clock.left(budget) or 0.0
         metrics = trainer.callback_metrics
         log.info(
             "%s  %3.0f%%  %s tokens  loss %.3f  val loss %.3f  BLEU %5.2f  %s tokens/s  %s left",
@@ -50,12 +64,12 @@ class ProgressFile(pl.Callback):
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._started = 0.0
+        self._clock = Clock()
         self._written = 0.0
 
-    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Tell that training begins."""
-        self._started = time.perf_counter()
+        self._clock.start(_budget(trainer))
         self._write(trainer)
 
     def on_train_batch_end(self, trainer: pl.Trainer, *arguments: object) -> None:
@@ -81,13 +95,9 @@ class ProgressFile(pl.Callback):
             share=budget.share,
             tokens_per_second=budget.tokens_per_second,
             val_bleu=None if bleu is None else float(bleu),
-            seconds_left=_seconds_left(budget, self._written - self._started),
+            seconds_left=self._clock.left(budget),
         ).write(self.folder)
 
 
 def _budget(trainer: pl.Trainer) -> TokenBudget:
     return next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]
-
-
-def _seconds_left(budget: TokenBudget, elapsed: float) -> float | None:
-    return elapsed / budget.share - elapsed if budget.share else None

@@ -35,9 +35,17 @@ from lightning_modules.checkpoints import (
     load_weights,
     read_checkpoint,
 )
-from lightning_modules.environment import environment, git_commit
+from lightning_modules.environment import code_version, environment, git_commit
+from lightning_modules.interruption import ended_by_signals
 from lightning_modules.redaction import job_overrides, redacted
-from lightning_modules.run_folder import Coverage, Training, clear_results
+from lightning_modules.resuming import last_checkpoint
+from lightning_modules.run_folder import (
+    OF_THE_TEST,
+    OF_THE_TRAINING,
+    Coverage,
+    Training,
+    clear_results,
+)
 from lightning_modules.settings import build_scoring
 from lightning_modules.suitability import check_text
 from lightning_modules.summary import summary
@@ -52,7 +60,7 @@ from lightning_modules.vectors import freeze, load_vectors
 log = logging.getLogger(__name__)
 
 NOT_OF_A_SYSTEM = (
-    *("model=", "variant=", "seed=", "comparison=", "comparison_name="),
+    *("model=", "variant=", "seed=", "seeds.", "comparison=", "comparison_name="),
     *("logger", "outputs=", "cache_dir="),
 )
 """Overrides that its label shows anyway, or that leave its results alone."""
@@ -64,11 +72,12 @@ def train(config: DictConfig) -> float:
     Raises ``UserError`` for settings or text that cannot be used.
     """
     folder = Path(HydraConfig.get().runtime.output_dir)
-    clear_results(folder)
+    clear_results(folder, OF_THE_TEST)
     scoring = build_scoring(config)
-    with prepared(config, folder) as (trainer, module, data, vectors):
-        training = fit(trainer, module, data)
-        tested = test_model(trainer, module, data, scoring, config)
+    with prepared(config, folder) as (trainer, module, data, vectors, checkpoint):
+        training = fit(trainer, module, data, checkpoint)
+        with ended_by_signals():
+            tested = test_model(trainer, module, data, scoring, config)
         result = write_run(folder, config, data, training, tested, job_overrides(), vectors)
         log_test(trainer.logger, tested, folder)
         log.info(summary(result, tested.scores.curve, scoring, folder))
@@ -82,6 +91,8 @@ class Prepared(NamedTuple):
     module: TranslationModule
     data: TranslationData
     vectors: dict[str, Coverage]
+    checkpoint: Path | None
+    """From which an interrupted training goes on."""
 
 
 @contextmanager
@@ -92,12 +103,15 @@ def prepared(config: DictConfig, folder: Path, *callbacks: pl.Callback) -> Itera
     """
     settings = prepare_process(config)
     data = build_data(config)
-    pl.seed_everything(config.seed, workers=True, verbose=False)
+    pl.seed_everything(settings.seeds.initial_weights, workers=True, verbose=False)
     sizes = [len(tokenizer) for tokenizer in data.tokenizers]
     model = build_model(config, *sizes)
     check_text(config, model, data.tokenizers.source, data.prepared.encoded)
     module = build_module(config, data, model)
     vectors = load_vectors(model, data.tokenizers, settings.vectors, embedding_width(config))
+    checkpoint = last_checkpoint(folder, module)
+    if checkpoint is None:
+        clear_results(folder, OF_THE_TRAINING)
     data.tokenizers.save(folder / TOKENIZERS)
     logger: Tracker | None = build(config.logger) if config.logger else None
     try:
@@ -105,7 +119,7 @@ def prepared(config: DictConfig, folder: Path, *callbacks: pl.Callback) -> Itera
             logger.log_hyperparams(told_apart_by(model, folder, config.variant))
         trainer = build_trainer(config, logger, *callbacks)
         compile_blocks(model, settings.compile)
-        yield Prepared(trainer, module, data, vectors)
+        yield Prepared(trainer, module, data, vectors, checkpoint)
     except BaseException:
         if logger is not None:
             logger.close(exit_code=1)
@@ -147,12 +161,14 @@ def build_module(
     config: DictConfig, data: TranslationData, model: EncoderDecoder
 ) -> TranslationModule:
     """Put a variant together with what trains it; its checkpoints keep the configuration."""
-    freeze(model, build_settings(config).vectors)
+    settings = build_settings(config)
+    freeze(model, settings.vectors)
     resolved: Any = redacted(OmegaConf.to_container(config, resolve=True))
     identity = {
         "tokenizers": [tokenizer.fingerprint for tokenizer in data.tokenizers],
         "corpus": data.corpus.name,
         "data_fingerprint": data.fingerprint,
+        "code": code_version(),
     }
     optimizer = build(config.optimizer)
     scheduler, teacher_forcing = (
@@ -169,6 +185,7 @@ def build_module(
         label_smoothing=config.label_smoothing,
         config=resolved | identity,
         teacher_forcing=teacher_forcing,
+        seeds=settings.seeds,
     )
 
 
@@ -203,20 +220,26 @@ def build_trainer(config: DictConfig, logger: Logger | None, *further: pl.Callba
     return trainer
 
 
-def fit(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -> Training:
-    """Spend the budget, go back to the best validation BLEU, and account for it."""
-    try:
-        trainer.fit(module, datamodule=data)
-    except SystemExit:  # how Lightning answers Ctrl-C
-        raise KeyboardInterrupt from None
+def fit(
+    trainer: pl.Trainer,
+    module: TranslationModule,
+    data: TranslationData,
+    checkpoint: Path | None = None,
+) -> Training:
+    """Spend the budget, go back to the best validation BLEU, and account for it.
+
+    With a checkpoint, an interrupted training goes on: what it had spent counts.
+    """
+    with ended_by_signals():
+        trainer.fit(module, datamodule=data, ckpt_path=checkpoint, weights_only=True)
     budget = next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]
-    checkpoint = trainer.checkpoint_callback
-    assert isinstance(checkpoint, ModelCheckpoint)
-    if not checkpoint.best_model_path:  # the budget ended before the first validation
-        checkpoint.best_model_path = f"{checkpoint.dirpath}/best.ckpt"
-        trainer.save_checkpoint(checkpoint.best_model_path)
-    load_weights(module.model, read_checkpoint(Path(checkpoint.best_model_path)))
-    by_bleu = checkpoint.monitor == "val/bleu" and checkpoint.best_model_score is not None
+    best = trainer.checkpoint_callback
+    assert isinstance(best, ModelCheckpoint)
+    if not best.best_model_path:  # the budget ended before the first validation
+        best.best_model_path = f"{best.dirpath}/best.ckpt"
+        trainer.save_checkpoint(best.best_model_path)
+    load_weights(module.model, read_checkpoint(Path(best.best_model_path)))
+    by_bleu = best.monitor == "val/bleu" and best.best_model_score is not None
     return Training(
         target_tokens=budget.seen_tokens,
         updates=trainer.global_step,
@@ -224,5 +247,5 @@ def fit(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -
         seconds=budget.seconds,
         target_tokens_per_second=budget.tokens_per_second,
         data_order=budget.data_order,
-        val_bleu=float(checkpoint.best_model_score) if by_bleu else None,  # type: ignore[arg-type]
+        val_bleu=float(best.best_model_score) if by_bleu else None,  # type: ignore[arg-type]
     )

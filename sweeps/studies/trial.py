@@ -81,7 +81,7 @@ def _tracked(sweep: Sweep, slot: int) -> list[str]:
 def train_seed(overrides: Sequence[str], folder: Path, watch: Watch) -> Trained:
     """Train once, without a look at the test set, going on where a dead worker left off."""
     with as_job(overrides, folder) as config, prepared(config, folder, watch) as run:
-        training = fit(run.trainer, run.module, run.data)
+        training = fit(run.trainer, run.module, run.data, run.checkpoint)
         if isinstance(run.trainer.logger, Tracker):
             run.trainer.logger.tell(watch.tell)
         watch.check()

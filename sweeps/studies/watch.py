@@ -7,15 +7,13 @@ import optuna
 import pytorch_lightning as pl
 import wandb
 
-from lightning_modules.callbacks import TokenBudget
+from lightning_modules.callbacks import DivergedError, TokenBudget
 from lightning_modules.tracking.names import TRIAL_BLEU
 
 WHOLE = 100
 """Steps of a trial: hundredths of what it may cost, over all of its seeds."""
-
-
-class DivergedError(RuntimeError):
-    """A loss that is no number."""
+STATE = ("best_bleu", "lowest_loss", "verdict", "reports", "seconds", "target_tokens")
+"""What a watch of an interrupted training leaves to the next."""
 
 
 class Watch(pl.Callback):
@@ -37,7 +35,14 @@ class Watch(pl.Callback):
         self.done, self.seeds = done, seeds
         self.best_bleu, self.lowest_loss = -math.inf, math.inf
         self.verdict = ""
+        self.reports: list[tuple[int, float]] = []
         self.seconds, self.target_tokens = 0.0, 0
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Tell what a dead worker had told: the trial that takes its place knows nothing of it."""
+        if self.trial is not None:
+            for step, value in self.reports:
+                self.trial.report(value, step)
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
         """Keep account of what the training has cost."""
@@ -53,11 +58,22 @@ class Watch(pl.Callback):
         if not math.isfinite(found["val/loss"]):
             verdict = "diverged"
         elif self.trial is not None and trainer.is_global_zero:
-            self.trial.report(found[self.metric], self._step(trainer))
+            step, value = self._step(trainer), found[self.metric]
+            self.reports.append((step, value))
+            self.trial.report(value, step)
             verdict = "pruned" if self.trial.should_prune() else ""
         self.verdict = trainer.strategy.broadcast(verdict)
         if self.verdict:
             trainer.should_stop = True
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what was seen so far."""
+        return {name: getattr(self, name) for name in STATE}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from what a dead worker had seen."""
+        for name, value in state_dict.items():
+            setattr(self, name, value)
 
     def tell(self, run: wandb.Run) -> None:
         """Put into a tracked run's summary what tables of trials are sorted by."""
