@@ -6,6 +6,7 @@ import hydra
 from omegaconf import DictConfig
 
 import lightning_modules.scaling  # noqa: F401  # the resolver of conf/model
+import sweeps.folders  # the resolver of hydra.run.dir
 import sweeps.named_systems  # noqa: F401  # what task=evaluate takes
 from sweeps.errors import in_a_line
 

@@ -1,22 +1,30 @@
-"""Whether what a folder holds is the beginning of a training."""
+"""Whether what a folder holds is this very run, or the beginning of it."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
+from omegaconf import DictConfig, OmegaConf
+
 from datamodules.errors import UserError
+from lightning_modules.building import build_data
 from lightning_modules.checkpoints import FOLDER, LAST, read_checkpoint
+from lightning_modules.provenance import code_version
+from lightning_modules.redaction import redacted
+from lightning_modules.run_folder import BrokenFileError, Result, read_result
 from lightning_modules.translation import TranslationModule
 
 log = logging.getLogger(__name__)
 
-NOT_OF_A_TRAINING = {
+NOT_OF_A_RUN = {
     *("task", "variant", "comparison", "comparison_name", "sweep", "logger", "outputs"),
-    *("cache_dir", "keep_memory", "decoding", "scoring"),
+    *("cache_dir", "keep_memory", "force"),
     "data",  # its fingerprint tells more than its paths
 }
-"""Parts of the configuration that change nothing in the weights."""
+"""Parts of the configuration that change nothing in a run."""
+OF_THE_TEST = {"decoding", "scoring"}
+"""Parts that change nothing in the weights."""
 
 
 def last_checkpoint(folder: Path, module: TranslationModule) -> Path | None:
@@ -31,7 +39,7 @@ def last_checkpoint(folder: Path, module: TranslationModule) -> Path | None:
     if not file.is_file():
         return None
     content = read_checkpoint(file)
-    other = difference(content["hyper_parameters"], module.hparams)
+    other = difference(content["hyper_parameters"], module.hparams, OF_THE_TEST)
     if other:
         log.info("%s is of a training with another %s: this one starts over", file, other)
         return None
@@ -42,7 +50,25 @@ def last_checkpoint(folder: Path, module: TranslationModule) -> Path | None:
     return file
 
 
-def difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    """Name a part of the configuration in which two trainings differ."""
-    names = sorted({*first, *second} - NOT_OF_A_TRAINING)
+def finished_before(folder: Path, config: DictConfig) -> Result | None:
+    """Return the result in a folder if configuration, data and code of that run are these."""
+    try:
+        result = read_result(folder)
+    except BrokenFileError:
+        return None
+    if result is None or (result.code, result.data.fingerprint) != _made_of(config):
+        return None
+    own: Any = redacted(OmegaConf.to_container(config, resolve=True))
+    return None if difference(result.config, own) else result
+
+
+def _made_of(config: DictConfig) -> tuple[str, str]:
+    return code_version(), build_data(config).fingerprint
+
+
+def difference(
+    first: Mapping[str, Any], second: Mapping[str, Any], besides: Set[str] = frozenset()
+) -> str | None:
+    """Name a part of the configuration, besides those, in which two runs differ."""
+    names = sorted({*first, *second} - NOT_OF_A_RUN - besides)
     return next((name for name in names if first.get(name) != second.get(name)), None)

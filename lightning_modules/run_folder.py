@@ -103,6 +103,8 @@ class Result(BaseModel):
     peak_memory_mib: float | None = None
     """Most memory that its process has held; jobs of a comparison share processes."""
     git_commit: str | None = None
+    code: str | None = None
+    """``provenance.code_version``."""
     config: dict[str, Any] = {}
 
     @property

@@ -11,7 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from datamodules.files import write_json, write_text
 from datamodules.translation_data import TranslationData
-from lightning_modules.environment import environment, git_commit, peak_memory_mib
+from lightning_modules.environment import environment, peak_memory_mib
 from lightning_modules.forced import (
     Forced,
     ForcedDecoding,
@@ -23,6 +23,7 @@ from lightning_modules.head_attention import head_attention, shown_sentences
 from lightning_modules.metrics.curves import format_csv
 from lightning_modules.metrics.systems import TestSet
 from lightning_modules.metrics.words import tokens
+from lightning_modules.provenance import code_version, git_commit
 from lightning_modules.redaction import redacted
 from lightning_modules.run_folder import (
     CURVE,
@@ -142,6 +143,7 @@ def write_run(
         environment=Environment.model_validate(environment()),
         peak_memory_mib=peak_memory_mib(),
         git_commit=git_commit(),
+        code=code_version(),
         config=resolved,
     )
     lines = (json.dumps(prediction, ensure_ascii=False) for prediction in scores.predictions)

@@ -46,5 +46,6 @@ def _curves(folder: Path) -> dict[str, dict[int, float]]:
 
 
 if __name__ == "__main__":
-    newest = max(Path("outputs/comparisons").glob("*-quickstart/comparison.json"))
+    found = Path("outputs/comparisons").glob("quickstart-*/comparison.json")
+    newest = max(found, key=lambda file: file.stat().st_mtime)
     sys.exit("\n".join(broken_claims(newest.parent)) or None)

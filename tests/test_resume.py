@@ -1,7 +1,6 @@
 """A training that was interrupted goes on as if nothing had been."""
 
 import hashlib
-import signal
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +10,6 @@ from hydra import initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 from pytorch_lightning.callbacks import ModelCheckpoint
 
-from datamodules.errors import TerminatedError
 from lightning_modules.callbacks import LastCheckpoint, TokenBudget
 from lightning_modules.run_folder import Training
 from lightning_modules.run_records import HistoryPoint, read_history

@@ -35,10 +35,11 @@ from lightning_modules.checkpoints import (
     load_weights,
     read_checkpoint,
 )
-from lightning_modules.environment import code_version, environment, git_commit
+from lightning_modules.environment import environment
 from lightning_modules.interruption import ended_by_signals
+from lightning_modules.provenance import code_version, git_commit
 from lightning_modules.redaction import job_overrides, redacted
-from lightning_modules.resuming import last_checkpoint
+from lightning_modules.resuming import finished_before, last_checkpoint
 from lightning_modules.run_folder import (
     OF_THE_TEST,
     OF_THE_TRAINING,
@@ -67,11 +68,16 @@ NOT_OF_A_SYSTEM = (
 
 
 def train(config: DictConfig) -> float:
-    """Run the whole of it and return test BLEU.
+    """Run the whole of it and return test BLEU, which a folder may have already.
 
     Raises ``UserError`` for settings or text that cannot be used.
     """
     folder = Path(HydraConfig.get().runtime.output_dir)
+    known = None if config.force else finished_before(folder, config)
+    if known is not None:
+        bleu = known.scores["bleu"]
+        log.info("%s: finished before, test BLEU %.2f; force=true runs it again", folder, bleu)
+        return bleu
     clear_results(folder, OF_THE_TEST)
     scoring = build_scoring(config)
     with prepared(config, folder) as (trainer, module, data, vectors, checkpoint):
@@ -109,7 +115,7 @@ def prepared(config: DictConfig, folder: Path, *callbacks: pl.Callback) -> Itera
     check_text(config, model, data.tokenizers.source, data.prepared.encoded)
     module = build_module(config, data, model)
     vectors = load_vectors(model, data.tokenizers, settings.vectors, embedding_width(config))
-    checkpoint = last_checkpoint(folder, module)
+    checkpoint = None if config.force else last_checkpoint(folder, module)
     if checkpoint is None:
         clear_results(folder, OF_THE_TRAINING)
     data.tokenizers.save(folder / TOKENIZERS)

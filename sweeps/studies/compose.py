@@ -42,7 +42,12 @@ def as_job(overrides: Sequence[str], folder: Path) -> Iterator[DictConfig]:
         config.hydra.job.num = 0
     own = own_settings(config)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, told in (("config", own), ("overrides", OmegaConf.create(list(overrides)))):
+    written = {
+        "config": own,
+        "overrides": OmegaConf.create(list(overrides)),
+        "hydra": OmegaConf.create({"hydra": config.hydra}),
+    }
+    for name, told in written.items():
         write_text(folder / ".hydra" / f"{name}.yaml", redacted(OmegaConf.to_yaml(told)))
     with current(config):
         yield own

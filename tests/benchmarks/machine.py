@@ -6,7 +6,8 @@ from typing import Any, Literal, cast
 import torch
 import wandb
 
-from lightning_modules.environment import environment, git_commit
+from lightning_modules.environment import environment
+from lightning_modules.provenance import git_commit
 
 
 def machine() -> dict[str, Any]:

@@ -1,0 +1,120 @@
+"""Task: train a past run again from its own record, and tell whether it comes to the same."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf, open_dict
+from rich.console import Console
+from rich.table import Table
+
+from datamodules.errors import UserError
+from datamodules.files import write_json
+from lightning_modules.environment import environment
+from lightning_modules.provenance import code_version, git_commit
+from lightning_modules.run_folder import Result, read_predictions, read_result
+from lightning_modules.tasks.train import train
+from sweeps.studies.compose import current
+
+REPRODUCTION = "reproduction.json"
+OF_THIS_COMMAND = ("outputs", "cache_dir", "logger", "force")
+"""Settings that are not the record's."""
+
+
+class Compared(NamedTuple):
+    """A number of the record, and what it is now."""
+
+    then: Any
+    now: Any
+
+    @property
+    def same(self) -> bool:
+        """To the last digit."""
+        return bool(self.then == self.now)
+
+
+def reproduce(config: DictConfig) -> float:
+    """List what is different first, train and test again, and compare; return test BLEU.
+
+    Raises ``UserError`` for a folder without a finished run and its record, and ends the program
+    with status 1 if a score is another.
+    """
+    folder, own = Path(config.run), Path(HydraConfig.get().runtime.output_dir)
+    recorded = read_result(folder)
+    record = folder / ".hydra"
+    if recorded is None or not (record / "hydra.yaml").is_file():
+        raise UserError(f"run={folder}: holds no finished run with its .hydra/; give one that does")
+    console = Console(highlight=False)
+    surroundings = {name: each for name, each in _surroundings(recorded).items() if not each.same}
+    told = "different now" if surroundings else "the same versions, code and hardware"
+    console.print(_table(f"{folder}: {told}", surroundings), soft_wrap=True)
+    with current(_hydra(record, own)):
+        bleu = train(_settings(record, config))
+    found = _found(folder, recorded, own)
+    console.print(_table(f"{own}: trained again", found), soft_wrap=True)
+    write_json(own / REPRODUCTION, {"run": str(folder), **_plain(surroundings), **_plain(found)})
+    differing = [name for name, each in found.items() if not each.same]
+    if differing:
+        console.print(f"not the same: {', '.join(differing)}")
+        raise SystemExit(1)
+    console.print("every score and translation is the same")
+    return bleu
+
+
+def _surroundings(recorded: Result) -> dict[str, Compared]:
+    then, now = recorded.environment.model_dump(), environment()
+    known = {name: Compared(then.get(name), now.get(name)) for name in {**now, **then}}
+    return {
+        "commit": Compared(recorded.git_commit, git_commit()),
+        "code": Compared(recorded.code, code_version()),
+        **known,
+    }
+
+
+def _found(folder: Path, recorded: Result, own: Path) -> dict[str, Compared]:
+    again = read_result(own)
+    assert again is not None
+    then, now = ([one.hypothesis for one in read_predictions(each)] for each in (folder, own))
+    same = sum(a == b for a, b in zip(then, now, strict=False))
+    return {
+        "data": Compared(recorded.data.fingerprint, again.data.fingerprint),
+        "data order": Compared(recorded.training.data_order, again.training.data_order),
+        "target tokens": Compared(recorded.training.target_tokens, again.training.target_tokens),
+        "validation BLEU": Compared(recorded.training.val_bleu, again.training.val_bleu),
+        **{
+            name: Compared(score, again.scores.get(name)) for name, score in recorded.scores.items()
+        },
+        "translations": Compared(len(then), same),
+    }
+
+
+def _settings(record: Path, config: DictConfig) -> DictConfig:
+    """The record's configuration, with places of this command and what is newer than the record."""
+    settings = OmegaConf.load(record / "config.yaml")
+    assert isinstance(settings, DictConfig)
+    with open_dict(settings):
+        for key in config:
+            if key in OF_THIS_COMMAND or key not in settings:
+                settings[key] = config._get_node(key)
+    return settings
+
+
+def _hydra(record: Path, own: Path) -> DictConfig:
+    hydra = OmegaConf.load(record / "hydra.yaml")
+    assert isinstance(hydra, DictConfig)
+    hydra.hydra.runtime.output_dir = str(own)
+    return hydra
+
+
+def _table(title: str, rows: Mapping[str, Compared]) -> Table:
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for heading in ("", "then", "now", ""):
+        table.add_column(heading)
+    for name, each in rows.items():
+        table.add_row(name, str(each.then), str(each.now), "" if each.same else "differs")
+    return table
+
+
+def _plain(rows: Mapping[str, Compared]) -> dict[str, Any]:
+    return {name: each._asdict() for name, each in rows.items()}

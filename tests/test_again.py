@@ -1,0 +1,103 @@
+"""The same command comes back to what is there; only what is missing is done."""
+
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.hydra_config import HydraConfig
+
+import sweeps.folders
+from sweeps.studies.compose import current
+from tests.commands import ROOT, TINY, inside, places, succeed
+
+RUN = ["model=seq2seq", "logger=none", *TINY]
+
+
+@pytest.fixture
+def folder_of(tmp_path):
+    """Where a command would put its run."""
+    HydraConfig.instance().cfg = None
+
+    def found(*overrides: str) -> str:
+        config = compose("config", [f"outputs={tmp_path}", *overrides], return_hydra_config=True)
+        with current(config):
+            return str(config.hydra.run.dir)
+
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        yield found
+
+
+def test_a_folder_is_known_by_settings_and_code(folder_of, monkeypatch):
+    first = folder_of("model=seq2seq", "optimizer.lr=0.01")
+    assert Path(first).name.startswith("seq2seq-1-")
+    assert folder_of("optimizer.lr=1e-2", "model=seq2seq") == first
+    for other in ("optimizer.lr=0.02", "scheduler=constant", "seeds.dropout=5", "variant=other"):
+        assert folder_of("model=seq2seq", "optimizer.lr=0.01", other) != first
+    monkeypatch.setattr(sweeps.folders, "code_version", lambda: "another")
+    assert folder_of("model=seq2seq", "optimizer.lr=0.01") != first
+
+
+def test_places_and_tracking_are_no_part_of_it(folder_of):
+    first = folder_of("model=seq2seq")
+    assert folder_of("model=seq2seq", "logger=none", "cache_dir=elsewhere") == first
+
+
+def test_force_makes_a_folder_that_the_same_command_then_comes_back_to(folder_of):
+    first = folder_of("model=seq2seq")
+    Path(first).mkdir(parents=True)
+    forced = folder_of("model=seq2seq", "force=true")
+    assert forced.startswith(f"{first}-")
+    Path(forced).mkdir()
+    assert folder_of("model=seq2seq") == forced
+    assert folder_of("model=seq2seq", "force=true") > forced
+
+
+def test_other_tasks_begin_anew(folder_of):
+    asked = ["task=test", "checkpoint=x"]
+    assert folder_of(*asked) != folder_of(*asked)
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory) -> Path:
+    space = tmp_path_factory.mktemp("again")
+    inside(*RUN, *places(space))
+    return space
+
+
+def weights(space: Path) -> dict[Path, int]:
+    return {file: file.stat().st_mtime_ns for file in space.rglob("best.ckpt")}
+
+
+def test_a_finished_run_is_not_trained_again(space, capsys):
+    before = weights(space)
+    assert len(before) == 1
+    inside(*RUN, *places(space), "cache_dir=elsewhere")
+    assert "finished before" in capsys.readouterr().out
+    assert weights(space) == before
+
+
+def test_a_run_with_other_scoring_keeps_its_weights_and_is_tested_again(space):
+    [weight] = weights(space)
+    folder = weight.parent.parent
+    made = (folder / "result.json").stat().st_mtime_ns
+    before = weights(space)
+    inside(*RUN, *places(space), f"hydra.run.dir={folder}", "decoding.max_extra=4")
+    assert weights(space) == before
+    assert (folder / "result.json").stat().st_mtime_ns != made
+
+
+def test_a_multirun_does_what_is_missing(space):
+    many = ["-m", *RUN, "seed=1,2", *places(space)]
+    succeed(*many)
+    [sweep] = (space / "outputs" / "comparisons").iterdir()
+    first = weights(sweep)
+    assert len(first) == 2
+    (sweep / "1" / "result.json").unlink()
+    (sweep / "1" / "checkpoints" / "last.ckpt").unlink()
+    succeed(*many)
+    assert [sweep] == list((space / "outputs" / "comparisons").iterdir())
+    changed = {
+        file.parent.parent.name for file, made in weights(sweep).items() if made != first[file]
+    }
+    assert changed == {"1"}
+    assert (sweep / "report.html").is_file()
