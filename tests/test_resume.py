@@ -1,6 +1,14 @@
 """A training that was interrupted goes on as if nothing had been."""
 
+import errno
 import hashlib
+import math
+import os
+import re
+import signal
+from collections.abc import Callable
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,21 +18,25 @@ from hydra import initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 from pytorch_lightning.callbacks import ModelCheckpoint
 
-from lightning_modules.callbacks import LastCheckpoint, TokenBudget
+from datamodules.errors import TerminatedError, UserError
+from lightning_modules.callbacks import DivergedError, LastCheckpoint, TokenBudget
+from lightning_modules.checkpoints import LAST, load_trained
 from lightning_modules.run_folder import Training
 from lightning_modules.run_records import HistoryPoint, read_history
 from lightning_modules.tasks.train import fit, prepared
 from lightning_modules.translation import TranslationModule
+from sweeps.errors import as_user_error
 from sweeps.studies.compose import as_job
 from tests.commands import ROOT, TINY, places
 
 SETTINGS = [
     *TINY,
-    "model=bahdanau",
-    "model.embedding_size=8",
-    "model.hidden_size=8",
+    "scale=0.1",
+    "model.dropout=0.2",
+    "teacher_forcing=scheduled",
     "data.train_size=60",
     "batching.max_tokens=300",
+    "batching.decode_max_tokens=100",
     "trainer.val_check_interval=3",
     "trainer.log_every_n_steps=1",
     "budget.target_tokens=3000",
@@ -32,6 +44,10 @@ SETTINGS = [
 ]
 EVERY_UPDATE = "callbacks.last.minutes=0"
 SELDOM = "callbacks.last.minutes=1000"
+
+
+VALIDATION_BATCHES = 3
+COUNTED = ("epoch_progress", "epoch_loop.batch_progress", "epoch_loop.state_dict")
 
 
 class Killed(BaseException):
@@ -49,10 +65,14 @@ class Course(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def train(tmp_path_factory):
-    """Train in a folder, going on where it holds the beginning."""
+def space(tmp_path_factory):
+    return tmp_path_factory.mktemp("resume")
+
+
+@pytest.fixture(scope="module")
+def train(space):
+    """Train in a folder of the space, going on where it holds the beginning."""
     HydraConfig.instance().cfg = None
-    space = tmp_path_factory.mktemp("resume")
 
     def trained(name: str, *overrides: str) -> Course:
         folder = space / name
@@ -84,25 +104,46 @@ def digest(file: Path) -> str:
     tensors = {**content["state_dict"], **moments}
     parts = [f"{name} {tensors[name].numpy().tobytes().hex()}" for name in sorted(tensors)]
     rates = [group["lr"] for group in optimizer["param_groups"]]
-    counts = [content["global_step"], content["loops"]["fit_loop"], rates, content["lr_schedulers"]]
+    loops = [content["loops"]["fit_loop"][name] for name in COUNTED]
+    counts = [content["global_step"], loops, rates, content["lr_schedulers"]]
     return hashlib.sha256(repr((parts, counts)).encode()).hexdigest()
 
 
-def cut(monkeypatch, where: type, hook: str, time: int, after: bool = True) -> None:
-    """End the world the so manyeth time that a hook is called, before or after what it does."""
-    original, calls = getattr(where, hook), 0
+def at(monkeypatch, where: type, hook: str, time: int, happens: Callable[[], None], after=True):
+    """Let something happen the so manyeth time that a hook is called, after or before its work."""
+    original, calls = getattr(where, hook), count(1)
 
-    def dying(*arguments: Any, **named: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == time and not after:
-            raise Killed
+    def patched(*arguments: Any, **named: Any) -> Any:
+        now = next(calls) == time
+        if now and not after:
+            happens()
         result = original(*arguments, **named)
-        if calls == time:
-            raise Killed
+        if now and after:
+            happens()
         return result
 
-    monkeypatch.setattr(where, hook, dying)
+    monkeypatch.setattr(where, hook, patched)
+
+
+def killed() -> None:
+    raise Killed
+
+
+def count_calls(monkeypatch, where: type, hook: str) -> list[None]:
+    original, calls = getattr(where, hook), []
+
+    def counted(*arguments: Any, **named: Any) -> Any:
+        calls.append(None)
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(where, hook, counted)
+    return calls
+
+
+@pytest.fixture(autouse=True)
+def as_often_as_asked(monkeypatch):
+    """Checkpoints may take all of the time."""
+    monkeypatch.setattr("lightning_modules.callbacks.last.SHARE_OF_SAVING", math.inf)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +177,141 @@ def test_a_killed_training_ends_the_same(
     train, whole, monkeypatch, minutes, where, hook, time, after
 ):
     name = f"{hook}-{time}-{after}"
-    with monkeypatch.context() as patched, pytest.raises(Killed):
-        cut(patched, where, hook, time, after)
-        train(name, minutes)
+    with monkeypatch.context() as patched:
+        at(patched, where, hook, time, killed, after)
+        with pytest.raises(Killed):
+            train(name, minutes)
     assert train(name, minutes) == whole
+
+
+@pytest.mark.parametrize(
+    ("sent", "error", "hook", "time", "left"),
+    [
+        (signal.SIGTERM, TerminatedError, "training_step", 8, 7),  # the last of an epoch
+        (signal.SIGTERM, TerminatedError, "training_step", 9, 6),  # before a validation
+        (signal.SIGTERM, TerminatedError, "validation_step", 1, 12),
+        (signal.SIGTERM, TerminatedError, "validation_step", 1 + 4 * VALIDATION_BATCHES, 0),
+        (signal.SIGINT, KeyboardInterrupt, "training_step", 8, 7),
+        (signal.SIGINT, KeyboardInterrupt, "validation_step", 1 + 4 * VALIDATION_BATCHES, 0),
+    ],
+)
+def test_a_training_that_is_told_to_end_saves_first(
+    train, whole, monkeypatch, sent, error, hook, time, left
+):
+    steps = count_calls(monkeypatch, TranslationModule, "training_step")
+    name = f"{sent.name}-{hook}-{time}"
+    with monkeypatch.context() as patched:
+        at(patched, TranslationModule, hook, time, partial(signal.raise_signal, sent))
+        with pytest.raises(error) as ended:
+            train(name, SELDOM)
+    assert ended.type is error
+    assert len(steps) == 15 - left
+    assert train(name, SELDOM) == whole
+    assert len(steps) == 15
+
+
+MORE = [
+    [
+        "scheduler=plateau",
+        "scheduler.patience=0",
+        "callbacks=early_stopping",
+        "callbacks.early_stopping.patience=1",
+    ],
+    ["+trainer.accumulate_grad_batches=2"],
+    ["model=transformer"],
+]
+
+
+@pytest.mark.parametrize("more", MORE)
+def test_other_trainings_end_the_same_too(train, monkeypatch, more):
+    name = "-".join(more)
+    straight = train(f"whole-{name}", *more, SELDOM)
+    for hook, time in (("training_step", 6), ("validation_step", 2)):
+        with monkeypatch.context() as patched:
+            at(patched, TranslationModule, hook, time, killed)
+            with pytest.raises(Killed):
+                train(name, *more, EVERY_UPDATE)
+    assert train(name, *more, EVERY_UPDATE) == straight
+
+
+def test_another_training_in_the_folder_starts_over(train, whole, monkeypatch, caplog):
+    steps = count_calls(monkeypatch, TranslationModule, "training_step")
+    train("changed", SELDOM, "optimizer.lr=0.001")
+    assert len(steps) == 15
+    with caplog.at_level("INFO"):
+        assert train("changed", SELDOM) == whole
+    assert "another optimizer" in caplog.text
+    assert len(steps) == 30
+
+
+def test_what_does_not_change_the_weights_is_no_other_training(train, whole, monkeypatch):
+    train("same", SELDOM)
+    steps = count_calls(monkeypatch, TranslationModule, "training_step")
+    assert train("same", SELDOM, "decoding=greedy", "scoring.seed=3") == whole
+    assert not steps
+
+
+def test_a_loss_that_is_no_number_ends_the_training_and_says_where(train, monkeypatch, caplog):
+    original = TranslationModule.loss
+
+    def broken(self, *arguments, **named):
+        return original(self, *arguments, **named) * (math.nan if self.global_step == 6 else 1)
+
+    monkeypatch.setattr(TranslationModule, "loss", broken)
+    with pytest.raises(DivergedError) as ended:
+        train("nan", SELDOM)
+    line = str(ended.value)
+    assert "training loss is nan at update 7, batch 3 of epoch 2, sentences " in line
+    [file] = re.findall(r"\S+/not_finite\.ckpt", line)
+    assert torch.load(file, weights_only=True)["global_step"] == 7
+    shown = re.findall(r"sentences ([\d, ]+)", line)[0].split(", ")
+    [told] = [text for text in caplog.messages if text.startswith("sentences of the batch")]
+    assert told.split(": ")[1].split(", ")[: len(shown)] == shown
+    last = torch.load(Path(file).with_name(LAST), weights_only=True)
+    assert last["global_step"] == 6
+    assert all(tensor.isfinite().all() for tensor in last["state_dict"].values())
+
+
+def test_a_full_disk_leaves_the_checkpoint_before(train, whole, monkeypatch):
+    original, writes = Path.write_bytes, count(1)
+
+    def full(self, content):
+        if next(writes) < 6:
+            return original(self, content)
+        original(self, content[: len(content) // 2])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_bytes", full)
+        with pytest.raises(OSError, match="No space left") as ended:
+            train("full", EVERY_UPDATE)
+    assert re.match(
+        r"/\S+\.ckpt: No space left on device; make room", str(as_user_error(ended.value))
+    )
+    folder = Path(ended.value.filename).parent
+    assert {file.name for file in folder.iterdir()} == {"best.ckpt", "last.ckpt"}
+    assert train("full", EVERY_UPDATE) == whole
+
+
+def test_a_checkpoint_of_other_sizes_ends_in_a_line(train, whole, space):
+    train("sizes", SELDOM)
+    file = space / "sizes" / "checkpoints" / LAST
+    content = torch.load(file, weights_only=True)
+    name = next(iter(content["state_dict"]))
+    content["state_dict"][name] = content["state_dict"][name][:-1]
+    torch.save(content, file)
+    with pytest.raises(UserError, match=r"last\.ckpt: .* other sizes .* remove it$"):
+        train("sizes", SELDOM)
+    with pytest.raises(UserError, match=r"^checkpoint=.*: does not fit .*: size mismatch for "):
+        load_trained(file)
+
+
+def test_each_seed_moves_its_own_part(train, whole):
+    begun = {}
+    for name in ("initial_weights", "data_order", "dropout", "decoding"):
+        begun[name] = train(f"seed-{name}", SELDOM, f"seeds.{name}=2")
+    assert begun["decoding"] == whole
+    assert begun["data_order"].training["data_order"] != whole.training["data_order"]
+    for name in ("initial_weights", "dropout"):
+        assert begun[name].training["data_order"] == whole.training["data_order"]
+        assert begun[name].final != whole.final

@@ -107,11 +107,8 @@ class LastCheckpoint(pl.Callback):
         done = loops["epoch_loop.batch_progress"]["total"]["completed"]
         epoch, place = divmod(done, trainer.num_training_batches)
         loops["epoch_progress"] = {name: _counts(epoch + 1, epoch) for name in ("total", "current")}
-        loops["epoch_loop.batch_progress"] = {
-            "total": _counts(done, done),
-            "current": _counts(place, place),
-            "is_last_batch": False,
-        }
+        loops["epoch_loop.batch_progress"] = _batches(done, place)
+        loops["epoch_loop.val_loop.batch_progress"] = _batches(0, 0)
 
     def _save(self, trainer: pl.Trainer) -> None:
         started = time.monotonic()
@@ -130,6 +127,11 @@ class LastCheckpoint(pl.Callback):
             raise KeyboardInterrupt
 
 
+def _batches(total: int, of_epoch: int) -> dict[str, Any]:
+    counts = {"total": _counts(total, total), "current": _counts(of_epoch, of_epoch)}
+    return {**counts, "is_last_batch": False}
+
+
 def _counts(begun: int, done: int) -> dict[str, int]:
     return {"ready": begun, "started": begun, "processed": done, "completed": done}
 
@@ -142,3 +144,4 @@ def _validate(trainer: pl.Trainer) -> None:
     loop.val_loop.run()
     trainer.training = True
     loop.update_lr_schedulers("step", update_plateau_schedulers=True)
+    loop._batches_that_stepped += 1
