@@ -48,7 +48,8 @@ class History(pl.Callback):
         )
         self._loss, self._tokens = 0.0, 0
         self.points.append(point)
-        write_history(self.folder, self.points)
+        if trainer.is_global_zero:
+            write_history(self.folder, self.points)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the points so far, and the sums of the next."""

@@ -38,6 +38,7 @@ from lightning_modules.checkpoints import (
 from lightning_modules.environment import environment
 from lightning_modules.interruption import ended_by_signals
 from lightning_modules.provenance import code_version, git_commit
+from lightning_modules.ranks import on_ranks
 from lightning_modules.redaction import job_overrides, redacted
 from lightning_modules.resuming import finished_before, last_checkpoint
 from lightning_modules.run_folder import (
@@ -57,6 +58,7 @@ from lightning_modules.tracking.tracker import Tracker
 from lightning_modules.translation import TranslationModule
 from lightning_modules.variants import EncoderDecoder
 from lightning_modules.vectors import freeze, load_vectors
+from lightning_modules.world import is_rank_zero
 
 log = logging.getLogger(__name__)
 
@@ -68,26 +70,35 @@ NOT_OF_A_SYSTEM = (
 
 
 def train(config: DictConfig) -> float:
-    """Run the whole of it and return test BLEU, which a folder may have already.
+    """Return the test BLEU of a run, which its folder may have already.
 
     Raises ``UserError`` for settings or text that cannot be used.
     """
     folder = Path(HydraConfig.get().runtime.output_dir)
     known = None if config.force else finished_before(folder, config)
-    if known is not None:
-        bleu = known.scores["bleu"]
-        log.info("%s: finished before, test BLEU %.2f; force=true runs it again", folder, bleu)
-        return bleu
-    clear_results(folder, OF_THE_TEST)
+    if known is None:
+        return train_anew(config)
+    bleu = known.scores["bleu"]
+    log.info("%s: finished before, test BLEU %.2f; force=true runs it again", folder, bleu)
+    return bleu
+
+
+@on_ranks
+def train_anew(config: DictConfig) -> float:
+    """Train and test; of several ranks, the first writes the folder."""
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    if is_rank_zero():
+        clear_results(folder, OF_THE_TEST)
     scoring = build_scoring(config)
     with prepared(config, folder) as (trainer, module, data, vectors, checkpoint):
         training = fit(trainer, module, data, checkpoint)
         with ended_by_signals():
             tested = test_model(trainer, module, data, scoring, config)
-        result = write_run(folder, config, data, training, tested, job_overrides(), vectors)
-        log_test(trainer.logger, tested, folder)
-        log.info(summary(result, tested.scores.curve, scoring, folder))
-    return result.scores["bleu"]
+        if is_rank_zero():
+            result = write_run(folder, config, data, training, tested, job_overrides(), vectors)
+            log_test(trainer.logger, tested, folder)
+            log.info(summary(result, tested.scores.curve, scoring, folder))
+    return tested.scores.scores["bleu"].value
 
 
 class Prepared(NamedTuple):
@@ -116,10 +127,12 @@ def prepared(config: DictConfig, folder: Path, *callbacks: pl.Callback) -> Itera
     module = build_module(config, data, model)
     vectors = load_vectors(model, data.tokenizers, settings.vectors, embedding_width(config))
     checkpoint = None if config.force else last_checkpoint(folder, module)
-    if checkpoint is None:
-        clear_results(folder, OF_THE_TRAINING)
-    data.tokenizers.save(folder / TOKENIZERS)
-    logger: Tracker | None = build(config.logger) if config.logger else None
+    logger: Tracker | None = None
+    if is_rank_zero():
+        if checkpoint is None:
+            clear_results(folder, OF_THE_TRAINING)
+        data.tokenizers.save(folder / TOKENIZERS)
+        logger = build(config.logger) if config.logger else None
     try:
         if logger is not None:
             logger.log_hyperparams(told_apart_by(model, folder, config.variant))
@@ -157,8 +170,8 @@ def prepare_process(config: DictConfig) -> Settings:
         keep_freed_memory()
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
-    logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
     for module in ("pytorch_lightning", "lightning_fabric"):
+        logging.getLogger(module).setLevel(logging.WARNING)
         warnings.filterwarnings("ignore", module=module)
     return settings
 
@@ -211,7 +224,7 @@ def build_trainer(config: DictConfig, logger: Logger | None, *further: pl.Callba
     if isinstance(logger, Tracker):
         callbacks.append(AttentionMaps(logger))
     alone = HydraConfig.get().mode == RunMode.RUN
-    if not alone:
+    if not alone and is_rank_zero():
         callbacks.append(ProgressFile(Path(HydraConfig.get().runtime.output_dir)))
     bar = alone and sys.stderr.isatty()
     if bar:

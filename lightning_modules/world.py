@@ -1,0 +1,21 @@
+"""Which of the ranks of one training this process is: from torchrun, SLURM or ``ranks``."""
+
+import os
+
+
+def world_size() -> int:
+    """How many processes train together, 1 where nobody has started several."""
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        return int(os.environ["WORLD_SIZE"])
+    # An interactive shell has the variable too; Lightning goes by its name as well.
+    if os.environ.get("SLURM_JOB_NAME") in ("bash", "interactive"):
+        return 1
+    return int(os.environ.get("SLURM_NTASKS", "1"))
+
+
+def is_rank_zero() -> bool:
+    """Whether this is the process that writes files, logs and is tracked."""
+    if world_size() == 1:
+        return True
+    elastic = "TORCHELASTIC_RUN_ID" in os.environ
+    return os.environ["RANK" if elastic else "SLURM_PROCID"] == "0"
