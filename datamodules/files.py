@@ -1,9 +1,10 @@
-"""Files written whole or not at all."""
+"""Files written whole or not at all, and locks between processes."""
 
+import fcntl
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,20 @@ def whole_file(path: Path | str) -> Iterator[Path]:
         raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Let one process at a time into the block; ``path`` is an empty file, made when missing.
+
+    The kernel lets the next one in when a process ends, however it ends. Some network file systems
+    have no locks; there all enter.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def write_text(path: Path | str, text: str) -> None:

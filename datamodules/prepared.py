@@ -3,7 +3,8 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -15,7 +16,7 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from datamodules.batching import EncodedPairs, Sequences
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
 from datamodules.errors import UserError
-from datamodules.files import whole_file, write_json
+from datamodules.files import locked, whole_file, write_json
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
 log = logging.getLogger(__name__)
@@ -36,24 +37,24 @@ class Prepared(NamedTuple):
     def of(cls, corpus: Corpus, settings: TokenizerSettings, folder: Path) -> Self:
         """Read ``folder``; if anything is missing or damaged, build from the corpus and write it.
 
-        Jobs side by side may do so at once: every file is written whole, and all write the same.
-        Raises ``UserError`` if the folder cannot be written, and what the corpus raises.
+        Of ranks and jobs side by side one does that, and the others read what it wrote. Raises
+        ``UserError`` if the folder cannot be written, and what the corpus raises.
         """
-        try:
+        with suppress(Exception):  # which is told below
             return cls._load(folder)
-        except FileNotFoundError:
-            log.info("encoding the corpus into %s", folder)
-        except Exception as error:  # damage takes many shapes, and building anew cures them all
-            log.warning("%s is damaged and is made again: %s", folder, error)
-        prepared = cls._build(corpus, settings)
-        try:
-            prepared._save(folder)
-        except OSError as error:
-            raise UserError(
-                f"{error.filename or folder}: cannot be written ({error.strerror or error}); "
-                "make room there or choose another folder with cache_dir=..."
-            ) from error
-        return prepared
+        with ExitStack() as stack:
+            with _writing(folder):
+                stack.enter_context(locked(folder.with_name(f".{folder.name}.lock")))
+            try:
+                return cls._load(folder)
+            except FileNotFoundError:
+                log.info("encoding the corpus into %s", folder)
+            except Exception as error:  # damage takes many shapes, and building anew cures them all
+                log.warning("%s is damaged and is made again: %s", folder, error)
+            prepared = cls._build(corpus, settings)
+            with _writing(folder):
+                prepared._save(folder)
+            return prepared
 
     @classmethod
     def _build(cls, corpus: Corpus, settings: TokenizerSettings) -> Self:
@@ -97,6 +98,17 @@ class Prepared(NamedTuple):
             if len(text[split]) != len(encoded[split]):
                 raise ValueError(f"{split}: text.json and encoded.npz differ in length")
         return cls(tokenizers, encoded, text, content["word_counts"])
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"{error.filename or folder}: cannot be written ({error.strerror or error}); "
+            "make room there or choose another folder with cache_dir=..."
+        ) from error
 
 
 def _encode(text: ParallelText, tokenizers: Tokenizers) -> EncodedPairs:

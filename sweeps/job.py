@@ -2,6 +2,7 @@
 
 import logging
 import os
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
@@ -34,7 +35,8 @@ def run_job(config: DictConfig) -> float | None:
         missing = sorted(OmegaConf.missing_keys(config))
         if missing:
             raise UserError(f"{missing[0]} has no value: give {missing[0]}=...")
-        score: float | None = get_method(config.task)(config)
+        with _devices(config):
+            score: float | None = get_method(config.task)(config)
         return score
     except Exception as error:
         mistake = as_user_error(error)
@@ -44,6 +46,14 @@ def run_job(config: DictConfig) -> float | None:
         if mistake is None:
             raise
         stop(f"error: {mistake}", 2)  # here: Hydra puts a line of its own before what it re-raises
+
+
+def _devices(config: DictConfig) -> AbstractContextManager[None]:
+    if config.devices.gpus_per_job == 0:
+        return nullcontext()
+    from sweeps.leases import leased  # torch, which takes seconds
+
+    return leased(config)
 
 
 def _leave_console() -> None:

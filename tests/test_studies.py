@@ -28,7 +28,7 @@ def sweep_of(**changes) -> Sweep:
     settings = {
         "name": "study", "space": SPACE, "trials": 6, "seeds": [1], "objectives": ["bleu"],
         "sampler": "tpe", "sampler_seed": 1, "pruner": "none", "warmup_trials": 2, "known": [],
-        "storage": None, "workers": 1, "workers_per_gpu": 1, "worker": 0, "retries": 2,
+        "storage": None, "workers": 1, "worker": 0, "retries": 2,
         "heartbeat_seconds": 20,
     }  # fmt: skip
     return Sweep.model_validate(settings | changes)

@@ -52,7 +52,7 @@ def settings(**changed):
     given = {
         "name": "a-study", "space": space, "trials": 6, "seeds": [1, 2], "objectives": ["bleu"],
         "sampler": "random", "sampler_seed": 1, "pruner": "none", "warmup_trials": 0, "known": [],
-        "storage": None, "workers": 1, "workers_per_gpu": 1, "worker": 0, "retries": 0,
+        "storage": None, "workers": 1, "worker": 0, "retries": 0,
         "heartbeat_seconds": 20,
     }  # fmt: skip
     return Sweep.model_validate(given | changed)

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import optuna
-import torch
 from omegaconf import DictConfig
 from optuna.trial import FrozenTrial, TrialState
 from rich.console import Console
@@ -18,7 +17,6 @@ from sweeps.studies.outcome import Outcome
 from sweeps.studies.page import write_outcome
 from sweeps.studies.places import SLOT
 from sweeps.studies.planned import Planned, build_tuned, check_space, planned
-from sweeps.studies.settings import Sweep
 from sweeps.studies.storage import open_storage, quiet
 from sweeps.studies.study import open_study, plan
 
@@ -30,7 +28,6 @@ def begin(config: DictConfig) -> None:
     """
     quiet()
     studies, out = planned(config, config.hydra), Path(config.hydra.sweep.dir)
-    check_devices(studies[0].sweep, config.hydra.runtime.choices["hydra/launcher"])
     for study in studies:
         check_space(study)
     storage = open_storage(studies[0].sweep, out, patience=0)
@@ -41,17 +38,6 @@ def begin(config: DictConfig) -> None:
     tuned = build_tuned(config)
     if tuned is not None:
         plan_final(config.comparison_name, tuned, storage)
-
-
-def check_devices(sweep: Sweep, launcher: str) -> None:
-    """Refuse more workers than the machine has GPUs for, where all workers are on this machine."""
-    gpus = torch.cuda.device_count()
-    here = launcher in ("workers", "joblib", "basic")
-    if here and gpus and sweep.workers > gpus * sweep.workers_per_gpu:
-        raise UserError(
-            f"sweep.workers={sweep.workers}: there are {gpus} GPUs with "
-            f"sweep.workers_per_gpu={sweep.workers_per_gpu}; give fewer workers, or more to a GPU"
-        )
 
 
 def end(config: DictConfig) -> None:

@@ -49,7 +49,6 @@ class Sweep(BaseModel, extra="forbid"):
     storage: str | None
     """A database's address or a file; None: a journal in the study's folder."""
     workers: PositiveInt
-    workers_per_gpu: PositiveInt
     worker: NonNegativeInt
     """The number of this one."""
     retries: NonNegativeInt

@@ -1,7 +1,6 @@
 """Task: one worker. It takes trials from the storage until all of all studies have ended."""
 
 import logging
-import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -161,11 +160,3 @@ def _tell_of_trials_alone() -> None:
     for handler in logging.getLogger().handlers:
         if not isinstance(handler, logging.FileHandler):
             handler.addFilter(lambda record: record.name.startswith("sweeps."))
-
-
-def _take_device(worker: int) -> None:
-    """See one GPU alone, before anything has looked for them."""
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    named = visible.split(",") if visible else [str(n) for n in range(torch.cuda.device_count())]
-    if named:
-        os.environ["CUDA_VISIBLE_DEVICES"] = named[worker % len(named)]

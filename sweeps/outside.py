@@ -1,0 +1,24 @@
+"""Command lines of the ranks that torchrun or SLURM starts, each of which is a whole program."""
+
+from collections.abc import Sequence
+
+from datamodules.errors import UserError
+from lightning_modules.world import is_rank_zero, world_size
+
+
+def as_rank(arguments: Sequence[str]) -> list[str]:
+    """What Hydra is told on this rank: all write to one folder, and the first of them for Hydra.
+
+    Raises ``UserError`` if that folder is not given: its usual name has the time in it.
+    """
+    if world_size() == 1:
+        return list(arguments)
+    if any(argument in ("-m", "--multirun") for argument in arguments):
+        raise UserError(
+            "-m: torchrun and srun start the ranks of one training; leave them out, and each job "
+            "starts its own, or give one job at a time"
+        )
+    if not any(argument.startswith("hydra.run.dir=") for argument in arguments):
+        raise UserError("give hydra.run.dir=DIR, the folder of this run, which all ranks see")
+    own = [] if is_rank_zero() else ["hydra.output_subdir=null", "hydra/job_logging=disabled"]
+    return [*arguments, *own]
