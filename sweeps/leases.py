@@ -106,7 +106,7 @@ def _take(gpus: Sequence[str], count: int, devices: Devices) -> Taken:
                     if len(taken) < count and gpu not in taken:
                         taken |= _place(gpu, place)
                 if len(taken) == count:
-                    return taken
+                    return {gpu: taken[gpu] for gpu in gpus if gpu in taken}
                 if not told:
                     log.info("waiting for %d of %d GPUs: other jobs have them", count, len(gpus))
                 told = True
