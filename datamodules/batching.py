@@ -24,6 +24,8 @@ class Batching:
     """Most sentences times longest side (EOS counted) of a training batch."""
     decode_max_tokens: PositiveInt
     """The same for validation, test and translation."""
+    pieces: PositiveInt | None = None
+    """Parts that a training batch is computed in; None for one on each rank."""
 
 
 class Batch(NamedTuple):
@@ -32,6 +34,9 @@ class Batch(NamedTuple):
     ``src`` and ``tgt_out`` end with EOS, ``tgt_in`` begins with BOS; position *i* of ``tgt_in``
     is what a model has read when it predicts position *i* of ``tgt_out``, so ``tgt_mask`` serves
     both. Text without a translation has an empty target: BOS in, EOS out.
+
+    In training a batch may be one of several pieces of an update, on this rank or on others; what
+    begins with ``update`` is the same in all of them.
     """
 
     ids: Tensor
@@ -46,6 +51,14 @@ class Batch(NamedTuple):
     """``(batch, tgt)`` int64."""
     tgt_mask: Tensor
     """``(batch, tgt)`` bool."""
+    update_ids: Tensor
+    """``(update,)`` int64: ``ids`` of the whole update."""
+    update_tokens: int
+    """Real target tokens of the whole update."""
+    weight: float
+    """Which part of them is in this piece; 0 for one that is there only to be waited for."""
+    piece: int
+    """Its number in the update, from 0."""
 
 
 class Sequences(NamedTuple):
@@ -100,6 +113,11 @@ class EncodedPairs(Dataset[Batch]):
         """``(pair,)``: tokens of the longer side, EOS included."""
         return np.maximum(self.src.lengths, self.tgt.lengths) + 1
 
+    @property
+    def tokens(self) -> int:
+        """Real tokens of the target side, EOS included."""
+        return int(self.tgt.lengths.sum()) + len(self)
+
     def __len__(self) -> int:
         return len(self.ids)
 
@@ -113,21 +131,23 @@ class EncodedPairs(Dataset[Batch]):
 
 def collate(pairs: EncodedPairs) -> Batch:
     """Pad all of ``pairs`` into one batch."""
+    ids = torch.from_numpy(pairs.ids)
     src, src_mask = _ended(pairs.src)
     tgt_out, tgt_mask = _ended(pairs.tgt)
-    tgt_in = np.full_like(tgt_out, BOS)
-    tgt_in[:, 1:] = pairs.tgt.padded()
-    arrays = (pairs.ids, src, src_mask, tgt_in, tgt_out, tgt_mask)
-    return Batch(*(torch.from_numpy(array) for array in arrays))
+    tgt_in = torch.full_like(tgt_out, BOS)
+    tgt_in[:, 1:] = torch.from_numpy(pairs.tgt.padded())
+    own = (ids, src, src_mask, tgt_in, tgt_out, tgt_mask)
+    return Batch(*own, update_ids=ids, update_tokens=pairs.tokens, weight=1.0, piece=0)
 
 
-def _ended(sequences: Sequences) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _ended(sequences: Sequences) -> tuple[Tensor, Tensor]:
     """Pad, put EOS after each sequence, and mark the real positions."""
     padded = sequences.padded()
     tokens = np.pad(padded, ((0, 0), (0, 1)), constant_values=PAD)
     lengths = sequences.lengths[:, None]
     np.put_along_axis(tokens, lengths, EOS, axis=1)
-    return tokens, np.arange(tokens.shape[1]) <= lengths
+    mask = np.arange(tokens.shape[1]) <= lengths
+    return torch.from_numpy(tokens), torch.from_numpy(mask)
 
 
 class LengthBatchSampler(Sampler[NDArray[np.int64]]):
@@ -142,8 +162,8 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
     stay alike where the longer side changes. On multi30k 97% of positions are then real; with ties
     at random, 93%.
 
-    Lightning calls ``set_epoch`` on the ``sampler`` of a data loader: give this one to
-    ``DataLoader(pairs, sampler=..., batch_size=None)``, which asks ``pairs`` for whole batches.
+    Give it to ``DataLoader(pairs, sampler=..., batch_size=None)``, which asks ``pairs`` for whole
+    batches.
     """
 
     def __init__(

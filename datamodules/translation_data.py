@@ -12,11 +12,12 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 from pydantic import NonNegativeInt, PositiveInt, SkipValidation, validate_call
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset, Sampler
 
 from datamodules.batching import Batch, Batching, EncodedPairs, LengthBatchSampler
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
 from datamodules.prepared import Prepared
+from datamodules.sharding import Pieces, PieceSampler, Place, WholeBatches
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
 FORMAT = 2
@@ -92,18 +93,18 @@ class TranslationData(pl.LightningDataModule):
     def updates(self, target_tokens: int) -> int:
         """Estimate how many training batches hold that many real target tokens, EOS counted."""
         pairs = self.prepared.encoded["train"]
-        tokens = int(pairs.tgt.lengths.sum()) + len(pairs)
-        return math.ceil(len(self._training_batches()) * target_tokens / tokens)
+        return math.ceil(len(self._training_batches()) * target_tokens / pairs.tokens)
 
     def skip_batches(self, batches: int) -> None:
         """Begin training after so many batches of its first epoch, which were trained on before."""
         self._skipped = batches
 
     def train_dataloader(self) -> DataLoader[Batch]:
-        """Training batches, in another order each epoch."""
+        """Training batches in pieces, in another order each epoch."""
         batches = self._training_batches()
         batches.skip(self._skipped)
-        return _loader(self.prepared.encoded["train"], batches)
+        pieces = Pieces(self.prepared.encoded["train"])
+        return _loader(pieces, PieceSampler(batches, self._place))
 
     def val_dataloader(self) -> DataLoader[Batch]:
         """Validation batches, the longest first."""
@@ -116,18 +117,30 @@ class TranslationData(pl.LightningDataModule):
         """Test batches, the longest first."""
         return self._decoding_loader(self.prepared.encoded["test"])
 
+    def predict_dataloader(self) -> DataLoader[Batch]:
+        """What ``Trainer.predict`` translates, and forces the references of: the test batches."""
+        return self.test_dataloader()
+
+    @property
+    def _place(self) -> Place:
+        """Which of the ranks this is, as the trainer has it."""
+        if self.trainer is None:
+            return Place()
+        ranks = self.trainer.world_size
+        pieces = ranks * self.trainer.accumulate_grad_batches
+        return Place(self.trainer.global_rank, ranks, pieces)
+
     def _training_batches(self) -> LengthBatchSampler:
         pairs = self.prepared.encoded["train"]
         return LengthBatchSampler(pairs, self.batching.max_tokens, self.seed, shuffle=True)
 
     def _decoding_loader(self, pairs: EncodedPairs) -> DataLoader[Batch]:
         budget = self.batching.decode_max_tokens
-        return _loader(
-            pairs, LengthBatchSampler(pairs, budget, option="batching.decode_max_tokens")
-        )
+        batches = LengthBatchSampler(pairs, budget, option="batching.decode_max_tokens")
+        return _loader(pairs, WholeBatches(batches, self._place))
 
 
-def _loader(pairs: EncodedPairs, batches: LengthBatchSampler) -> DataLoader[Batch]:
+def _loader(pairs: Dataset[Batch], batches: Sampler[Any]) -> DataLoader[Batch]:
     # Without a batch size, the sampler's items go to the data set as they are: whole batches. A
     # generator, which nothing here uses, keeps the loader from drawing on global random state.
     return DataLoader(pairs, sampler=batches, batch_size=None, generator=torch.Generator())

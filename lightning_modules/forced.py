@@ -49,7 +49,7 @@ class ForcedDecoding(pl.LightningModule):
         features, weights = self.model.decode(memory, batch.tgt_in)
         rows = [None] * len(batch.ids) if weights is None else weights.float().cpu()
         mask = batch.tgt_mask.to(features.device)
-        nats = torch.zeros(mask.shape, device=features.device)
+        nats = torch.zeros(mask.shape, dtype=torch.float32, device=features.device)
         nats[mask] = self._nats(features[mask], batch.tgt_out.to(features.device)[mask])
         lengths = batch.tgt_mask.sum(1).tolist()
         by_sentence = zip(nats.double().detach().cpu().numpy(), lengths, strict=True)

@@ -24,6 +24,7 @@ from lightning_modules.metrics.curves import format_csv
 from lightning_modules.metrics.systems import TestSet
 from lightning_modules.metrics.words import tokens
 from lightning_modules.provenance import code_version, git_commit
+from lightning_modules.ranks.sharing import merged
 from lightning_modules.redaction import redacted
 from lightning_modules.run_folder import (
     CURVE,
@@ -63,16 +64,19 @@ def test_model(
     data: TranslationData,
     scoring: Scoring,
     config: DictConfig,
-) -> Tested:
-    """Translate the test split with the module's search, force its references, and score both."""
+) -> Tested | None:
+    """Translate the test split with the module's search, force its references, and score both.
+
+    Ranks share the translating and the forcing; the first alone scores, the others return None.
+    """
     started = time.perf_counter()
-    batches = trainer.predict(module, data.test_dataloader())
+    translations: list[Translation] = _predicted(trainer, module, data)
     seconds = time.perf_counter() - started
-    assert batches is not None
-    translations = [translation for batch in batches for translation in batch]
+    forced: list[Forced] = _predicted(trainer, ForcedDecoding(module.model), data)
+    if not trainer.is_global_zero:
+        return None
     text = data.text("test")
     step = step_by_rule(scoring.attention_step, module.model)
-    forced = _forced(trainer, module, data)
     statistics = forced_statistics(forced, text, data.tokenizers, step)
     nats = [word_nats(one, text.target[one.id], data.tokenizers) for one in forced]
     scores = score_translations(
@@ -105,10 +109,12 @@ def _heads(
     return head_attention(model, found, pairs, text, data.tokenizers, most)
 
 
-def _forced(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -> list[Forced]:
-    batches = trainer.predict(ForcedDecoding(module.model), data.test_dataloader())
+def _predicted(trainer: pl.Trainer, module: pl.LightningModule, data: TranslationData) -> list[Any]:
+    """What ``module`` predicts for each sentence of the test split, in its order."""
+    batches = trainer.predict(module, datamodule=data)
     assert batches is not None
-    return sorted((reference for batch in batches for reference in batch), key=lambda one: one.id)
+    own = {sentence.id: sentence for batch in batches for sentence in batch}
+    return list(merged(trainer, own).values())
 
 
 def write_run(

@@ -19,6 +19,7 @@ from lightning_modules.forcing import ALWAYS, TeacherForcing, mixed_inputs
 from lightning_modules.kernels import output_loss
 from lightning_modules.metrics.statistics import corpus_bleu
 from lightning_modules.randomness import ALL_ONE, Seeds, seed_draws
+from lightning_modules.ranks.sharing import ends_update, merged
 from lightning_modules.variants import EncoderDecoder
 
 
@@ -70,7 +71,9 @@ class TranslationModule(pl.LightningModule):
         self._make_optimizer = optimizer
         self._make_scheduler = scheduler
         self._validation_search = GreedySearch()
-        self._loss_to_react_to: Tensor | None = None
+        self._update_loss: Tensor | float = 0.0
+        self._validated_nats: dict[int, tuple[float, int]] = {}
+        self._loss_to_react_to: float | None = None
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0, share: float = 1.0) -> Tensor:
         """Mean cross-entropy in nats over the real target tokens; padding is never projected.
@@ -88,11 +91,18 @@ class TranslationModule(pl.LightningModule):
         )
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the label-smoothed loss."""
-        seed_draws(self.seeds.dropout, self.global_step)
+        """Return the label-smoothed loss, weighted by its part of the update."""
+        seed_draws(self.seeds.dropout, self.global_step, batch.piece)
         share = self.teacher_forcing.share(self.global_step)
         loss = self.loss(batch, self.label_smoothing, share)
-        self.log("train/loss", loss)
+        turns = self.trainer.accumulate_grad_batches
+        if (pieces := turns * self.trainer.world_size) > 1:
+            loss = loss * (batch.weight * pieces)  # Lightning takes the mean of turns, DDP of ranks
+        self._update_loss = self._update_loss + loss.detach() / turns
+        if not ends_update(self.trainer, batch_idx):
+            return loss
+        self.log("train/loss", self._update_loss, sync_dist=True)
+        self._update_loss = 0.0
         self.log("train/learning_rate", self.trainer.optimizers[0].param_groups[0]["lr"])
         if not self.teacher_forcing.always:
             self.log("train/teacher_forcing", share)
@@ -101,24 +111,27 @@ class TranslationModule(pl.LightningModule):
     def on_validation_epoch_start(self) -> None:
         """Forget the last validation's translations."""
         seed_draws(self.seeds.decoding, self.global_step)
-        self.validated = {}
+        self.validated, self._validated_nats = {}, {}
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Score the references and translate."""
-        tokens = int(batch.tgt_mask.sum())
-        self.log("val/loss", self.loss(batch), on_epoch=True, batch_size=tokens)
+        tokens, ids = batch.update_tokens, batch.ids.tolist()
+        self._validated_nats[ids[0]] = float(self.loss(batch)) * tokens, tokens
         found = self._validation_search(self.model, batch.src, batch.src_mask)
         texts = self.target.decode([hypotheses[0].tokens for hypotheses in found])
-        self.validated.update(zip(batch.ids.tolist(), texts, strict=True))
+        self.validated.update(zip(ids, texts, strict=True))
 
     def on_validation_epoch_end(self) -> None:
-        """Log corpus BLEU of the validation translations."""
+        """Log the mean loss over all tokens and corpus BLEU, the same on every rank."""
+        nats, tokens = zip(*merged(self.trainer, self._validated_nats).values(), strict=True)
+        self._loss_to_react_to = sum(nats) / sum(tokens)
+        self.log("val/loss", self._loss_to_react_to)
+        self.validated = merged(self.trainer, self.validated)
         references = self.trainer.datamodule.text("val").target  # type: ignore[attr-defined]
         self.log(
             "val/bleu",
             corpus_bleu(list(self.validated.values()), [references[i] for i in self.validated]),
         )
-        self._loss_to_react_to = self.trainer.callback_metrics["val/loss"]
 
     def on_predict_start(self) -> None:
         """Draw the same whatever was done before."""

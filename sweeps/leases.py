@@ -17,8 +17,8 @@ from pydantic import BaseModel, PositiveInt, ValidationError
 
 from datamodules.errors import UserError, first_mistake
 from datamodules.files import locked
-from lightning_modules.devices import chosen_gpus, on_gpus, processes, visible_gpus
-from lightning_modules.world import world_size
+from lightning_modules.ranks.devices import chosen_gpus, on_gpus, processes, visible_gpus
+from lightning_modules.ranks.world import world_size
 
 log = logging.getLogger(__name__)
 

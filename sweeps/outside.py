@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from datamodules.errors import UserError
-from lightning_modules.world import is_rank_zero, world_size
+from lightning_modules.ranks.world import is_rank_zero, world_size
 
 
 def as_rank(arguments: Sequence[str]) -> list[str]:

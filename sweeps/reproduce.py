@@ -34,7 +34,7 @@ class Compared(NamedTuple):
         return bool(self.then == self.now)
 
 
-def reproduce(config: DictConfig) -> float:
+def reproduce(config: DictConfig) -> float | None:
     """List what is different first, train and test again, and compare; return test BLEU.
 
     Raises ``UserError`` for a folder without a finished run and its record, and ends the program
@@ -51,6 +51,8 @@ def reproduce(config: DictConfig) -> float:
     console.print(_table(f"{folder}: {told}", surroundings), soft_wrap=True)
     with current(_hydra(record, own)):
         bleu = train(_settings(record, config))
+    if bleu is None:  # on ranks other than the first
+        return None
     found = _found(folder, recorded, own)
     console.print(_table(f"{own}: trained again", found), soft_wrap=True)
     write_json(own / REPRODUCTION, {"run": str(folder), **_plain(surroundings), **_plain(found)})

@@ -9,7 +9,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from datamodules.errors import UserError
-from lightning_modules import devices
+from lightning_modules.ranks import devices
 from sweeps import leases
 from tests.commands import ROOT
 

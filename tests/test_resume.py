@@ -130,7 +130,8 @@ def killed() -> None:
 
 
 def count_calls(monkeypatch, where: type, hook: str) -> list[None]:
-    original, calls = getattr(where, hook), []
+    original = getattr(where, hook)
+    calls: list[None] = []
 
     def counted(*arguments: Any, **named: Any) -> Any:
         calls.append(None)

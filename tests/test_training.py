@@ -159,6 +159,7 @@ def test_budget_counts_real_tokens_and_chains_the_order():
         should_stop = False
         global_step = 1
         log_every_n_steps = 10
+        accumulate_grad_batches = 1
 
     def spend(*batches) -> tuple[TokenBudget, Trainer]:
         budget, trainer = TokenBudget(target_tokens=20), Trainer()

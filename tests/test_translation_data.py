@@ -57,7 +57,10 @@ class NoText:
 
 
 def drawn(loader):
-    return [[tensor.tolist() for tensor in batch] for batch in loader]
+    return [
+        [part.tolist() if isinstance(part, torch.Tensor) else part for part in batch]
+        for batch in loader
+    ]
 
 
 def epochs(data, *numbers):

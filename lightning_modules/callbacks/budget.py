@@ -9,6 +9,7 @@ from pydantic import PositiveInt, validate_call
 
 from datamodules.batching import Batch
 from lightning_modules.environment import peak_memory_mib
+from lightning_modules.ranks.sharing import begins_update, ends_update
 
 
 class TokenBudget(pl.Callback):
@@ -16,7 +17,7 @@ class TokenBudget(pl.Callback):
 
     All variants see the same batches, so they stop after the same one. ``data_order`` chains the
     sentence numbers of every batch seen: two runs with equal values saw the same sentences in the
-    same batches in the same order.
+    same batches in the same order. Every rank counts whole updates, so that all know the same.
     """
 
     @validate_call
@@ -40,8 +41,9 @@ class TokenBudget(pl.Callback):
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
     ) -> None:
-        """Start the clock."""
-        self._started = time.perf_counter()
+        """Start the clock with the first piece of an update."""
+        if begins_update(trainer, batch_idx):
+            self._started = time.perf_counter()
 
     def on_train_batch_end(
         self,
@@ -51,10 +53,12 @@ class TokenBudget(pl.Callback):
         batch: Batch,
         batch_idx: int,
     ) -> None:
-        """Count, and ask the trainer to stop when the budget is spent."""
-        self.seen_tokens += int(batch.tgt_mask.sum())  # on a GPU, this waits for the update
+        """Count with its last, and ask the trainer to stop when the budget is spent."""
+        if not ends_update(trainer, batch_idx):
+            return
+        ids = batch.update_ids.cpu().numpy().tobytes()  # on a GPU, this waits for the update
         self.seconds += time.perf_counter() - self._started
-        ids = batch.ids.cpu().numpy().tobytes()
+        self.seen_tokens += batch.update_tokens
         self.data_order = hashlib.sha256(self.data_order.encode() + ids).hexdigest()[:16]
         if trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
             pl_module.log("train/target_tokens", float(self.seen_tokens))

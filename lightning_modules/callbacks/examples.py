@@ -20,8 +20,10 @@ class ExampleTranslations(pl.Callback):
     def __init__(self, count: NonNegativeInt) -> None:
         self.count = count
 
-    def on_validation_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Print them."""
+        if not trainer.is_global_zero:
+            return
         assert isinstance(pl_module, TranslationModule)
         text = trainer.datamodule.text("val")  # type: ignore[attr-defined]
         ids = sorted(pl_module.validated)

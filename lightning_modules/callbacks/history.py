@@ -7,6 +7,7 @@ import pytorch_lightning as pl
 
 from datamodules.batching import Batch
 from lightning_modules.callbacks.budget import TokenBudget
+from lightning_modules.ranks.sharing import ends_update, gather
 from lightning_modules.run_records import HistoryPoint, write_history
 
 
@@ -31,18 +32,19 @@ class History(pl.Callback):
         batch: Batch,
         batch_idx: int,
     ) -> None:
-        """Add to the mean loss."""
-        tokens = int(batch.tgt_mask.sum())
-        self._loss += float(outputs["loss"]) * tokens
-        self._tokens += tokens
+        """Add to the mean loss what a piece adds to that of its update."""
+        self._loss += float(outputs["loss"]) * batch.update_tokens
+        if ends_update(trainer, batch_idx):
+            self._tokens += batch.update_tokens
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Add a point."""
+        loss = sum(gather(trainer, self._loss)) / trainer.world_size
         budget = next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]
         point = HistoryPoint(
             target_tokens=budget.seen_tokens,
             seconds=round(budget.seconds, 3),
-            train_loss=self._loss / self._tokens,
+            train_loss=loss / self._tokens,
             val_loss=float(trainer.callback_metrics["val/loss"]),
             val_bleu=float(trainer.callback_metrics["val/bleu"]),
         )

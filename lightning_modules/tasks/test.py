@@ -23,8 +23,10 @@ log = logging.getLogger(__name__)
 OWN = ("task=", "checkpoint=")
 
 
-def test(config: DictConfig) -> float:
+def test(config: DictConfig) -> float | None:
     """Return test BLEU; the new run folder keeps the old one's account of its training.
+
+    Ranks other than the first take part and return None.
 
     Raises ``UserError`` if the checkpoint was trained on other text than ``config.data``.
     """
@@ -45,6 +47,8 @@ def test(config: DictConfig) -> float:
     module = build_module(settings, data, trained.model)
     trainer = build(config.trainer, logger=False, enable_progress_bar=False)
     tested = test_model(trainer, module, data, scoring, settings)
+    if tested is None:
+        return None
     before, history = read_result(trained.folder), read_history(trained.folder)
     folder = Path(HydraConfig.get().runtime.output_dir)
     clear_results(folder)

@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import ModelCheckpoint, TQDMProgressBar
 from pytorch_lightning.loggers import Logger
 
+from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
 from lightning_modules.allocator import keep_freed_memory
 from lightning_modules.building import (
@@ -38,7 +39,9 @@ from lightning_modules.checkpoints import (
 from lightning_modules.environment import environment
 from lightning_modules.interruption import ended_by_signals
 from lightning_modules.provenance import code_version, git_commit
-from lightning_modules.ranks import on_ranks
+from lightning_modules.ranks.launcher import on_ranks
+from lightning_modules.ranks.sharing import share_out
+from lightning_modules.ranks.world import is_rank_zero
 from lightning_modules.redaction import job_overrides, redacted
 from lightning_modules.resuming import finished_before, last_checkpoint
 from lightning_modules.run_folder import (
@@ -58,7 +61,6 @@ from lightning_modules.tracking.tracker import Tracker
 from lightning_modules.translation import TranslationModule
 from lightning_modules.variants import EncoderDecoder
 from lightning_modules.vectors import freeze, load_vectors
-from lightning_modules.world import is_rank_zero
 
 log = logging.getLogger(__name__)
 
@@ -69,8 +71,8 @@ NOT_OF_A_SYSTEM = (
 """Overrides that its label shows anyway, or that leave its results alone."""
 
 
-def train(config: DictConfig) -> float:
-    """Return the test BLEU of a run, which its folder may have already.
+def train(config: DictConfig) -> float | None:
+    """Return the test BLEU of a run, which its folder may have already; None on further ranks.
 
     Raises ``UserError`` for settings or text that cannot be used.
     """
@@ -84,8 +86,8 @@ def train(config: DictConfig) -> float:
 
 
 @on_ranks
-def train_anew(config: DictConfig) -> float:
-    """Train and test; of several ranks, the first writes the folder."""
+def train_anew(config: DictConfig) -> float | None:
+    """Train and test; ranks other than the first take part, for None."""
     folder = Path(HydraConfig.get().runtime.output_dir)
     if is_rank_zero():
         clear_results(folder, OF_THE_TEST)
@@ -94,11 +96,12 @@ def train_anew(config: DictConfig) -> float:
         training = fit(trainer, module, data, checkpoint)
         with ended_by_signals():
             tested = test_model(trainer, module, data, scoring, config)
-        if is_rank_zero():
-            result = write_run(folder, config, data, training, tested, job_overrides(), vectors)
-            log_test(trainer.logger, tested, folder)
-            log.info(summary(result, tested.scores.curve, scoring, folder))
-    return tested.scores.scores["bleu"].value
+        if tested is None:
+            return None
+        result = write_run(folder, config, data, training, tested, job_overrides(), vectors)
+        log_test(trainer.logger, tested, folder)
+        log.info(summary(result, tested.scores.curve, scoring, folder))
+    return result.scores["bleu"]
 
 
 class Prepared(NamedTuple):
@@ -218,14 +221,24 @@ def _length_of_schedule(
 
 
 def build_trainer(config: DictConfig, logger: Logger | None, *further: pl.Callback) -> pl.Trainer:
-    """Build the trainer with its callbacks; a progress bar where someone watches."""
+    """Build the trainer with its callbacks; a progress bar where someone watches.
+
+    Raises ``UserError`` where the ranks cannot share an update's work evenly.
+    """
+    if "accumulate_grad_batches" in config.trainer:
+        wanted = config.trainer.accumulate_grad_batches
+        raise UserError(
+            f"trainer.accumulate_grad_batches={wanted}: set batching.pieces={wanted} instead, "
+            "which computes an update's batch piece by piece"
+        )
     callbacks = [*(build(callback) for callback in config.callbacks.values()), *further]
-    callbacks.append(ProgressLines(f"{config.variant} seed {config.seed}"))
-    if isinstance(logger, Tracker):
-        callbacks.append(AttentionMaps(logger))
     alone = HydraConfig.get().mode == RunMode.RUN
-    if not alone and is_rank_zero():
-        callbacks.append(ProgressFile(Path(HydraConfig.get().runtime.output_dir)))
+    if is_rank_zero():
+        callbacks.append(ProgressLines(f"{config.variant} seed {config.seed}"))
+        if isinstance(logger, Tracker):
+            callbacks.append(AttentionMaps(logger))
+        if not alone:
+            callbacks.append(ProgressFile(Path(HydraConfig.get().runtime.output_dir)))
     bar = alone and sys.stderr.isatty()
     if bar:
         callbacks.append(TQDMProgressBar(leave=False))
@@ -236,6 +249,7 @@ def build_trainer(config: DictConfig, logger: Logger | None, *further: pl.Callba
         enable_progress_bar=bar,
         plugins=[WholeCheckpoints()],
     )
+    share_out(trainer, config.batching.pieces)
     return trainer
 
 
@@ -262,7 +276,7 @@ def fit(
     return Training(
         target_tokens=budget.seen_tokens,
         updates=trainer.global_step,
-        epochs=trainer.global_step / trainer.num_training_batches,
+        epochs=trainer.global_step * trainer.accumulate_grad_batches / trainer.num_training_batches,
         seconds=budget.seconds,
         target_tokens_per_second=budget.tokens_per_second,
         data_order=budget.data_order,

@@ -61,7 +61,9 @@ def train_final(
     try:
         overrides += as_overrides(best_of(planned, storage).params)
         with as_job(overrides, folder) as config:
-            return train(config)
+            score = train(config)
+            assert score is not None  # a worker is rank zero
+            return score
     except Exception as error:
         told = {"variant": variant, "seed": seed, "overrides": redacted(overrides)}
         write_json(folder / FAILURE, told | {"error": reason(error)})

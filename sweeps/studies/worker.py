@@ -52,7 +52,6 @@ def work(config: DictConfig) -> None:
     """
     quiet()
     _tell_of_trials_alone()
-    _take_device(config.sweep.worker)
     while True:
         try:
             run_apart(take_trials, config)

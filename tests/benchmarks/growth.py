@@ -56,7 +56,8 @@ def random_batch(shape: dict[str, int], device: str) -> Batch:
         for side in ("source", "target")
     )
     masks = torch.ones_like(src, dtype=torch.bool), torch.ones_like(tgt, dtype=torch.bool)
-    return Batch(torch.arange(len(src)), src, masks[0], tgt, tgt, masks[1])
+    ids = torch.arange(len(src))
+    return Batch(ids, src, masks[0], tgt, tgt, masks[1], ids, tgt.numel(), weight=1.0, piece=0)
 
 
 def update(name: str, shape: dict[str, int], device: str) -> Callable[[], None]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from lightning_fabric.utilities import move_data_to_device
 from omegaconf import DictConfig
 from torch import nn
 from torch.optim.lr_scheduler import ConstantLR
@@ -36,7 +37,7 @@ def batches_on(data: TranslationData, device: str) -> Iterator[Batch]:
     """Yield training batches for ever."""
     while True:
         for batch in data.train_dataloader():
-            yield Batch(*(tensor.to(device) for tensor in batch))
+            yield move_data_to_device(batch, device)
 
 
 def train(step: Callable[[Batch], None], batches: Iterator[Batch], count: int) -> dict[str, Any]:

@@ -25,8 +25,8 @@ from hydra.core.utils import env_override
 from omegaconf import DictConfig
 from torch.distributed import TCPStore
 
-from lightning_modules.devices import ranks_to_start
-from lightning_modules.rank import Job, Outcome, be_rank
+from lightning_modules.ranks.devices import ranks_to_start
+from lightning_modules.ranks.process import Job, Outcome, be_rank
 
 Task = TypeVar("Task", bound=Callable[..., Any])
 

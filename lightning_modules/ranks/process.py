@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import setup_globals
 
-from lightning_modules.world import is_rank_zero
+from lightning_modules.ranks.world import is_rank_zero
 
 
 class Job(NamedTuple):

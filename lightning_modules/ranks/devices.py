@@ -8,7 +8,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
-from lightning_modules.world import world_size
+from lightning_modules.ranks.world import world_size
 
 OWN_PROCESSES = ("spawn", "fork", "notebook")
 """In the names of Lightning's strategies that start processes in a way of their own."""

@@ -1,0 +1,61 @@
+"""Processes that train one model together: who does what, and how it is put together again.
+
+A rank is one of them. One alone is rank zero of one, and nothing here costs it anything.
+"""
+
+import io
+from collections import ChainMap
+from typing import Any, TypeVar
+
+import pytorch_lightning as pl
+import torch
+from torch import distributed
+
+from datamodules.errors import UserError
+
+T = TypeVar("T")
+
+
+def share_out(trainer: pl.Trainer, pieces: int | None) -> None:
+    """Let each rank compute its pieces of an update in turn, and count in updates all the same.
+
+    ``None`` means one piece for each rank. Raises ``UserError`` where they do not come out even.
+    """
+    ranks = trainer.world_size
+    pieces = pieces or ranks
+    if pieces % ranks:
+        raise UserError(f"batching.pieces={pieces}: set it to a multiple of {ranks}, the ranks")
+    turns = pieces // ranks
+    trainer.accumulate_grad_batches = turns
+    interval: Any = trainer.val_check_interval
+    if isinstance(interval, int):
+        trainer.val_check_interval = interval * turns  # Lightning counts batches
+    elif pieces > 1 and interval != 1.0:  # an epoch
+        raise UserError("trainer.val_check_interval: with several pieces, give a number of updates")
+
+
+def begins_update(trainer: pl.Trainer, batch_idx: int) -> bool:
+    """Whether a batch is the first of this rank's pieces of an update."""
+    return batch_idx % trainer.accumulate_grad_batches == 0
+
+
+def ends_update(trainer: pl.Trainer, batch_idx: int) -> bool:
+    """Whether it is the last."""
+    return (batch_idx + 1) % trainer.accumulate_grad_batches == 0
+
+
+def gather(trainer: pl.Trainer, part: T) -> list[T]:
+    """Return what every rank gives, in the order of the ranks."""
+    if trainer.world_size == 1:
+        return [part]
+    content = io.BytesIO()
+    torch.save(part, content)  # once what tensors share, which pickle repeats for each of them
+    parts = [b""] * trainer.world_size
+    distributed.all_gather_object(parts, content.getvalue())
+    return [torch.load(io.BytesIO(each), weights_only=False) for each in parts]
+
+
+def merged(trainer: pl.Trainer, part: dict[int, T]) -> dict[int, T]:
+    """Return what all ranks have, by rising keys; what several have is the same in all."""
+    everything = ChainMap(*gather(trainer, part))
+    return {key: everything[key] for key in sorted(everything)}
