@@ -1,0 +1,76 @@
+"""Ranks on this machine: processes that start together, as torchrun starts them."""
+
+import os
+import socket
+from collections.abc import Callable, Sequence
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytorch_lightning as pl
+import torch
+from hydra import initialize_config_dir
+from omegaconf import DictConfig
+
+from datamodules.files import write_json
+from sweeps.studies.compose import as_job
+from tests.variants import CONF
+
+PATIENCE_SECONDS = 120.0
+
+
+def on_ranks(ranks: int, task: Callable[..., Any], *arguments: Any) -> list[Any]:
+    """Call ``task`` once on each rank; return what each returns."""
+    context = get_context("forkserver")  # imports once, and forks before any thread exists
+    context.set_forkserver_preload(["tests.ranks", "lightning_modules.tasks.train"])
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    calls = [(rank, ranks, port, task, arguments) for rank in range(ranks)]
+    with context.Pool(ranks) as pool:
+        return pool.starmap_async(_as_rank, calls, chunksize=1).get(PATIENCE_SECONDS)
+
+
+def _as_rank(
+    rank: int, ranks: int, port: int, task: Callable[..., Any], arguments: Sequence[Any]
+) -> Any:
+    torch.set_num_threads(1)
+    told = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks, "MASTER_PORT": port}
+    os.environ.update({name: str(value) for name, value in told.items()})
+    os.environ["MASTER_ADDR"] = "127.0.0.1"
+    return task(*arguments)
+
+
+class Job(NamedTuple):
+    """What a command would do."""
+
+    task: Callable[[DictConfig], float | None]
+    folder: Path
+    overrides: list[str]
+
+
+def run_jobs(jobs: Sequence[Job]) -> list[float | None]:
+    """Run them one after the other."""
+    scores = []
+    for job in jobs:
+        with (
+            initialize_config_dir(str(CONF), version_base="1.3"),
+            as_job(job.overrides, job.folder) as config,
+        ):
+            scores.append(job.task(config))
+    return scores
+
+
+class Losses(pl.Callback):
+    """Every update's; in a folder, they are written down at the end."""
+
+    def __init__(self, folder: str | None = None) -> None:
+        self.folder = folder
+        self.found: list[float] = []
+
+    def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
+        if trainer.global_step > len(self.found):
+            self.found.append(float(trainer.callback_metrics["train/loss"]))
+
+    def on_train_end(self, trainer: pl.Trainer, *_: Any) -> None:
+        if self.folder is not None and trainer.is_global_zero:
+            write_json(Path(self.folder) / "losses.json", self.found)
