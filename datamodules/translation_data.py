@@ -95,9 +95,9 @@ class TranslationData(pl.LightningDataModule):
         pairs = self.prepared.encoded["train"]
         return math.ceil(len(self._training_batches()) * target_tokens / pairs.tokens)
 
-    def skip_batches(self, batches: int) -> None:
-        """Begin training after so many batches of its first epoch, which were trained on before."""
-        self._skipped = batches
+    def skip_updates(self, updates: int) -> None:
+        """Begin training after so many updates of its first epoch, which were made before."""
+        self._skipped = updates
 
     def train_dataloader(self) -> DataLoader[Batch]:
         """Training batches in pieces, in another order each epoch."""

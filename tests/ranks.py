@@ -34,9 +34,12 @@ def _as_rank(
     rank: int, ranks: int, port: int, task: Callable[..., Any], arguments: Sequence[Any]
 ) -> Any:
     torch.set_num_threads(1)
-    told = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks, "MASTER_PORT": port}
+    told = {
+        **{"RANK": rank, "LOCAL_RANK": rank, "GROUP_RANK": 0},
+        **{"WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks},
+        **{"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "TORCHELASTIC_RUN_ID": "tests"},
+    }
     os.environ.update({name: str(value) for name, value in told.items()})
-    os.environ["MASTER_ADDR"] = "127.0.0.1"
     return task(*arguments)
 
 

@@ -218,7 +218,7 @@ MORE = [
         "callbacks=early_stopping",
         "callbacks.early_stopping.patience=1",
     ],
-    ["+trainer.accumulate_grad_batches=2"],
+    ["+batching.pieces=2"],
     ["model=transformer"],
 ]
 

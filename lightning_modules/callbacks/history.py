@@ -10,6 +10,9 @@ from lightning_modules.callbacks.budget import TokenBudget
 from lightning_modules.ranks.sharing import ends_update, gather
 from lightning_modules.run_records import HistoryPoint, write_history
 
+HISTORY = "history"
+"""Key in a checkpoint."""
+
 
 class History(pl.Callback):
     """Write ``history.csv`` into ``folder`` anew after each validation.
@@ -53,12 +56,23 @@ class History(pl.Callback):
         if trainer.is_global_zero:
             write_history(self.folder, self.points)
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return the points so far, and the sums of the next."""
-        points = [point.model_dump() for point in self.points]
-        return {"points": points, "loss": self._loss, "tokens": self._tokens}
+    def on_save_checkpoint(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Keep the points so far, and the sums of the next, of which each rank has its own."""
+        checkpoint[HISTORY] = {
+            "points": [point.model_dump() for point in self.points],
+            "losses": gather(trainer, self._loss),
+            "tokens": self._tokens,
+        }
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on after the points of an earlier training."""
-        self.points = [HistoryPoint(**point) for point in state_dict["points"]]
-        self._loss, self._tokens = state_dict["loss"], state_dict["tokens"]
+    def on_load_checkpoint(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Go on after the points of an earlier training, perhaps on another number of ranks."""
+        told = checkpoint[HISTORY]
+        losses = told["losses"]
+        self.points = [HistoryPoint(**point) for point in told["points"]]
+        same = len(losses) == trainer.world_size
+        self._loss = losses[trainer.global_rank] if same else sum(losses) / len(losses)
+        self._tokens = told["tokens"]

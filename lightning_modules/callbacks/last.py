@@ -46,8 +46,12 @@ class LastCheckpoint(pl.Callback):
     ) -> None:
         """Leave out the batches of the epoch that were trained on before."""
         self._validate, self._stop = (checkpoint[RESUME][name] for name in ("validate", "stop"))
-        progress = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
-        trainer.datamodule.skip_batches(progress["current"]["completed"])  # type: ignore[attr-defined]
+        updates: int = checkpoint[RESUME]["updates_of_epoch"]
+        trainer.datamodule.skip_updates(updates)  # type: ignore[attr-defined]
+        turns = trainer.accumulate_grad_batches  # Lightning counts batches, of one rank
+        checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"] = _batches(
+            checkpoint["global_step"] * turns, updates * turns
+        )
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Do what the interrupted training was about to do; let Ctrl-C end an update first."""
@@ -102,12 +106,15 @@ class LastCheckpoint(pl.Callback):
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
         """Count in Lightning's way as it does between two updates, wherever it is."""
-        checkpoint[RESUME] = {"validate": trainer.validating, "stop": trainer.should_stop}
+        updates = int(trainer.num_training_batches) // trainer.accumulate_grad_batches
+        epoch, done = divmod(trainer.global_step, updates)
+        checkpoint[RESUME] = {
+            "validate": trainer.validating,
+            "stop": trainer.should_stop,
+            "updates_of_epoch": done,
+        }
         loops = checkpoint["loops"]["fit_loop"]
-        done = loops["epoch_loop.batch_progress"]["total"]["completed"]
-        epoch, place = divmod(done, trainer.num_training_batches)
         loops["epoch_progress"] = {name: _counts(epoch + 1, epoch) for name in ("total", "current")}
-        loops["epoch_loop.batch_progress"] = _batches(done, place)
         loops["epoch_loop.val_loop.batch_progress"] = _batches(0, 0)
 
     def _save(self, trainer: pl.Trainer) -> None:
