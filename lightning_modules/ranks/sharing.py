@@ -27,7 +27,7 @@ def share_out(trainer: pl.Trainer, pieces: int | None) -> None:
         raise UserError(f"batching.pieces={pieces}: set it to a multiple of {ranks}, the ranks")
     turns = pieces // ranks
     trainer.accumulate_grad_batches = turns
-    interval: Any = trainer.val_check_interval
+    interval: Any = getattr(trainer, "val_check_interval", None)  # there is none for a time
     if isinstance(interval, int):
         trainer.val_check_interval = interval * turns  # Lightning counts batches
     elif pieces > 1 and interval != 1.0:  # an epoch
