@@ -13,10 +13,9 @@ from optuna.trial import FrozenTrial, TrialState
 from sweeps.evaluation.tables import Cell, Column, Table
 from sweeps.studies.best import Best
 from sweeps.studies.performance import DECIMALS, TITLES, Search
-from sweeps.studies.places import REASON, SLOT
+from sweeps.studies.places import REASON, SLOT, TOKENS
 from sweeps.studies.settings import Sweep
 from sweeps.studies.space import Choices, Floats, Integers, written
-from sweeps.studies.trial import TOKENS
 
 TRIALS = "trials"
 

@@ -1,27 +1,28 @@
 """One trial: its trainings, one for each seed, and its values."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
 import optuna
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from pydantic import BaseModel
 
+from datamodules.errors import UserError
 from datamodules.files import write_json
+from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.redaction import redacted
 from lightning_modules.tasks.train import fit, prepared
 from lightning_modules.testing import count_parameters
 from lightning_modules.tracking.tracker import Tracker
 from sweeps.studies.compose import as_job
-from sweeps.studies.places import SLOT
+from sweeps.studies.places import BY_SEED, SLOT, TOKENS
 from sweeps.studies.settings import Sweep
-from sweeps.studies.watch import Watch
+from sweeps.studies.watch import Verdict, Watch, end_by
 
 TRAINED = "trained.json"
-TOKENS, BY_SEED = "target_tokens", "by_seed"
-"""Attributes of a trial: what it has cost, and the BLEU of each seed."""
 
 
 class Trained(BaseModel):
@@ -46,19 +47,14 @@ def train_trial(
     """
     overrides = [*overrides, *_tracked(sweep, trial.user_attrs[SLOT])]
     found: list[Trained] = []
-    spent = 0
-    metric = "val/loss" if sweep.objectives[0] == "loss" else "val/bleu"
     for done, seed in enumerate(sweep.seeds):
-        told = trial if sweep.pruner in ("median", "hyperband") else None
-        watch = Watch(told, metric, done, len(sweep.seeds))
+        spent = sum(each.target_tokens for each in found)
         own = folder / f"seed-{seed}"
         arguments = [*overrides, f"seed={seed}"]
         known = trained_before(own, arguments)
-        try:
-            found.append(known or train_seed(arguments, own, watch))
-        finally:
-            spent += known.target_tokens if known else watch.target_tokens
-            trial.set_user_attr(TOKENS, spent)
+        if known is not None:
+            trial.set_user_attr(TOKENS, spent + known.target_tokens)
+        found.append(known or train_seed(arguments, own, Watch(trial, sweep, done, spent)))
         if sweep.pruner == "wilcoxon":
             trial.report(getattr(found[-1], sweep.objectives[0]), seed)
             if done + 1 < len(sweep.seeds) and trial.should_prune():
@@ -79,12 +75,28 @@ def _tracked(sweep: Sweep, slot: int) -> list[str]:
 
 
 def train_seed(overrides: Sequence[str], folder: Path, watch: Watch) -> Trained:
-    """Train once, without a look at the test set, going on where a dead worker left off."""
-    with as_job(overrides, folder) as config, prepared(config, folder, watch) as run:
+    """Train once, without a look at the test set, going on where a dead worker left off.
+
+    Raises ``optuna.TrialPruned``, ``DivergedError``, and whatever training raises.
+    """
+    with as_job(overrides, folder) as config:
+        trained, verdict = train_watched(config, folder, watch)
+    end_by(verdict)
+    write_json(folder / TRAINED, trained.model_dump())
+    return trained
+
+
+@on_ranks
+def train_watched(config: DictConfig, folder: Path, watch: Watch) -> tuple[Trained, Verdict]:
+    """Train, and say what the study thought of it."""
+    with prepared(config, folder, watch) as run:
         training = fit(run.trainer, run.module, run.data, run.checkpoint)
         if isinstance(run.trainer.logger, Tracker):
             run.trainer.logger.tell(watch.tell)
-        watch.check()
+        if not watch.verdict and watch.lowest_loss == math.inf:
+            raise UserError(
+                "the budget ended before a validation: lower trainer.val_check_interval"
+            )
         trained = Trained(
             bleu=watch.best_bleu,
             loss=watch.lowest_loss,
@@ -92,8 +104,7 @@ def train_seed(overrides: Sequence[str], folder: Path, watch: Watch) -> Trained:
             seconds=training.seconds or 0.0,
             target_tokens=training.target_tokens or 0,
         )
-    write_json(folder / TRAINED, trained.model_dump())
-    return trained
+    return trained, watch.verdict
 
 
 def trained_before(folder: Path, overrides: Sequence[str]) -> Trained | None:

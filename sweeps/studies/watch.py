@@ -1,7 +1,7 @@
 """What a study sees of a training, and how it ends one."""
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import optuna
 import pytorch_lightning as pl
@@ -9,6 +9,8 @@ import wandb
 
 from lightning_modules.callbacks import DivergedError, TokenBudget
 from lightning_modules.tracking.names import TRIAL_BLEU
+from sweeps.studies.places import TOKENS
+from sweeps.studies.settings import Sweep
 
 WHOLE = 100
 """Steps of a trial: hundredths of what it may cost, over all of its seeds."""
@@ -16,31 +18,35 @@ STATE = ("best_bleu", "lowest_loss", "verdict", "reports", "seconds", "target_to
 """What a watch of an interrupted training leaves to the next."""
 
 
+Verdict = Literal["", "pruned", "diverged"]
+
+
 class Watch(pl.Callback):
     """Tell a trial every validation, and stop when the study has seen enough.
 
-    All ranks of a training stop together. Raises ``optuna.TrialPruned`` and ``DivergedError``
-    from where Lightning has taken its training down, so that the device is free at once.
+    All ranks of a training stop together; the first alone speaks with the storage.
 
     Args:
-        trial: ``None`` on ranks other than the first, and where nothing is to be told.
-        metric: ``val/bleu`` or ``val/loss``.
+        trial: of which the training is one.
+        sweep: what is told, and whether it prunes.
         done: seeds of the trial that were trained before this one.
-        seeds: of the trial.
+        spent: target tokens that those have cost.
     """
 
-    def __init__(self, trial: optuna.Trial | None, metric: str, done: int, seeds: int) -> None:
+    def __init__(self, trial: optuna.Trial, sweep: Sweep, done: int, spent: int) -> None:
         self.trial = trial
-        self.metric = metric
-        self.done, self.seeds = done, seeds
+        self.tells = sweep.pruner in ("median", "hyperband")
+        self.metric = "val/loss" if sweep.objectives[0] == "loss" else "val/bleu"
+        self.done, self.seeds = done, len(sweep.seeds)
+        self.spent = spent
         self.best_bleu, self.lowest_loss = -math.inf, math.inf
-        self.verdict = ""
+        self.verdict: Verdict = ""
         self.reports: list[tuple[int, float]] = []
         self.seconds, self.target_tokens = 0.0, 0
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Tell what a dead worker had told: the trial that takes its place knows nothing of it."""
-        if self.trial is not None:
+        if trainer.is_global_zero:
             for step, value in self.reports:
                 self.trial.report(value, step)
 
@@ -54,10 +60,10 @@ class Watch(pl.Callback):
         found = {name: float(trainer.callback_metrics[name]) for name in ("val/bleu", "val/loss")}
         self.best_bleu = max(self.best_bleu, found["val/bleu"])
         self.lowest_loss = min(self.lowest_loss, found["val/loss"])
-        verdict = ""
+        verdict: Verdict = ""
         if not math.isfinite(found["val/loss"]):
             verdict = "diverged"
-        elif self.trial is not None and trainer.is_global_zero:
+        elif self.tells and trainer.is_global_zero:
             step, value = self._step(trainer), found[self.metric]
             self.reports.append((step, value))
             self.trial.report(value, step)
@@ -65,6 +71,17 @@ class Watch(pl.Callback):
         self.verdict = trainer.strategy.broadcast(verdict)
         if self.verdict:
             trainer.should_stop = True
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Tell the trial what it has cost."""
+        if trainer.is_global_zero:
+            self.trial.set_user_attr(TOKENS, self.spent + self.target_tokens)
+
+    def on_exception(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
+    ) -> None:
+        """Tell it then too."""
+        self.on_train_end(trainer, pl_module)
 
     def state_dict(self) -> dict[str, Any]:
         """Return what was seen so far."""
@@ -81,15 +98,16 @@ class Watch(pl.Callback):
         run.summary["trial/loss"] = self.lowest_loss
         run.summary["trial/state"] = self.verdict or "finished"
 
-    def check(self) -> None:
-        """Raise what the training was stopped for, once it has ended."""
-        if self.verdict == "pruned":
-            raise optuna.TrialPruned
-        if self.verdict == "diverged" or not math.isfinite(self.lowest_loss):
-            raise DivergedError("the validation loss is not a number")
-
     def _step(self, trainer: pl.Trainer) -> int:
         return round(WHOLE * (self.done + _budget(trainer).share) / self.seeds)
+
+
+def end_by(verdict: Verdict) -> None:
+    """Raise what a training was stopped for, once it has ended and its device is free."""
+    if verdict == "pruned":
+        raise optuna.TrialPruned
+    if verdict == "diverged":
+        raise DivergedError("the validation loss is not a number")
 
 
 def _budget(trainer: pl.Trainer) -> TokenBudget:
