@@ -9,33 +9,33 @@ import multiprocessing
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from typing import Any, NoReturn, TypeVar, cast
 
 import torch
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.utils import env_override
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from torch.distributed import TCPStore
 
 from lightning_modules.ranks.devices import ranks_to_start
-from lightning_modules.ranks.process import Job, Outcome, be_rank
+from lightning_modules.ranks.process import Job, Outcome
 
 Task = TypeVar("Task", bound=Callable[..., Any])
 
 STARTED_HERE = "attention-bench"
 """Where torchrun has the id of its run."""
-SECONDS_TO_END = {signal.SIGINT: 10.0, signal.SIGTERM: 60.0}
-"""What ranks get to end by themselves: a scheduler's signal leaves time to save a checkpoint."""
-SECONDS_TO_EXIT = 5.0
-"""What they get once all have told their outcome."""
+SECONDS_TO_SAVE = 60.0
+"""What ranks get on Ctrl-C and SIGTERM, to save a checkpoint; Ctrl-C again ends them at once."""
+SECONDS_TO_END = 10.0
+"""What they get when another has failed, and when all have told their outcome."""
 
 
 def on_ranks(task: Task) -> Task:
@@ -58,7 +58,7 @@ class Rank:
     """A process, and the pipe on which it tells log records and then its outcome."""
 
     number: int
-    process: BaseProcess
+    process: subprocess.Popen[bytes]
     pipe: Connection
     outcome: Outcome | None = None
 
@@ -66,9 +66,8 @@ class Rank:
         """Take what it tells next; return whether there will be more."""
         try:
             told = self.pipe.recv()
-        except EOFError:
-            self.process.join()
-            died = RuntimeError(f"rank {self.number} died, exit status {self.process.exitcode}")
+        except (EOFError, ConnectionResetError):
+            died = RuntimeError(f"rank {self.number} died, exit status {self.process.wait()}")
             self.outcome = self.outcome or Outcome(error=died)
         else:
             if isinstance(told, Outcome):
@@ -87,23 +86,33 @@ def run_on_ranks(count: int, function: Callable[..., Any], *arguments: Any) -> A
     """
     # It has a port from the start, so that jobs side by side cannot choose the same.
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-    job = pickle.dumps(Job(function, arguments, HydraConfig.instance().cfg))
+    # Without its types: Hydra loads plugins twice, and pickle knows one of them.
+    hydra = HydraConfig.instance().cfg
+    plain = OmegaConf.to_container(cast(DictConfig, hydra)) if hydra else None
+    job = pickle.dumps(Job(function, arguments, plain))
     ranks: list[Rank] = []
     with _sigterm_raises():
         try:
             for number in range(count):
-                with env_override(_environment(number, count, store.port)):
-                    ranks.append(_start(number, job))
-            return _outcome(ranks)
+                ranks.append(_start(number, _environment(number, count, store.port)))
+                ranks[-1].pipe.send((logging.getLogger().level, job))
+            value = _outcome(ranks)
+            for rank in ranks:
+                with suppress(subprocess.TimeoutExpired):
+                    rank.process.wait(SECONDS_TO_END)
+            return value
+        except Exception:
+            _end(ranks, signal.SIGINT, SECONDS_TO_END)
+            raise
         except BaseException as error:
             stopped = isinstance(error, SystemExit)
-            _end(ranks, signal.SIGTERM if stopped else signal.SIGINT)
+            _end(ranks, signal.SIGTERM if stopped else signal.SIGINT, SECONDS_TO_SAVE)
             raise
         finally:
             for rank in ranks:
-                rank.process.join(SECONDS_TO_EXIT)
                 rank.process.kill()
-                rank.process.join()
+                rank.process.wait()
+                rank.pipe.close()
 
 
 def _environment(rank: int, count: int, port: int) -> dict[str, str]:
@@ -121,16 +130,25 @@ def _environment(rank: int, count: int, port: int) -> dict[str, str]:
         "TORCHELASTIC_RESTART_COUNT": "0",
         "TORCHELASTIC_USE_AGENT_STORE": "True",  # the one at this port
         "OMP_NUM_THREADS": str(threads),
+        "PYTHONPATH": os.pathsep.join(sys.path),
     }
 
 
-def _start(number: int, job: bytes) -> Rank:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    level = logging.getLogger().level
-    process = context.Process(target=be_rank, args=(job, level, theirs), name=f"rank {number}")
-    process.start()
-    theirs.close()  # only the rank has it now, so that we notice its end
+def _start(number: int, environment: dict[str, str]) -> Rank:
+    """Start an interpreter: in a worker of joblib, ``multiprocessing`` would start one of joblib's.
+
+    It has a process group of its own: Ctrl-C of a terminal is for this process, which passes it on.
+    """
+    ours, theirs = multiprocessing.Pipe()
+    with theirs:  # only the rank has it then, so that we notice its end, and it ours
+        code = f"from lightning_modules.ranks.process import be_rank; be_rank({theirs.fileno()})"
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", code, f"rank={number}"],
+            env=os.environ | environment,
+            stdin=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+            process_group=0,
+        )
     return Rank(number, process, ours)
 
 
@@ -161,13 +179,12 @@ def _outcome(ranks: Sequence[Rank]) -> Any:
     return ranks[0].outcome.value
 
 
-def _end(ranks: Sequence[Rank], number: signal.Signals) -> None:
+def _end(ranks: Sequence[Rank], number: signal.Signals, seconds: float) -> None:
     """Send a signal to the ranks that still work, and wait for them, though not for ever."""
     working = [rank for rank in ranks if rank.outcome is None]
     for rank in working:
-        assert rank.process.pid is not None
-        os.kill(rank.process.pid, number)  # our child, not waited for: its id is still its own
-    for _ in _ended(working, SECONDS_TO_END[number]):
+        rank.process.send_signal(number)
+    for _ in _ended(working, seconds):
         pass
 
 

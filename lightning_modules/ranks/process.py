@@ -1,16 +1,16 @@
-"""One rank of a training, in a process that ``ranks`` has started.
+"""One rank of a training, in a process that ``launcher`` has started.
 
 Nothing heavy is imported here: a rank's environment and log must stand before Lightning looks.
 """
 
 import logging
-import multiprocessing
 import os
 import pickle
 import signal
 import traceback
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection
 from threading import Thread
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import setup_globals
+from omegaconf import OmegaConf
 
 from lightning_modules.ranks.world import is_rank_zero
 
@@ -55,12 +56,14 @@ class _Told(QueueHandler):
         self.release()
 
 
-def be_rank(job: bytes, level: int, pipe: Connection) -> None:
-    """Do the job, log to the pipe, and tell in the end what came of it."""
-    os.setpgrp()  # Ctrl-C of a terminal is for the process that started this one, and passed on
+def be_rank(file: int) -> None:
+    """Get a job from the pipe, do it, log to the pipe, and tell in the end what came of it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    Thread(target=_end_with_parent, daemon=True).start()
+    os.set_inheritable(file, False)  # our end is the end of the pipe
+    pipe = Connection(file)
+    level, job = pipe.recv()
+    Thread(target=_end_with, args=(pipe,), daemon=True).start()
     told = _Told(pipe)
     logging.getLogger().addHandler(told)
     logging.getLogger().setLevel(level)
@@ -75,18 +78,17 @@ def be_rank(job: bytes, level: int, pipe: Connection) -> None:
     told.tell(outcome)
 
 
-def _end_with_parent() -> None:
-    """However it ends; a rank in the middle of a collective would wait for hours."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
+def _end_with(pipe: Connection) -> None:
+    """End when the other side does, however it does; a collective would wait for half an hour."""
+    with suppress(EOFError, OSError):
+        pipe.recv()
     os._exit(1)
 
 
 def _done(job: bytes) -> Any:
     setup_globals()  # Hydra's resolvers
     function, arguments, hydra = pickle.loads(job)
-    HydraConfig.instance().cfg = hydra
+    HydraConfig.instance().cfg = OmegaConf.create(hydra) if hydra else None
     value = function(*arguments)
     # On an error it stays until the process ends: other ranks notice, and only after we have told.
     from torch import distributed

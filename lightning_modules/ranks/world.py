@@ -1,4 +1,4 @@
-"""Which of the ranks of one training this process is: from torchrun, SLURM or ``ranks``."""
+"""Which of the ranks of one training this process is: from torchrun, SLURM or ``launcher``."""
 
 import os
 

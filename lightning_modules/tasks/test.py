@@ -9,6 +9,7 @@ from omegaconf import DictConfig
 from datamodules.errors import UserError
 from lightning_modules.building import build, build_data
 from lightning_modules.checkpoints import load_trained
+from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.redaction import job_overrides
 from lightning_modules.run_folder import Result, Training, clear_results, read_result
 from lightning_modules.run_records import read_history, write_history
@@ -23,6 +24,7 @@ log = logging.getLogger(__name__)
 OWN = ("task=", "checkpoint=")
 
 
+@on_ranks
 def test(config: DictConfig) -> float | None:
     """Return test BLEU; the new run folder keeps the old one's account of its training.
 

@@ -1,0 +1,52 @@
+"""What ranks do in ``test_multirun_ranks``: functions of a module, which their processes import."""
+
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+
+import torch
+from torch import distributed
+
+from datamodules.errors import UserError
+from lightning_modules.ranks.launcher import run_on_ranks
+
+log = logging.getLogger(__name__)
+RANK = int(os.environ.get("RANK", -1))
+
+
+def add_up(start: int) -> int:
+    distributed.init_process_group("gloo")
+    number = torch.tensor(start + RANK)
+    distributed.all_reduce(number)
+    log.info("information of rank %d", RANK)
+    log.error("an error of rank %d", RANK)
+    return int(number)
+
+
+def make_a_mistake() -> None:
+    if RANK == 1:
+        raise UserError("model.width=0: too little")
+    time.sleep(600)
+
+
+def have_a_defect() -> None:
+    raise ZeroDivisionError(f"of rank {RANK}")
+
+
+def die() -> None:
+    if RANK == 1:
+        os._exit(3)
+    time.sleep(600)
+
+
+def wait_for_ever(folder: str) -> None:
+    (Path(folder) / str(os.getpid())).touch()
+    time.sleep(600)
+
+
+if __name__ == "__main__":
+    from tests import rank_jobs
+
+    run_on_ranks(2, rank_jobs.wait_for_ever, sys.argv[1])

@@ -1,0 +1,175 @@
+"""Trainings of several ranks: what becomes of them in single runs and multiruns."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from datamodules.errors import UserError
+from lightning_modules.ranks.launcher import run_on_ranks
+from lightning_modules.run_folder import read_failure
+from tests import rank_jobs
+from tests.commands import ROOT, TINY, in_process, inside, mistake, places, run, succeed
+
+RANKS = ["trainer=ddp_cpu", *TINY, "decoding=greedy", "scale=0.25", "logger.mode=offline"]
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("ranks")
+
+
+def test_rank_zero_answers_for_all(caplog):
+    caplog.set_level(logging.INFO)
+    assert run_on_ranks(2, rank_jobs.add_up, 10) == 2 * 10 + 0 + 1
+    told = [record.getMessage() for record in caplog.records]
+    assert sorted(told) == ["an error of rank 0", "an error of rank 1", "information of rank 0"]
+
+
+def test_a_mistake_on_one_rank_ends_all_at_once():
+    started = time.monotonic()
+    with pytest.raises(UserError) as caught:
+        run_on_ranks(2, rank_jobs.make_a_mistake)
+    assert str(caught.value) == "model.width=0: too little"
+    assert time.monotonic() - started < 60
+
+
+def test_a_defect_keeps_its_traceback():
+    with pytest.raises(ZeroDivisionError) as caught:
+        run_on_ranks(2, rank_jobs.have_a_defect)
+    assert "rank_jobs.py" in caught.value.__notes__[0]
+
+
+def test_a_rank_that_dies_ends_all():
+    with pytest.raises(RuntimeError, match="rank 1 died, exit status 3"):
+        run_on_ranks(2, rank_jobs.die)
+
+
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 128 + signal.SIGTERM)],
+)
+def test_no_rank_outlives_the_job(tmp_path, number, status):
+    command = [sys.executable, "-m", "tests.rank_jobs", str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT) as job:
+        wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
+        job.send_signal(number)
+        assert job.wait(timeout=30) == status
+    ranks = [int(file.name) for file in tmp_path.iterdir()]
+    wait_until(lambda: not any(alive(rank) for rank in ranks))
+
+
+def wait_until(met: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def processes_with(text: str) -> list[str]:
+    """Command lines or environments of processes that mention a folder of this test."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        if place.name == str(os.getpid()):
+            continue
+        try:
+            told = (place / "cmdline").read_bytes() + (place / "environ").read_bytes()
+        except OSError:
+            continue
+        if text.encode() in told:
+            found.append(place.name)
+    return found
+
+
+def test_a_multirun_of_four_jobs_stays_one_multirun(space):
+    lists = ["model=bahdanau,luong_global", "seed=1,2"]
+    said = succeed("-m", *RANKS, *lists, *places(space), PLACE=str(space))
+    assert said.count("test BLEU") == 4
+    [sweep] = (space / "outputs" / "comparisons").iterdir()
+    comparison = json.loads((sweep / "comparison.json").read_text())
+    runs = [(run["label"], run["seed"]) for run in comparison["runs"]]
+    assert runs == [("bahdanau", 1), ("bahdanau", 2), ("luong_global", 1), ("luong_global", 2)]
+    jobs = sorted(folder.parent.name for folder in sweep.glob("*/.hydra"))
+    assert jobs == ["0", "1", "2", "3"]
+    # Every job is tracked once, and the comparison is too.
+    assert len(list((space / "outputs" / "wandb").glob("offline-run-*"))) == 4 + 1
+    assert not (space / "outputs" / "runs").exists()
+    wait_until(lambda: not processes_with(str(space)), seconds=20)
+
+
+def test_jobs_side_by_side_have_ranks_of_their_own(space):
+    sweep = space / "side"
+    jobs = ["hydra/launcher=side_by_side", "seed=1,2", "logger=none", f"hydra.sweep.dir={sweep}"]
+    succeed("-m", *RANKS[:-1], *jobs, *places(space), PLACE=str(sweep))
+    orders = [
+        json.loads(result.read_text())["training"]["data_order"]
+        for result in sorted(sweep.glob("*/result.json"))
+    ]
+    assert len(set(orders)) == 2
+    assert sorted(file.parent.name for file in sweep.glob("*/run.log")) == ["0", "1"]
+    wait_until(lambda: not processes_with(str(sweep)), seconds=20)
+
+
+def test_a_single_run_logs_once_and_writes_one_folder(space):
+    inside(*RANKS[:-1], *places(space / "one"), "logger=none")
+    [folder] = (space / "one" / "outputs" / "runs").iterdir()
+    assert (folder / "run.log").read_text().count("test BLEU") == 1
+    assert (folder / ".hydra" / "config.yaml").is_file()
+    assert (folder / "result.json").is_file()
+
+
+def test_a_mistake_that_only_ranks_find_is_one_line(space):
+    given = [*RANKS[:-1], "logger=none", *places(space)]
+    assert mistake(*given, "batching.max_tokens=5").startswith("error: batching.max_tokens=5 is")
+    wrong = space / "wrong"
+    assert in_process("-m", *given, "batching.max_tokens=5", f"hydra.sweep.dir={wrong}") == 2
+    assert "batching.max_tokens=5" in read_failure(wrong / "0").error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["trainer.accelerator=gpu"], "trainer.accelerator=gpu: torch finds no GPU"),
+        (["trainer=ddp_cpu", "trainer.devices=0"], "trainer.devices=0: give a number"),
+        (["trainer=ddp_cpu", "trainer.strategy=ddp_spawn"], "trainer.strategy=ddp_spawn: give ddp"),
+        (["trainer=ddp_cpu", "trainer.num_nodes=2"], "takes 4 processes"),
+    ],
+)
+def test_ranks_that_cannot_be_are_refused_before_anything_starts(
+    space, monkeypatch, arguments, told
+):
+    monkeypatch.setattr("lightning_modules.ranks.devices.visible_gpus", list)
+    assert told in mistake(*arguments, *TINY, *places(space), "logger=none")
+
+
+def test_ranks_that_were_started_elsewhere_share_a_folder_that_is_given(space):
+    """As by torchrun: two whole programs."""
+    said = run("trainer=ddp_cpu", TORCHELASTIC_RUN_ID="none", WORLD_SIZE="2", RANK="0")
+    assert said.returncode == 2
+    assert (
+        said.stderr
+        == "error: give hydra.run.dir=DIR, the folder of this run, which all ranks see\n"
+    )
+    folder = space / "torchrun"
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "run.py"]
+    given = [*RANKS[:-1], *places(space), "logger=none", f"hydra.run.dir={folder}"]
+    done = subprocess.run(
+        [sys.executable, *command, *given], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("test BLEU") == 1
+    assert (folder / "run.log").read_text().count("test BLEU") == 1
