@@ -9,7 +9,7 @@ from lightning_modules.ranks.world import is_rank_zero, world_size
 def as_rank(arguments: Sequence[str]) -> list[str]:
     """What Hydra is told on this rank: all write to one folder, and the first of them for Hydra.
 
-    Raises ``UserError`` if that folder is not given: its usual name has the time in it.
+    Raises ``UserError`` for a multirun, and where the folder's name would have the time in it.
     """
     if world_size() == 1:
         return list(arguments)
@@ -18,7 +18,8 @@ def as_rank(arguments: Sequence[str]) -> list[str]:
             "-m: torchrun and srun start the ranks of one training; leave them out, and each job "
             "starts its own, or give one job at a time"
         )
-    if not any(argument.startswith("hydra.run.dir=") for argument in arguments):
-        raise UserError("give hydra.run.dir=DIR, the folder of this run, which all ranks see")
+    placed = any(argument.startswith("hydra.run.dir=") for argument in arguments)
+    if "force=true" in arguments and not placed:
+        raise UserError("force=true: give hydra.run.dir=DIR too, the new folder for all ranks")
     own = [] if is_rank_zero() else ["hydra.output_subdir=null", "hydra/job_logging=disabled"]
     return [*arguments, *own]
