@@ -158,7 +158,7 @@ def test_ranks_that_cannot_be_are_refused_before_anything_starts(
 
 def test_ranks_that_were_started_elsewhere_share_a_folder_that_is_given(space):
     """As by torchrun: two whole programs."""
-    said = run("trainer=ddp_cpu", TORCHELASTIC_RUN_ID="none", WORLD_SIZE="2", RANK="0")
+    said = run("trainer=ddp_cpu", WORLD_SIZE="2", RANK="0")
     assert said.returncode == 2
     assert (
         said.stderr

@@ -43,11 +43,12 @@ def test_two_nodes_train_one_model(nodes, tmp_path):
     folder = tmp_path / "run"
     trainer = ["trainer=ddp_cpu", "trainer.devices=1", "trainer.num_nodes=2"]
     given = [*trainer, *TINY, "decoding=greedy", "scale=0.25", *places(tmp_path), "logger=none"]
-    launch = ["--nnodes=2", "--nproc-per-node=1", f"--master-addr={ADDRESSES[0]}"]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1"]
+    torchrun.append(f"--master-addr={ADDRESSES[0]}")
+    program = ["run.py", *given, f"hydra.run.dir={folder}"]
     running = [
         subprocess.Popen(
-            ["ip", "netns", "exec", name, sys.executable, "-m", "torch.distributed.run", *launch]
-            + [f"--node-rank={number}", "run.py", *given, f"hydra.run.dir={folder}"],
+            ["ip", "netns", "exec", name, *torchrun, f"--node-rank={number}", *program],
             cwd=ROOT,
             env=os.environ | {"GLOO_SOCKET_IFNAME": "cable", "OMP_NUM_THREADS": "1"},
             stdout=subprocess.PIPE,

@@ -5,7 +5,7 @@ import os
 
 def world_size() -> int:
     """How many processes train together, 1 where nobody has started several."""
-    if "TORCHELASTIC_RUN_ID" in os.environ:
+    if "RANK" in os.environ:
         return int(os.environ["WORLD_SIZE"])
     # An interactive shell has the variable too; Lightning goes by its name as well.
     if os.environ.get("SLURM_JOB_NAME") in ("bash", "interactive"):
@@ -15,7 +15,4 @@ def world_size() -> int:
 
 def is_rank_zero() -> bool:
     """Whether this is the process that writes files, logs and is tracked."""
-    if world_size() == 1:
-        return True
-    elastic = "TORCHELASTIC_RUN_ID" in os.environ
-    return os.environ["RANK" if elastic else "SLURM_PROCID"] == "0"
+    return world_size() == 1 or os.environ.get("RANK", os.environ.get("SLURM_PROCID")) == "0"
