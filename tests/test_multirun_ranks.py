@@ -156,20 +156,18 @@ def test_ranks_that_cannot_be_are_refused_before_anything_starts(
     assert told in mistake(*arguments, *TINY, *places(space), "logger=none")
 
 
-def test_ranks_that_were_started_elsewhere_share_a_folder_that_is_given(space):
+def test_ranks_that_were_started_elsewhere_share_a_folder(space):
     """As by torchrun: two whole programs."""
-    said = run("trainer=ddp_cpu", WORLD_SIZE="2", RANK="0")
+    said = run("trainer=ddp_cpu", "force=true", WORLD_SIZE="2", RANK="0")
     assert said.returncode == 2
-    assert (
-        said.stderr
-        == "error: give hydra.run.dir=DIR, the folder of this run, which all ranks see\n"
-    )
-    folder = space / "torchrun"
+    assert said.stderr.startswith("error: force=true: give hydra.run.dir=DIR too")
+    assert len(said.stderr.splitlines()) == 1
     command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "run.py"]
-    given = [*RANKS[:-1], *places(space), "logger=none", f"hydra.run.dir={folder}"]
+    given = [*RANKS[:-1], *places(space / "torchrun"), "logger=none"]
     done = subprocess.run(
         [sys.executable, *command, *given], cwd=ROOT, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("test BLEU") == 1
+    [folder] = (space / "torchrun" / "outputs" / "runs").iterdir()
     assert (folder / "run.log").read_text().count("test BLEU") == 1

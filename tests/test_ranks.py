@@ -28,7 +28,13 @@ SHORT = [
     *TINY,
     *("data.train_max_words=8", "batching.max_tokens=30", "batching.decode_max_tokens=150"),
     *("budget.target_tokens=1400", "trainer.val_check_interval=25", "callbacks.examples.count=0"),
-    *("data.test_size=12", "scale=0.2", "model.dropout=0", "scoring.resamples=100", "logger=none"),
+    *(
+        "data.test_size=12",
+        "scale=0.2",
+        "model.dropout=0.2",
+        "scoring.resamples=100",
+        "logger=none",
+    ),
 ]
 """About fifty updates, some with fewer sentences than pieces."""
 TRAINED = [

@@ -130,8 +130,8 @@ def killed() -> None:
 
 
 def count_calls(monkeypatch, where: type, hook: str) -> list[None]:
-    original = getattr(where, hook)
     calls: list[None] = []
+    original = getattr(where, hook)
 
     def counted(*arguments: Any, **named: Any) -> Any:
         calls.append(None)

@@ -70,13 +70,16 @@ class LastCheckpoint(pl.Callback):
         trainer.fit_loop.epoch_loop._batches_that_stepped = trainer.global_step
         if batch_idx % trainer.accumulate_grad_batches:
             return
+        own = self._interrupted, time.monotonic() >= self._due
+        self._interrupted, due = trainer.strategy.broadcast(own)  # ranks do as the first
         self._end_if_interrupted(trainer)
-        if trainer.strategy.broadcast(time.monotonic() >= self._due):
+        if due:
             self._save(trainer)
 
     def on_validation_batch_start(self, trainer: pl.Trainer, *_: Any) -> None:
         """End here on Ctrl-C: a validation may take long."""
-        self._end_if_interrupted(trainer)
+        if trainer.world_size == 1:
+            self._end_if_interrupted(trainer)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Save before the next update: the best checkpoint is of no earlier training then."""
@@ -84,6 +87,7 @@ class LastCheckpoint(pl.Callback):
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Save what an interrupted test goes on from."""
+        self._interrupted = trainer.strategy.broadcast(self._interrupted)
         self._end_if_interrupted(trainer)
         self._save(trainer)
 

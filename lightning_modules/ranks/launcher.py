@@ -25,6 +25,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from torch.distributed import TCPStore
 
+from datamodules.errors import TerminatedError
 from lightning_modules.ranks.devices import ranks_to_start
 from lightning_modules.ranks.process import Job, Outcome
 
@@ -105,7 +106,7 @@ def run_on_ranks(count: int, function: Callable[..., Any], *arguments: Any) -> A
             _end(ranks, signal.SIGINT, SECONDS_TO_END)
             raise
         except BaseException as error:
-            stopped = isinstance(error, SystemExit)
+            stopped = isinstance(error, TerminatedError)
             _end(ranks, signal.SIGTERM if stopped else signal.SIGINT, SECONDS_TO_SAVE)
             raise
         finally:
@@ -154,11 +155,11 @@ def _start(number: int, environment: dict[str, str]) -> Rank:
 
 @contextmanager
 def _sigterm_raises() -> Iterator[None]:
-    """Turn SIGTERM into ``SystemExit``. Only the main thread can; others leave it as it is."""
+    """Turn SIGTERM into ``TerminatedError``. Only the main thread can; others leave it as it is."""
 
     def stop(number: int, frame: object) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
-        raise SystemExit(128 + number)
+        raise TerminatedError
 
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -25,6 +25,8 @@ def share_out(trainer: pl.Trainer, pieces: int | None) -> None:
     pieces = pieces or ranks
     if pieces % ranks:
         raise UserError(f"batching.pieces={pieces}: set it to a multiple of {ranks}, the ranks")
+    if ranks > 1:
+        _note_sigterm(trainer)
     turns = pieces // ranks
     trainer.accumulate_grad_batches = turns
     interval: Any = getattr(trainer, "val_check_interval", None)  # there is none for a time
@@ -32,6 +34,20 @@ def share_out(trainer: pl.Trainer, pieces: int | None) -> None:
         trainer.val_check_interval = interval * turns  # Lightning counts batches
     elif pieces > 1 and interval != 1.0:  # an epoch
         raise UserError("trainer.val_check_interval: with several pieces, give a number of updates")
+
+
+def _note_sigterm(trainer: pl.Trainer) -> None:
+    """Let SIGTERM be noted and no more: Lightning asks at each batch whether the first rank has it.
+
+    Its own handler talks to the other ranks at once, maybe in the middle of another exchange, and
+    all wait for ever.
+    """
+    connector = trainer._signal_connector
+
+    def note(*_: Any) -> None:
+        connector.received_sigterm = True
+
+    connector._sigterm_notifier_fn = note  # type: ignore[assignment, method-assign]
 
 
 def begins_update(trainer: pl.Trainer, batch_idx: int) -> bool:

@@ -18,7 +18,7 @@ from lightning_modules.tasks.train import fit, prepared
 from lightning_modules.testing import count_parameters
 from lightning_modules.tracking.tracker import Tracker
 from sweeps.studies.compose import as_job
-from sweeps.studies.places import BY_SEED, SLOT, TOKENS
+from sweeps.studies.places import BY_SEED, SLOT
 from sweeps.studies.settings import Sweep
 from sweeps.studies.watch import Verdict, Watch, end_by
 
@@ -36,6 +36,8 @@ class Trained(BaseModel):
     seconds: float
     """Of training."""
     target_tokens: int
+    reports: list[tuple[int, float]] = []
+    """What the trial was told while it ran: steps and values."""
 
 
 def train_trial(
@@ -52,9 +54,10 @@ def train_trial(
         own = folder / f"seed-{seed}"
         arguments = [*overrides, f"seed={seed}"]
         known = trained_before(own, arguments)
+        watch = Watch(trial, sweep, done, spent)
         if known is not None:
-            trial.set_user_attr(TOKENS, spent + known.target_tokens)
-        found.append(known or train_seed(arguments, own, Watch(trial, sweep, done, spent)))
+            watch.take_over(known.reports, known.target_tokens)
+        found.append(known or train_seed(arguments, own, watch))
         if sweep.pruner == "wilcoxon":
             trial.report(getattr(found[-1], sweep.objectives[0]), seed)
             if done + 1 < len(sweep.seeds) and trial.should_prune():
@@ -79,6 +82,7 @@ def train_seed(overrides: Sequence[str], folder: Path, watch: Watch) -> Trained:
 
     Raises ``optuna.TrialPruned``, ``DivergedError``, and whatever training raises.
     """
+    (folder / TRAINED).unlink(missing_ok=True)  # of other settings
     with as_job(overrides, folder) as config:
         trained, verdict = train_watched(config, folder, watch)
     end_by(verdict)
@@ -103,6 +107,7 @@ def train_watched(config: DictConfig, folder: Path, watch: Watch) -> tuple[Train
             parameters=count_parameters(run.module.model),
             seconds=training.seconds or 0.0,
             target_tokens=training.target_tokens or 0,
+            reports=watch.reports,
         )
     return trained, watch.verdict
 

@@ -47,6 +47,16 @@ class Watch(pl.Callback):
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Tell what a dead worker had told: the trial that takes its place knows nothing of it."""
         if trainer.is_global_zero:
+            self._repeat()
+
+    def take_over(self, reports: list[tuple[int, float]], target_tokens: int) -> None:
+        """Tell all of a training that a dead worker had finished."""
+        self.reports, self.target_tokens = reports, target_tokens
+        self._repeat()
+        self._account()
+
+    def _repeat(self) -> None:
+        if self.tells:
             for step, value in self.reports:
                 self.trial.report(value, step)
 
@@ -75,13 +85,16 @@ class Watch(pl.Callback):
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Tell the trial what it has cost."""
         if trainer.is_global_zero:
-            self.trial.set_user_attr(TOKENS, self.spent + self.target_tokens)
+            self._account()
 
     def on_exception(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
         """Tell it then too."""
         self.on_train_end(trainer, pl_module)
+
+    def _account(self) -> None:
+        self.trial.set_user_attr(TOKENS, self.spent + self.target_tokens)
 
     def state_dict(self) -> dict[str, Any]:
         """Return what was seen so far."""

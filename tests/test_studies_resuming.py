@@ -1,0 +1,92 @@
+"""A trial whose worker died goes on from its last checkpoint, and comes to the same values."""
+
+import json
+from types import SimpleNamespace
+
+import optuna
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.hydra_config import HydraConfig
+
+from lightning_modules.translation import TranslationModule
+from sweeps.studies.compose import composed, current
+from sweeps.studies.places import SLOT
+from sweeps.studies.settings import build_sweep
+from sweeps.studies.trial import TRAINED, train_seed, train_trial
+from sweeps.studies.watch import Watch
+from tests.commands import ROOT, TINY, places
+from tests.test_studies import sweep_of
+
+
+class Killed(BaseException):
+    """As far as a training can tell, the end of the world."""
+
+
+@pytest.fixture
+def overrides(tmp_path):
+    HydraConfig.instance().cfg = None
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        given = [*TINY, *places(tmp_path), "model=bahdanau", "scale=0.1", "logger=none"]
+        with current(composed(given)):
+            yield given
+
+
+@pytest.fixture
+def updates(monkeypatch):
+    """What is trained; an update in ``deadly`` is its worker's last."""
+    original, seen = TranslationModule.training_step, SimpleNamespace(done=[], deadly=[])
+
+    def step(self, *arguments):
+        if self.global_step in seen.deadly:
+            seen.deadly.remove(self.global_step)
+            raise Killed
+        seen.done.append(self.global_step)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(TranslationModule, "training_step", step)
+    return seen
+
+
+def watched():
+    trial = optuna.create_study().ask()
+    return trial, Watch(trial, sweep_of(objectives=["loss"], pruner="median"), 0, 0)
+
+
+def told(trial):
+    [found] = [one for one in trial.study.get_trials() if one.number == trial.number]
+    return found.intermediate_values
+
+
+def test_a_trial_goes_on_where_a_dead_worker_left_off(overrides, updates, tmp_path):
+    first, straight = watched()
+    once = train_seed([*overrides, "seed=1"], tmp_path / "whole", straight)
+    count, updates.deadly = len(updates.done), [4]
+    _, dead = watched()
+    with pytest.raises(Killed):
+        train_seed([*overrides, "seed=1"], tmp_path / "cut", dead)
+    second, rest = watched()
+    resumed = train_seed([*overrides, "seed=1"], tmp_path / "cut", rest)
+    assert updates.done == [*range(count), *range(4), *range(4, count)]
+    assert resumed.model_copy(update={"seconds": 0}) == once.model_copy(update={"seconds": 0})
+    assert told(second) == told(first)
+    assert rest.target_tokens == straight.target_tokens
+
+
+def test_what_another_study_left_in_the_folder_is_not_taken(overrides, updates, tmp_path):
+    trial = optuna.create_study().ask()
+    sweep = build_sweep(
+        compose("config", ["sweep=recurrent", "sweep.name=x", "sweep.objectives=[loss]"])
+    )
+    folder = tmp_path / "0000"
+    trial.set_user_attr(SLOT, 0)
+    train_trial(trial, sweep, overrides, folder)
+    file = folder / "seed-1" / TRAINED
+    trained = json.loads(file.read_text())
+    file.write_text(json.dumps(trained | {"loss": 123.0}))
+    assert train_trial(trial, sweep, overrides, folder) == [123.0]
+    other = [*overrides, "optimizer.lr=0.005"]
+    updates.deadly = [1]
+    with pytest.raises(Killed):
+        train_trial(trial, sweep, other, folder)
+    [loss] = train_trial(trial, sweep, other, folder)
+    assert loss != 123.0
