@@ -95,10 +95,9 @@ class LastCheckpoint(pl.Callback):
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
         """Save on SIGTERM, which Lightning answers between two updates or in a validation."""
-        training = (
-            trainer.state.fn == TrainerFn.FITTING and not trainer.fit_loop._should_accumulate()
-        )
-        if training and isinstance(exception, SIGTERMException):
+        if not isinstance(exception, SIGTERMException) or trainer.state.fn != TrainerFn.FITTING:
+            return
+        if not trainer.fit_loop._should_accumulate():
             self._save(trainer)
 
     def on_predict_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
