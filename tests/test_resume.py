@@ -6,10 +6,13 @@ import math
 import os
 import re
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from itertools import count
 from pathlib import Path
+from time import sleep
 from typing import Any, NamedTuple
 
 import pytest
@@ -21,13 +24,13 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 from datamodules.errors import TerminatedError, UserError
 from lightning_modules.callbacks import DivergedError, LastCheckpoint, TokenBudget
 from lightning_modules.checkpoints import LAST, load_trained
-from lightning_modules.run_folder import Training
+from lightning_modules.run_folder import Training, read_result
 from lightning_modules.run_records import HistoryPoint, read_history
 from lightning_modules.tasks.train import fit, prepared
 from lightning_modules.translation import TranslationModule
 from sweeps.errors import as_user_error
 from sweeps.studies.compose import as_job
-from tests.commands import ROOT, TINY, places
+from tests.commands import ROOT, TINY, places, succeed
 
 SETTINGS = [
     *TINY,
@@ -316,3 +319,32 @@ def test_each_seed_moves_its_own_part(train, whole):
     for name in ("initial_weights", "dropout"):
         assert begun[name].training["data_order"] == whole.training["data_order"]
         assert begun[name].final != whole.final
+
+
+def test_a_real_command_that_is_terminated_and_killed_goes_on(train, space):
+    """It trains four times as long, not to be over when the signals come."""
+    longer = "budget.target_tokens=12000"
+    straight = train("longer", longer, SELDOM)
+    folder = space / "real"
+    command = [*SETTINGS, *places(space), longer, EVERY_UPDATE, f"hydra.run.dir={folder}"]
+    statuses = [
+        sent_when_training(command, folder, sent) for sent in (signal.SIGTERM, signal.SIGKILL)
+    ]
+    assert statuses == [143, -signal.SIGKILL]
+    assert not (folder / "result.json").exists()
+    assert "training goes on after update" in succeed(*command)
+    result = read_result(folder)
+    assert result is not None
+    assert course(folder, result.training) == straight
+    assert result.scores["bleu"] >= 0
+
+
+def sent_when_training(command: list[str], folder: Path, sent: signal.Signals) -> int:
+    """Start the command, send a signal once it has saved a checkpoint, and return the status."""
+    file = folder / "checkpoints" / LAST
+    before = file.stat().st_ino if file.exists() else None
+    with subprocess.Popen([sys.executable, "run.py", *command], cwd=ROOT) as process:
+        while process.poll() is None and (not file.exists() or file.stat().st_ino == before):
+            sleep(0.01)
+        process.send_signal(sent)
+        return process.wait()
