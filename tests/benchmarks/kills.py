@@ -6,6 +6,7 @@ history, data order and scores of both must be the same to the last bit.
 """
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -53,7 +54,7 @@ def changed(folder: Path) -> list[tuple[str, int]]:
     """What a process changes there when it trains."""
     if not folder.is_dir():
         return []
-    return [(file.name, file.stat().st_ino) for file in folder.iterdir()]
+    return sorted((entry.name, entry.inode()) for entry in os.scandir(folder))
 
 
 def course(folder: Path) -> dict[str, str]:
