@@ -2,16 +2,19 @@ PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 
-.PHONY: help quickstart test lint types benchmark growth
+.PHONY: help quickstart test test-long lint types benchmark growth
 
 help: ## List the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 quickstart: $(READY) ## Compare five variants on the built-in corpus and draw BLEU against length
 	$(VENV)/bin/python run.py comparison=quickstart
 
 test: $(READY) ## Run the test suite
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n auto --dist loadfile
+
+test-long: $(READY) ## Run the tests that take minutes: killed workers, clusters, several ranks
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m long
 
 benchmark: $(READY) ## Time every variant beside a bare PyTorch loop
 	$(VENV)/bin/python -m tests.benchmarks.speed

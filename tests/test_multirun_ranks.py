@@ -95,6 +95,7 @@ def processes_with(text: str) -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_a_multirun_of_four_jobs_stays_one_multirun(space):
     lists = ["model=bahdanau,luong_global", "seed=1,2"]
     said = succeed("-m", *RANKS, *lists, *places(space), PLACE=str(space))
@@ -111,6 +112,7 @@ def test_a_multirun_of_four_jobs_stays_one_multirun(space):
     wait_until(lambda: not processes_with(str(space)), seconds=20)
 
 
+@pytest.mark.long
 def test_jobs_side_by_side_have_ranks_of_their_own(space):
     sweep = space / "side"
     jobs = ["hydra/launcher=side_by_side", "seed=1,2", "logger=none", f"hydra.sweep.dir={sweep}"]

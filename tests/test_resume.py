@@ -321,6 +321,7 @@ def test_each_seed_moves_its_own_part(train, whole):
         assert begun[name].final != whole.final
 
 
+@pytest.mark.long
 def test_a_real_command_that_is_terminated_and_killed_goes_on(train, space):
     """It trains four times as long, not to be over when the signals come."""
     longer = "budget.target_tokens=12000"

@@ -24,6 +24,7 @@ SUBMITTED = [
 
 pytestmark = [
     pytest.mark.slurm,
+    pytest.mark.long,
     pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} not installed"),
 ]
 
