@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from datamodules.errors import UserError
+
 
 @contextmanager
 def whole_file(path: Path | str) -> Iterator[Path]:
@@ -45,6 +47,23 @@ def locked(path: Path) -> Iterator[None]:
     with path.open("a") as file:
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a folder. Raises ``UserError`` if one is in there already."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(
+                f"{folder}: another process is at work on the same there; wait for its end, or "
+                "give force=true for a folder of your own"
+            ) from None
+        except OSError:  # a file system without locks
+            pass
         yield
 
 

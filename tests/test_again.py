@@ -7,8 +7,9 @@ from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 
 import sweeps.folders
+from datamodules.files import alone_in
 from sweeps.studies.compose import current
-from tests.commands import ROOT, TINY, inside, places, succeed
+from tests.commands import ROOT, TINY, inside, mistake, places, run, succeed
 
 RUN = ["model=seq2seq", "logger=none", *TINY]
 
@@ -84,6 +85,16 @@ def test_a_run_with_other_scoring_keeps_its_weights_and_is_tested_again(space):
     inside(*RUN, *places(space), f"hydra.run.dir={folder}", "decoding.max_extra=4")
     assert weights(space) == before
     assert (folder / "result.json").stat().st_mtime_ns != made
+
+
+def test_a_folder_where_another_process_is_at_work_is_left_alone(space):
+    folder = space / "taken"
+    with alone_in(folder):
+        line = mistake(*RUN, *places(space), f"hydra.run.dir={folder}")
+        assert "another process is at work" in line
+        given = ["-m", *RUN, *places(space), f"hydra.sweep.dir={folder}"]
+        assert run(*given).stderr == f"{line}\n"
+    assert not (folder / "checkpoints").exists()
 
 
 def test_a_multirun_does_what_is_missing(space):

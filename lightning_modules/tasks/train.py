@@ -4,7 +4,7 @@ import logging
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from pytorch_lightning.callbacks import ModelCheckpoint, TQDMProgressBar
 from pytorch_lightning.loggers import Logger
 
 from datamodules.errors import UserError
+from datamodules.files import alone_in
 from datamodules.translation_data import TranslationData
 from lightning_modules.allocator import keep_freed_memory
 from lightning_modules.building import (
@@ -79,7 +80,8 @@ def train(config: DictConfig) -> float | None:
     folder = Path(HydraConfig.get().runtime.output_dir)
     known = None if config.force else finished_before(folder, config)
     if known is None:
-        return train_anew(config)
+        with alone_in(folder) if is_rank_zero() else nullcontext():
+            return train_anew(config)
     bleu = known.scores["bleu"]
     log.info("%s: finished before, test BLEU %.2f; force=true runs it again", folder, bleu)
     return bleu
