@@ -3,12 +3,10 @@
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-
-from datamodules.errors import UserError
 
 
 @contextmanager
@@ -37,33 +35,20 @@ def whole_file(path: Path | str) -> Iterator[Path]:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, waits: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Let one process at a time into the block; ``path`` is an empty file, made when missing.
 
-    The kernel lets the next one in when a process ends, however it ends. Some network file systems
-    have no locks; there all enter.
+    ``waits`` is called if another is in there. The kernel lets the next one in when a process ends,
+    however it ends. Some network file systems have no locks; there all enter.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         with suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """Keep other processes out of a folder. Raises ``UserError`` if one is in there already."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(
-                f"{folder}: another process is at work on the same there; wait for its end, or "
-                "give force=true for a folder of your own"
-            ) from None
-        except OSError:  # a file system without locks
-            pass
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waits()
+                fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 

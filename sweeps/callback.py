@@ -3,7 +3,6 @@
 import atexit
 import sys
 import traceback
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from datamodules.errors import UserError
-from datamodules.files import alone_in
 from lightning_modules.redaction import redact_multirun
-from sweeps.errors import stop
 
 TRAINING = "lightning_modules.tasks.train.train"
 
@@ -30,26 +26,20 @@ class ComparisonCallback(Callback):
         self._table: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Hydra sends a copy to each job; the table and the lock stay here."""
-        return {}
+        """Hydra sends a copy to each job; the table stays here."""
+        return {"_table": None}
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Show a table of the jobs where there is a terminal; else they print lines."""
         HydraConfig.instance().set_config(config)  # Hydra sets it for jobs alone
-        out = Path(config.hydra.sweep.dir)
-        atexit.register(redact_multirun, out)
-        self._alone = ExitStack()
-        try:
-            self._alone.enter_context(alone_in(out))
-        except UserError as mistake:
-            stop(f"error: {mistake}", 2)
+        atexit.register(redact_multirun, Path(config.hydra.sweep.dir))
         if not sys.stdout.isatty() or config.task != TRAINING:
             return
         from rich.console import Console
 
         from sweeps.live import LiveTable, jobs_of
 
-        self._table = LiveTable(out, jobs_of(config), Console())
+        self._table = LiveTable(Path(config.hydra.sweep.dir), jobs_of(config), Console())
         self._table.start()
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
@@ -60,7 +50,7 @@ class ComparisonCallback(Callback):
         from lightning_modules.run_folder import FAILURE, RESULT, find_runs
         from lightning_modules.settings import build_scoring
         from sweeps.compare import build_comparison
-        from sweeps.errors import as_user_error
+        from sweeps.errors import as_user_error, stop
         from sweeps.publishing import tell
 
         out = Path(config.hydra.sweep.dir)

@@ -1,5 +1,7 @@
 """The same command comes back to what is there; only what is missing is done."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,9 +9,8 @@ from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 
 import sweeps.folders
-from datamodules.files import alone_in
 from sweeps.studies.compose import current
-from tests.commands import ROOT, TINY, inside, mistake, places, run, succeed
+from tests.commands import ROOT, TINY, inside, places, succeed
 
 RUN = ["model=seq2seq", "logger=none", *TINY]
 
@@ -87,14 +88,15 @@ def test_a_run_with_other_scoring_keeps_its_weights_and_is_tested_again(space):
     assert (folder / "result.json").stat().st_mtime_ns != made
 
 
-def test_a_folder_where_another_process_is_at_work_is_left_alone(space):
-    folder = space / "taken"
-    with alone_in(folder):
-        line = mistake(*RUN, *places(space), f"hydra.run.dir={folder}")
-        assert "another process is at work" in line
-        given = ["-m", *RUN, *places(space), f"hydra.sweep.dir={folder}"]
-        assert run(*given).stderr == f"{line}\n"
-    assert not (folder / "checkpoints").exists()
+def test_a_run_that_another_process_is_at_work_on_is_waited_for(space):
+    command = [sys.executable, "run.py", *RUN, *places(space), "seed=7"]
+    both = [
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    said = [process.communicate(timeout=200)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert sorted("finished before" in each for each in said) == [False, True]
+    assert sum("waiting for another process" in each for each in said) == 1
 
 
 def test_a_multirun_does_what_is_missing(space):

@@ -4,7 +4,8 @@ import logging
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from pytorch_lightning.callbacks import ModelCheckpoint, TQDMProgressBar
 from pytorch_lightning.loggers import Logger
 
 from datamodules.errors import UserError
-from datamodules.files import alone_in
+from datamodules.files import locked
 from datamodules.translation_data import TranslationData
 from lightning_modules.allocator import keep_freed_memory
 from lightning_modules.building import (
@@ -42,7 +43,7 @@ from lightning_modules.interruption import ended_by_signals
 from lightning_modules.provenance import code_version, git_commit
 from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.ranks.sharing import share_out
-from lightning_modules.ranks.world import is_rank_zero
+from lightning_modules.ranks.world import is_rank_zero, world_size
 from lightning_modules.redaction import job_overrides, redacted
 from lightning_modules.resuming import finished_before, last_checkpoint
 from lightning_modules.run_folder import (
@@ -78,13 +79,21 @@ def train(config: DictConfig) -> float | None:
     Raises ``UserError`` for settings or text that cannot be used.
     """
     folder = Path(HydraConfig.get().runtime.output_dir)
-    known = None if config.force else finished_before(folder, config)
-    if known is None:
-        with alone_in(folder) if is_rank_zero() else nullcontext():
+    with _alone_in(folder):
+        known = None if config.force else finished_before(folder, config)
+        if known is None:
             return train_anew(config)
     bleu = known.scores["bleu"]
     log.info("%s: finished before, test BLEU %.2f; force=true runs it again", folder, bleu)
     return bleu
+
+
+def _alone_in(folder: Path) -> AbstractContextManager[None]:
+    """Wait for another process that is at work on the same, whose result is then there."""
+    if world_size() > 1:  # ranks that were started elsewhere work there together
+        return nullcontext()
+    told = partial(log.info, "%s: waiting for another process that is at work there", folder)
+    return locked(folder / ".lock", told)
 
 
 @on_ranks
