@@ -18,6 +18,8 @@ from pydantic import (
 import lightning_modules.scaling  # noqa: F401  # the resolver of conf/model
 from datamodules.errors import UserError, first_mistake
 from datamodules.translation_data import TranslationData
+from lightning_modules.budgets import Budget
+from lightning_modules.match import Match
 from lightning_modules.randomness import Seeds
 from lightning_modules.variants import EncoderDecoder
 from lightning_modules.vectors import VectorFiles
@@ -58,12 +60,6 @@ def build_data(config: DictConfig) -> TranslationData:
         raise UserError(first_mistake(error)) from None
 
 
-class Budget(BaseModel):
-    """How much to train."""
-
-    target_tokens: PositiveInt
-
-
 class Settings(BaseModel):
     """The plain values at the top of the configuration."""
 
@@ -71,6 +67,8 @@ class Settings(BaseModel):
     seed: NonNegativeInt
     seeds: Seeds
     scale: float = Field(gt=0, allow_inf_nan=False)
+    fine_scale: float = Field(gt=0, allow_inf_nan=False)
+    match: Match
     vectors: VectorFiles
     label_smoothing: float = Field(ge=0, lt=1)
     threads: PositiveInt | None

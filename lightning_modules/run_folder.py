@@ -45,6 +45,8 @@ class Training(BaseModel):
     target_tokens: int | None = None
     updates: int | None = None
     epochs: float | None = None
+    flops: float | None = None
+    """Of the products of matrices, forward and backward, padding left out."""
     seconds: float | None = None
     target_tokens_per_second: float | None = None
     data_order: str | None = None

@@ -1,4 +1,7 @@
-"""``${scaled:N}`` in ``conf/model``: a width of the paper times the one ``scale`` of a run."""
+"""``${scaled:N}`` in ``conf/model``: a width of the paper times the one ``scale`` of a run.
+
+``${scaled_freely:N}`` is a width on which no other depends: ``fine_scale`` moves it alone.
+"""
 
 import math
 
@@ -9,10 +12,24 @@ from datamodules.errors import UserError
 
 def scaled(width: int, multiple: int = 2, *, _root_: DictConfig) -> int:
     """Return ``width × scale``, rounded to a multiple (of heads, or directions), at least one."""
-    scale = _root_.scale
-    if not isinstance(scale, int | float) or not 0 < scale < math.inf:
-        raise UserError(f"scale={scale}: must be a positive number, such as scale=0.5")
-    return max(1, round(width * scale / multiple)) * multiple
+    return _rounded(width * _factor(_root_, "scale"), multiple)
 
 
-OmegaConf.register_new_resolver("scaled", scaled, replace=True)
+def scaled_freely(width: int, *, _root_: DictConfig) -> int:
+    """Return ``width × scale × fine_scale``, rounded to a multiple of two."""
+    return _rounded(width * _factor(_root_, "scale") * _factor(_root_, "fine_scale"), 2)
+
+
+def _factor(config: DictConfig, name: str) -> float:
+    factor = config[name]
+    if not isinstance(factor, int | float) or not 0 < factor < math.inf:
+        raise UserError(f"{name}={factor}: must be a positive number, such as {name}=0.5")
+    return factor
+
+
+def _rounded(width: float, multiple: int) -> int:
+    return max(1, round(width / multiple)) * multiple
+
+
+for resolver in (scaled, scaled_freely):
+    OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)

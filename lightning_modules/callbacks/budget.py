@@ -1,29 +1,37 @@
-"""The training budget, in real target tokens, and an account of what it bought."""
+"""The training budget, and an account of what it bought."""
 
 import hashlib
 import time
 from typing import Any
 
+import numpy as np
 import pytorch_lightning as pl
-from pydantic import PositiveInt, validate_call
+from numpy.typing import NDArray
+from pydantic import validate_call
 
 from datamodules.batching import Batch
+from lightning_modules.budgets import Budget
 from lightning_modules.environment import peak_memory_mib
 from lightning_modules.ranks.sharing import begins_update, ends_update
 
 
 class TokenBudget(pl.Callback):
-    """Stop after ``target_tokens`` real target tokens (EOS counted, padding not).
+    """Stop with the update that spends the budget, of whatever kind.
 
-    All variants see the same batches, so they stop after the same one. ``data_order`` chains the
-    sentence numbers of every batch seen: two runs with equal values saw the same sentences in the
-    same batches in the same order. Every rank counts whole updates, so that all know the same.
+    All variants see the same batches, so they stop after the same one where the budget is in target
+    tokens or updates. ``data_order`` chains the sentence numbers of every batch seen: two runs with
+    equal values saw the same sentences in the same batches in the same order. Every rank counts
+    whole updates, so that all know the same.
     """
 
     @validate_call
-    def __init__(self, target_tokens: PositiveInt) -> None:
-        self.target_tokens = target_tokens
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.flops_by_id: NDArray[np.float64] | None = None
+        """Of each training sentence, forward and backward; None: they are not counted."""
         self.seen_tokens = 0
+        self.updates = 0
+        self.flops = 0.0
         self.seconds = 0.0
         self.data_order = ""
         self._started = 0.0
@@ -31,7 +39,7 @@ class TokenBudget(pl.Callback):
     @property
     def share(self) -> float:
         """Of the budget spent, 0 to 1."""
-        return min(1.0, self.seen_tokens / self.target_tokens)
+        return min(1.0, self._spent / self.budget.amount)
 
     @property
     def tokens_per_second(self) -> float:
@@ -56,21 +64,43 @@ class TokenBudget(pl.Callback):
         """Count with its last, and ask the trainer to stop when the budget is spent."""
         if not ends_update(trainer, batch_idx):
             return
-        ids = batch.update_ids.cpu().numpy().tobytes()  # on a GPU, this waits for the update
+        ids = batch.update_ids.cpu().numpy()  # on a GPU, this waits for the update
         self.seconds += time.perf_counter() - self._started
         self.seen_tokens += batch.update_tokens
-        self.data_order = hashlib.sha256(self.data_order.encode() + ids).hexdigest()[:16]
+        self.updates += 1
+        if self.flops_by_id is not None:
+            self.flops += float(self.flops_by_id[ids].sum())
+        order = self.data_order.encode() + ids.tobytes()
+        self.data_order = hashlib.sha256(order).hexdigest()[:16]
         if trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
             pl_module.log("train/target_tokens", float(self.seen_tokens))
             pl_module.log("train/target_tokens_per_second", self.tokens_per_second)
             pl_module.log("train/peak_memory_mib", peak_memory_mib())
-        if self.seen_tokens >= self.target_tokens:
+        if self._is_spent(trainer):
             trainer.should_stop = True
+
+    @property
+    def _spent(self) -> float:
+        spent = {
+            "target_tokens": self.seen_tokens,
+            "updates": self.updates,
+            "flops": self.flops,
+            "seconds": self.seconds,
+        }
+        return spent[self.budget.kind]
+
+    def _is_spent(self, trainer: pl.Trainer) -> bool:
+        spent = self._spent >= self.budget.amount
+        if self.budget.kind == "seconds":  # each rank has a clock of its own
+            return trainer.strategy.reduce_boolean_decision(spent, all=False)
+        return spent
 
     def state_dict(self) -> dict[str, Any]:
         """Return the account so far."""
         return {
             "seen_tokens": self.seen_tokens,
+            "updates": self.updates,
+            "flops": self.flops,
             "seconds": self.seconds,
             "data_order": self.data_order,
         }

@@ -21,6 +21,7 @@ from datamodules.errors import UserError
 from datamodules.files import locked
 from datamodules.translation_data import TranslationData
 from lightning_modules.allocator import keep_freed_memory
+from lightning_modules.budgets import Budget
 from lightning_modules.building import (
     Settings,
     build,
@@ -39,7 +40,9 @@ from lightning_modules.checkpoints import (
     read_checkpoint,
 )
 from lightning_modules.environment import environment
+from lightning_modules.flops import Flops, count_flops
 from lightning_modules.interruption import ended_by_signals
+from lightning_modules.matching import match_size
 from lightning_modules.provenance import code_version, git_commit
 from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.ranks.sharing import share_out
@@ -53,6 +56,7 @@ from lightning_modules.run_folder import (
     Training,
     clear_results,
 )
+from lightning_modules.schedule_lengths import length_of_schedule
 from lightning_modules.settings import build_scoring
 from lightning_modules.suitability import check_text
 from lightning_modules.summary import summary
@@ -134,11 +138,13 @@ def prepared(config: DictConfig, folder: Path, *callbacks: pl.Callback) -> Itera
     """
     settings = prepare_process(config)
     data = build_data(config)
+    match_size(config, data)
+    flops = count_flops(config, data.tokenizers)
     pl.seed_everything(settings.seeds.initial_weights, workers=True, verbose=False)
     sizes = [len(tokenizer) for tokenizer in data.tokenizers]
     model = build_model(config, *sizes)
     check_text(config, model, data.tokenizers.source, data.prepared.encoded)
-    module = build_module(config, data, model)
+    module = build_module(config, data, model, flops)
     vectors = load_vectors(model, data.tokenizers, settings.vectors, embedding_width(config))
     checkpoint = None if config.force else last_checkpoint(folder, module)
     logger: Tracker | None = None
@@ -151,6 +157,7 @@ def prepared(config: DictConfig, folder: Path, *callbacks: pl.Callback) -> Itera
         if logger is not None:
             logger.log_hyperparams(told_apart_by(model, folder, config.variant))
         trainer = build_trainer(config, logger, *callbacks)
+        budget_of(trainer).flops_by_id = flops.by_id(data.prepared.encoded["train"])
         compile_blocks(model, settings.compile)
         yield Prepared(trainer, module, data, vectors, checkpoint)
     except BaseException:
@@ -191,9 +198,12 @@ def prepare_process(config: DictConfig) -> Settings:
 
 
 def build_module(
-    config: DictConfig, data: TranslationData, model: EncoderDecoder
+    config: DictConfig, data: TranslationData, model: EncoderDecoder, flops: Flops | None = None
 ) -> TranslationModule:
-    """Put a variant together with what trains it; its checkpoints keep the configuration."""
+    """Put a variant together with what trains it; its checkpoints keep the configuration.
+
+    ``flops``: what its updates cost; None for a module that is not trained.
+    """
     settings = build_settings(config)
     freeze(model, settings.vectors)
     resolved: Any = redacted(OmegaConf.to_container(config, resolve=True))
@@ -205,7 +215,7 @@ def build_module(
     }
     optimizer = build(config.optimizer)
     scheduler, teacher_forcing = (
-        build(node, **_length_of_schedule(node, config, data))
+        build(node, **_length_of_schedule(node, settings.budget, data, flops))
         for node in (config.scheduler, config.teacher_forcing)
     )
     try_out(optimizer, scheduler)
@@ -223,12 +233,15 @@ def build_module(
 
 
 def _length_of_schedule(
-    node: DictConfig, config: DictConfig, data: TranslationData
+    node: DictConfig, budget: Budget, data: TranslationData, flops: Flops | None
 ) -> dict[str, int]:
     """Tell a schedule that ends with the training how long that is."""
     if "total_updates" not in node or node.total_updates is not None:
         return {}
-    return {"total_updates": data.updates(config.budget.target_tokens)}
+    constant = "start" in node and node.start == node.end
+    if constant or flops is None:
+        return {"total_updates": 1}
+    return {"total_updates": length_of_schedule(str(node._key()), budget, data, flops)}
 
 
 def build_trainer(config: DictConfig, logger: Logger | None, *further: pl.Callback) -> pl.Trainer:
@@ -276,7 +289,7 @@ def fit(
     """
     with ended_by_signals():
         trainer.fit(module, datamodule=data, ckpt_path=checkpoint, weights_only=True)
-    budget = next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]
+    budget = budget_of(trainer)
     best = trainer.checkpoint_callback
     assert isinstance(best, ModelCheckpoint)
     if not best.best_model_path:  # the budget ended before the first validation
@@ -288,8 +301,14 @@ def fit(
         target_tokens=budget.seen_tokens,
         updates=trainer.global_step,
         epochs=trainer.global_step * trainer.accumulate_grad_batches / trainer.num_training_batches,
+        flops=budget.flops,
         seconds=budget.seconds,
         target_tokens_per_second=budget.tokens_per_second,
         data_order=budget.data_order,
         val_bleu=float(best.best_model_score) if by_bleu else None,  # type: ignore[arg-type]
     )
+
+
+def budget_of(trainer: pl.Trainer) -> TokenBudget:
+    """The trainer's account of its budget."""
+    return next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]

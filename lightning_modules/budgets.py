@@ -1,0 +1,53 @@
+"""How much to train: the group ``budget`` of the configuration."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, PositiveInt, model_validator
+
+Kind = Literal["target_tokens", "updates", "flops", "seconds"]
+UNITS: dict[Kind, str] = {
+    "target_tokens": "target tokens",
+    "updates": "updates",
+    "flops": "FLOPs",
+    "seconds": "seconds",
+}
+Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Budget(BaseModel, extra="forbid"):
+    """One amount of one kind."""
+
+    target_tokens: PositiveInt | None = None
+    """Real target tokens, EOS counted."""
+    updates: PositiveInt | None = None
+    flops: Amount | None = None
+    """Forward and backward; see ``lightning_modules.flops``."""
+    seconds: Amount | None = None
+    """Of training, validation left out."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_kind(cls, given: Any) -> Any:
+        known = [kind for kind in UNITS if kind in given]
+        if len(known) != 1 or given[known[0]] is None:
+            kinds = ", ".join(UNITS)
+            raise ValueError(f"give an amount of one kind; budget=KIND chooses it, of {kinds}")
+        return given
+
+    @property
+    def kind(self) -> Kind:
+        """Which of them it is."""
+        return next(kind for kind in UNITS if getattr(self, kind) is not None)
+
+    @property
+    def amount(self) -> float:
+        """How much of it."""
+        amount: float = getattr(self, self.kind)
+        return amount
+
+
+def kind_of(config: Mapping[str, Any]) -> Kind:
+    """The kind of budget that a recorded configuration has; tokens where it says nothing."""
+    recorded = config.get("budget") or {}
+    return next((kind for kind in UNITS if kind in recorded), "target_tokens")

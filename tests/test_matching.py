@@ -1,0 +1,65 @@
+"""Variants that are sized to match another one."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from datamodules.batching import EncodedPairs, Sequences
+from lightning_modules.building import build_settings
+from lightning_modules.matching import count, fit_size, search
+from tests.variants import LAPTOP, configuration
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Vocabularies as large as the built-in corpus has them, and sentences as long."""
+    lengths = np.random.default_rng(1).integers(2, 26, (2, 50))
+    sides = (Sequences.of([[5] * length for length in side]) for side in lengths)
+    pairs = EncodedPairs(np.arange(50), *sides)
+    tokenizers = [range(479), range(821)]
+    return SimpleNamespace(tokenizers=tokenizers, prepared=SimpleNamespace(encoded={"train": pairs}))
+
+
+@pytest.mark.parametrize("other", ["bahdanau", "transformer"])
+@pytest.mark.parametrize("name", LAPTOP)
+def test_every_variant_gets_as_many_parameters_as_another(name, other, data):
+    config = configuration(f"model={name}", "match=parameters")
+    wanted = configuration(f"model={other}")
+    found = fit_size(config, wanted, build_settings(config).match, data)
+    assert found.other == count("parameters", wanted, data)
+    assert found.own == count("parameters", config, data)
+    assert abs(found.apart) <= 0.02
+    assert name != other or (config.scale, config.fine_scale) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("seq2seq", "bahdanau"), ("transformer", "bahdanau"),
+                        ("luong_local", "transformer")]
+)  # fmt: skip
+def test_a_variant_costs_as_much_as_another(name, other, data):
+    config = configuration(f"model={name}", "match=flops")
+    found = fit_size(config, configuration(f"model={other}"), build_settings(config).match, data)
+    assert found.own == count("flops", config, data)
+    assert abs(found.apart) <= 0.02
+
+
+def test_widths_on_which_no_other_depends_fill_the_gaps(data):
+    """A Transformer's width is a multiple of its heads: from one to the next it grows by 10%."""
+    config = configuration("model=transformer", "match=parameters")
+    other = configuration("model=transformer", "model.width=132")
+    found = fit_size(config, other, build_settings(config).match, data)
+    assert abs(found.apart) <= 0.02
+    assert config.fine_scale != 1
+    assert config.model.width in (128, 136)
+
+
+@pytest.mark.parametrize("wanted", [1e3, 12_345, 9e6])
+def test_the_nearest_of_counts_that_jump_is_found(wanted):
+    def counted(factor):
+        width = max(1, round(100 * factor / 8)) * 8
+        return 50 * width + width**2
+
+    _, found = search(counted, wanted)
+    every = {50 * width + width**2 for width in range(8, 3300, 8)}
+    assert found == min(every, key=lambda one: abs(one - wanted))
