@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
 import hydra
 import torch
@@ -13,7 +14,7 @@ from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
 from lightning_modules.building import build_settings
 from lightning_modules.flops import build_to_count, count_flops
-from lightning_modules.match import MEASURES, Found, Match, Measure
+from lightning_modules.match import MEASURES, Found, Match
 from lightning_modules.testing import count_parameters
 
 log = logging.getLogger(__name__)
@@ -28,8 +29,10 @@ GROWTH = 1.6
 SAME = 1.0005
 """Ratio of two factors that make no difference."""
 TRIES = 30
-CLOSE = 0.001
-"""Part of a count that ends the search."""
+NEAR = 0.005
+"""Part of a count that is near enough to end a search."""
+COUNTS = 6
+"""Of operations, at most."""
 
 
 def match_size(config: DictConfig, data: TranslationData) -> None:
@@ -62,32 +65,60 @@ def match_size(config: DictConfig, data: TranslationData) -> None:
 def fit_size(config: DictConfig, other: DictConfig, match: Match, data: TranslationData) -> Found:
     """Set ``config.scale`` so that its variant is as large as the other one.
 
-    Where rounded widths leave none that fits, ``config.fine_scale`` then moves those on which no
-    other depends.
+    Operations take long to count and follow parameters closely: the parameters wanted are put
+    right by how far off the operations were.
     """
-    assert match.by is not None
-    wanted = count(match.by, other, data)
+    parameters = partial(count_trained, data=data)
+    wanted = goal = parameters(other)
+    if match.by == "parameters":
+        return Found(own=fit_parameters(config, goal, parameters), other=wanted)
+    wanted = count_operations(other, data)
+    tried: list[tuple[float, dict[str, float], float]] = []
+    for _ in range(COUNTS):
+        fit_parameters(config, goal, parameters)
+        own = count_operations(config, data)
+        tried.append((abs(own / wanted - 1), {name: config[name] for name in FACTORS}, own))
+        if tried[-1][0] <= NEAR:
+            break
+        goal *= wanted / own
+    _, chosen, own = min(tried, key=lambda one: one[0])
+    config.update(chosen)
+    return Found(own=own, other=wanted)
+
+
+def fit_parameters(
+    config: DictConfig, wanted: float, parameters: Callable[[DictConfig], float]
+) -> float:
+    """Set ``config.scale`` to come nearest to so many parameters; return how many it has.
+
+    Where rounded widths leave none that is near, ``config.fine_scale`` then moves those on which
+    no other depends.
+    """
+    config.update(dict.fromkeys(FACTORS, 1))
+    own = 0.0
     for name in FACTORS:
 
-        def counted(factor: float, measure: Measure = match.by, name: str = name) -> float:
+        def counted(factor: float, name: str = name) -> float:
             changed = config.copy()
             changed[name] = factor
-            return count(measure, changed, data)
+            return parameters(changed)
 
         config[name], own = search(counted, wanted)
-        found = Found(own=own, other=wanted)
-        if abs(found.apart) <= match.tolerance:
+        if abs(own / wanted - 1) <= NEAR:
             break
-    return found
+    return own
 
 
-def count(measure: Measure, config: DictConfig, data: TranslationData) -> float:
-    """Return the count of a configuration's variant."""
-    if measure == "flops":
-        pairs = data.prepared.encoded["train"]
-        return count_flops(config, data.tokenizers).a_target_token(pairs)
+def count_trained(config: DictConfig, data: TranslationData) -> float:
+    """Parameters that training moves, of a model without numbers."""
     with torch.device("meta"):
         return count_parameters(build_to_count(config, data.tokenizers))
+
+
+def count_operations(config: DictConfig, data: TranslationData) -> float:
+    """Operations for a target token of the training data."""
+    pairs = data.prepared.encoded["train"]
+    return count_flops(config, data.tokenizers).a_target_token(pairs)
 
 
 def search(counted: Callable[[float], float], wanted: float) -> tuple[float, float]:
@@ -101,7 +132,7 @@ def search(counted: Callable[[float], float], wanted: float) -> tuple[float, flo
     for _ in range(TRIES):
         tried[factor] = found = counted(factor)
         low, high = (factor, high) if found < wanted else (low, factor)
-        if abs(found / wanted - 1) <= CLOSE or high / low < SAME:
+        if abs(found / wanted - 1) <= NEAR / 5 or high / low < SAME:
             break
         factor = round(factor * (wanted / found) ** (1 / GROWTH), 5)
         if not low < factor < high:
