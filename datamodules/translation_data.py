@@ -70,6 +70,12 @@ class TranslationData(pl.LightningDataModule):
         """The vocabularies of both sides."""
         return self.prepared.tokenizers
 
+    @property
+    def vocabulary_sizes(self) -> tuple[int, int]:
+        """Tokens that either side knows."""
+        source, target = self.tokenizers
+        return len(source), len(target)
+
     def text(self, split: Split) -> ParallelText:
         """Return a split's sentences; ``Batch.ids`` are indices in it."""
         return self.corpus.split(split) if split == "train" else self.prepared.text[split]

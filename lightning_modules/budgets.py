@@ -12,6 +12,8 @@ UNITS: dict[Kind, str] = {
     "flops": "FLOPs",
     "seconds": "seconds",
 }
+UNEQUALLY_LONG: tuple[Kind, ...] = ("flops", "seconds")
+"""Budgets that end trainings of different variants after different updates."""
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 

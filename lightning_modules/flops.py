@@ -10,7 +10,7 @@ small updates reveal exactly; nothing is counted while a model trains.
 
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from datamodules.batching import EncodedPairs, Sequences, collate
-from datamodules.tokenization import EOS, Tokenizers
+from datamodules.tokenization import EOS
 from lightning_modules.building import build_model, build_settings
 from lightning_modules.forcing import mixed_inputs
 from lightning_modules.kernels import output_loss
@@ -62,13 +62,14 @@ class Flops(NamedTuple):
         return float(self.of_each(pairs).sum() / (pairs.tgt.lengths + 1).sum())
 
 
-def count_flops(config: DictConfig, tokenizers: Tokenizers) -> Flops:
+def count_flops(config: DictConfig, sizes: Sequence[int]) -> Flops:
     """Count for the variant of a configuration, on a copy of its own; no random number is drawn.
 
-    Free running and scheduled sampling cost the decoder's own tokens too.
+    ``sizes`` are those of the vocabularies. Free running and scheduled sampling cost the decoder's
+    own tokens too.
     """
-    with torch.random.fork_rng():
-        model = build_to_count(config, tokenizers)
+    with torch.random.fork_rng(devices=[]):
+        model = build_to_count(config, sizes)
         rolled_out = not config.teacher_forcing.start == config.teacher_forcing.end == 1
         counted = [_counted(model, *lengths, rolled_out) for lengths in PROBES]
     powers = _powers(*np.array(PROBES).T)
@@ -79,14 +80,14 @@ def count_flops(config: DictConfig, tokenizers: Tokenizers) -> Flops:
     return Flops(coefficients)
 
 
-def build_to_count(config: DictConfig, tokenizers: Tokenizers) -> EncoderDecoder:
+def build_to_count(config: DictConfig, sizes: Sequence[int]) -> EncoderDecoder:
     """Build a variant on the device of the context, whatever ``model.placement`` says.
 
     Frozen word vectors are frozen.
     """
     config = config.copy()
     config.model.placement = None
-    model = build_model(config, *(len(tokenizer) for tokenizer in tokenizers))
+    model = build_model(config, *sizes)
     freeze(model, build_settings(config).vectors)
     return model
 

@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 
 from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
-from lightning_modules.building import build_settings
+from lightning_modules.building import build_data, build_settings
 from lightning_modules.flops import build_to_count, count_flops
 from lightning_modules.match import MEASURES, Found, Match
 from lightning_modules.testing import count_parameters
@@ -35,7 +35,7 @@ COUNTS = 6
 """Of operations, at most."""
 
 
-def match_size(config: DictConfig, data: TranslationData) -> None:
+def match_size(config: DictConfig) -> None:
     """Choose widths as ``config.match`` says, and tell so in the log and in ``config.match.found``.
 
     Raises ``UserError`` if none fit, or if a scale is given too.
@@ -48,7 +48,7 @@ def match_size(config: DictConfig, data: TranslationData) -> None:
             raise UserError(
                 f"{name}={config[name]}: match={match.by} chooses it; leave one of them out"
             )
-    found = fit_size(config, _other(match), match, data)
+    found = fit_size(config, _other(match), match, build_data(config))
     told = (
         f"scale={config.scale} fine_scale={config.fine_scale}: {found.own:,.0f} "
         f"{MEASURES[match.by]}, {found.apart:+.2%} from the {found.other:,.0f} of {match.variant}"
@@ -112,13 +112,13 @@ def fit_parameters(
 def count_trained(config: DictConfig, data: TranslationData) -> float:
     """Parameters that training moves, of a model without numbers."""
     with torch.device("meta"):
-        return count_parameters(build_to_count(config, data.tokenizers))
+        return count_parameters(build_to_count(config, data.vocabulary_sizes))
 
 
 def count_operations(config: DictConfig, data: TranslationData) -> float:
     """Operations for a target token of the training data."""
     pairs = data.prepared.encoded["train"]
-    return count_flops(config, data.tokenizers).a_target_token(pairs)
+    return count_flops(config, data.vocabulary_sizes).a_target_token(pairs)
 
 
 def search(counted: Callable[[float], float], wanted: float) -> tuple[float, float]:

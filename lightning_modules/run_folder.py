@@ -50,6 +50,8 @@ class Training(BaseModel):
     seconds: float | None = None
     target_tokens_per_second: float | None = None
     data_order: str | None = None
+    data_order_at: dict[int, str] = {}
+    """The same after 1, 2, 4, 8, … updates."""
     val_bleu: float | None = None
     """Best BLEU in validation, which chose the weights that were tested."""
 

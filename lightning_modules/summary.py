@@ -32,6 +32,7 @@ def summary(result: Result, curve: Sequence[CurvePoint], scoring: Scoring, folde
         f"BLEU by {scoring.length_axis}:",
         *rows,
         f"{result.parameters:,} parameters; {training.target_tokens or 0:,} target tokens in "
+        f"{training.updates or 0:,} updates, {training.flops or 0:.3g} FLOPs, "
         f"{training.seconds or 0:.0f} s, {training.target_tokens_per_second or 0:,.0f} a second; "
         f"test set translated in {decoding['seconds']:.1f} s",
     ]

@@ -3,11 +3,16 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from lightning_modules.run_folder import Result
+from lightning_modules.budgets import UNEQUALLY_LONG, UNITS, kind_of
+from lightning_modules.match import MEASURES, Found, Measure
+from lightning_modules.run_folder import Result, Training
 from sweeps.evaluation.tables import Table
 
 PARAMETER_TOLERANCE = 0.10
+MATCH_TOLERANCE = 0.02
+"""Of sizes that were to match."""
 BATCH_TOLERANCE = 0.01
 """Part of a budget that its last batch may add, which differs from seed to seed."""
 TIMINGS = ("seconds", "sentences_per_second")
@@ -30,9 +35,9 @@ def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[C
 
     return [
         same("data", lambda result: result.data.fingerprint, "fingerprint {}"),
-        _same_target_tokens(labels, results),
+        _same_budget(labels, results),
         _same_data_order(labels, results),
-        _similar_parameters(labels, results),
+        _similar_size(labels, results),
         same("decoding", _decoding),
         same("attention step", lambda result: result.attention_step),
     ]
@@ -76,24 +81,43 @@ def _unrecorded(name: str, labels: Sequence[str], values: Sequence[Hashable]) ->
     return Condition(name, False, f"not recorded by {', '.join(dict.fromkeys(missing))}")
 
 
-def _same_target_tokens(labels: Sequence[str], results: Sequence[Result]) -> Condition:
-    """The last batch ends a budget, and which that is depends on the seed: equal within a seed."""
-    name = "target tokens"
-    missing = _unrecorded(name, labels, [result.training.target_tokens for result in results])
+def _same_budget(labels: Sequence[str], results: Sequence[Result]) -> Condition:
+    """One kind of budget, and as much spent of it."""
+    name, kinds = "budget", [kind_of(result.config) for result in results]
+    if len(set(kinds)) > 1:
+        return _same(name, labels, [f"in {UNITS[kind]}" for kind in kinds], "{}")
+    spent = [getattr(result.training, kinds[0]) for result in results]
+    missing = _unrecorded(name, labels, spent)
     if missing:
         return missing
+    if kinds[0] == "target_tokens":
+        return _same_target_tokens(name, labels, results)
+    low, high = min(spent), max(spent)
+    exact = kinds[0] == "updates"
+    amounts = f"{low:,}" if low == high else f"{low:,.6g} to {high:,.6g}"
+    text = f"{amounts} {UNITS[kinds[0]]}"
+    if not exact:
+        text += f", {high / low - 1:.2%} apart as the last update ends them"
+    bought = [result.training.target_tokens or 0 for result in results]
+    text += f"; they bought {min(bought):,} to {max(bought):,} target tokens"
+    return Condition(name, high <= (1 if exact else 1 + BATCH_TOLERANCE) * low, text)
+
+
+def _same_target_tokens(name: str, labels: Sequence[str], results: Sequence[Result]) -> Condition:
+    """The last batch ends a budget, and which that is depends on the seed: equal within a seed."""
     counts = [result.training.target_tokens or 0 for result in results]
     by_seed: dict[int, Counter[int]] = {}
     for result, count in zip(results, counts, strict=True):
         by_seed.setdefault(result.seed, Counter())[count] += 1
     usual = {seed: found.most_common(1)[0][0] for seed, found in by_seed.items()}
     odd = [
-        f"{label}: {count:,} in training"
+        f"{label}: {count:,}"
         for label, result, count in zip(labels, results, counts, strict=True)
         if count != usual[result.seed]
     ]
     low, high = min(usual.values()), max(usual.values())
-    text = f"{low:,} in training" if low == high else f"{low:,} to {high:,} in training, by seed"
+    some = "" if low == high else f" to {high:,}"
+    text = f"{low:,}{some} target tokens{', by seed' if some else ''}"
     if odd:
         text += f", but {'; '.join(dict.fromkeys(odd))}"
     return Condition(name, not odd and high <= (1 + BATCH_TOLERANCE) * low, text)
@@ -105,17 +129,85 @@ def _same_data_order(labels: Sequence[str], results: Sequence[Result]) -> Condit
     missing = _unrecorded(name, labels, [result.training.data_order for result in results])
     if missing:
         return missing
-    orders: dict[int, set[str | None]] = {}
+    by_seed: dict[int, list[Training]] = {}
     for result in results:
-        orders.setdefault(result.seed, set()).add(result.training.data_order)
-    mixed = sorted(seed for seed, found in orders.items() if len(found) > 1)
-    if mixed:
-        seeds = ", ".join(map(str, mixed))
-        return Condition(name, False, f"the runs of seed {seeds} saw different batches")
-    return Condition(name, True, "every run of a seed saw the same batches in the same order")
+        by_seed.setdefault(result.seed, []).append(result.training)
+    mixed = [seed for seed, found in by_seed.items() if len({one.data_order for one in found}) > 1]
+    text = "every run of a seed saw the same batches in the same order"
+    if not mixed:
+        return Condition(name, True, text)
+    if all(kind_of(result.config) in UNEQUALLY_LONG for result in results):
+        shared = [_shared_updates(by_seed[seed]) for seed in mixed]
+        if all(shared):
+            told = f"{text}, compared up to update {min(shared):,}; their budget ends them apart"
+            return Condition(name, True, told)
+    seeds = ", ".join(map(str, sorted(mixed)))
+    return Condition(name, False, f"the runs of seed {seeds} saw different batches")
 
 
-def _similar_parameters(labels: Sequence[str], results: Sequence[Result]) -> Condition:
+def _shared_updates(trainings: Sequence[Training]) -> int:
+    """The last update that all have recorded the order at, if it is one order; 0 if not."""
+    common = set.intersection(*(set(training.data_order_at) for training in trainings))
+    last = max(common, default=0)
+    return last if len({training.data_order_at.get(last) for training in trainings}) == 1 else 0
+
+
+def _similar_size(labels: Sequence[str], results: Sequence[Result]) -> Condition:
+    """As ``match`` wants it, or else about as many parameters."""
+    wanted = {by for result in results if (by := _match(result).get("by"))}
+    if len(wanted) > 1:
+        return Condition("size", False, f"matched by {' and by '.join(sorted(wanted))}")
+    return _matched(wanted.pop(), labels, results) if wanted else _similar(labels, results)
+
+
+def _matched(measure: Measure, labels: Sequence[str], results: Sequence[Result]) -> Condition:
+    """Every row's count beside that of the variant which was to be matched."""
+    unit = MEASURES[measure]
+    counts = [_parameters(one) if measure == "parameters" else _flops(one) for one in results]
+    missing = _unrecorded(measure, labels, counts)
+    if missing:
+        return missing
+    references = {
+        (str(match["variant"]), Found.model_validate(match["found"]).other)
+        for match in map(_match, results)
+        if match.get("found")
+    }
+    told = [f"{count:,.0f} of {variant}" for variant, count in sorted(references)]
+    if len(references) != 1:
+        return Condition(measure, False, f"{unit} matched to {' and to '.join(told) or 'nothing'}")
+    [(_, wanted)] = references
+    rows = dict.fromkeys(
+        (label, count, abs((count or 0) / wanted - 1) <= MATCH_TOLERANCE)
+        for label, count in zip(labels, counts, strict=True)
+    )
+    each = [
+        f"{label} {count:,.0f} ({count / wanted - 1:+.1%}{'' if near else ', too far'})"
+        for label, count, near in rows
+        if count is not None
+    ]
+    text = f"{unit} within {MATCH_TOLERANCE:.0%} of the {told[0]}: {', '.join(each)}"
+    return Condition(measure, all(near for _, _, near in rows), text)
+
+
+def _match(result: Result) -> dict[str, Any]:
+    return result.config.get("match") or {}
+
+
+def _parameters(result: Result) -> float | None:
+    return result.parameters
+
+
+def _flops(result: Result) -> float | None:
+    """Of a target token of its training data, or else of those it was trained on."""
+    found, training = _match(result).get("found"), result.training
+    if found:
+        return Found.model_validate(found).own
+    if not training.flops or not training.target_tokens:
+        return None
+    return training.flops / training.target_tokens
+
+
+def _similar(labels: Sequence[str], results: Sequence[Result]) -> Condition:
     name = "parameters"
     missing = _unrecorded(name, labels, [result.parameters for result in results])
     if missing:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from lightning_modules.budgets import UNITS, kind_of
 from lightning_modules.charts import as_spec
 from lightning_modules.metrics.statistics import METRICS
 from lightning_modules.run_folder import Result
@@ -116,8 +117,9 @@ def _training(result: Result) -> str:
     training = result.training
     if training.target_tokens is None:
         return "not recorded"
+    kind = kind_of(result.config)
     updates = "" if training.updates is None else f", {training.updates:,} updates"
-    return f"a budget of {training.target_tokens:,} target tokens{updates}"
+    return f"a budget in {UNITS[kind]}: {training.target_tokens:,} target tokens{updates}"
 
 
 def _listed(settings: dict[str, Any], otherwise: str) -> str:

@@ -150,7 +150,7 @@ def test_equal_runs_hold_every_condition(tmp_path):
     ]
     conditions = collect(runs).conditions
     assert [c.name for c in conditions if not c.holds] == []
-    names = ["data", "target tokens", "data order", "parameters", "decoding", "attention step"]
+    names = ["data", "budget", "data order", "parameters", "decoding", "attention step"]
     assert [c.name for c in conditions] == names
 
 
@@ -160,9 +160,9 @@ def test_equal_runs_hold_every_condition(tmp_path):
         ("data", {"data": {"fingerprint": "ffff"}}, "luong: fingerprint ffff"),
         ("data", {"data": {}}, "not recorded by luong"),
         (
-            "target tokens",
+            "budget",
             {"training": {"target_tokens": 7, "data_order": "9f3a1"}},
-            "1,500,000 in training, but luong: 7 in training",
+            "1,500,000 target tokens, but luong: 7",
         ),
         (
             "data order",
@@ -197,9 +197,9 @@ def test_seeds_may_end_their_budget_in_another_batch(tmp_path, other, holds):
         for variant in ("none", "bahdanau")
         for seed, tokens in ((1, 1_500_000), (2, other))
     ]
-    found = condition(collect(runs), "target tokens")
+    found = condition(collect(runs), "budget")
     assert found.holds is holds
-    assert found.text == f"1,500,000 to {other:,} in training, by seed"
+    assert found.text == f"1,500,000 to {other:,} target tokens, by seed"
 
 
 @pytest.mark.parametrize(("parameters", "holds"), [(1_100_000, True), (1_100_001, False)])

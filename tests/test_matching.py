@@ -17,9 +17,8 @@ def data():
     lengths = np.random.default_rng(1).integers(2, 26, (2, 50))
     sides = (Sequences.of([[5] * length for length in side]) for side in lengths)
     pairs = EncodedPairs(np.arange(50), *sides)
-    tokenizers = [range(479), range(821)]
     return SimpleNamespace(
-        tokenizers=tokenizers, prepared=SimpleNamespace(encoded={"train": pairs})
+        vocabulary_sizes=(479, 821), prepared=SimpleNamespace(encoded={"train": pairs})
     )
 
 

@@ -7,6 +7,9 @@ import pytest
 from tests.commands import TINY, mistake, places
 
 
+WIDTHS = ("embedding_size", "hidden_size", "encoder.hidden_size", "readout.size")
+
+
 @pytest.fixture(scope="module")
 def space(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("mistakes")
@@ -47,6 +50,16 @@ def space(tmp_path_factory) -> Path:
         (["vectors.source=/nowhere"], "vectors.source=/nowhere: cannot be read"),
         (["decoding.n_best=9"], "decoding.n_best=9: must be at most beam_size=4"),
         (["budget.target_tokens=0"], "target_tokens=0"),
+        (["+budget.updates=5"], "give an amount of one kind; budget=KIND chooses it"),
+        (["+budget.hours=5"], "budget.hours=5: Extra inputs are not permitted"),
+        (["match.by=size"], "match.by=size: Input should be 'parameters' or 'flops'"),
+        (["match=parameters", "scale=2"], "scale=2: match=parameters chooses it; leave one"),
+        (["match=flops", "match.tolerance=0"], "match.tolerance=0: Input should be greater"),
+        (["match=parameters", "match.variant=bahdanua"], "match.variant=bahdanua: no file of"),
+        (
+            ["match=parameters", *(f"model.{width}=8" for width in WIDTHS)],
+            "match=parameters: no widths come nearer than",
+        ),
         (["batching.max_tokens=5"], "batching.max_tokens=5"),
         (["scoring.edges=[20,10]"], "length edges must be ascending"),
         (["scoring.edges=[]"], "length edges must be ascending"),
@@ -97,3 +110,25 @@ def test_mistakes_are_told_in_a_line(arguments, expected, tmp_path, space):
     said = mistake(*tiny, *places(space), "logger=none", *own, *arguments)
     assert expected in said
     assert not (tmp_path / "result.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["budget=updates", "budget.updates=0"], "budget.updates=0: Input should be greater than"),
+        (["budget=flops", "budget.flops=-1e9"], "budget.flops=-1000000000.0: Input should be"),
+        (["budget=flops", "budget.flops=inf"], "budget.flops=inf: Input should be a finite"),
+        (["budget=seconds", "budget.seconds=long"], "budget.seconds=long: Input should be a valid"),
+        (["budget=seconds"], "budget=seconds: nobody knows after how many updates scheduler is to"),
+        (["budget=updates", "budget.target_tokens=5"], "budget.target_tokens"),
+        (["budget=hours"], "Could not find 'budget/hours'"),
+        (
+            ["budget=null"],
+            "budget=null: give one of family, flops, seconds, target",
+        ),
+    ],
+)
+def test_budgets_of_other_kinds(arguments, expected, tmp_path, space):
+    tiny = [given for given in TINY if not given.startswith("budget.")]
+    own = [f"hydra.run.dir={tmp_path}", "logger=none"]
+    assert expected in mistake(*tiny, *places(space), *own, *arguments)

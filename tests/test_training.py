@@ -3,13 +3,13 @@
 import math
 from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import pytorch_lightning as pl
 import torch
-from pydantic import ValidationError
 from pytorch_lightning.plugins.precision import MixedPrecision
 from torch.nn.functional import log_softmax
 from torch.nn.utils import parameters_to_vector
@@ -18,6 +18,7 @@ from torch.utils.data import DataLoader
 from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer
+from lightning_modules.budgets import Budget
 from lightning_modules.callbacks import TokenBudget
 from lightning_modules.decoding import GreedySearch
 from lightning_modules.schedules import constant, halving, inverse_sqrt, linear
@@ -162,7 +163,7 @@ def test_budget_counts_real_tokens_and_chains_the_order():
         accumulate_grad_batches = 1
 
     def spend(*batches) -> tuple[TokenBudget, Trainer]:
-        budget, trainer = TokenBudget(target_tokens=20), Trainer()
+        budget, trainer = TokenBudget(Budget(target_tokens=20)), Trainer()
         for one in batches:
             budget.on_train_batch_start(trainer, None, one, 0)  # type: ignore[arg-type]
             budget.on_train_batch_end(trainer, None, None, one, 0)  # type: ignore[arg-type]
@@ -177,7 +178,7 @@ def test_budget_counts_real_tokens_and_chains_the_order():
     assert stopped.should_stop
     assert spend(first, second)[0].data_order == whole.data_order
     assert spend(second, first)[0].data_order != whole.data_order
-    resumed = TokenBudget(target_tokens=20)
+    resumed = TokenBudget(Budget(target_tokens=20))
     resumed.load_state_dict(half.state_dict())
     resumed.on_train_batch_start(going_on, None, second, 0)  # type: ignore[arg-type]
     resumed.on_train_batch_end(going_on, None, None, second, 0)  # type: ignore[arg-type]
@@ -185,6 +186,62 @@ def test_budget_counts_real_tokens_and_chains_the_order():
     assert resumed.seen_tokens == whole.seen_tokens
 
 
-def test_an_empty_budget_is_refused():
-    with pytest.raises(ValidationError, match="target_tokens"):
-        TokenBudget(target_tokens=0)
+class Counted:
+    """A trainer that spends a budget, by updates of sentences with 4 and 8 target tokens."""
+
+    global_step = 1
+    log_every_n_steps = 10
+    accumulate_grad_batches = 1
+    should_stop = False
+
+    def __init__(self, budget: Budget) -> None:
+        self.callback = TokenBudget(budget)
+        self.callback.flops_by_id = np.array([5.0, 7.0, 11.0])
+        self.strategy = SimpleNamespace(reduce_boolean_decision=lambda spent, all: spent)
+
+    def update(self) -> None:
+        """Take two seconds for one."""
+        one: Any = batch([3, 7])
+        trainer: Any = self
+        self.callback.on_train_batch_start(trainer, None, one, 0)  # type: ignore[arg-type]
+        self.callback._started -= 2.0
+        self.callback.on_train_batch_end(trainer, None, None, one, 0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("budget", "updates"),
+    [
+        (Budget(target_tokens=24), 2),
+        (Budget(target_tokens=25), 3),
+        (Budget(updates=3), 3),
+        (Budget(flops=24), 2),
+        (Budget(flops=25), 3),
+        (Budget(seconds=3.9), 2),
+        (Budget(seconds=4.5), 3),
+    ],
+)
+def test_training_ends_with_the_update_that_spends_the_budget(budget, updates):
+    counted = Counted(budget)
+    shares = []
+    while not counted.should_stop:
+        counted.update()
+        shares.append(counted.callback.share)
+    assert len(shares) == updates
+    assert shares[-1] == 1
+    per_update = {"target_tokens": 12, "updates": 1, "flops": 12, "seconds": 2}[budget.kind]
+    assert shares[0] == pytest.approx(per_update / budget.amount, rel=0.05)
+
+
+def test_an_account_goes_on_where_it_was_kept():
+    whole, first, second = (Counted(Budget(updates=6)) for _ in range(3))
+    for _ in range(5):
+        whole.update()
+    for _ in range(3):
+        first.update()
+    second.callback.load_state_dict(first.callback.state_dict())
+    for _ in range(2):
+        second.update()
+    then, now = whole.callback.state_dict(), second.callback.state_dict()
+    assert now.pop("seconds") == pytest.approx(then.pop("seconds"), rel=0.05)
+    assert now == then
+    assert (now["updates"], now["flops"], list(now["data_order_at"])) == (5, 60, [1, 2, 4])

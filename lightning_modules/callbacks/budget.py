@@ -34,6 +34,8 @@ class TokenBudget(pl.Callback):
         self.flops = 0.0
         self.seconds = 0.0
         self.data_order = ""
+        self.data_order_at: dict[int, str] = {}
+        """After 1, 2, 4, 8, … updates, so that trainings of unequal length can be compared."""
         self._started = 0.0
 
     @property
@@ -72,6 +74,8 @@ class TokenBudget(pl.Callback):
             self.flops += float(self.flops_by_id[ids].sum())
         order = self.data_order.encode() + ids.tobytes()
         self.data_order = hashlib.sha256(order).hexdigest()[:16]
+        if self.updates.bit_count() == 1:
+            self.data_order_at[self.updates] = self.data_order
         if trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
             pl_module.log("train/target_tokens", float(self.seen_tokens))
             pl_module.log("train/target_tokens_per_second", self.tokens_per_second)
@@ -103,9 +107,15 @@ class TokenBudget(pl.Callback):
             "flops": self.flops,
             "seconds": self.seconds,
             "data_order": self.data_order,
+            "data_order_at": dict(self.data_order_at),
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take up an earlier account."""
         for name, value in state_dict.items():
             setattr(self, name, value)
+
+
+def budget_of(trainer: pl.Trainer) -> TokenBudget:
+    """The account that a trainer keeps."""
+    return next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ from typing import Any
 import pytorch_lightning as pl
 
 from datamodules.batching import Batch
-from lightning_modules.callbacks.budget import TokenBudget
+from lightning_modules.callbacks.budget import budget_of
 from lightning_modules.ranks.sharing import ends_update, gather
 from lightning_modules.run_records import HistoryPoint, write_history
 
@@ -43,7 +43,7 @@ class History(pl.Callback):
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Add a point."""
         loss = sum(gather(trainer, self._loss)) / trainer.world_size
-        budget = next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]
+        budget = budget_of(trainer)
         point = HistoryPoint(
             target_tokens=budget.seen_tokens,
             seconds=round(budget.seconds, 3),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytorch_lightning as pl
 
-from lightning_modules.callbacks.budget import TokenBudget
+from lightning_modules.callbacks.budget import TokenBudget, budget_of
 from lightning_modules.job_state import JobState
 
 log = logging.getLogger(__name__)
@@ -37,13 +37,13 @@ class ProgressLines(pl.Callback):
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Say what begins."""
-        self._clock.start(_budget(trainer))
+        self._clock.start(budget_of(trainer))
         parameters = sum(p.numel() for p in pl_module.parameters())
         log.info("%s  training, %s parameters", self.name, f"{parameters:,}")
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Print the line."""
-        budget = _budget(trainer)
+        budget = budget_of(trainer)
         left = self._clock.left(budget) or 0.0
         metrics = trainer.callback_metrics
         log.info(
@@ -69,7 +69,7 @@ class ProgressFile(pl.Callback):
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Tell that training begins."""
-        self._clock.start(_budget(trainer))
+        self._clock.start(budget_of(trainer))
         self._write(trainer)
 
     def on_train_batch_end(self, trainer: pl.Trainer, *arguments: object) -> None:
@@ -87,7 +87,7 @@ class ProgressFile(pl.Callback):
 
     def _write(self, trainer: pl.Trainer, doing: str = "training") -> None:
         self._written = time.perf_counter()
-        budget = _budget(trainer)
+        budget = budget_of(trainer)
         bleu = trainer.callback_metrics.get("val/bleu")
         JobState(
             doing=doing,
@@ -97,7 +97,3 @@ class ProgressFile(pl.Callback):
             val_bleu=None if bleu is None else float(bleu),
             seconds_left=self._clock.left(budget),
         ).write(self.folder)
-
-
-def _budget(trainer: pl.Trainer) -> TokenBudget:
-    return next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]

@@ -21,7 +21,6 @@ from datamodules.errors import UserError
 from datamodules.files import locked
 from datamodules.translation_data import TranslationData
 from lightning_modules.allocator import keep_freed_memory
-from lightning_modules.budgets import Budget
 from lightning_modules.building import (
     Settings,
     build,
@@ -32,7 +31,7 @@ from lightning_modules.building import (
     embedding_width,
     try_out,
 )
-from lightning_modules.callbacks import ProgressFile, ProgressLines, TokenBudget
+from lightning_modules.callbacks import ProgressFile, ProgressLines, budget_of
 from lightning_modules.checkpoints import (
     TOKENIZERS,
     WholeCheckpoints,
@@ -56,7 +55,7 @@ from lightning_modules.run_folder import (
     Training,
     clear_results,
 )
-from lightning_modules.schedule_lengths import length_of_schedule
+from lightning_modules.schedule_lengths import schedule_length
 from lightning_modules.settings import build_scoring
 from lightning_modules.suitability import check_text
 from lightning_modules.summary import summary
@@ -82,6 +81,7 @@ def train(config: DictConfig) -> float | None:
 
     Raises ``UserError`` for settings or text that cannot be used.
     """
+    match_size(config)
     folder = Path(HydraConfig.get().runtime.output_dir)
     with _alone_in(folder):
         known = None if config.force else finished_before(folder, config)
@@ -138,11 +138,9 @@ def prepared(config: DictConfig, folder: Path, *callbacks: pl.Callback) -> Itera
     """
     settings = prepare_process(config)
     data = build_data(config)
-    match_size(config, data)
-    flops = count_flops(config, data.tokenizers)
+    flops = count_flops(config, data.vocabulary_sizes)
     pl.seed_everything(settings.seeds.initial_weights, workers=True, verbose=False)
-    sizes = [len(tokenizer) for tokenizer in data.tokenizers]
-    model = build_model(config, *sizes)
+    model = build_model(config, *data.vocabulary_sizes)
     check_text(config, model, data.tokenizers.source, data.prepared.encoded)
     module = build_module(config, data, model, flops)
     vectors = load_vectors(model, data.tokenizers, settings.vectors, embedding_width(config))
@@ -215,7 +213,7 @@ def build_module(
     }
     optimizer = build(config.optimizer)
     scheduler, teacher_forcing = (
-        build(node, **_length_of_schedule(node, settings.budget, data, flops))
+        build(node, **schedule_length(node, settings.budget, data, flops))
         for node in (config.scheduler, config.teacher_forcing)
     )
     try_out(optimizer, scheduler)
@@ -230,18 +228,6 @@ def build_module(
         teacher_forcing=teacher_forcing,
         seeds=settings.seeds,
     )
-
-
-def _length_of_schedule(
-    node: DictConfig, budget: Budget, data: TranslationData, flops: Flops | None
-) -> dict[str, int]:
-    """Tell a schedule that ends with the training how long that is."""
-    if "total_updates" not in node or node.total_updates is not None:
-        return {}
-    constant = "start" in node and node.start == node.end
-    if constant or flops is None:
-        return {"total_updates": 1}
-    return {"total_updates": length_of_schedule(str(node._key()), budget, data, flops)}
 
 
 def build_trainer(config: DictConfig, logger: Logger | None, *further: pl.Callback) -> pl.Trainer:
@@ -305,10 +291,6 @@ def fit(
         seconds=budget.seconds,
         target_tokens_per_second=budget.tokens_per_second,
         data_order=budget.data_order,
+        data_order_at=budget.data_order_at,
         val_bleu=float(best.best_model_score) if by_bleu else None,  # type: ignore[arg-type]
     )
-
-
-def budget_of(trainer: pl.Trainer) -> TokenBudget:
-    """The trainer's account of its budget."""
-    return next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from datamodules.errors import UserError
 from datamodules.files import write_json
+from lightning_modules.matching import match_size
 from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.redaction import redacted
 from lightning_modules.tasks.train import fit, prepared
@@ -84,6 +85,7 @@ def train_seed(overrides: Sequence[str], folder: Path, watch: Watch) -> Trained:
     """
     (folder / TRAINED).unlink(missing_ok=True)  # of other settings
     with as_job(overrides, folder) as config:
+        match_size(config)
         trained, verdict = train_watched(config, folder, watch)
     end_by(verdict)
     write_json(folder / TRAINED, trained.model_dump())

@@ -7,7 +7,7 @@ import optuna
 import pytorch_lightning as pl
 import wandb
 
-from lightning_modules.callbacks import DivergedError, TokenBudget
+from lightning_modules.callbacks import DivergedError, budget_of
 from lightning_modules.tracking.names import TRIAL_BLEU
 from sweeps.studies.places import TOKENS
 from sweeps.studies.settings import Sweep
@@ -62,7 +62,7 @@ class Watch(pl.Callback):
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
         """Keep account of what the training has cost."""
-        budget = _budget(trainer)
+        budget = budget_of(trainer)
         self.seconds, self.target_tokens = budget.seconds, budget.seen_tokens
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -112,7 +112,7 @@ class Watch(pl.Callback):
         run.summary["trial/state"] = self.verdict or "finished"
 
     def _step(self, trainer: pl.Trainer) -> int:
-        return round(WHOLE * (self.done + _budget(trainer).share) / self.seeds)
+        return round(WHOLE * (self.done + budget_of(trainer).share) / self.seeds)
 
 
 def end_by(verdict: Verdict) -> None:
@@ -121,7 +121,3 @@ def end_by(verdict: Verdict) -> None:
         raise optuna.TrialPruned
     if verdict == "diverged":
         raise DivergedError("the validation loss is not a number")
-
-
-def _budget(trainer: pl.Trainer) -> TokenBudget:
-    return next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]
