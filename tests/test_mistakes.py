@@ -6,7 +6,6 @@ import pytest
 
 from tests.commands import TINY, mistake, places
 
-
 WIDTHS = ("embedding_size", "hidden_size", "encoder.hidden_size", "readout.size")
 
 
