@@ -40,6 +40,7 @@ def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[C
         _similar_size(labels, results),
         same("decoding", _decoding),
         same("attention step", lambda result: result.attention_step),
+        same("code", lambda result: result.code, "version {}"),
     ]
 
 

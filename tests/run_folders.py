@@ -122,6 +122,7 @@ def result(variant="bahdanau", seed=1, **changes):
         },
         "peak_memory_mib": 612.5,
         "git_commit": "0123abcd",
+        "code": "ba9876543210",
         "config": {},
     } | changes
 

@@ -151,6 +151,7 @@ def test_equal_runs_hold_every_condition(tmp_path):
     conditions = collect(runs).conditions
     assert [c.name for c in conditions if not c.holds] == []
     names = ["data", "budget", "data order", "parameters", "decoding", "attention step"]
+    names += ["code"]
     assert [c.name for c in conditions] == names
 
 
@@ -169,6 +170,7 @@ def test_equal_runs_hold_every_condition(tmp_path):
             {"training": {"target_tokens": 1_500_000, "data_order": "other"}},
             "seed 1 saw different batches",
         ),
+        ("code", {"code": "1"}, "version ba9876543210, but luong: version 1"),
         ("parameters", {"parameters": 1_625_000}, "100.0% apart (none smallest, luong largest"),
         ("decoding", {"decoding": {"beam_size": 1}}, "luong: beam_size 1"),
         ("attention step", {"config": {"scoring": {"attention_step": "read"}}}, "luong: read"),
