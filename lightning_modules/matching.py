@@ -6,7 +6,6 @@ from functools import partial
 
 import hydra
 import torch
-from hydra.core.hydra_config import HydraConfig
 from hydra.errors import MissingConfigException
 from omegaconf import DictConfig
 
@@ -20,8 +19,6 @@ from lightning_modules.testing import count_parameters
 log = logging.getLogger(__name__)
 
 FACTORS = ("scale", "fine_scale")
-OF_THE_VARIANT = ("model", "match", "variant", *FACTORS)
-"""Overrides on the command line that the other variant does not take."""
 WIDEST = 32.0
 """A scale, and one over the narrowest, that nothing is searched beyond."""
 GROWTH = 1.6
@@ -48,7 +45,7 @@ def match_size(config: DictConfig) -> None:
             raise UserError(
                 f"{name}={config[name]}: match={match.by} chooses it; leave one of them out"
             )
-    found = fit_size(config, _other(match), match, build_data(config))
+    found = fit_size(config, _other(config, match.variant), match, build_data(config))
     told = (
         f"scale={config.scale} fine_scale={config.fine_scale}: {found.own:,.0f} "
         f"{MEASURES[match.by]}, {found.apart:+.2%} from the {found.other:,.0f} of {match.variant}"
@@ -140,14 +137,12 @@ def search(counted: Callable[[float], float], wanted: float) -> tuple[float, flo
     return min(tried.items(), key=lambda one: abs(one[1] - wanted))
 
 
-def _other(match: Match) -> DictConfig:
-    """The configuration of the variant to be matched, with all else that the command line says."""
-    given = [
-        override
-        for override in HydraConfig.get().overrides.task
-        if override.lstrip("+~").partition("=")[0].partition(".")[0] not in OF_THE_VARIANT
-    ]
+def _other(config: DictConfig, name: str) -> DictConfig:
+    """The same configuration with the variant of a file, as it is there, in place of its own."""
     try:
-        return hydra.compose("config", [*given, f"model={match.variant}"])
+        plain = hydra.compose("config", [f"model={name}"])
     except MissingConfigException:
-        raise UserError(f"match.variant={match.variant}: no file of conf/model") from None
+        raise UserError(f"match.variant={name}: no file of conf/model") from None
+    other = config.copy()
+    other.model = plain.model
+    return other

@@ -1,13 +1,15 @@
 """Variants that are sized to match another one."""
 
+import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from datamodules.batching import EncodedPairs, Sequences
-from lightning_modules.building import build_settings
+from lightning_modules.building import build_data, build_settings
 from lightning_modules.matching import count_operations, count_trained, fit_size, search
+from tests.commands import TINY, inside, places
 from tests.variants import LAPTOP, configuration
 
 
@@ -63,3 +65,22 @@ def test_the_nearest_of_counts_that_jump_is_found(wanted):
     _, found = search(counted, wanted)
     every = {50 * width + width**2 for width in range(8, 3300, 8)}
     assert found == min(every, key=lambda one: abs(one - wanted))
+
+
+def test_a_run_that_matches_says_so_and_is_known_again(tmp_path):
+    """What the command line says of the model is said of the variant alone."""
+    folder = tmp_path / "run"
+    tiny = [*TINY[:4], *TINY[5:], "budget=updates", "budget.updates=2", "logger=none"]
+    command = [*tiny, *places(tmp_path), "model=seq2seq", "model.cell=lstm", "match=parameters"]
+    inside(*command, f"hydra.run.dir={folder}")
+    result = json.loads((folder / "result.json").read_text())
+    config, found = result["config"], result["config"]["match"]["found"]
+    assert config["scale"] < 1
+    assert found["own"] == result["parameters"]
+    assert found["own"] == pytest.approx(found["other"], rel=0.02)
+    data = build_data(configuration(*tiny, *places(tmp_path)))
+    assert found["other"] == count_trained(configuration("model=bahdanau"), data)
+    assert result["training"]["updates"] == 2
+    assert result["training"]["flops"] > 1e9
+    inside(*command, f"hydra.run.dir={folder}")
+    assert "finished before" in (folder / "run.log").read_text()
