@@ -12,9 +12,6 @@ MEASURES: dict[Column, Callable[[Result], float | None]] = {
     Column("target_tokens", "target tokens trained on", "number", 0): (
         lambda result: result.training.target_tokens
     ),
-    Column("tflops", "training TFLOPs", "number", 2): (
-        lambda result: None if result.training.flops is None else result.training.flops / 1e12
-    ),
     Column("target_tokens_per_second", "training tokens/s", "number", 0): (
         lambda result: result.training.target_tokens_per_second
     ),
