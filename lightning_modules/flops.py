@@ -101,17 +101,20 @@ def _counted(model: EncoderDecoder, src: int, tgt: int, rolled_out: bool) -> flo
     """Operations of one pair in an update of two, which have no padding."""
     sides = (Sequences.of([[EOS] * (length - 1)] * 2) for length in (src, tgt))
     batch = collate(EncodedPairs(np.arange(2), *sides))
-    counter = FlopCounterMode(display=False, custom_mapping=FURTHER)
-    with _plain_kernels(), counter:
-        memory = model.encode(batch.src, batch.src_mask)
-        tgt_in = mixed_inputs(
-            model, memory, batch.tgt_in, batch.tgt_mask, 0.0 if rolled_out else 1.0
-        )
-        features = model.decode(memory, tgt_in).features.flatten(0, 1)
-        output = model.output
-        output_loss(features, output.weight, output.bias, batch.tgt_out.flatten(), 0.0).backward()
+    own, update = (FlopCounterMode(display=False, custom_mapping=FURTHER) for _ in range(2))
+    with _plain_kernels():
+        if rolled_out:
+            with torch.no_grad():  # the counter trips over gradients that are switched off midway
+                memory = model.encode(batch.src, batch.src_mask)
+            with own:
+                mixed_inputs(model, memory, batch.tgt_in, batch.tgt_mask, 0.0)
+        with update:
+            memory = model.encode(batch.src, batch.src_mask)
+            features = model.decode(memory, batch.tgt_in).features.flatten(0, 1)
+            head, tgt_out = model.output, batch.tgt_out.flatten()
+            output_loss(features, head.weight, head.bias, tgt_out, 0.0).backward()
     model.zero_grad()
-    return counter.get_total_flops() / 2
+    return (own.get_total_flops() + update.get_total_flops()) / 2
 
 
 @contextmanager

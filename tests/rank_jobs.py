@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -11,6 +12,7 @@ from torch import distributed
 
 from datamodules.errors import UserError
 from lightning_modules.ranks.launcher import run_on_ranks
+from sweeps.errors import in_a_line
 
 log = logging.getLogger(__name__)
 RANK = int(os.environ.get("RANK", -1))
@@ -49,4 +51,4 @@ def wait_for_ever(folder: str) -> None:
 if __name__ == "__main__":
     from tests import rank_jobs
 
-    run_on_ranks(2, rank_jobs.wait_for_ever, sys.argv[1])
+    in_a_line(partial(run_on_ranks, 2, rank_jobs.wait_for_ever, sys.argv[1]))

@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,6 +56,7 @@ def fit(trained, batches, callback, **more):
     )
     trainer.fit(trained, datamodule=Texts(batches))
     return trainer
+    return trainer
 
 
 def test_a_point_is_kept_for_each_validation(tmp_path):
@@ -80,8 +82,10 @@ def test_a_point_is_kept_for_each_validation(tmp_path):
 def test_a_training_that_goes_on_keeps_its_points(tmp_path):
     first, second = History(str(tmp_path)), History(str(tmp_path))
     trained = module()
-    fit(trained, [batch([3, 7, 5])] * 2, first)
-    second.load_state_dict(first.state_dict())
+    alone = fit(trained, [batch([3, 7, 5])] * 2, first)
+    checkpoint: dict[str, Any] = {}
+    first.on_save_checkpoint(alone, trained, checkpoint)
+    second.on_load_checkpoint(alone, trained, checkpoint)
     fit(trained, [batch([3, 7, 5])] * 2, second)
     assert read_history(tmp_path)[0] == first.points[0]
     assert len(read_history(tmp_path)) == 2

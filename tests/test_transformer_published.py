@@ -157,7 +157,7 @@ def millions(model: str, vocabulary: int, *overrides: str) -> float:
     """Parameters of a shipped model with one vocabulary for both languages, built without data."""
     files = ["transformer_base", model] if model != "transformer_base" else [model]
     config = OmegaConf.merge(
-        {"scale": 1},
+        {"scale": 1, "fine_scale": 1},
         *(OmegaConf.load(CONF / "model" / f"{name}.yaml") for name in files),
         OmegaConf.from_dotlist(list(overrides)),
     )
