@@ -52,6 +52,7 @@ def test_a_rank_that_dies_ends_all():
         run_on_ranks(2, rank_jobs.die)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("number", "status"),
     [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 128 + signal.SIGTERM)],
@@ -158,6 +159,7 @@ def test_ranks_that_cannot_be_are_refused_before_anything_starts(
     assert told in mistake(*arguments, *TINY, *places(space), "logger=none")
 
 
+@pytest.mark.long
 def test_ranks_that_were_started_elsewhere_share_a_folder(space):
     """As by torchrun: two whole programs."""
     said = run("trainer=ddp_cpu", "force=true", WORLD_SIZE="2", RANK="0")

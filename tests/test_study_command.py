@@ -96,6 +96,7 @@ def test_mistakes_are_told_before_anything_is_trained(space, arguments, told):
     assert not list((space / "wrong").rglob("seed-*"))
 
 
+@pytest.mark.long
 def test_tuned_variants_are_compared_on_fresh_seeds(space):
     """Two variants, two trials each, and the report that tells of both."""
     left_out = [f"~tuned.variants.{name}" for name in ("luong_local", "luong_global", "bahdanau")]

@@ -39,6 +39,7 @@ def nodes():
         yield names
 
 
+@pytest.mark.long
 def test_two_nodes_train_one_model(nodes, tmp_path):
     folder = tmp_path / "run"
     trainer = ["trainer=ddp_cpu", "trainer.devices=1", "trainer.num_nodes=2"]
