@@ -1,6 +1,8 @@
 """From configuration to objects, with mistakes told as one line that names the override."""
 
+import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import hydra.utils
@@ -14,6 +16,7 @@ from pydantic import (
     PositiveInt,
     ValidationError,
 )
+from torch.utils.checkpoint import checkpoint
 
 import lightning_modules.scaling  # noqa: F401  # the resolver of conf/model
 from datamodules.errors import UserError, first_mistake
@@ -23,6 +26,8 @@ from lightning_modules.match import Match
 from lightning_modules.randomness import Seeds
 from lightning_modules.variants import EncoderDecoder
 from lightning_modules.vectors import VectorFiles
+
+log = logging.getLogger(__name__)
 
 
 def build(config: DictConfig, **arguments: Any) -> Any:
@@ -74,6 +79,7 @@ class Settings(BaseModel):
     threads: PositiveInt | None
     keep_memory: bool
     compile: Literal["default", "reduce-overhead", "max-autotune"] | None
+    activation_checkpointing: bool
 
 
 def build_settings(config: DictConfig) -> Settings:
@@ -127,6 +133,17 @@ def compile_blocks(model: EncoderDecoder, mode: str | None) -> None:
         raise UserError(f"compile={mode}: {why}; mend that or set compile=null") from None
     for block in model.blocks():
         block.compile(mode=mode, dynamic=True)
+
+
+def checkpoint_layers(model: EncoderDecoder) -> None:
+    """Let each layer of a model keep its inputs alone, and compute the rest again going back."""
+    layers = list(model.layers())
+    if not layers:
+        log.info(
+            "activation_checkpointing=true: changes nothing for a %s", type(model).__name__.lower()
+        )
+    for layer in layers:  # torch's wrappers would be modules themselves, with names
+        layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
 
 
 def embedding_width(config: DictConfig) -> str:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.plugins.io import TorchCheckpointIO
+from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
 
 from datamodules.errors import UserError
 from datamodules.files import whole_file
@@ -85,7 +86,7 @@ def load_weights(model: EncoderDecoder, content: dict[str, Any]) -> None:
         for name, tensor in content["state_dict"].items()
         if name.startswith(prefix)
     }
-    model.load_state_dict(weights)
+    set_model_state_dict(model, weights, options=StateDictOptions(full_state_dict=True))
 
 
 def read_checkpoint(file: Path) -> dict[str, Any]:

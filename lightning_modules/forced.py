@@ -43,6 +43,9 @@ class ForcedDecoding(pl.LightningModule):
         super().__init__()
         self.model = model
 
+    def configure_model(self) -> None:
+        """Take the model as it is; Lightning asks for this where parameters are shared out."""
+
     def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[Forced]:
         """Decode the references of a batch."""
         memory = self.model.encode(batch.src, batch.src_mask)

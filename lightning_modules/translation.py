@@ -7,6 +7,7 @@ import pytorch_lightning as pl
 from pytorch_lightning.plugins.precision import MixedPrecision
 from pytorch_lightning.utilities import GradClipAlgorithmType
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
@@ -19,6 +20,7 @@ from lightning_modules.forcing import ALWAYS, TeacherForcing, mixed_inputs
 from lightning_modules.kernels import output_loss
 from lightning_modules.metrics.statistics import corpus_bleu
 from lightning_modules.randomness import ALL_ONE, Seeds, seed_draws
+from lightning_modules.ranks.fsdp import share_parameters
 from lightning_modules.ranks.sharing import ends_update, merged
 from lightning_modules.variants import EncoderDecoder
 
@@ -74,6 +76,13 @@ class TranslationModule(pl.LightningModule):
         self._update_loss: Tensor | float = 0.0
         self._validated_nats: dict[int, tuple[float, int]] = {}
         self._loss_to_react_to: float | None = None
+
+    def configure_model(self) -> None:
+        """Share out the parameters, where the strategy has ranks for that."""
+        if self.device_mesh is not None and self.trainer.training:
+            mesh = self.device_mesh["data_parallel"]
+            # Rollouts go through the layers of each rank equally often only if all are whole.
+            share_parameters(self, self.model, mesh, by_layers=self.teacher_forcing.always)
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0, share: float = 1.0) -> Tensor:
         """Mean cross-entropy in nats over the real target tokens; padding is never projected.
@@ -180,7 +189,8 @@ class TranslationModule(pl.LightningModule):
             return
         norm = clip_grad_norm_(parameters, gradient_clip_val)
         if (self.global_step + 1) % self.trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
-            self.log("train/gradient_norm", norm)
+            whole = norm.full_tensor() if isinstance(norm, DTensor) else norm
+            self.log("train/gradient_norm", whole)
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any) -> None:
         """Let a plateau schedule see each validation loss once, not at every update."""

@@ -27,6 +27,7 @@ from lightning_modules.building import (
     build_data,
     build_model,
     build_settings,
+    checkpoint_layers,
     compile_blocks,
     embedding_width,
     try_out,
@@ -156,6 +157,8 @@ def prepared(config: DictConfig, folder: Path, *callbacks: pl.Callback) -> Itera
             logger.log_hyperparams(told_apart_by(model, folder, config.variant))
         trainer = build_trainer(config, logger, *callbacks)
         budget_of(trainer).flops_by_id = flops.by_id(data.prepared.encoded["train"])
+        if settings.activation_checkpointing:
+            checkpoint_layers(model)
         compile_blocks(model, settings.compile)
         yield Prepared(trainer, module, data, vectors, checkpoint)
     except BaseException:

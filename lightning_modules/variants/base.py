@@ -163,6 +163,13 @@ class EncoderDecoder(nn.Module, ABC):
         """Return the modules that ``torch.compile`` is worth its start for."""
         return ()
 
+    def layers(self) -> Iterable[nn.Module]:
+        """Return the modules, most of the model, that a pass over whole sentences goes through once.
+
+        Recurrent layers are not among them: most of what they keep is small, or their own kernels'.
+        """
+        return ()
+
     def logits(self, features: Tensor) -> Tensor:
         """Project to the target vocabulary: ``(…, features) -> (…, vocabulary)``."""
         return self.output(features)

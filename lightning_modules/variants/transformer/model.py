@@ -151,6 +151,10 @@ class Transformer(EncoderDecoder):
 
     def blocks(self) -> Iterable[nn.Module]:
         """See the base class."""
+        return self.layers()
+
+    def layers(self) -> Iterable[nn.Module]:
+        """See the base class."""
         return chain(self.encoder, self.decoder)
 
     def limit(self) -> Limit | None:

@@ -1,0 +1,91 @@
+"""Parameters that are shared out among the ranks: FSDP, each keeps its part of everything.
+
+A rank has the whole of a layer only while it computes it. Ranks gather layers together, so all must
+need them equally often: they do in an update, where each layer is passed once, but not in a search.
+So a model is whole while it is validated, and for good when it is tested.
+"""
+
+from collections.abc import Iterator
+
+import pytorch_lightning as pl
+from pytorch_lightning.strategies import ModelParallelStrategy
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
+
+from datamodules.errors import UserError
+from lightning_modules.variants import EncoderDecoder
+
+
+class FullySharded(ModelParallelStrategy):
+    """Lightning's strategy, over all ranks of all nodes; a checkpoint is one whole file."""
+
+    def __init__(self) -> None:
+        super().__init__(tensor_parallel_size=1, save_distributed_checkpoint=False)
+
+    def setup_environment(self) -> None:
+        """See the base class."""
+        self._data_parallel_size = self.num_nodes * self.num_processes
+        super().setup_environment()
+
+    def on_validation_start(self) -> None:
+        """Put the model together."""
+        gather(self.lightning_module)
+
+    def on_validation_end(self) -> None:
+        """Share it out again."""
+        for part in shared_out(self.lightning_module):
+            part.set_reshard_after_forward(part is not self.lightning_module, recurse=False)
+            part.reshard()
+
+    def on_predict_start(self) -> None:
+        """Put the model together; it stays whole."""
+        gather(self.lightning_module)
+
+
+def share_parameters(
+    module: pl.LightningModule, model: EncoderDecoder, mesh: DeviceMesh, by_layers: bool
+) -> None:
+    """Share out the parameters of ``model``, which ``module`` trains.
+
+    Args:
+        module: its ``training_step`` is where parameters are needed.
+        model: of any variant.
+        mesh: the ranks.
+        by_layers: gather the layers one by one; else all that there is for each update.
+
+    Raises:
+        UserError: for a model that cannot be shared out.
+    """
+    single = [name for name, parameter in model.named_parameters() if not parameter.dim()]
+    if single:
+        raise UserError(f"trainer=fsdp: cannot share out {single[0]}, one number; use trainer=ddp")
+    if any(device is not None for _, device in model.placement):
+        raise UserError("trainer=fsdp: places the model itself; set model.placement.PART=null")
+    layers = list(model.layers()) if by_layers else []
+    if layers:  # the encoder asks the decoder's layers for their views of the source
+        for attention in model.parts()["attention"]:
+            _share(attention, mesh, "prepare")
+    for layer in layers:
+        _share(layer, mesh)
+    _share(module, mesh, "training_step", "forward")
+
+
+def _share(part: nn.Module, mesh: DeviceMesh, *methods: str) -> None:
+    """Share out what no inner part has; it is gathered in ``forward`` and in these methods."""
+    shared = fully_shard(part, mesh=mesh)
+    shared.set_force_sum_reduction_for_comms(True)  # gloo knows no means
+    for method in methods:
+        register_fsdp_forward_method(part, method)
+
+
+def gather(module: pl.LightningModule) -> None:
+    """Let each rank have all parameters, and keep them."""
+    for part in shared_out(module):
+        part.set_reshard_after_forward(False, recurse=False)
+        part.unshard()
+
+
+def shared_out(module: nn.Module) -> Iterator[FSDPModule]:
+    """The parts of a module that are shared out; none if it is whole."""
+    return (part for part in module.modules() if isinstance(part, FSDPModule))
