@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import torch
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.plugins.io import TorchCheckpointIO
-from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
+from torch import Tensor
+from torch.distributed.tensor import DTensor, distribute_tensor
 
 from datamodules.errors import UserError
 from datamodules.files import whole_file
@@ -86,7 +87,16 @@ def load_weights(model: EncoderDecoder, content: dict[str, Any]) -> None:
         for name, tensor in content["state_dict"].items()
         if name.startswith(prefix)
     }
-    set_model_state_dict(model, weights, options=StateDictOptions(full_state_dict=True))
+    own = model.state_dict()
+    model.load_state_dict({name: _like(own.get(name), weights[name]) for name in weights})
+
+
+def _like(own: Tensor | None, whole: Tensor) -> Tensor:
+    """Share out a tensor among the ranks as a model's own is; all ranks have it whole."""
+    if not isinstance(own, DTensor):
+        return whole
+    whole = whole.to(own.device)
+    return distribute_tensor(whole, own.device_mesh, own.placements, src_data_rank=None)
 
 
 def read_checkpoint(file: Path) -> dict[str, Any]:

@@ -13,6 +13,12 @@ from lightning_modules.ranks.world import world_size
 OWN_PROCESSES = ("spawn", "fork", "notebook")
 """In the names of Lightning's strategies that start processes in a way of their own."""
 
+HALF = ("16-mixed", "16", "16-true")
+"""Precisions of GPUs alone."""
+SHARED_OUT = "FullySharded"
+"""In the name of the strategy that shares out parameters; see ``fsdp``."""
+OF_SHARED_OUT = ("32-true", "bf16-mixed")
+
 
 def visible_gpus() -> list[str]:
     """Names of the GPUs that this process may use, the same in every process.
@@ -86,7 +92,10 @@ def ranks_to_start(trainer: DictConfig) -> int:
 
     Raises ``UserError`` where torchrun or SLURM have started another number than it takes.
     """
-    count = processes(trainer, len(visible_gpus()))
+    gpus = len(visible_gpus())
+    count = processes(trainer, gpus)
+    strategy = str(trainer.get("strategy", "auto"))
+    _check_precision(str(trainer.get("precision", "32-true")), strategy, on_gpus(trainer, gpus))
     nodes, started = trainer.get("num_nodes", 1), world_size()
     if started > 1 or nodes > 1:
         if started != count * nodes:
@@ -95,10 +104,19 @@ def ranks_to_start(trainer: DictConfig) -> int:
                 f"processes, and torchrun or srun started {started}; see docs/devices.md"
             )
         return 1
-    strategy = str(trainer.get("strategy", "auto"))
     if count > 1 and any(name in strategy for name in OWN_PROCESSES):
         raise UserError(f"trainer.strategy={strategy}: give ddp; its processes are started here")
     return count
+
+
+def _check_precision(precision: str, strategy: str, of_gpus: bool) -> None:
+    """Refuse what Lightning would replace or refuse at greater length. Raises ``UserError``."""
+    if precision in HALF and not of_gpus:
+        raise UserError(f"trainer.precision={precision}: needs a GPU; give bf16-mixed or 32-true")
+    if SHARED_OUT in strategy and precision not in OF_SHARED_OUT:
+        raise UserError(
+            f"trainer.precision={precision}: trainer=fsdp takes {' or '.join(OF_SHARED_OUT)}"
+        )
 
 
 def _no_devices(devices: Any) -> UserError:
