@@ -5,6 +5,7 @@ need them equally often: they do in an update, where each layer is passed once, 
 So a model is whole while it is validated, and for good when it is tested.
 """
 
+import warnings
 from collections.abc import Iterator
 
 import pytorch_lightning as pl
@@ -49,7 +50,7 @@ def share_parameters(
     """Share out the parameters of ``model``, which ``module`` trains.
 
     Args:
-        module: its ``training_step`` is where parameters are needed.
+        module: its steps are where parameters are needed.
         model: of any variant.
         mesh: the ranks.
         by_layers: gather the layers one by one; else all that there is for each update.
@@ -68,7 +69,9 @@ def share_parameters(
             _share(attention, mesh, "prepare")
     for layer in layers:
         _share(layer, mesh)
-    _share(module, mesh, "training_step", "forward")
+    _share(module, mesh, "training_step", "validation_step", "predict_step")
+    # True of their keys and values, which nothing changes in place.
+    warnings.filterwarnings("ignore", "FSDP2-wrapped module .* returned a view")
 
 
 def _share(part: nn.Module, mesh: DeviceMesh, *methods: str) -> None:

@@ -1,0 +1,147 @@
+"""Parameters that are shared out among the ranks train as if every rank had them all."""
+
+import json
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import torch
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
+from pytorch_lightning.utilities.exceptions import SIGTERMException
+from torch import distributed
+
+from datamodules.errors import TerminatedError
+from lightning_modules.checkpoints import load_trained
+from lightning_modules.tasks.test import test as score
+from lightning_modules.tasks.train import train
+from lightning_modules.translation import TranslationModule
+from tests.commands import TINY, mistake, places
+from tests.ranks import Job, on_ranks, run_jobs
+from tests.test_ranks import SHORT
+
+SHARED, COPIED = "trainer=fsdp_cpu", "trainer=ddp_cpu"
+TRANSFORMER = ["model=transformer", "model.tied=all", "tokenizer.shared=true"]
+RECURRENT = ["model=bahdanau", "teacher_forcing=scheduled"]
+STEADY = ["optimizer.eps=1e-2", "optimizer.lr=1e-2"]
+"""Adam makes full steps of what is but rounding."""
+TRAINED = {
+    "transformer-copied": [*TRANSFORMER, *STEADY, COPIED],
+    "transformer-shared": [*TRANSFORMER, *STEADY, SHARED, "activation_checkpointing=true"],
+    "recurrent-copied": [*RECURRENT, *STEADY, COPIED],
+    "recurrent-shared": [*RECURRENT, *STEADY, SHARED],
+    "bfloat16-copied": [*TRANSFORMER, *STEADY, COPIED, "trainer.precision=bf16-mixed"],
+    "bfloat16-shared": [*TRANSFORMER, *STEADY, SHARED, "trainer.precision=bf16-mixed"],
+}
+
+
+def cut_off(config: DictConfig) -> None:
+    """SIGTERM comes in the second validation."""
+    terminated = patch.object(TranslationModule, "on_validation_epoch_end", _second_time())
+    with terminated, pytest.raises((TerminatedError, SIGTERMException)):
+        train(config)
+
+
+def tested_again(config: DictConfig) -> None:
+    """The test alone is done again, after a training that had ended."""
+    result = Path(HydraConfig.get().runtime.output_dir) / "result.json"
+    before = read(result)["scores"]
+    distributed.barrier()
+    result.unlink(missing_ok=True)
+    train(config)
+    distributed.barrier()
+    assert read(result)["scores"] == before
+
+
+def _second_time() -> Any:
+    original, calls = TranslationModule.on_validation_epoch_end, [1, 2]
+
+    def ends(self: TranslationModule) -> None:
+        if calls.pop(0) == 2:
+            raise SIGTERMException
+        original(self)
+
+    return ends
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory) -> Path:
+    """Two ranks train with copies of the parameters and with their parts of them."""
+    space = tmp_path_factory.mktemp("fsdp")
+    own = [*SHORT, *places(space), "batching.pieces=4", "trainer.gradient_clip_val=0.1"]
+    own += ["budget.target_tokens=500", "trainer.val_check_interval=8"]
+    own += ["+callbacks.losses._target_=tests.ranks.Losses"]
+    own += ["+callbacks.losses.folder=${hydra:runtime.output_dir}"]
+    jobs = [Job(train, space / name, [*own, *given]) for name, given in TRAINED.items()]
+    again = [*own, *TRAINED["transformer-shared"]]
+    jobs += [Job(task, space / "resumed", again) for task in (cut_off, train)]
+    jobs.append(Job(tested_again, space / "transformer-shared", again))
+    on_ranks(2, run_jobs, jobs)
+    return space
+
+
+def read(file: Path) -> Any:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def weights(folder: Path, name: str) -> dict[str, torch.Tensor]:
+    """Read on one process, without those that trained."""
+    return torch.load(folder / f"checkpoints/{name}.ckpt", weights_only=True)["state_dict"]
+
+
+@pytest.mark.parametrize("name", ["transformer", "recurrent", "bfloat16"])
+def test_parts_make_the_updates_of_copies(space, name):
+    copied, shared = (space / f"{name}-{kind}" for kind in ("copied", "shared"))
+    losses = [read(folder / "losses.json") for folder in (copied, shared)]
+    assert len(losses[0]) >= 15
+    assert losses[1] == pytest.approx(losses[0], rel=1e-5)
+    results = [read(folder / "result.json") for folder in (copied, shared)]
+    assert results[0]["parameters"] == results[1]["parameters"]
+    for key in ("target_tokens", "updates", "flops", "data_order"):
+        assert results[0]["training"][key] == results[1]["training"][key]
+    for file in ("best", "last"):
+        torch.testing.assert_close(
+            weights(shared, file), weights(copied, file), rtol=1e-4, atol=1e-6
+        )
+
+
+def test_bfloat16_is_another_training_of_about_the_same_losses(space):
+    exact, rounded = (read(space / f"{n}-copied/losses.json") for n in ("transformer", "bfloat16"))
+    assert exact != rounded
+    assert rounded == pytest.approx(exact, rel=2e-2)
+
+
+def test_one_process_translates_alike_with_what_several_trained(space):
+    folder = space / "transformer-shared"
+    load_trained(folder)
+    given = [*SHORT, *places(space), *TRANSFORMER, "task=test", f"checkpoint={folder}"]
+    [found] = on_ranks(
+        1, run_jobs, [Job(score, space / "tested", [*given, "trainer.accelerator=cpu"])]
+    )
+    assert found == [read(folder / "result.json")["scores"]["bleu"]]
+    kept = "predictions.jsonl"
+    assert (space / "tested" / kept).read_bytes() == (folder / kept).read_bytes()
+
+
+def test_parts_go_on_from_where_a_validation_was_cut_off(space):
+    whole, resumed = space / "transformer-shared", space / "resumed"
+    for file in ("best", "last"):
+        found, expected = weights(resumed, file), weights(whole, file)
+        assert all(found[name].equal(expected[name]) for name in expected)
+    assert read(resumed / "losses.json") == read(whole / "losses.json")[8 * 2 :]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["trainer.precision=16-mixed"], "trainer.precision=16-mixed: needs a GPU"),
+        ([SHARED, "trainer.precision=64-true"], "trainer.precision=64-true: trainer=fsdp takes"),
+        ([SHARED, "model=luong_cosine"], "log_temperature, one number; use trainer=ddp"),
+        ([SHARED, "model.placement.decoder=cpu"], "set model.placement.PART=null"),
+        (["activation_checkpointing=deep"], "activation_checkpointing"),
+    ],
+)
+def test_what_cannot_be_is_told_in_a_line(tmp_path, given, told):
+    common = [*TINY, *places(tmp_path), "logger=none", "scale=0.1"]
+    assert told in mistake(*common, "trainer.accelerator=cpu", *given)
