@@ -15,7 +15,12 @@ def trained(model) -> tuple[list[Tensor], int]:
     """Features and gradients of a batch, and how many tensors wait for the backward pass."""
     kept: list[Tensor] = []
     torch.manual_seed(1)
-    with saved_tensors_hooks(lambda tensor: kept.append(tensor) or tensor, lambda tensor: tensor):
+
+    def keep(tensor: Tensor) -> Tensor:
+        kept.append(tensor)
+        return tensor
+
+    with saved_tensors_hooks(keep, lambda tensor: tensor):
         features = model.decode(model.encode(*sentences([5, 3, 7])), targets(3, 6)).features
     features.square().sum().backward()
     return [features, *(p.grad for p in model.parameters() if p.grad is not None)], len(kept)

@@ -31,17 +31,22 @@ class FullySharded(ModelParallelStrategy):
 
     def on_validation_start(self) -> None:
         """Put the model together."""
-        gather(self.lightning_module)
+        gather(self._trained)
 
     def on_validation_end(self) -> None:
         """Share it out again."""
-        for part in shared_out(self.lightning_module):
-            part.set_reshard_after_forward(part is not self.lightning_module, recurse=False)
+        for part in shared_out(self._trained):
+            part.set_reshard_after_forward(part is not self._trained, recurse=False)
             part.reshard()
 
     def on_predict_start(self) -> None:
         """Put the model together; it stays whole."""
-        gather(self.lightning_module)
+        gather(self._trained)
+
+    @property
+    def _trained(self) -> pl.LightningModule:
+        assert self.lightning_module is not None
+        return self.lightning_module
 
 
 def share_parameters(

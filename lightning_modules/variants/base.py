@@ -164,9 +164,9 @@ class EncoderDecoder(nn.Module, ABC):
         return ()
 
     def layers(self) -> Iterable[nn.Module]:
-        """Return the modules, most of the model, that a pass over whole sentences goes through once.
+        """Return the modules that a pass over whole sentences goes through once each.
 
-        Recurrent layers are not among them: most of what they keep is small, or their own kernels'.
+        They are most of the model. Recurrent layers are not among them: most of what they keep is small, or their own kernels'.
         """
         return ()
 
