@@ -166,7 +166,8 @@ class EncoderDecoder(nn.Module, ABC):
     def layers(self) -> Iterable[nn.Module]:
         """Return the modules that a pass over whole sentences goes through once each.
 
-        They are most of the model. Recurrent layers are not among them: most of what they keep is small, or their own kernels'.
+        They are most of the model. Recurrent layers are not among them: most of what those keep is
+        small, or their own kernels'.
         """
         return ()
 
