@@ -1,6 +1,8 @@
 """Parameters that are shared out among the ranks train as if every rank had them all."""
 
 import json
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -12,14 +14,16 @@ from omegaconf import DictConfig
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 from torch import distributed
 
-from datamodules.errors import TerminatedError
+from datamodules.errors import TerminatedError, UserError
 from lightning_modules.checkpoints import load_trained
+from lightning_modules.ranks.fsdp import share_parameters
 from lightning_modules.tasks.test import test as score
 from lightning_modules.tasks.train import train
 from lightning_modules.translation import TranslationModule
 from tests.commands import TINY, mistake, places
 from tests.ranks import Job, on_ranks, run_jobs
 from tests.test_ranks import SHORT
+from tests.variants import small_model
 
 SHARED, COPIED = "trainer=fsdp_cpu", "trainer=ddp_cpu"
 TRANSFORMER = ["model=transformer", "model.tied=all", "tokenizer.shared=true"]
@@ -35,15 +39,24 @@ TRAINED = {
     "bfloat16-shared": [*TRANSFORMER, *STEADY, SHARED, "trainer.precision=bf16-mixed"],
 }
 
+CUTS = {"at the start": ("training_step", 1), "in a validation": ("on_validation_epoch_end", 2)}
 
-def cut_off(config: DictConfig) -> None:
-    """SIGTERM comes in the second validation."""
-    terminated = patch.object(TranslationModule, "on_validation_epoch_end", _second_time())
-    with terminated, pytest.raises((TerminatedError, SIGTERMException)):
+
+def cut_off(hook: str, time: int, config: DictConfig) -> None:
+    """SIGTERM comes the so manyeth time that a hook is called."""
+    original, calls = getattr(TranslationModule, hook), count(1)
+
+    def ends(*arguments: Any) -> Any:
+        if next(calls) == time:
+            raise SIGTERMException
+        return original(*arguments)
+
+    terminated = pytest.raises((TerminatedError, SIGTERMException))
+    with patch.object(TranslationModule, hook, ends), terminated:
         train(config)
 
 
-def tested_again(config: DictConfig) -> None:
+def retested(config: DictConfig) -> None:
     """The test alone is done again, after a training that had ended."""
     result = Path(HydraConfig.get().runtime.output_dir) / "result.json"
     before = read(result)["scores"]
@@ -54,29 +67,19 @@ def tested_again(config: DictConfig) -> None:
     assert read(result)["scores"] == before
 
 
-def _second_time() -> Any:
-    original, calls = TranslationModule.on_validation_epoch_end, [1, 2]
-
-    def ends(self: TranslationModule) -> None:
-        if calls.pop(0) == 2:
-            raise SIGTERMException
-        original(self)
-
-    return ends
-
-
 @pytest.fixture(scope="module")
 def space(tmp_path_factory) -> Path:
     """Two ranks train with copies of the parameters and with their parts of them."""
     space = tmp_path_factory.mktemp("fsdp")
     own = [*SHORT, *places(space), "batching.pieces=4", "trainer.gradient_clip_val=0.1"]
-    own += ["budget.target_tokens=500", "trainer.val_check_interval=8"]
-    own += ["+callbacks.losses._target_=tests.ranks.Losses"]
-    own += ["+callbacks.losses.folder=${hydra:runtime.output_dir}"]
-    jobs = [Job(train, space / name, [*own, *given]) for name, given in TRAINED.items()]
+    own += ["budget.target_tokens=300", "trainer.val_check_interval=4"]
+    losses = ["+callbacks.losses._target_=tests.ranks.Losses"]
+    losses += ["+callbacks.losses.folder=${hydra:runtime.output_dir}"]
+    jobs = [Job(train, space / name, [*own, *losses, *given]) for name, given in TRAINED.items()]
     again = [*own, *TRAINED["transformer-shared"]]
-    jobs += [Job(task, space / "resumed", again) for task in (cut_off, train)]
-    jobs.append(Job(tested_again, space / "transformer-shared", again))
+    for name, cut in CUTS.items():
+        jobs += [Job(task, space / name, again) for task in (partial(cut_off, *cut), train)]
+    jobs.append(Job(retested, space / name, again))
     on_ranks(2, run_jobs, jobs)
     return space
 
@@ -94,7 +97,7 @@ def weights(folder: Path, name: str) -> dict[str, torch.Tensor]:
 def test_parts_make_the_updates_of_copies(space, name):
     copied, shared = (space / f"{name}-{kind}" for kind in ("copied", "shared"))
     losses = [read(folder / "losses.json") for folder in (copied, shared)]
-    assert len(losses[0]) >= 15
+    assert len(losses[0]) >= 10
     assert losses[1] == pytest.approx(losses[0], rel=1e-5)
     results = [read(folder / "result.json") for folder in (copied, shared)]
     assert results[0]["parameters"] == results[1]["parameters"]
@@ -124,12 +127,26 @@ def test_one_process_translates_alike_with_what_several_trained(space):
     assert (space / "tested" / kept).read_bytes() == (folder / kept).read_bytes()
 
 
-def test_parts_go_on_from_where_a_validation_was_cut_off(space):
-    whole, resumed = space / "transformer-shared", space / "resumed"
+@pytest.mark.parametrize("cut", CUTS)
+def test_parts_go_on_from_where_they_were_cut_off(space, cut):
+    whole, resumed = space / "transformer-shared", space / cut
     for file in ("best", "last"):
         found, expected = weights(resumed, file), weights(whole, file)
         assert all(found[name].equal(expected[name]) for name in expected)
-    assert read(resumed / "losses.json") == read(whole / "losses.json")[8 * 2 :]
+
+
+@pytest.mark.parametrize(
+    ("name", "override", "told"),
+    [
+        ("luong_cosine", "model.dropout=0", "log_temperature, one number; use trainer=ddp"),
+        ("transformer", "model.placement.decoder=cpu", "set model.placement.PART=null"),
+    ],
+)
+def test_a_model_that_cannot_be_shared_out_is_told_in_a_line(name, override, told):
+    nobody: Any = None
+    with pytest.raises(UserError) as caught:
+        share_parameters(nobody, small_model(name, override), nobody, by_layers=True)
+    assert told in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -137,8 +154,6 @@ def test_parts_go_on_from_where_a_validation_was_cut_off(space):
     [
         (["trainer.precision=16-mixed"], "trainer.precision=16-mixed: needs a GPU"),
         ([SHARED, "trainer.precision=64-true"], "trainer.precision=64-true: trainer=fsdp takes"),
-        ([SHARED, "model=luong_cosine"], "log_temperature, one number; use trainer=ddp"),
-        ([SHARED, "model.placement.decoder=cpu"], "set model.placement.PART=null"),
         (["activation_checkpointing=deep"], "activation_checkpointing"),
     ],
 )

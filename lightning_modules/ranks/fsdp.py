@@ -7,12 +7,16 @@ So a model is whole while it is validated, and for good when it is tested.
 
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytorch_lightning as pl
+import torch
 from pytorch_lightning.strategies import ModelParallelStrategy
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
+from torch.optim import Optimizer
 
 from datamodules.errors import UserError
 from lightning_modules.variants import EncoderDecoder
@@ -28,6 +32,23 @@ class FullySharded(ModelParallelStrategy):
         """See the base class."""
         self._data_parallel_size = self.num_nodes * self.num_processes
         super().setup_environment()
+
+    def optimizer_state(self, optimizer: Optimizer) -> dict[str, Any]:
+        """See the base class; torch would count a step, to have moments that it can gather."""
+        return super().optimizer_state(optimizer) if optimizer.state else optimizer.state_dict()
+
+    def load_checkpoint(
+        self, checkpoint_path: str | Path, weights_only: bool | None = None
+    ) -> dict[str, Any]:
+        """See the base class, which cannot load an optimizer that has nothing to remember."""
+        content = torch.load(checkpoint_path, mmap=True, map_location="cpu", weights_only=True)
+        optimizers = self.optimizers
+        if not any(saved["state"] for saved in content["optimizer_states"]):
+            self.optimizers = []
+        try:
+            return super().load_checkpoint(checkpoint_path, weights_only)
+        finally:
+            self.optimizers = optimizers
 
     def on_validation_start(self) -> None:
         """Put the model together."""
