@@ -34,6 +34,21 @@ def test_blocks_are_one_graph_each_and_give_the_same_numbers(name):
     alike(model, expected)
 
 
+def test_compiled_blocks_show_the_weights_of_their_heads():
+    """Once they have been compiled without anyone who watches."""
+    layers = ["model.encoder_layers=1", "model.decoder_layers=1"]
+    plain, model = (small_model("transformer", *layers) for _ in range(2))
+    for block in model.blocks():
+        block.compile(backend="aot_eager", dynamic=True)
+    with torch.no_grad():
+        model.decode(model.encode(*sentences([5, 3, 7])), targets(3, 6))
+        found, expected = (
+            each.head_weights(each.encode(*sentences([5, 3, 7])), targets(3, 6))
+            for each in (model, plain)
+        )
+    torch.testing.assert_close(found, expected)
+
+
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
 def test_compiled_kernels_give_the_same_numbers():
     expected = trained(small_model("bahdanau"))

@@ -153,6 +153,8 @@ class EncoderDecoder(nn.Module, ABC):
             return None
         layers: list[list[Tensor]] = [[] for _ in attentions]
         with ExitStack() as watching:
+            # Compiled blocks do not look for hooks that came later.
+            watching.enter_context(torch.compiler.set_stance("force_eager"))
             for attention, seen in zip(attentions, layers, strict=True):
                 watching.enter_context(attention.register_forward_pre_hook(partial(_watch, seen)))
             self.decode(memory, tgt_in)
