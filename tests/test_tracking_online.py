@@ -26,6 +26,9 @@ QUICK = [
     f"+storage=postgresql://me:{PLANTED}@host/studies",
 ]
 
+NOISE = 1.2
+"""Between two trainings on a machine that is busy with other tests."""
+
 
 def train(space: Path, name: str, *arguments: str, **environment: str) -> tuple[str, float]:
     """Train a tiny model into ``space/name``; return what the terminal says, and the seconds."""
@@ -180,7 +183,7 @@ def test_a_server_that_dies_costs_little_and_loses_nothing(offline, space):
         said, seconds = train(space, "killed", **server.environment)
     assert "W&B online: " in said
     assert said.count("W&B stopped (") == 1
-    assert seconds < offline[1] + 10
+    assert seconds < NOISE * offline[1] + 10
     with WandbServer() as other:
         run = synchronise(said, other, space, replacing=server.url)
     assert curve_of(run.history) == curve_in(space / "killed")
@@ -201,7 +204,7 @@ def test_a_server_that_breaks_costs_little(offline, space):
     assert re.search(r"W&B offline \(.*\); later: ", said)
     assert "W&B online" not in said
     assert not server.runs
-    assert seconds < offline[1] + 10
+    assert seconds < NOISE * offline[1] + 10
 
 
 def test_a_slow_server_costs_little(offline, space):
@@ -211,5 +214,5 @@ def test_a_slow_server_costs_little(offline, space):
         _, usual = both.submit(train, space, "usual").result()
         said, seconds = slow.result()
     assert "test BLEU" in said
-    assert seconds < usual + 10
+    assert seconds < NOISE * usual + 10
     assert curve_in(space / "slow") == curve_in(space / "usual") == curve_in(space / "offline")
