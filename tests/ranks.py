@@ -16,7 +16,7 @@ from datamodules.files import write_json
 from sweeps.studies.compose import as_job
 from tests.variants import CONF
 
-PATIENCE_SECONDS = 300.0
+PATIENCE_SECONDS = 120.0
 
 
 def on_ranks(ranks: int, task: Callable[..., Any], *arguments: Any) -> list[Any]:
