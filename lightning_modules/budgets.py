@@ -1,6 +1,6 @@
 """How much to train: the group ``budget`` of the configuration."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, PositiveInt, model_validator
@@ -14,6 +14,8 @@ UNITS: dict[Kind, str] = {
 }
 UNEQUALLY_LONG: tuple[Kind, ...] = ("flops", "seconds")
 """Budgets that end trainings of different variants after different updates."""
+Cost = dict[Kind, float]
+"""What something has spent of every kind."""
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -47,6 +49,11 @@ class Budget(BaseModel, extra="forbid"):
         """How much of it."""
         amount: float = getattr(self, self.kind)
         return amount
+
+
+def total(costs: Sequence[Cost]) -> Cost:
+    """What several have spent together."""
+    return {kind: sum(cost.get(kind, 0) for cost in costs) for kind in UNITS}
 
 
 def kind_of(config: Mapping[str, Any]) -> Kind:

@@ -1,5 +1,6 @@
 """Attention weights as a picture."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import altair as alt
@@ -16,8 +17,7 @@ Map = alt.Chart | alt.LayerChart
 
 def attention_map(attention: SentenceAttention, title: str | None = None) -> Map:
     """Heat map of word weights (0 to 1): source words along the top, target words down the side."""
-    columns = [f"{i} {word}" for i, word in enumerate(attention.source_words)]
-    rows = [f"{j} {word}" for j, word in enumerate(attention.target_words)]
+    columns, rows = positions(attention.source_words), positions(attention.target_words)
     cells = [
         {"source": column, "target": row, "weight": weight}
         for row, weights in zip(rows, attention.weights, strict=False)
@@ -50,6 +50,11 @@ def attention_map(attention: SentenceAttention, title: str | None = None) -> Map
     return drawn.properties(width=alt.Step(CELL), height=alt.Step(CELL)).configure_axis(
         ticks=False, domain=False
     )
+
+
+def positions(words: Sequence[str]) -> list[str]:
+    """Return the words of a sentence as a map's rows or columns, which must be distinct."""
+    return [f"{position} {word}" for position, word in enumerate(words)]
 
 
 def _words(field: str, words: list[str], orient: Literal["top", "bottom", "left", "right"]) -> Any:

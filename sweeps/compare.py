@@ -96,10 +96,8 @@ def build_comparison(run_dirs: Sequence[Path], out: Path, scoring: Scoring) -> F
     evaluation = evaluate([variant.system for variant in comparison.variants], scoring)
     studies = studies_of(out)
     if studies is not None:
-        comparison = replace(
-            comparison,
-            conditions=[*comparison.conditions, equally_tuned(studies.tables["studies"])],
-        )
+        tuning = equally_tuned(studies.tables["studies"], studies.kind)
+        comparison = replace(comparison, conditions=[*comparison.conditions, tuning])
     findings = find(out.resolve().name, evaluation, comparison, studies)
     write_all(findings, out)
     return findings

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from lightning_modules.budgets import UNEQUALLY_LONG, UNITS, kind_of
+from lightning_modules.budgets import UNEQUALLY_LONG, UNITS, Kind, kind_of
 from lightning_modules.match import MEASURES, Found, Measure
 from lightning_modules.run_folder import Result, Training
 from sweeps.evaluation.tables import Table
@@ -44,18 +44,22 @@ def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[C
     ]
 
 
-def equally_tuned(studies: Table) -> Condition:
-    """Check that every study had the same trials and tokens, by a table of theirs."""
+def equally_tuned(studies: Table, kind: Kind) -> Condition:
+    """Check that every study had the same trials and spent as much, by a table of theirs."""
     keys = [column.key for column in studies.columns]
     rows = [dict(zip(keys, row, strict=True)) for row in studies.rows]
-    spent = {str(row["study"]): (row["trials"], row["target_tokens"]) for row in rows}
-    told = {
-        name: f"{trials} trials, {tokens:,} target tokens"
-        for name, (trials, tokens) in spent.items()
-    }
-    if len(set(told.values())) == 1:
-        return Condition("tuning", True, f"{next(iter(told.values()))} for each system")
-    return Condition("tuning", False, "; ".join(f"{name}: {each}" for name, each in told.items()))
+    spent = [cast(float, row["spent"]) for row in rows]
+    tolerance = BATCH_TOLERANCE if kind in UNEQUALLY_LONG else 0.0
+    equal = len({row["trials"] for row in rows}) == 1
+    holds = equal and max(spent) <= (1 + tolerance) * min(spent)
+    told = [
+        f"{row['trials']} trials, {amount:,.9g} {UNITS[kind]}"
+        for row, amount in zip(rows, spent, strict=True)
+    ]
+    if holds and len(set(told)) == 1:
+        return Condition("tuning", True, f"{told[0]} for each system")
+    each = "; ".join(f"{row['study']}: {text}" for row, text in zip(rows, told, strict=True))
+    return Condition("tuning", holds, each)
 
 
 def _same(name: str, labels: Sequence[str], values: Sequence[Hashable], show: str) -> Condition:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lightning_modules.charts import as_spec
-from lightning_modules.heat_map import attention_map
+from lightning_modules.heat_map import attention_map, positions
 from lightning_modules.run_folder import SentenceAttention
 
 MOST_WEIGHTS = 800_000
@@ -20,15 +20,10 @@ def heat_map(attention: SentenceAttention, heads: NDArray[np.floating] | None = 
 
     ``heads`` (layers, heads, target words, source words) come with their mean as the last head.
     """
-    spec = as_spec(attention_map(attention))
-    layers = spec.get("layer", [spec])
-    cells = layers[-1]["data"]["values"]
-    for layer in layers:
-        layer["data"]["values"] = []
     made = {
-        "spec": spec,
-        "source": list(dict.fromkeys(cell["source"] for cell in cells)),
-        "target": list(dict.fromkeys(cell["target"] for cell in cells)),
+        "spec": as_spec(attention_map(attention.model_copy(update={"weights": []}))),
+        "source": positions(attention.source_words),
+        "target": positions(attention.target_words),
         "weights": _thousandths(attention.weights),
     }
     if heads is not None:

@@ -44,7 +44,7 @@ TRAINED = [
 ]
 TOLERANCE = {"32-true": 1e-5, "64-true": 1e-9}
 DROPOUT = {"32-true": 0.0, "64-true": 0.2}
-"""With it some gradients are but rounding in float32, from which Adam makes steps of full size."""
+"""With it some gradients are but rounding in float32, of which Adam makes full steps; SGD does not."""
 
 
 def devices(ranks: int) -> list[str]:

@@ -150,6 +150,14 @@ def as_often_as_asked(monkeypatch):
     monkeypatch.setattr("lightning_modules.callbacks.last.SHARE_OF_SAVING", math.inf)
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_interrupts():
+    """Also where the tests run in the background, for which a shell has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def whole(train):
     """A training that nothing cut off: 15 updates, 4 an epoch, validated after every third."""

@@ -216,7 +216,7 @@ def test_tpe_with_pruning_finds_what_a_grid_finds_for_half_its_tokens(seed):
 
 
 def test_what_was_trained_with_other_settings_is_not_taken_for_this(tmp_path):
-    trained = Trained(bleu=1.0, loss=2.0, parameters=3, seconds=4.0, target_tokens=5)
+    trained = Trained(bleu=1.0, loss=2.0, parameters=3, seconds=4.0, cost={})
     (tmp_path / ".hydra").mkdir()
     (tmp_path / ".hydra" / "overrides.yaml").write_text("- a=1\n- seed=1\n")
     assert trained_before(tmp_path, ["a=1", "seed=1"]) is None

@@ -49,7 +49,7 @@ def updates(monkeypatch):
 
 def watched():
     trial = optuna.create_study().ask()
-    return trial, Watch(trial, sweep_of(objectives=["loss"], pruner="median"), 0, 0)
+    return trial, Watch(trial, sweep_of(objectives=["loss"], pruner="median"), 0, {})
 
 
 def told(trial):
@@ -67,9 +67,11 @@ def test_a_trial_goes_on_where_a_dead_worker_left_off(overrides, updates, tmp_pa
     second, rest = watched()
     resumed = train_seed([*overrides, "seed=1"], tmp_path / "cut", rest)
     assert updates.done == [*range(count), *range(4), *range(4, count)]
-    assert resumed.model_copy(update={"seconds": 0}) == once.model_copy(update={"seconds": 0})
+    timed = {"seconds": 0.0, "cost": {}}
+    assert resumed.model_copy(update=timed) == once.model_copy(update=timed)
     assert told(second) == told(first)
-    assert rest.target_tokens == straight.target_tokens
+    for kind in ("target_tokens", "updates", "flops"):
+        assert rest.cost[kind] == straight.cost[kind] > 0
 
 
 def test_what_another_study_left_in_the_folder_is_not_taken(overrides, updates, tmp_path):

@@ -40,7 +40,7 @@ def test_every_place_is_tried_once(said, space):
     for trial in trials:
         if trial.state == TrialState.COMPLETE:
             assert len(trial.user_attrs["by_seed"]) == 2
-            assert trial.user_attrs["target_tokens"] > 2 * 2500
+            assert trial.user_attrs["cost"]["target_tokens"] > 2 * 2500
             assert trial.value == pytest.approx(sum(trial.user_attrs["by_seed"]) / 2)
 
 

@@ -13,6 +13,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState, create_trial
 
 from datamodules.errors import UserError
+from sweeps.conditions import equally_tuned
 from sweeps.errors import CONF
 from sweeps.page import environment
 from sweeps.studies import course
@@ -58,7 +59,7 @@ def settings(**changed):
     return Sweep.model_validate(given | changed)
 
 
-def fill(study, count, states=(DONE,)):
+def fill(study, count, states, cost):
     """Conditional, categorical and numeric parameters; values that rise and fall."""
     for number in range(count):
         state = states[number % len(states)]
@@ -66,7 +67,7 @@ def fill(study, count, states=(DONE,)):
         kinds = {RATE: RATES, KIND: CategoricalDistribution(KINDS)}
         if number % 4 > 1:
             params[HEADS], kinds[HEADS] = 1 + number % 3, IntDistribution(1, 4)
-        told: dict[str, object] = {"slot": number, "target_tokens": 1000}
+        told: dict[str, object] = {"slot": number, "cost": cost}
         if state == FAILED:
             told["reason"] = f"out of memory {HOSTILE[0]}"
         trial = create_trial(
@@ -82,15 +83,15 @@ def fill(study, count, states=(DONE,)):
         study.add_trial(trial)
 
 
-def made(folder, count=6, states=(DONE,), **changed):
+def made(folder, count=6, states=(DONE,), cost=("target_tokens", 1000), **changed):
     quiet()
     sweep = settings(**changed)
     study = optuna.create_study(study_name=sweep.name, directions=sweep.directions)
     study.set_user_attr("identity", {"list of overrides": [f"data={HOSTILE[0]}"]})
     study.set_metric_names(list(sweep.objectives))
-    fill(study, count, states)
+    fill(study, count, states, dict([cost]))
     best = Best(3, "bleu 4", {KIND: HOSTILE[0]}, f"python run.py {HOSTILE[0]}")
-    return Outcome(sweep, study, folder, [best] if DONE in states else [])
+    return Outcome(sweep, study, folder, [best] if DONE in states else [], cost[0])
 
 
 @pytest.fixture(scope="module")
@@ -134,9 +135,34 @@ def test_the_lowest_loss_is_the_best():
 def test_a_trial_that_was_taken_up_again_is_paid_for_once(tmp_path):
     outcome = made(tmp_path, 2)
     for tokens in (1500, 4000):
-        attempt = create_trial(state=FAILED, user_attrs={"slot": 5, "target_tokens": tokens})
+        attempt = create_trial(
+            state=FAILED, user_attrs={"slot": 5, "cost": {"target_tokens": tokens}}
+        )
         outcome.study.add_trial(attempt)
     assert outcome.target_tokens == 2 * 1000 + 4000
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "holds", "told"),
+    [
+        ({}, {}, True, "6 trials, 6,000 target tokens for each system"),
+        ({}, {"count": 7}, False, "one: 6 trials, 6,000 target tokens; two: 7 trials, 7,000"),
+        ({}, {"cost": ("target_tokens", 1001)}, False, "two: 6 trials, 6,006 target tokens"),
+        (
+            {"cost": ("flops", 1e12)},
+            {"cost": ("flops", 1.009e12)},
+            True,
+            "one: 6 trials, 6e+12 FLOPs; two: 6 trials, 6.054e+12 FLOPs",
+        ),
+        ({"cost": ("seconds", 60.0)}, {"cost": ("seconds", 61.0)}, False, "366 seconds"),
+    ],
+)
+def test_studies_are_equal_in_what_their_budget_counts(tmp_path, first, second, holds, told):
+    outcomes = [made(tmp_path, name="one", **first), made(tmp_path, name="two", **second)]
+    section = study_section(outcomes)
+    found = equally_tuned(section.tables["studies"], section.kind)
+    assert found.holds is holds
+    assert told in found.text
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -20,4 +20,5 @@ def test_a_trial_of_two_ranks_is_pruned_on_both(tmp_path):
     storage = JournalStorage(JournalFileBackend(str(journal)))
     first, second = optuna.load_study(study_name="ranks", storage=storage).trials
     assert (first.state, second.state) == (TrialState.COMPLETE, TrialState.PRUNED)
-    assert first.user_attrs["target_tokens"] > second.user_attrs["target_tokens"] > 0
+    tokens = [trial.user_attrs["cost"]["target_tokens"] for trial in (first, second)]
+    assert tokens[0] > tokens[1] > 0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import validate_call
 
 from datamodules.batching import Batch
-from lightning_modules.budgets import Budget
+from lightning_modules.budgets import Budget, Cost
 from lightning_modules.environment import peak_memory_mib
 from lightning_modules.ranks.sharing import begins_update, ends_update
 
@@ -39,9 +39,19 @@ class TokenBudget(pl.Callback):
         self._started = 0.0
 
     @property
+    def cost(self) -> Cost:
+        """What was spent so far."""
+        return {
+            "target_tokens": self.seen_tokens,
+            "updates": self.updates,
+            "flops": self.flops,
+            "seconds": self.seconds,
+        }
+
+    @property
     def share(self) -> float:
         """Of the budget spent, 0 to 1."""
-        return min(1.0, self._spent / self.budget.amount)
+        return min(1.0, self.cost[self.budget.kind] / self.budget.amount)
 
     @property
     def tokens_per_second(self) -> float:
@@ -83,18 +93,8 @@ class TokenBudget(pl.Callback):
         if self._is_spent(trainer):
             trainer.should_stop = True
 
-    @property
-    def _spent(self) -> float:
-        spent = {
-            "target_tokens": self.seen_tokens,
-            "updates": self.updates,
-            "flops": self.flops,
-            "seconds": self.seconds,
-        }
-        return spent[self.budget.kind]
-
     def _is_spent(self, trainer: pl.Trainer) -> bool:
-        spent = self._spent >= self.budget.amount
+        spent = self.cost[self.budget.kind] >= self.budget.amount
         if self.budget.kind == "seconds":  # each rank has a clock of its own
             return trainer.strategy.reduce_boolean_decision(spent, all=False)
         return spent

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from datamodules.errors import UserError
+from lightning_modules.budgets import Kind, kind_of
 from sweeps.studies.best import write_best
 from sweeps.studies.compose import current
 from sweeps.studies.final import plan_final
@@ -59,7 +60,8 @@ def find_outcomes(config: DictConfig) -> list[Outcome]:
     with current(config):
         studies, out = planned(config, config.hydra), Path(config.hydra.sweep.dir)
         storage = open_storage(studies[0].sweep, out)
-        return [find_outcome(one, open_study(one.sweep, storage)) for one in studies]
+        kind = kind_of(config)
+        return [find_outcome(one, open_study(one.sweep, storage), kind) for one in studies]
 
 
 def _tell(outcome: Outcome, console: Console) -> None:
@@ -73,14 +75,14 @@ def _tell(outcome: Outcome, console: Console) -> None:
     console.print(f"open {page} in a browser", markup=False, highlight=False, soft_wrap=True)
 
 
-def find_outcome(planned: Planned, study: optuna.Study) -> Outcome:
+def find_outcome(planned: Planned, study: optuna.Study, kind: Kind) -> Outcome:
     """Gather what a study found, and write its best settings as files for Hydra."""
     sweep = planned.sweep
     best: list[FrozenTrial] = []
     if study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
         best = study.best_trials if len(sweep.objectives) > 1 else [study.best_trial]
     written = [write_best(trial, sweep, planned.overrides, planned.folder) for trial in best]
-    return Outcome(sweep, study, planned.folder, written)
+    return Outcome(sweep, study, planned.folder, written, kind)
 
 
 def _table(outcome: Outcome) -> Table:

@@ -10,10 +10,11 @@ from pathlib import Path
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
+from lightning_modules.budgets import Kind
 from sweeps.evaluation.tables import Cell, Column, Table
 from sweeps.studies.best import Best
 from sweeps.studies.performance import DECIMALS, TITLES, Search
-from sweeps.studies.places import REASON, SLOT, TOKENS
+from sweeps.studies.places import COST, REASON, SLOT
 from sweeps.studies.settings import Sweep
 from sweeps.studies.space import Choices, Floats, Integers, written
 
@@ -29,6 +30,8 @@ class Outcome:
     folder: Path
     best: Sequence[Best]
     """Empty if no trial finished; of several objectives, those of the Pareto front."""
+    kind: Kind
+    """Of the budget of its trials."""
 
     @cached_property
     def trials(self) -> list[FrozenTrial]:
@@ -52,14 +55,18 @@ class Outcome:
         """Of trials by their states."""
         return Counter(trial.state.name.lower() for trial in self.trials)
 
-    @property
-    def target_tokens(self) -> int:
-        """Of all trials, whatever their end; one that was taken up again counts on."""
-        spent: dict[int, int] = {}
+    def spent(self, kind: Kind) -> float:
+        """By all trials, whatever their end; one that was taken up again counts on."""
+        spent: dict[int, float] = {}
         for trial in self.trials:
             slot = trial.user_attrs.get(SLOT, -1)
-            spent[slot] = max(spent.get(slot, 0), trial.user_attrs.get(TOKENS, 0))
+            spent[slot] = max(spent.get(slot, 0), trial.user_attrs.get(COST, {}).get(kind, 0))
         return sum(spent.values())
+
+    @property
+    def target_tokens(self) -> int:
+        """That all trials were trained on."""
+        return round(self.spent("target_tokens"))
 
     @property
     def seconds(self) -> float:
@@ -122,7 +129,7 @@ class Outcome:
             trial.state.name.lower(),
             *(trial.values if done else [None] * len(self.sweep.objectives)),
             *chosen,
-            trial.user_attrs.get(TOKENS),
+            trial.user_attrs.get(COST, {}).get("target_tokens"),
             _seconds(trial),
             _reason(trial),
         ]

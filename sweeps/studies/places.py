@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 
 SLOT, WORKER, REASON = "slot", "worker", "reason"
 """Attributes of trials: the number of the place, who took it, why it has no value."""
-TOKENS, BY_SEED = "target_tokens", "by_seed"
-"""What a trial has cost, and the BLEU of each of its seeds."""
+COST, BY_SEED = "cost", "by_seed"
+"""What a trial has spent in every kind of budget, and the BLEU of each of its seeds."""
 SAME_BEGINNING = 10.0
 """Seconds by which the beginning of a process seems to move when a clock is set."""
 TIME_TO_SIGN = timedelta(minutes=1)

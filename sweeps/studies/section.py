@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from lightning_modules.budgets import UNITS, Kind
 from lightning_modules.charts import Chart
 from sweeps.evaluation.figures import Width
 from sweeps.evaluation.tables import Column, Table
@@ -26,6 +27,8 @@ class StudySection:
     """Optuna's, by the names of the studies."""
     parameters: Mapping[str, Sequence[str]]
     """The settings that were tried, by the names of the studies."""
+    kind: Kind
+    """Of the budget that they spent."""
 
     def curves(self, width: Width) -> dict[str, Chart]:
         """Search performance by trials and by tokens; none if nothing finished."""
@@ -47,18 +50,20 @@ def study_section(outcomes: Sequence[Outcome]) -> StudySection:
         for outcome in outcomes
     }
     parameters = {outcome.sweep.name: list(outcome.sweep.space) for outcome in outcomes}
-    return StudySection({table.name: table for table in tables}, pictures, parameters)
+    return StudySection(
+        {table.name: table for table in tables}, pictures, parameters, outcomes[0].kind
+    )
 
 
 def _studies_table(outcomes: Sequence[Outcome]) -> Table:
-    first = outcomes[0].sweep.objectives[0]
+    first, kind = outcomes[0].sweep.objectives[0], outcomes[0].kind
     columns = [
         Column("study", "study"),
         Column("trials", "trials", "count"),
         Column("complete", "finished", "count"),
         Column("pruned", "pruned", "count"),
         Column("fail", "failed", "count"),
-        Column("target_tokens", "target tokens", "count"),
+        Column("spent", UNITS[kind], "count"),
         Column("seconds", "seconds of trials", "number", 0),
         Column("best", f"best {TITLES[first]}", "number", DECIMALS[first]),
     ]
@@ -67,7 +72,7 @@ def _studies_table(outcomes: Sequence[Outcome]) -> Table:
             outcome.sweep.name,
             len(outcome.trials),
             *(outcome.counts.get(state, 0) for state in ("complete", "pruned", "fail")),
-            outcome.target_tokens,
+            round(outcome.spent(kind)),
             outcome.seconds,
             outcome.top,
         ]

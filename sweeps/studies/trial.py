@@ -12,6 +12,8 @@ from pydantic import BaseModel
 
 from datamodules.errors import UserError
 from datamodules.files import write_json
+from lightning_modules.budgets import Cost, total
+from lightning_modules.callbacks import budget_of
 from lightning_modules.matching import match_size
 from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.redaction import redacted
@@ -36,7 +38,7 @@ class Trained(BaseModel):
     parameters: int
     seconds: float
     """Of training."""
-    target_tokens: int
+    cost: Cost
     reports: list[tuple[int, float]] = []
     """What the trial was told while it ran: steps and values."""
 
@@ -51,13 +53,13 @@ def train_trial(
     overrides = [*overrides, *_tracked(sweep, trial.user_attrs[SLOT])]
     found: list[Trained] = []
     for done, seed in enumerate(sweep.seeds):
-        spent = sum(each.target_tokens for each in found)
+        spent = total([each.cost for each in found])
         own = folder / f"seed-{seed}"
         arguments = [*overrides, f"seed={seed}"]
         known = trained_before(own, arguments)
         watch = Watch(trial, sweep, done, spent)
         if known is not None:
-            watch.take_over(known.reports, known.target_tokens)
+            watch.take_over(known.reports, known.cost)
         found.append(known or train_seed(arguments, own, watch))
         if sweep.pruner == "wilcoxon":
             trial.report(getattr(found[-1], sweep.objectives[0]), seed)
@@ -108,7 +110,7 @@ def train_watched(config: DictConfig, folder: Path, watch: Watch) -> tuple[Train
             loss=watch.lowest_loss,
             parameters=count_parameters(run.module.model),
             seconds=training.seconds or 0.0,
-            target_tokens=training.target_tokens or 0,
+            cost=budget_of(run.trainer).cost,
             reports=watch.reports,
         )
     return trained, watch.verdict

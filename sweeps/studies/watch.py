@@ -7,16 +7,16 @@ import optuna
 import pytorch_lightning as pl
 import wandb
 
+from lightning_modules.budgets import Cost, total
 from lightning_modules.callbacks import DivergedError, budget_of
 from lightning_modules.tracking.names import TRIAL_BLEU
-from sweeps.studies.places import TOKENS
+from sweeps.studies.places import COST
 from sweeps.studies.settings import Sweep
 
 WHOLE = 100
 """Steps of a trial: hundredths of what it may cost, over all of its seeds."""
-STATE = ("best_bleu", "lowest_loss", "verdict", "reports", "seconds", "target_tokens")
+STATE = ("best_bleu", "lowest_loss", "verdict", "reports", "cost")
 """What a watch of an interrupted training leaves to the next."""
-
 
 Verdict = Literal["", "pruned", "diverged"]
 
@@ -30,10 +30,10 @@ class Watch(pl.Callback):
         trial: of which the training is one.
         sweep: what is told, and whether it prunes.
         done: seeds of the trial that were trained before this one.
-        spent: target tokens that those have cost.
+        spent: what those have cost.
     """
 
-    def __init__(self, trial: optuna.Trial, sweep: Sweep, done: int, spent: int) -> None:
+    def __init__(self, trial: optuna.Trial, sweep: Sweep, done: int, spent: Cost) -> None:
         self.trial = trial
         self.tells = sweep.pruner in ("median", "hyperband")
         self.metric = "val/loss" if sweep.objectives[0] == "loss" else "val/bleu"
@@ -42,16 +42,16 @@ class Watch(pl.Callback):
         self.best_bleu, self.lowest_loss = -math.inf, math.inf
         self.verdict: Verdict = ""
         self.reports: list[tuple[int, float]] = []
-        self.seconds, self.target_tokens = 0.0, 0
+        self.cost: Cost = {}
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Tell what a dead worker had told: the trial that takes its place knows nothing of it."""
         if trainer.is_global_zero:
             self._repeat()
 
-    def take_over(self, reports: list[tuple[int, float]], target_tokens: int) -> None:
+    def take_over(self, reports: list[tuple[int, float]], cost: Cost) -> None:
         """Tell all of a training that a dead worker had finished."""
-        self.reports, self.target_tokens = reports, target_tokens
+        self.reports, self.cost = reports, cost
         self._repeat()
         self._account()
 
@@ -62,8 +62,7 @@ class Watch(pl.Callback):
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
         """Keep account of what the training has cost."""
-        budget = budget_of(trainer)
-        self.seconds, self.target_tokens = budget.seconds, budget.seen_tokens
+        self.cost = budget_of(trainer).cost
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Report, and ask the trainer to stop."""
@@ -94,7 +93,7 @@ class Watch(pl.Callback):
         self.on_train_end(trainer, pl_module)
 
     def _account(self) -> None:
-        self.trial.set_user_attr(TOKENS, self.spent + self.target_tokens)
+        self.trial.set_user_attr(COST, total([self.spent, self.cost]))
 
     def state_dict(self) -> dict[str, Any]:
         """Return what was seen so far."""
