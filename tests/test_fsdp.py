@@ -93,6 +93,7 @@ def weights(folder: Path, name: str) -> dict[str, torch.Tensor]:
     return torch.load(folder / f"checkpoints/{name}.ckpt", weights_only=True)["state_dict"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["transformer", "recurrent", "bfloat16"])
 def test_parts_make_the_updates_of_copies(space, name):
     copied, shared = (space / f"{name}-{kind}" for kind in ("copied", "shared"))
@@ -109,12 +110,14 @@ def test_parts_make_the_updates_of_copies(space, name):
         )
 
 
+@pytest.mark.long
 def test_bfloat16_is_another_training_of_about_the_same_losses(space):
     exact, rounded = (read(space / f"{n}-copied/losses.json") for n in ("transformer", "bfloat16"))
     assert exact != rounded
     assert rounded == pytest.approx(exact, rel=2e-2)
 
 
+@pytest.mark.long
 def test_one_process_translates_alike_with_what_several_trained(space):
     folder = space / "transformer-shared"
     load_trained(folder)
@@ -127,6 +130,7 @@ def test_one_process_translates_alike_with_what_several_trained(space):
     assert (space / "tested" / kept).read_bytes() == (folder / kept).read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cut", CUTS)
 def test_parts_go_on_from_where_they_were_cut_off(space, cut):
     whole, resumed = space / "transformer-shared", space / cut

@@ -17,6 +17,7 @@ from tests.variants import LAPTOP, configuration
 
 SENTENCES = 20
 UPDATES = 400
+"""At most."""
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +44,18 @@ def test_overfits_twenty_sentences_to_bleu_100(name, text):
     module = TranslationModule(
         model, tokenizers.target, lambda _: optimizer, constant, search, 0.0, {}
     )
-    for _ in range(UPDATES):
+
+    def recited() -> list[str]:
+        model.eval()
+        found = search(model, batch.src, batch.src_mask)
+        model.train()
+        return tokenizers.target.decode([hypotheses[0].tokens for hypotheses in found])
+
+    for update in range(1, UPDATES + 1):
         optimizer.zero_grad()
         module.loss(batch).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-    model.eval()
-    found = search(model, batch.src, batch.src_mask)
-    hypotheses = tokenizers.target.decode([hypotheses[0].tokens for hypotheses in found])
-    assert hypotheses == text.target
-    assert corpus_bleu(hypotheses, text.target) == pytest.approx(100)
+        if update % 50 == 0 and recited() == text.target:
+            break
+    assert corpus_bleu(recited(), text.target) == pytest.approx(100)

@@ -40,7 +40,6 @@ SHORT = [
 TRAINED = [
     ("bahdanau", "32-true"),
     ("transformer", "64-true"),
-    ("luong_local", "64-true"),
 ]
 TOLERANCE = {"32-true": 1e-5, "64-true": 1e-9}
 DROPOUT = {"32-true": 0.0, "64-true": 0.2}

@@ -186,6 +186,7 @@ def test_an_offline_run_is_synchronised_with_the_command_that_is_told(offline, s
     assert all(artifact["committed"] for artifact in server.artifacts.values())
 
 
+@pytest.mark.long
 def test_a_server_that_dies_costs_little_and_loses_nothing(space):
     with WandbServer() as server:
         server.on_stream = server.kill
@@ -199,6 +200,7 @@ def test_a_server_that_dies_costs_little_and_loses_nothing(space):
     assert any("val/bleu" in row for row in run.history)
 
 
+@pytest.mark.long
 def test_a_server_that_breaks_costs_little(space):
     """Its first answer is the last good one: no run can be started."""
     with WandbServer() as server:
@@ -216,6 +218,7 @@ def test_a_server_that_breaks_costs_little(space):
     assert seconds < usual + 10
 
 
+@pytest.mark.long
 def test_a_slow_server_costs_little(offline, space):
     with WandbServer(delay=0.7) as server:
         said, seconds, usual = train_beside(space, "slow", **server.environment)

@@ -109,7 +109,13 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 )
 
 
-@pytest.mark.parametrize("command", COMBINED.splitlines())
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(command, marks=[pytest.mark.long] if "comparison=" in command else [])
+        for command in COMBINED.splitlines()
+    ],
+)
 def test_what_the_readme_combines_trains(command, space):
     """Of a comparison's jobs two: that each of its models trains is tested elsewhere."""
     words = "".join(f"{word} {'0.1 ' * 300}\n" for word in ("the", "The", "cat"))
