@@ -43,7 +43,7 @@ TRAINED = [
 ]
 TOLERANCE = {"32-true": 1e-5, "64-true": 1e-9}
 DROPOUT = {"32-true": 0.0, "64-true": 0.2}
-"""With it some gradients are but rounding in float32, of which Adam makes full steps; SGD does not."""
+"""With it some gradients are but rounding in float32, and Adam makes full steps of them."""
 
 
 def devices(ranks: int) -> list[str]:
