@@ -52,6 +52,17 @@ def devices(ranks: int) -> list[str]:
     return ["trainer=ddp_cpu", f"trainer.devices={ranks}"]
 
 
+def trained_as(precision: str, pieces: int) -> list[str]:
+    """Of a training whose losses are written down."""
+    return [
+        f"trainer.precision={precision}",
+        f"batching.pieces={pieces}",
+        f"model.dropout={DROPOUT[precision]}",
+        "+callbacks.losses._target_=tests.ranks.Losses",
+        "+callbacks.losses.folder=${hydra:runtime.output_dir}",
+    ]
+
+
 @pytest.fixture(scope="module")
 def space(tmp_path_factory) -> Path:
     """On each number of ranks, ``TRAINED`` are trained, and what one rank trained is tested."""
@@ -60,11 +71,8 @@ def space(tmp_path_factory) -> Path:
         jobs = []
         for model, precision in TRAINED:
             own = [*SHORT, *places(space), *devices(ranks), f"model={model}"]
-            training = [f"trainer.precision={precision}", "batching.pieces=4"]
-            training += [f"model.dropout={DROPOUT[precision]}"]
-            training += ["+callbacks.losses._target_=tests.ranks.Losses"]
-            training += ["+callbacks.losses.folder=${hydra:runtime.output_dir}"]
-            jobs.append(Job(train, space / f"{model}-{ranks}", [*own, *training]))
+            training = [*own, *trained_as(precision, pieces=4)]
+            jobs.append(Job(train, space / f"{model}-{ranks}", training))
         for model, _ in TRAINED:
             own = [*SHORT, *places(space), *devices(ranks)]
             again = ["task=test", f"checkpoint={space / model}-1"]

@@ -1,17 +1,25 @@
-"""Training on two nodes: two network namespaces of this machine, which see each other alone."""
+"""Two nodes, two network namespaces of this machine that see each other alone, train as one."""
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
-from tests.commands import ROOT, TINY, places
+from lightning_modules.tasks.test import test as score
+from lightning_modules.tasks.train import train
+from tests.commands import ROOT, places
+from tests.ranks import Job, on_ranks, run_jobs
+from tests.test_ranks import SHORT, TOLERANCE, devices, read, trained_as
 
 ADDRESSES = ("10.97.31.1", "10.97.31.2")
+TWO_NODES = ["trainer=ddp_cpu", "trainer.devices=1", "trainer.num_nodes=2"]
+TRAINED = [("luong_local", "32-true"), ("transformer", "64-true")]
+
+pytestmark = pytest.mark.long
 
 
 def ip(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -39,17 +47,13 @@ def nodes():
         yield names
 
 
-@pytest.mark.long
-def test_two_nodes_train_one_model(nodes, tmp_path):
-    folder = tmp_path / "run"
-    trainer = ["trainer=ddp_cpu", "trainer.devices=1", "trainer.num_nodes=2"]
-    given = [*trainer, *TINY, "decoding=greedy", "scale=0.25", *places(tmp_path), "logger=none"]
+def on_nodes(nodes: list[str], *given: str) -> list[str]:
+    """Run one command on both, as torchrun is told to, and return what each says."""
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1"]
     torchrun.append(f"--master-addr={ADDRESSES[0]}")
-    program = ["run.py", *given, f"hydra.run.dir={folder}"]
     running = [
         subprocess.Popen(
-            ["ip", "netns", "exec", name, *torchrun, f"--node-rank={number}", *program],
+            ["ip", "netns", "exec", name, *torchrun, f"--node-rank={number}", "run.py", *given],
             cwd=ROOT,
             env=os.environ | {"GLOO_SOCKET_IFNAME": "cable", "OMP_NUM_THREADS": "1"},
             stdout=subprocess.PIPE,
@@ -64,7 +68,38 @@ def test_two_nodes_train_one_model(nodes, tmp_path):
         for node in running:
             node.kill()
     assert [node.returncode for node in running] == [0, 0], said
-    assert [out.count("test BLEU") for out, _ in said] == [1, 0]
-    assert (folder / "run.log").read_text().count("test BLEU") == 1
-    config = json.loads((folder / "result.json").read_text())["config"]
-    assert config["trainer"]["num_nodes"] == 2
+    return [out for out, _ in said]
+
+
+@pytest.fixture(scope="module", params=TRAINED, ids=lambda trained: trained[0])
+def runs(nodes, tmp_path_factory, request) -> tuple[str, Path]:
+    """One node and two train alike, and test what the one has trained."""
+    space, (model, precision) = tmp_path_factory.mktemp("nodes"), request.param
+    own = [*SHORT, *places(space)]
+    trained = [*own, f"model={model}", *trained_as(precision, pieces=2)]
+    tested = [*own, "task=test", f"checkpoint={space}/trained-1"]
+    jobs = [
+        Job(train, space / "trained-1", [*trained, *devices(1)]),
+        Job(score, space / "tested-1", [*tested, *devices(1)]),
+    ]
+    on_ranks(1, run_jobs, jobs)
+    for name, given in (("trained-2", trained), ("tested-2", tested)):
+        said = on_nodes(nodes, *given, *TWO_NODES, f"hydra.run.dir={space}/{name}")
+        assert [each.count("test BLEU") for each in said] == [1, 0]
+        assert (space / name / "run.log").read_text().count("test BLEU") == 1
+    return precision, space
+
+
+def test_two_nodes_make_the_updates_of_one(runs):
+    precision, space = runs
+    alone, shared = (read(space / f"trained-{count}" / "losses.json") for count in (1, 2))
+    assert len(alone) >= 50
+    assert shared == pytest.approx(alone, rel=TOLERANCE[precision])
+    assert read(space / "trained-2" / "result.json")["config"]["trainer"]["num_nodes"] == 2
+
+
+def test_two_nodes_score_a_checkpoint_as_one(runs):
+    _, space = runs
+    for name in ("predictions.jsonl", "bleu_by_length.csv"):
+        alone, shared = (space / f"tested-{count}" / name for count in (1, 2))
+        assert shared.read_bytes() == alone.read_bytes()
