@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import optuna
 import pytest
@@ -50,6 +51,22 @@ def test_a_multirun_of_four_jobs_ends_in_one_comparison(cluster, tmp_path):
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert [file for file in files if PLANTED.encode() in file.read_bytes()] == []
     assert PLANTED not in said
+
+
+def test_ranks_that_srun_starts_train_one_model(cluster, tmp_path):
+    given = ["trainer=ddp_cpu", *TINY, "scale=0.25", *places(tmp_path), "logger=none"]
+    done = subprocess.run(
+        ["srun", "--nodes=1", "--ntasks-per-node=2", "--mem=2G", sys.executable, "run.py", *given],
+        cwd=ROOT,
+        env=os.environ | cluster | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("test BLEU") == 1
+    [run] = (tmp_path / "outputs" / "runs").iterdir()
+    assert (run / "result.json").is_file()
 
 
 def test_a_study_of_two_workers_ends_with_the_trials_it_was_to_have(cluster, tmp_path):
