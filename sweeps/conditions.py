@@ -38,6 +38,7 @@ def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[C
         _same_budget(labels, results),
         _same_data_order(labels, results),
         _similar_size(labels, results),
+        same("precision", _precision),
         same("decoding", _decoding),
         same("attention step", lambda result: result.attention_step),
         same("code", lambda result: result.code, "version {}"),
@@ -225,6 +226,12 @@ def _similar(labels: Sequence[str], results: Sequence[Result]) -> Condition:
         smallest, largest = labels[counts.index(low)], labels[counts.index(high)]
         text += f" ({smallest} smallest, {largest} largest; at most {PARAMETER_TOLERANCE:.0%})"
     return Condition(name, spread <= PARAMETER_TOLERANCE, text)
+
+
+def _precision(result: Result) -> str:
+    """Of the numbers in training, as the trainer was told."""
+    trainer = result.config.get("trainer") or {}
+    return str(trainer.get("precision", "32-true"))
 
 
 def _decoding(result: Result) -> str | None:

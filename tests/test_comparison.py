@@ -150,8 +150,8 @@ def test_equal_runs_hold_every_condition(tmp_path):
     ]
     conditions = collect(runs).conditions
     assert [c.name for c in conditions if not c.holds] == []
-    names = ["data", "budget", "data order", "parameters", "decoding", "attention step"]
-    names += ["code"]
+    names = ["data", "budget", "data order", "parameters", "precision", "decoding"]
+    names += ["attention step", "code"]
     assert [c.name for c in conditions] == names
 
 
@@ -172,6 +172,7 @@ def test_equal_runs_hold_every_condition(tmp_path):
         ),
         ("code", {"code": "1"}, "version ba9876543210, but luong: version 1"),
         ("parameters", {"parameters": 1_625_000}, "100.0% apart (none smallest, luong largest"),
+        ("precision", {"config": {"trainer": {"precision": "bf16-mixed"}}}, "luong: bf16-mixed"),
         ("decoding", {"decoding": {"beam_size": 1}}, "luong: beam_size 1"),
         ("attention step", {"config": {"scoring": {"attention_step": "read"}}}, "luong: read"),
     ],
