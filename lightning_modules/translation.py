@@ -84,6 +84,10 @@ class TranslationModule(pl.LightningModule):
             # Rollouts go through the layers of each rank equally often only if all are whole.
             share_parameters(self, self.model, mesh, by_layers=self.teacher_forcing.always)
 
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Take weights up in their own precision, to which Lightning would convert them later."""
+        self.trainer.precision_plugin.convert_module(self)
+
     def loss(self, batch: Batch, label_smoothing: float = 0.0, share: float = 1.0) -> Tensor:
         """Mean cross-entropy in nats over the real target tokens; padding is never projected.
 

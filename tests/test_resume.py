@@ -231,6 +231,7 @@ MORE = [
     ],
     ["+batching.pieces=2"],
     ["model=transformer"],
+    ["trainer.precision=64-true"],
 ]
 
 
