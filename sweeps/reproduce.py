@@ -8,16 +8,18 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf, open_dict
 from rich.console import Console
 from rich.table import Table
+from yaml import YAMLError
 
 from datamodules.errors import UserError
 from datamodules.files import write_json
 from lightning_modules.environment import environment
 from lightning_modules.provenance import code_version, git_commit
 from lightning_modules.run_folder import Result, read_predictions, read_result
-from lightning_modules.tasks.train import train
+from lightning_modules.tasks.train import prepare_process, train
 from sweeps.studies.compose import current
 
 REPRODUCTION = "reproduction.json"
+TRAINING = "lightning_modules.tasks.train.train"
 OF_THIS_COMMAND = ("outputs", "cache_dir", "logger", "force")
 """Settings that are not the record's."""
 
@@ -46,11 +48,15 @@ def reproduce(config: DictConfig) -> float | None:
     if recorded is None or not (record / "hydra.yaml").is_file():
         raise UserError(f"run={folder}: holds no finished run with its .hydra/; give one that does")
     console = Console(highlight=False)
-    surroundings = {name: each for name, each in _surroundings(recorded).items() if not each.same}
-    told = "different now" if surroundings else "the same versions, code and hardware"
-    console.print(_table(f"{folder}: {told}", surroundings), soft_wrap=True)
+    settings = _settings(record, recorded, config)
     with current(_hydra(record, own)):
-        bleu = train(_settings(record, config))
+        prepare_process(settings)  # threads are of the surroundings
+        surroundings = {
+            name: each for name, each in _surroundings(recorded).items() if not each.same
+        }
+        told = "different now" if surroundings else "the same versions, code and hardware"
+        console.print(_table(f"{folder}: {told}", surroundings), soft_wrap=True)
+        bleu = train(settings)
     if bleu is None:  # on ranks other than the first
         return None
     found = _found(folder, recorded, own)
@@ -91,10 +97,21 @@ def _found(folder: Path, recorded: Result, own: Path) -> dict[str, Compared]:
     }
 
 
-def _settings(record: Path, config: DictConfig) -> DictConfig:
-    """The record's configuration, with places of this command and what is newer than the record."""
-    settings = OmegaConf.load(record / "config.yaml")
-    assert isinstance(settings, DictConfig)
+def _settings(record: Path, recorded: Result, config: DictConfig) -> DictConfig:
+    """The record's configuration, with places of this command and what is newer than the record.
+
+    Raises ``UserError`` for a record that is broken, or of something else than the training.
+    """
+    settings = _read(record / "config.yaml")
+    if lacking := sorted(recorded.config.keys() - settings.keys()):
+        raise UserError(
+            f"{record / 'config.yaml'}: lacks {lacking[0]}, with which the run was made"
+        )
+    if settings.get("task", TRAINING) != TRAINING:
+        raise UserError(
+            f"run={record.parent}: its .hydra/ is of {settings.task}; give a run that was trained "
+            "by task=train"
+        )
     with open_dict(settings):
         for key in config:
             if key in OF_THIS_COMMAND or key not in settings:
@@ -103,10 +120,22 @@ def _settings(record: Path, config: DictConfig) -> DictConfig:
 
 
 def _hydra(record: Path, own: Path) -> DictConfig:
-    hydra = OmegaConf.load(record / "hydra.yaml")
-    assert isinstance(hydra, DictConfig)
+    hydra = _read(record / "hydra.yaml")
+    if "hydra" not in hydra:
+        raise UserError(f"{record / 'hydra.yaml'}: is no record of a run")
     hydra.hydra.runtime.output_dir = str(own)
     return hydra
+
+
+def _read(file: Path) -> DictConfig:
+    try:
+        content = OmegaConf.load(file)
+    except (OSError, ValueError, YAMLError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{file}: cannot be read as the record of a run ({reason})") from None
+    if not isinstance(content, DictConfig):
+        raise UserError(f"{file}: is no record of a run")
+    return content
 
 
 def _table(title: str, rows: Mapping[str, Compared]) -> Table:

@@ -1,7 +1,10 @@
 """``task=reproduce``: a run again from its own record."""
 
 import json
+import re
 from pathlib import Path
+from shutil import copytree, ignore_patterns
+from unittest.mock import patch
 
 import pytest
 
@@ -43,6 +46,38 @@ def test_a_run_comes_to_the_same_again(run, space, capsys):
     config = json.loads((space / "same" / "result.json").read_text())["config"]
     assert config["model"]["dropout"] == 0.3
     assert config["seed"] == 3
+
+
+def test_a_reproduction_is_no_record_of_a_training(run, space):
+    line = mistake("task=reproduce", f"run={space / 'same'}", *places(space), "logger=none")
+    assert "its .hydra/ is of sweeps.reproduce.reproduce; give a run that was trained" in line
+
+
+def test_threads_are_those_of_the_record(run, space, capsys):
+    """They would be others, before the training sets them."""
+    with (
+        patch("torch.set_num_threads") as asked,
+        patch("torch.get_num_threads", lambda: 1 if asked.called else 5),
+    ):
+        reproduce(run, space, "threads")
+    assert "the same versions, code and hardware" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line"),
+    [
+        ("config.yaml", "", "lacks activation_checkpointing, with which the run was made"),
+        ("config.yaml", "a: [1", r"cannot be read as the record of a run \(while parsing"),
+        ("config.yaml", "- 1", "is no record of a run"),
+        ("hydra.yaml", "", "is no record of a run"),
+    ],
+)
+def test_a_broken_record_is_told_in_a_line(run, space, tmp_path, name, content, line):
+    broken = tmp_path / "broken"
+    copytree(run, broken, ignore=ignore_patterns("checkpoints"))
+    (broken / ".hydra" / name).write_text(content)
+    told = mistake("task=reproduce", f"run={broken}", *places(space), "logger=none")
+    assert re.search(rf"{name}: {line}", told)
 
 
 def test_what_differs_is_told_first_and_ends_with_status_1(run, space, capsys):
