@@ -8,12 +8,13 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
-from lightning_modules.building import build_data
+from lightning_modules.building import build_data, build_settings
 from lightning_modules.checkpoints import FOLDER, LAST, read_checkpoint
 from lightning_modules.provenance import code_version
 from lightning_modules.redaction import redacted
 from lightning_modules.run_folder import BrokenFileError, Result, read_result
 from lightning_modules.translation import TranslationModule
+from lightning_modules.vectors import fingerprint
 
 log = logging.getLogger(__name__)
 
@@ -51,19 +52,27 @@ def last_checkpoint(folder: Path, module: TranslationModule) -> Path | None:
 
 
 def finished_before(folder: Path, config: DictConfig) -> Result | None:
-    """Return the result in a folder if configuration, data and code of that run are these."""
+    """Return the result in a folder if configuration, data and code of that run are these.
+
+    Files of word vectors are data.
+    """
     try:
         result = read_result(folder)
     except BrokenFileError:
         return None
-    if result is None or (result.code, result.data.fingerprint) != _made_of(config):
+    if result is None:
+        return None
+    vectors = {side: file.fingerprint for side, file in result.vectors.items()}
+    if (result.code, result.data.fingerprint, vectors) != _made_of(config):
         return None
     own: Any = redacted(OmegaConf.to_container(config, resolve=True))
     return None if difference(result.config, own) else result
 
 
-def _made_of(config: DictConfig) -> tuple[str, str]:
-    return code_version(), build_data(config).fingerprint
+def _made_of(config: DictConfig) -> tuple[str, str, dict[str, str | None]]:
+    files = build_settings(config).vectors.given
+    vectors = {side: fingerprint(path) for side, path in files.items()}
+    return code_version(), build_data(config).fingerprint, vectors
 
 
 def difference(

@@ -83,6 +83,8 @@ class Coverage(BaseModel):
     """Tokens."""
     missing: int
     """Tokens that started at random."""
+    fingerprint: str | None = None
+    """Of the file's content."""
 
 
 class Result(BaseModel):

@@ -1,6 +1,7 @@
 """Pretrained word vectors in place of random embeddings."""
 
 import gzip
+import hashlib
 import logging
 import zlib
 from collections.abc import Iterator
@@ -105,7 +106,21 @@ def _load(
         table.weight[list(found)] = rows.to(table.weight.device)
     share = f"{len(found):,} of {len(words):,} tokens covered ({len(found) / len(words):.1%})"
     log.info("%s: %s", setting, share)
-    return Coverage(file=str(path), covered=len(found), missing=len(words) - len(found))
+    return Coverage(
+        file=str(path),
+        covered=len(found),
+        missing=len(words) - len(found),
+        fingerprint=fingerprint(path),
+    )
+
+
+def fingerprint(path: Path) -> str | None:
+    """Twelve hexadecimal digits of a file's content, ``None`` if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:12]
+    except OSError:
+        return None
 
 
 def read_vectors(

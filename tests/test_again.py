@@ -88,6 +88,18 @@ def test_a_run_with_other_scoring_keeps_its_weights_and_is_tested_again(space):
     assert (folder / "result.json").stat().st_mtime_ns != made
 
 
+def test_a_run_with_vectors_is_known_by_their_content(space, capsys):
+    """As it is by that of the corpus."""
+    file = space / "vectors.txt"
+    own = [*RUN, *places(space), f"vectors.source={file}", "model.embedding_size=2"]
+    for content, again in (("the 1 2", False), ("the 1 2", True), ("the 3 4", False)):
+        file.write_text(content)
+        inside(*own)
+        said = capsys.readouterr().out
+        assert ("finished before" in said) == again
+    assert "is of a training with another vector_files: this one starts over" in said
+
+
 def test_a_run_that_another_process_is_at_work_on_is_waited_for(space):
     command = [sys.executable, "run.py", *RUN, *places(space), "seed=7"]
     both = [

@@ -145,6 +145,7 @@ def prepared(config: DictConfig, folder: Path, *callbacks: pl.Callback) -> Itera
     check_text(config, model, data.tokenizers.source, data.prepared.encoded)
     module = build_module(config, data, model, flops)
     vectors = load_vectors(model, data.tokenizers, settings.vectors, embedding_width(config))
+    module.hparams["vector_files"] = {side: file.fingerprint for side, file in vectors.items()}
     checkpoint = None if config.force else last_checkpoint(folder, module)
     logger: Tracker | None = None
     if is_rank_zero():
