@@ -110,6 +110,14 @@ def read_checkpoint(file: Path) -> dict[str, Any]:
     return content
 
 
+def read_own_checkpoint(file: Path) -> dict[str, Any]:
+    """Read a checkpoint of the run that is at work. Raises ``UserError`` if it is damaged."""
+    try:
+        return read_checkpoint(file)
+    except UserError as error:
+        raise UserError(f"{error}; force=true trains anew") from error
+
+
 def _tokenizers(folder: Path) -> Tokenizers:
     try:
         return Tokenizers.load(folder)

@@ -9,7 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
 from lightning_modules.building import build_data, build_settings
-from lightning_modules.checkpoints import FOLDER, LAST, read_checkpoint
+from lightning_modules.checkpoints import FOLDER, LAST, read_own_checkpoint
 from lightning_modules.provenance import code_version
 from lightning_modules.redaction import redacted
 from lightning_modules.run_folder import BrokenFileError, Result, read_result
@@ -39,7 +39,7 @@ def last_checkpoint(folder: Path, module: TranslationModule) -> Path | None:
         rest.unlink()
     if not file.is_file():
         return None
-    content = read_checkpoint(file)
+    content = read_own_checkpoint(file)
     other = difference(content["hyper_parameters"], module.hparams, OF_THE_TEST)
     if other:
         log.info("%s is of a training with another %s: this one starts over", file, other)

@@ -319,6 +319,21 @@ def test_a_checkpoint_of_other_sizes_ends_in_a_line(train, whole, space):
         load_trained(file)
 
 
+@pytest.mark.parametrize("name", ["last", "best"])
+def test_a_damaged_checkpoint_ends_in_a_line_that_says_how_to_go_on(train, space, name):
+    train(f"damaged-{name}", SELDOM)
+    file = space / f"damaged-{name}" / "checkpoints" / f"{name}.ckpt"
+    file.write_bytes(file.read_bytes()[:3000])
+    with pytest.raises(UserError, match=rf"{name}\.ckpt: .*; force=true trains anew$"):
+        train(f"damaged-{name}", SELDOM)
+
+
+def test_a_training_that_had_ended_has_its_history_again(train, whole, space):
+    train("history", SELDOM)
+    (space / "history" / "history.csv").unlink()
+    assert train("history", SELDOM) == whole
+
+
 def test_each_seed_moves_its_own_part(train, whole):
     begun = {}
     for name in ("initial_weights", "data_order", "dropout", "decoding"):

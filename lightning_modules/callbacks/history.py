@@ -27,6 +27,11 @@ class History(pl.Callback):
         self._loss = 0.0
         self._tokens = 0
 
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Write what an earlier training came to, which may have been the end."""
+        if self.points and trainer.is_global_zero:
+            write_history(self.folder, self.points)
+
     def on_train_batch_end(
         self,
         trainer: pl.Trainer,

@@ -37,7 +37,7 @@ from lightning_modules.checkpoints import (
     TOKENIZERS,
     WholeCheckpoints,
     load_weights,
-    read_checkpoint,
+    read_own_checkpoint,
 )
 from lightning_modules.environment import environment
 from lightning_modules.flops import Flops, count_flops
@@ -285,7 +285,7 @@ def fit(
     if not best.best_model_path:  # the budget ended before the first validation
         best.best_model_path = f"{best.dirpath}/best.ckpt"
         trainer.save_checkpoint(best.best_model_path)
-    load_weights(module.model, read_checkpoint(Path(best.best_model_path)))
+    load_weights(module.model, read_own_checkpoint(Path(best.best_model_path)))
     by_bleu = best.monitor == "val/bleu" and best.best_model_score is not None
     return Training(
         target_tokens=budget.seen_tokens,
