@@ -222,6 +222,19 @@ def test_a_training_that_is_told_to_end_saves_first(
     assert len(steps) == 15
 
 
+def test_a_training_that_is_told_to_end_between_two_pieces_saves_first(train, monkeypatch):
+    pieces = "+batching.pieces=2"
+    straight = train("whole-pieces", pieces, SELDOM)
+    steps = count_calls(monkeypatch, TranslationModule, "training_step")
+    with monkeypatch.context() as patched:
+        terminated = partial(signal.raise_signal, signal.SIGTERM)
+        at(patched, TranslationModule, "training_step", 11, terminated)  # validated after the 6th
+        with pytest.raises(TerminatedError):
+            train("pieces", pieces, SELDOM)
+    assert train("pieces", pieces, SELDOM) == straight
+    assert len(steps) == 30 + 1
+
+
 MORE = [
     [
         "scheduler=plateau",

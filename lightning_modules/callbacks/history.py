@@ -26,6 +26,7 @@ class History(pl.Callback):
         self.points: list[HistoryPoint] = []
         self._loss = 0.0
         self._tokens = 0
+        self._loss_of_update = 0.0
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Write what an earlier training came to, which may have been the end."""
@@ -40,9 +41,11 @@ class History(pl.Callback):
         batch: Batch,
         batch_idx: int,
     ) -> None:
-        """Add to the mean loss what a piece adds to that of its update."""
-        self._loss += float(outputs["loss"]) * batch.update_tokens
+        """Add to the mean loss, once all pieces of an update are there."""
+        self._loss_of_update += float(outputs["loss"]) * batch.update_tokens
         if ends_update(trainer, batch_idx):
+            self._loss += self._loss_of_update
+            self._loss_of_update = 0.0
             self._tokens += batch.update_tokens
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:

@@ -94,10 +94,11 @@ class LastCheckpoint(pl.Callback):
     def on_exception(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
-        """Save on SIGTERM, which Lightning answers between two updates or in a validation."""
-        if not isinstance(exception, SIGTERMException) or trainer.state.fn != TrainerFn.FITTING:
-            return
-        if not trainer.fit_loop._should_accumulate():
+        """Save on SIGTERM, which Lightning answers between two batches or in a validation.
+
+        Where an update has several, the first of them have changed no weights yet.
+        """
+        if isinstance(exception, SIGTERMException) and trainer.state.fn == TrainerFn.FITTING:
             self._save(trainer)
 
     def on_predict_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
