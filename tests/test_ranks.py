@@ -1,22 +1,28 @@
 """The number of ranks does not change what is compared."""
 
 import json
+import os
+import signal
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import pytorch_lightning as pl
 import torch
+from omegaconf import DictConfig
 from torch.nn.utils import parameters_to_vector
 from torch.utils.data import DataLoader
 
 from datamodules.batching import LengthBatchSampler
+from datamodules.errors import TerminatedError
 from datamodules.sharding import Pieces, PieceSampler, Place, WholeBatches
 from lightning_modules.run_records import read_history
 from lightning_modules.tasks.test import test as score
 from lightning_modules.tasks.train import train
+from lightning_modules.translation import TranslationModule
 from tests.commands import TINY, places
 from tests.ranks import Job, Losses, on_ranks, run_jobs
 from tests.test_batching import random_pairs
@@ -117,6 +123,30 @@ def test_a_checkpoint_scores_the_same_to_the_last_digit(space, ranks, model):
     for name in ("predictions.jsonl", "bleu_by_length.csv"):
         assert (shared / name).read_bytes() == (alone / name).read_bytes()
     assert read(shared / "result.json")["scores"] == read(alone / "result.json")["scores"]
+
+
+def sigterm_of_the_second(hook: str, time: int, config: DictConfig) -> None:
+    """It alone gets the signal, the so manyeth time that a hook is called."""
+    original, calls = getattr(TranslationModule, hook), count(1)
+
+    def told(*arguments: Any) -> Any:
+        if next(calls) == time and os.environ["RANK"] == "1":
+            signal.raise_signal(signal.SIGTERM)
+        return original(*arguments)
+
+    with patch.object(TranslationModule, hook, told), pytest.raises(TerminatedError):
+        train(config)
+
+
+@pytest.mark.parametrize(
+    ("hook", "time", "updates"), [("training_step", 7, 4), ("validation_step", 1, 25)]
+)
+def test_sigterm_of_any_rank_ends_all_with_a_checkpoint(tmp_path, hook, time, updates):
+    own = [*SHORT, *places(tmp_path), *devices(2), "batching.pieces=4", "val_sentences=12"]
+    task = partial(sigterm_of_the_second, hook, time)
+    on_ranks(2, run_jobs, [Job(task, tmp_path, own)])
+    last = torch.load(tmp_path / "checkpoints" / "last.ckpt", weights_only=True)
+    assert last["global_step"] == updates
 
 
 def updates_of(place: Place) -> list[list]:

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import pytorch_lightning as pl
 import torch
+from pytorch_lightning.callbacks import LambdaCallback
+from pytorch_lightning.utilities.exceptions import SIGTERMException
 from torch import distributed
 
 from datamodules.errors import UserError
@@ -26,7 +28,7 @@ def share_out(trainer: pl.Trainer, pieces: int | None) -> None:
     if pieces % ranks:
         raise UserError(f"batching.pieces={pieces}: set it to a multiple of {ranks}, the ranks")
     if ranks > 1:
-        _note_sigterm(trainer)
+        _end_together(trainer)
     turns = pieces // ranks
     trainer.accumulate_grad_batches = turns
     interval: Any = getattr(trainer, "val_check_interval", None)  # there is none for a time
@@ -36,18 +38,32 @@ def share_out(trainer: pl.Trainer, pieces: int | None) -> None:
         raise UserError("trainer.val_check_interval: with several pieces, give a number of updates")
 
 
-def _note_sigterm(trainer: pl.Trainer) -> None:
-    """Let SIGTERM be noted and no more: Lightning asks at each batch whether the first rank has it.
+def _end_together(trainer: pl.Trainer) -> None:
+    """Let SIGTERM be noted, on whichever rank, and end all between two batches.
 
-    Its own handler talks to the other ranks at once, maybe in the middle of another exchange, and
-    all wait for ever.
+    Lightning's own handler talks to the other ranks at once, maybe in the middle of another
+    exchange; and a rank that ends by itself leaves the others waiting for ever.
     """
-    connector = trainer._signal_connector
+    connector, fitting = trainer._signal_connector, trainer.fit_loop
+    noted = False
 
     def note(*_: Any) -> None:
-        connector.received_sigterm = True
+        nonlocal noted
+        noted = True
+        connector.received_sigterm = trainer.predicting  # where nothing is exchanged
+
+    def ask(*_: Any) -> None:
+        connector.received_sigterm = trainer.strategy.reduce_boolean_decision(noted, all=False)
+
+    def ask_before_update() -> None:
+        if not fitting._should_accumulate():
+            ask()
+            if connector.received_sigterm:
+                raise SIGTERMException
 
     connector._sigterm_notifier_fn = note  # type: ignore[assignment, method-assign]
+    fitting.epoch_loop._broadcast_sigterm_tensor = ask_before_update  # type: ignore[method-assign]
+    trainer.callbacks.append(LambdaCallback(on_validation_batch_start=ask))  # type: ignore[attr-defined]
 
 
 def begins_update(trainer: pl.Trainer, batch_idx: int) -> bool:
