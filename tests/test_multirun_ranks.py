@@ -15,6 +15,7 @@ import pytest
 from datamodules.errors import UserError
 from lightning_modules.ranks.launcher import run_on_ranks
 from lightning_modules.run_folder import read_failure
+from sweeps.outside import as_rank
 from tests import rank_jobs
 from tests.commands import ROOT, TINY, in_process, inside, mistake, places, run, succeed
 
@@ -150,6 +151,10 @@ def test_a_mistake_that_only_ranks_find_is_one_line(space):
         (["trainer=ddp_cpu", "trainer.devices=0"], "trainer.devices=0: give a number"),
         (["trainer=ddp_cpu", "trainer.strategy=ddp_spawn"], "trainer.strategy=ddp_spawn: give ddp"),
         (["trainer=ddp_cpu", "trainer.num_nodes=2"], "takes 4 processes"),
+        (["trainer=ddp_cpu", "trainer.num_nodes=x"], "trainer.num_nodes=x: give a number"),
+        (["trainer=ddp_cpu", "trainer.num_nodes=0"], "trainer.num_nodes=0: give a number"),
+        (["trainer=ddp_cpu", "trainer.devices=[0,1]"], "trainer.devices=[0, 1]: names GPUs"),
+        (["trainer=ddp_cpu", "trainer.devices=-1"], "trainer.devices=-1: names GPUs"),
     ],
 )
 def test_ranks_that_cannot_be_are_refused_before_anything_starts(
@@ -157,6 +162,26 @@ def test_ranks_that_cannot_be_are_refused_before_anything_starts(
 ):
     monkeypatch.setattr("lightning_modules.ranks.devices.visible_gpus", list)
     assert told in mistake(*arguments, *TINY, *places(space), "logger=none")
+
+
+@pytest.mark.parametrize(
+    ("argument", "told"),
+    [
+        ("-m", "-m: torchrun and srun start the ranks of one training"),
+        ("comparison=quickstart", "comparison=quickstart: torchrun and srun start the ranks"),
+        ("sweep=recurrent", "sweep=recurrent: torchrun and srun start the ranks"),
+        ("force=True", "force=True: give hydra.run.dir=DIR too"),
+        ("task=test", "task=test: give hydra.run.dir=DIR too"),
+        ("task=translate", "task=translate: is for one process"),
+    ],
+)
+def test_what_ranks_from_elsewhere_cannot_do_together_is_refused(monkeypatch, argument, told):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "1")
+    with pytest.raises(UserError) as caught:
+        as_rank(["trainer=ddp_cpu", argument])
+    assert str(caught.value).startswith(told)
+    assert as_rank(["task=test", "hydra.run.dir=here"])[:2] == ["task=test", "hydra.run.dir=here"]
 
 
 @pytest.mark.long

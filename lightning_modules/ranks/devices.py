@@ -67,7 +67,7 @@ def chosen_gpus(trainer: DictConfig) -> list[int] | None:
 def processes(trainer: DictConfig, gpus: int) -> int:
     """How many processes on this machine a training has, one for each of its devices.
 
-    Raises ``UserError`` if there are fewer GPUs than that.
+    Raises ``UserError`` if there are fewer GPUs than that, or none where GPUs are named.
     """
     devices, of_gpus = trainer.get("devices", "auto"), on_gpus(trainer, gpus)
     chosen = chosen_gpus(trainer)
@@ -81,6 +81,8 @@ def processes(trainer: DictConfig, gpus: int) -> int:
         count = highest = 0
     if count < 1:
         raise _no_devices(devices)
+    if not of_gpus and (chosen is not None or devices in (-1, "-1")):
+        raise UserError(f"trainer.devices={devices}: names GPUs; on CPUs give a number of ranks")
     if of_gpus and highest > gpus:
         there = "is 1 GPU" if gpus == 1 else f"are {gpus} GPUs"
         raise UserError(f"trainer.devices={devices}: there {there} on this machine; ask for less")
@@ -97,6 +99,8 @@ def ranks_to_start(trainer: DictConfig) -> int:
     strategy = str(trainer.get("strategy", "auto"))
     _check_precision(str(trainer.get("precision", "32-true")), strategy, on_gpus(trainer, gpus))
     nodes, started = trainer.get("num_nodes", 1), world_size()
+    if not isinstance(nodes, int) or nodes < 1:
+        raise UserError(f"trainer.num_nodes={nodes}: give a number of machines, from 1")
     if started > 1 or nodes > 1:
         if started != count * nodes:
             raise UserError(
