@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 
 from datamodules.corpus import ParallelText
 from lightning_modules.budgets import Budget
-from lightning_modules.callbacks import History, TokenBudget
+from lightning_modules.callbacks import History, TrainingBudget
 from lightning_modules.charts import as_spec
 from lightning_modules.run_folder import BrokenFileError, clear_results
 from lightning_modules.run_records import read_history, write_history
@@ -51,7 +51,7 @@ def fit(trained, batches, callback, **more):
         num_sanity_val_steps=0,
         check_val_every_n_epoch=None,
         val_check_interval=2,
-        callbacks=[TokenBudget(Budget(target_tokens=10_000)), callback],
+        callbacks=[TrainingBudget(Budget(target_tokens=10_000)), callback],
         **more,
     )
     trainer.fit(trained, datamodule=Texts(batches))

@@ -22,7 +22,7 @@ from hydra.core.hydra_config import HydraConfig
 from pytorch_lightning.callbacks import ModelCheckpoint
 
 from datamodules.errors import TerminatedError, UserError
-from lightning_modules.callbacks import DivergedError, LastCheckpoint, TokenBudget
+from lightning_modules.callbacks import DivergedError, LastCheckpoint, TrainingBudget
 from lightning_modules.checkpoints import LAST, load_trained
 from lightning_modules.run_folder import Training, read_result
 from lightning_modules.run_records import HistoryPoint, read_history
@@ -177,7 +177,7 @@ def test_the_updates_are_those_the_cuts_speak_of(whole):
         (EVERY_UPDATE, TranslationModule, "training_step", 8, True),
         (EVERY_UPDATE, TranslationModule, "validation_step", 4, True),
         (EVERY_UPDATE, Path, "write_bytes", 10, True),  # half of saving a checkpoint
-        (SELDOM, TokenBudget, "on_train_batch_end", 9, True),  # before a validation
+        (SELDOM, TrainingBudget, "on_train_batch_end", 9, True),  # before a validation
         (SELDOM, TranslationModule, "training_step", 4, False),  # after one
         (SELDOM, TranslationModule, "training_step", 13, False),  # after one and an epoch
         (SELDOM, ModelCheckpoint, "on_validation_end", 2, True),  # between best and last

@@ -19,7 +19,7 @@ from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer
 from lightning_modules.budgets import Budget
-from lightning_modules.callbacks import TokenBudget
+from lightning_modules.callbacks import TrainingBudget
 from lightning_modules.decoding import GreedySearch
 from lightning_modules.schedules import constant, halving, inverse_sqrt, linear
 from lightning_modules.translation import TranslationModule
@@ -162,8 +162,8 @@ def test_budget_counts_real_tokens_and_chains_the_order():
         log_every_n_steps = 10
         accumulate_grad_batches = 1
 
-    def spend(*batches) -> tuple[TokenBudget, Trainer]:
-        budget, trainer = TokenBudget(Budget(target_tokens=20)), Trainer()
+    def spend(*batches) -> tuple[TrainingBudget, Trainer]:
+        budget, trainer = TrainingBudget(Budget(target_tokens=20)), Trainer()
         for one in batches:
             budget.on_train_batch_start(trainer, None, one, 0)  # type: ignore[arg-type]
             budget.on_train_batch_end(trainer, None, None, one, 0)  # type: ignore[arg-type]
@@ -178,7 +178,7 @@ def test_budget_counts_real_tokens_and_chains_the_order():
     assert stopped.should_stop
     assert spend(first, second)[0].data_order == whole.data_order
     assert spend(second, first)[0].data_order != whole.data_order
-    resumed = TokenBudget(Budget(target_tokens=20))
+    resumed = TrainingBudget(Budget(target_tokens=20))
     resumed.load_state_dict(half.state_dict())
     resumed.on_train_batch_start(going_on, None, second, 0)  # type: ignore[arg-type]
     resumed.on_train_batch_end(going_on, None, None, second, 0)  # type: ignore[arg-type]
@@ -195,7 +195,7 @@ class Counted:
     should_stop = False
 
     def __init__(self, budget: Budget) -> None:
-        self.callback = TokenBudget(budget)
+        self.callback = TrainingBudget(budget)
         self.callback.flops_by_id = np.array([5.0, 7.0, 11.0])
         self.strategy = SimpleNamespace(reduce_boolean_decision=lambda spent, all: spent)
 

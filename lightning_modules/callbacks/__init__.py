@@ -1,6 +1,6 @@
 """What happens around the training loop: budget, history, progress, checkpoints, examples."""
 
-from lightning_modules.callbacks.budget import TokenBudget, budget_of
+from lightning_modules.callbacks.budget import TrainingBudget, budget_of
 from lightning_modules.callbacks.examples import ExampleTranslations
 from lightning_modules.callbacks.finite import DivergedError, FiniteLoss
 from lightning_modules.callbacks.history import History
@@ -15,6 +15,6 @@ __all__ = [
     "LastCheckpoint",
     "ProgressFile",
     "ProgressLines",
-    "TokenBudget",
+    "TrainingBudget",
     "budget_of",
 ]

@@ -15,7 +15,7 @@ from lightning_modules.environment import peak_memory_mib
 from lightning_modules.ranks.sharing import begins_update, ends_update
 
 
-class TokenBudget(pl.Callback):
+class TrainingBudget(pl.Callback):
     """Stop with the update that spends the budget, of whatever kind.
 
     All variants see the same batches, so they stop after the same one where the budget is in target
@@ -116,6 +116,6 @@ class TokenBudget(pl.Callback):
             setattr(self, name, value)
 
 
-def budget_of(trainer: pl.Trainer) -> TokenBudget:
+def budget_of(trainer: pl.Trainer) -> TrainingBudget:
     """The account that a trainer keeps."""
-    return next(c for c in trainer.callbacks if isinstance(c, TokenBudget))  # type: ignore[attr-defined]
+    return next(c for c in trainer.callbacks if isinstance(c, TrainingBudget))  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ class History(pl.Callback):
     """Write ``history.csv`` into ``folder`` anew after each validation.
 
     The training loss is the mean over the target tokens since the validation before, with label
-    smoothing as trained; tokens and seconds are those of ``TokenBudget``, validation left out.
+    smoothing as trained; tokens and seconds are those of ``TrainingBudget``, validation left out.
     """
 
     def __init__(self, folder: str) -> None:

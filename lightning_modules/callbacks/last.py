@@ -31,7 +31,7 @@ class LastCheckpoint(pl.Callback):
     the best checkpoint, the schedule): before the first update, after every validation, every so
     many ``minutes``, at the end, and when SIGTERM or Ctrl-C ends the training.
 
-    List it before ``TokenBudget``, whose clock leaves out what happens before.
+    List it before ``TrainingBudget``, whose clock leaves out what happens before.
     """
 
     @validate_call

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytorch_lightning as pl
 
-from lightning_modules.callbacks.budget import TokenBudget, budget_of
+from lightning_modules.callbacks.budget import TrainingBudget, budget_of
 from lightning_modules.job_state import JobState
 
 log = logging.getLogger(__name__)
@@ -17,11 +17,11 @@ EVERY_SECONDS = 1.0
 class Clock:
     """What the rest of a training will take, at the pace since it began or went on."""
 
-    def start(self, budget: TokenBudget) -> None:
+    def start(self, budget: TrainingBudget) -> None:
         """Begin, with what an interrupted training had spent."""
         self._started, self._share = time.perf_counter(), budget.share
 
-    def left(self, budget: TokenBudget) -> float | None:
+    def left(self, budget: TrainingBudget) -> float | None:
         """Seconds; None before the first update."""
         done = budget.share - self._share
         elapsed = time.perf_counter() - self._started
