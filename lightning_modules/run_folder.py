@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from omegaconf import OmegaConf
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from yaml import YAMLError
 
 from datamodules.errors import UserError
 from datamodules.files import whole_file
@@ -212,12 +213,19 @@ def read_result(folder: Path) -> Result | None:
 
 
 def read_failure(folder: Path) -> Failure:
-    """Why a run has no result; a folder without a word of it gets "left no result"."""
+    """Why a run has no result; a folder without a word of it gets "left no result".
+
+    Raises ``BrokenFileError``.
+    """
     path = folder / FAILURE
     if path.is_file():
         return _validated(Failure, _json(path), path)
     overrides = folder / ".hydra" / "overrides.yaml"
-    named = list(OmegaConf.load(overrides)) if overrides.is_file() else []
+    try:
+        named = list(OmegaConf.load(overrides)) if overrides.is_file() else []
+    except (OSError, ValueError, YAMLError) as error:
+        why = str(error).splitlines()[0]
+        raise BrokenFileError(f"{overrides.name} cannot be read: {why}") from error
     return Failure(error="left no result", overrides=[str(override) for override in named])
 
 

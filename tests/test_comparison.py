@@ -318,6 +318,15 @@ def test_failed_jobs_are_named_with_their_error(tmp_path):
     assert told[4] == ("5", "predictions.jsonl is missing or has no rows")
 
 
+def test_a_job_cut_off_while_hydra_wrote_its_record_has_failed(tmp_path):
+    hydra = tmp_path / "1" / ".hydra"
+    hydra.mkdir(parents=True)
+    (hydra / "overrides.yaml").write_text("- model=transformer\n- 'seed=")
+    [job] = collect([make_run(tmp_path / "0"), tmp_path / "1"]).failed
+    assert job.error.startswith("overrides.yaml cannot be read: while scanning a quoted scalar")
+    assert "\n" not in job.error
+
+
 def cut(content: bytes) -> bytes:
     return content[: len(content) // 2]
 
