@@ -3,6 +3,7 @@
 import logging
 import os
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
@@ -16,8 +17,12 @@ from lightning_modules.job_state import QUIET
 from lightning_modules.redaction import job_overrides, redact_files, redacted
 from lightning_modules.run_folder import FAILURE
 from sweeps.errors import as_user_error, stop
+from sweeps.parent import end_with_parent
 
 log = logging.getLogger(__name__)
+
+SECONDS_TO_SAVE = 60.0
+"""What the jobs of a command that was killed get for a last checkpoint."""
 
 
 def run_job(config: DictConfig) -> float | None:
@@ -28,6 +33,7 @@ def run_job(config: DictConfig) -> float | None:
     """
     if os.environ.get(QUIET):
         _leave_console()
+    _end_with_command()
     hydra = HydraConfig.get()
     redact_files(Path(hydra.runtime.output_dir).glob(".hydra/*.yaml"))
     redact_files(Path(hydra.sweep.dir).glob("multirun.yaml"))
@@ -46,6 +52,12 @@ def run_job(config: DictConfig) -> float | None:
         if mistake is None:
             raise
         stop(f"error: {mistake}", 2)  # here: Hydra puts a line of its own before what it re-raises
+
+
+@cache  # one worker has many jobs
+def _end_with_command() -> None:
+    """Let a worker of joblib save and end when the command that started it is killed."""
+    end_with_parent(SECONDS_TO_SAVE)
 
 
 def _devices(config: DictConfig) -> AbstractContextManager[None]:

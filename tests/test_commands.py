@@ -2,6 +2,7 @@
 
 import csv
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from lightning_modules.metrics.alignments import parse_pharaoh
 from lightning_modules.metrics.statistics import METRICS
 from lightning_modules.metrics.words import tokens
 from lightning_modules.run_folder import read_attention, read_predictions, read_statistics
+from lightning_modules.translation import TranslationModule
 from tests.commands import TINY, in_process, inside, places, run, succeed
 from tests.variants import CONF
 
@@ -279,6 +281,22 @@ def test_the_tracked_run_holds_configuration_and_curve(single, space):
     assert {"train/loss", "val/loss", "val/bleu", "train/learning_rate"} <= logged
     assert any(key.startswith("predictions") for key in logged)
     assert any(key.startswith("attention") for key in logged)
+
+
+def test_a_test_that_is_told_to_end_does(single, space, monkeypatch):
+    translate, done = TranslationModule.predict_step, []
+
+    def told(*arguments):
+        done.append(translate(*arguments))
+        signal.raise_signal(signal.SIGTERM)
+        return done[-1]
+
+    monkeypatch.setattr(TranslationModule, "predict_step", told)
+    folder = space / "ended"
+    given = [*TINY, *places(space), "batching.decode_max_tokens=80", f"hydra.run.dir={folder}"]
+    assert in_process("task=test", f"checkpoint={single}", *given) == 143
+    assert len(done) == 1
+    assert not (folder / "result.json").exists()
 
 
 def test_one_failed_job_does_not_lose_the_others(space):

@@ -101,11 +101,6 @@ class LastCheckpoint(pl.Callback):
         if isinstance(exception, SIGTERMException) and trainer.state.fn == TrainerFn.FITTING:
             self._save(trainer)
 
-    def on_predict_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
-        """End a test on SIGTERM, which Lightning does not."""
-        if trainer.received_sigterm:
-            raise SIGTERMException
-
     def on_save_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:

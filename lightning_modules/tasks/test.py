@@ -9,7 +9,9 @@ from omegaconf import DictConfig
 from datamodules.errors import UserError
 from lightning_modules.building import build, build_data
 from lightning_modules.checkpoints import load_trained
+from lightning_modules.interruption import EndedBySigterm, ended_by_signals
 from lightning_modules.ranks.launcher import on_ranks
+from lightning_modules.ranks.sharing import share_out
 from lightning_modules.redaction import job_overrides
 from lightning_modules.run_folder import Result, Training, clear_results, read_result
 from lightning_modules.run_records import read_history, write_history
@@ -47,8 +49,11 @@ def test(config: DictConfig) -> float | None:
     settings = trained.config.copy()
     settings.decoding, settings.scoring = config.decoding, config.scoring
     module = build_module(settings, data, trained.model)
-    trainer = build(config.trainer, logger=False, enable_progress_bar=False)
-    tested = test_model(trainer, module, data, scoring, settings)
+    callbacks = [EndedBySigterm()]
+    trainer = build(config.trainer, callbacks=callbacks, logger=False, enable_progress_bar=False)
+    share_out(trainer, pieces=None)
+    with ended_by_signals():
+        tested = test_model(trainer, module, data, scoring, settings)
     if tested is None:
         return None
     before, history = read_result(trained.folder), read_history(trained.folder)

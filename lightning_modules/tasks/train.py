@@ -41,7 +41,7 @@ from lightning_modules.checkpoints import (
 )
 from lightning_modules.environment import environment
 from lightning_modules.flops import Flops, count_flops
-from lightning_modules.interruption import ended_by_signals
+from lightning_modules.interruption import EndedBySigterm, ended_by_signals
 from lightning_modules.matching import match_size
 from lightning_modules.provenance import code_version, git_commit
 from lightning_modules.ranks.launcher import on_ranks
@@ -245,7 +245,8 @@ def build_trainer(config: DictConfig, logger: Logger | None, *further: pl.Callba
             f"trainer.accumulate_grad_batches={wanted}: set batching.pieces={wanted} instead, "
             "which computes an update's batch piece by piece"
         )
-    callbacks = [*(build(callback) for callback in config.callbacks.values()), *further]
+    configured = (build(callback) for callback in config.callbacks.values())
+    callbacks = [*configured, EndedBySigterm(), *further]
     alone = HydraConfig.get().mode == RunMode.RUN
     if is_rank_zero():
         callbacks.append(ProgressLines(f"{config.variant} seed {config.seed}"))

@@ -1,13 +1,12 @@
 """Processes of their own for work that may be killed."""
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context, parent_process
-from threading import Thread
+from multiprocessing import get_context
 from typing import TypeVar
 
+from sweeps.parent import end_with_parent
 from sweeps.studies.places import here
 
 Returned = TypeVar("Returned")
@@ -27,20 +26,9 @@ def run_apart(task: Callable[..., Returned], *arguments: object) -> Returned:
 
     Raises what the task raises, and ``DiedError``.
     """
-    with ProcessPoolExecutor(1, get_context("fork"), _end_with_parent) as pool:
+    with ProcessPoolExecutor(1, get_context("fork"), end_with_parent) as pool:
         worker = pool.submit(here).result()
         try:
             return pool.submit(task, *arguments).result()
         except BrokenProcessPool:
             raise DiedError(worker) from None
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    assert parent is not None
-
-    def wait() -> None:
-        parent.join()
-        os._exit(1)
-
-    Thread(target=wait, daemon=True).start()
