@@ -3,7 +3,12 @@
 import hashlib
 import subprocess
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+SCORES = ("model.attention.score", "model.intra_attention.score")
 
 
 def git_commit() -> str | None:
@@ -33,3 +38,23 @@ def code_version() -> str:
         f"{file.relative_to(root)}\n{file.read_text(encoding='utf-8')}" for file in sorted(files)
     ]
     return hashlib.sha256("\n".join(content).encode()).hexdigest()[:12]
+
+
+def code_of(config: DictConfig) -> str:
+    """``code_version``; after a plus, digits that change with files of scores of one's own."""
+    names = (str(OmegaConf.select(config, score)) for score in SCORES)
+    files = sorted({file for name in names if (file := _file_of(name))})
+    if not files:
+        return code_version()
+    own = hashlib.sha256(b"\n".join(Path(file).read_bytes() for file in files)).hexdigest()
+    return f"{code_version()}+{own[:12]}"
+
+
+def _file_of(name: str) -> str | None:
+    """The file of a class outside of this project; None for a name of its own."""
+    module = name.rpartition(".")[0]
+    try:
+        found = find_spec(module) if module else None
+    except (ImportError, ValueError):  # whoever builds the model says so better
+        return None
+    return found.origin if found is not None and found.has_location else None

@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 from datamodules.errors import UserError
 from lightning_modules.building import build_data, build_settings
 from lightning_modules.checkpoints import FOLDER, LAST, read_own_checkpoint
-from lightning_modules.provenance import code_version
+from lightning_modules.provenance import code_of
 from lightning_modules.redaction import redacted
 from lightning_modules.run_folder import BrokenFileError, Result, read_result
 from lightning_modules.translation import TranslationModule
@@ -72,7 +72,7 @@ def finished_before(folder: Path, config: DictConfig) -> Result | None:
 def _made_of(config: DictConfig) -> tuple[str, str, dict[str, str | None]]:
     files = build_settings(config).vectors.given
     vectors = {side: fingerprint(path) for side, path in files.items()}
-    return code_version(), build_data(config).fingerprint, vectors
+    return code_of(config), build_data(config).fingerprint, vectors
 
 
 def difference(

@@ -111,7 +111,7 @@ class Result(BaseModel):
     """Most memory that its process has held; jobs of a comparison share processes."""
     git_commit: str | None = None
     code: str | None = None
-    """``provenance.code_version``."""
+    """``provenance.code_of``."""
     config: dict[str, Any] = {}
 
     @property

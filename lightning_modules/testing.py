@@ -23,7 +23,7 @@ from lightning_modules.head_attention import head_attention, shown_sentences
 from lightning_modules.metrics.curves import format_csv
 from lightning_modules.metrics.systems import TestSet
 from lightning_modules.metrics.words import tokens
-from lightning_modules.provenance import code_version, git_commit
+from lightning_modules.provenance import code_of, git_commit
 from lightning_modules.ranks.sharing import merged
 from lightning_modules.redaction import redacted
 from lightning_modules.run_folder import (
@@ -149,7 +149,7 @@ def write_run(
         environment=Environment.model_validate(environment()),
         peak_memory_mib=peak_memory_mib(),
         git_commit=git_commit(),
-        code=code_version(),
+        code=code_of(config),
         config=resolved,
     )
     lines = (json.dumps(prediction, ensure_ascii=False) for prediction in scores.predictions)

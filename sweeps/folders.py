@@ -10,7 +10,7 @@ from typing import Any
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from lightning_modules.provenance import code_version
+from lightning_modules.provenance import code_of
 
 AGAIN = ("lightning_modules.tasks.train.train",)
 """Tasks whose results are there when they are asked for once more."""
@@ -34,7 +34,7 @@ def digest(*, _root_: DictConfig) -> str:
     told: dict[str, Any] = {
         "config": {str(key): _plain(_root_, key) for key in _root_ if key not in OF_NO_RESULT},
         "choices": {name: _root_.hydra.runtime.choices[name] for name in ("model", "comparison")},
-        "code": code_version(),
+        "code": code_of(_root_),
     }
     if _root_.hydra.mode == RunMode.MULTIRUN:
         given = [one for one in _root_.hydra.overrides.task if not one.startswith(OF_NO_RESULT)]

@@ -13,7 +13,7 @@ from yaml import YAMLError
 from datamodules.errors import UserError
 from datamodules.files import write_json
 from lightning_modules.environment import environment
-from lightning_modules.provenance import code_version, git_commit
+from lightning_modules.provenance import code_of, git_commit
 from lightning_modules.run_folder import Result, read_predictions, read_result
 from lightning_modules.tasks.train import prepare_process, train
 from sweeps.studies.compose import current
@@ -52,7 +52,7 @@ def reproduce(config: DictConfig) -> float | None:
     with current(_hydra(record, own)):
         prepare_process(settings)  # threads are of the surroundings
         surroundings = {
-            name: each for name, each in _surroundings(recorded).items() if not each.same
+            name: each for name, each in _surroundings(recorded, settings).items() if not each.same
         }
         told = "different now" if surroundings else "the same versions, code and hardware"
         console.print(_table(f"{folder}: {told}", surroundings), soft_wrap=True)
@@ -70,12 +70,12 @@ def reproduce(config: DictConfig) -> float | None:
     return bleu
 
 
-def _surroundings(recorded: Result) -> dict[str, Compared]:
+def _surroundings(recorded: Result, settings: DictConfig) -> dict[str, Compared]:
     then, now = recorded.environment.model_dump(), environment()
     known = {name: Compared(then.get(name), now.get(name)) for name in {**now, **then}}
     return {
         "commit": Compared(recorded.git_commit, git_commit()),
-        "code": Compared(recorded.code, code_version()),
+        "code": Compared(recorded.code, code_of(settings)),
         **known,
     }
 

@@ -35,8 +35,19 @@ def test_a_folder_is_known_by_settings_and_code(folder_of, monkeypatch):
     assert folder_of("optimizer.lr=1e-2", "model=seq2seq") == first
     for other in ("optimizer.lr=0.02", "scheduler=constant", "seeds.dropout=5", "variant=other"):
         assert folder_of("model=seq2seq", "optimizer.lr=0.01", other) != first
-    monkeypatch.setattr(sweeps.folders, "code_version", lambda: "another")
+    monkeypatch.setattr(sweeps.folders, "code_of", lambda config: "another")
     assert folder_of("model=seq2seq", "optimizer.lr=0.01") != first
+
+
+def test_the_file_of_a_score_of_ones_own_is_code_too(folder_of, tmp_path, monkeypatch):
+    file = tmp_path / "scores_of_mine.py"
+    file.write_text("class Mine: ...")
+    monkeypatch.syspath_prepend(tmp_path)
+    given = "model.attention.score=scores_of_mine.Mine"
+    first = folder_of(given)
+    assert folder_of(given) == first
+    file.write_text("class Mine: x = 1")
+    assert folder_of(given) != first
 
 
 def test_places_and_tracking_are_no_part_of_it(folder_of):

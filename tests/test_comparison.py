@@ -170,7 +170,7 @@ def test_equal_runs_hold_every_condition(tmp_path):
             {"training": {"target_tokens": 1_500_000, "data_order": "other"}},
             "seed 1 saw different batches",
         ),
-        ("code", {"code": "1"}, "version ba9876543210, but luong: version 1"),
+        ("code", {"code": "1+2"}, "version ba9876543210, but luong: version 1"),
         ("parameters", {"parameters": 1_625_000}, "100.0% apart (none smallest, luong largest"),
         ("precision", {"config": {"trainer": {"precision": "bf16-mixed"}}}, "luong: bf16-mixed"),
         ("decoding", {"decoding": {"beam_size": 1}}, "luong: beam_size 1"),

@@ -43,7 +43,7 @@ from lightning_modules.environment import environment
 from lightning_modules.flops import Flops, count_flops
 from lightning_modules.interruption import EndedBySigterm, ended_by_signals
 from lightning_modules.matching import match_size
-from lightning_modules.provenance import code_version, git_commit
+from lightning_modules.provenance import code_of, git_commit
 from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.ranks.sharing import share_out
 from lightning_modules.ranks.world import is_rank_zero, world_size
@@ -213,7 +213,7 @@ def build_module(
         "tokenizers": [tokenizer.fingerprint for tokenizer in data.tokenizers],
         "corpus": data.corpus.name,
         "data_fingerprint": data.fingerprint,
-        "code": code_version(),
+        "code": code_of(config),
     }
     optimizer = build(config.optimizer)
     scheduler, teacher_forcing = (
