@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from datamodules.errors import UserError
 from lightning_modules.ranks.launcher import run_on_ranks
@@ -32,6 +33,12 @@ def test_rank_zero_answers_for_all(caplog):
     assert run_on_ranks(2, rank_jobs.add_up, 10) == 2 * 10 + 0 + 1
     told = [record.getMessage() for record in caplog.records]
     assert sorted(told) == ["an error of rank 0", "an error of rank 1", "information of rank 0"]
+
+
+def test_ranks_may_tell_of_tensors(caplog):
+    caplog.set_level(logging.INFO)
+    assert run_on_ranks(2, rank_jobs.tell_tensors).equal(torch.ones(3))
+    assert caplog.records[0].found.equal(torch.ones(2))  # type: ignore[attr-defined]
 
 
 def test_a_mistake_on_one_rank_ends_all_at_once():

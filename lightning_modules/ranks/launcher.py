@@ -66,7 +66,7 @@ class Rank:
     def hear(self) -> bool:
         """Take what it tells next; return whether there will be more."""
         try:
-            told = self.pipe.recv()
+            told = pickle.loads(self.pipe.recv_bytes())
         except (EOFError, ConnectionResetError):
             died = RuntimeError(f"rank {self.number} died, exit status {self.process.wait()}")
             self.outcome = self.outcome or Outcome(error=died)

@@ -47,13 +47,17 @@ class _Told(QueueHandler):
         self.pipe = pipe
 
     def enqueue(self, record: logging.LogRecord) -> None:
-        self.pipe.send(record)
+        self._send(record)
 
     def tell(self, outcome: Outcome) -> None:
         """Send the outcome; another thread may be logging."""
         self.acquire()
-        self.pipe.send(outcome)
+        self._send(outcome)
         self.release()
+
+    def _send(self, what: Any) -> None:
+        """By value; a pipe by itself sends of tensors only where they lie in this process."""
+        self.pipe.send_bytes(pickle.dumps(what))
 
 
 def be_rank(file: int) -> None:
