@@ -10,7 +10,7 @@ from hydra.core.hydra_config import HydraConfig
 
 import sweeps.folders
 from sweeps.studies.compose import current
-from tests.commands import ROOT, TINY, inside, places, succeed
+from tests.commands import ROOT, TINY, inside, places
 
 RUN = ["model=seq2seq", "logger=none", *TINY]
 
@@ -124,13 +124,13 @@ def test_a_run_that_another_process_is_at_work_on_is_waited_for(space):
 
 def test_a_multirun_does_what_is_missing(space):
     many = ["-m", *RUN, "seed=1,2", *places(space)]
-    succeed(*many)
+    inside(*many)
     [sweep] = (space / "outputs" / "comparisons").iterdir()
     first = weights(sweep)
     assert len(first) == 2
     (sweep / "1" / "result.json").unlink()
     (sweep / "1" / "checkpoints" / "last.ckpt").unlink()
-    succeed(*many)
+    inside(*many)
     assert [sweep] == list((space / "outputs" / "comparisons").iterdir())
     changed = {
         file.parent.parent.name for file, made in weights(sweep).items() if made != first[file]

@@ -17,7 +17,7 @@ from lightning_modules.metrics.statistics import METRICS
 from lightning_modules.metrics.words import tokens
 from lightning_modules.run_folder import read_attention, read_predictions, read_statistics
 from lightning_modules.translation import TranslationModule
-from tests.commands import TINY, in_process, inside, places, run, succeed
+from tests.commands import TINY, in_process, inside, mistake, places, succeed
 from tests.variants import CONF
 
 SHIPPED = OmegaConf.load(CONF / "comparison" / "quickstart.yaml")
@@ -175,11 +175,12 @@ def test_lengths_are_counted_in_the_unit_that_is_asked_for(
         assert int(row["sentences"]) == sum(low <= length <= high for length in lengths)
 
 
-def test_translate_keeps_lines_and_aligns_words(single, space):
+def test_translate_keeps_lines_and_aligns_words(single, space, capsys):
     lines = ["The cat sleeps.", "", "A zebra saw the moon and the house."]
     (space / "in.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     arguments = ["task=translate", f"checkpoint={single}", f"alignments={space}/out.align"]
-    assert succeed(*arguments, f"input={space}/in.txt", f"output={space}/out.txt") == ""
+    inside(*arguments, f"input={space}/in.txt", f"output={space}/out.txt")
+    assert capsys.readouterr().out == ""
     written = (space / "out.txt").read_text(encoding="utf-8").split("\n")
     aligned = (space / "out.align").read_text(encoding="utf-8").split("\n")
     assert len(written) == len(aligned) == 4
@@ -204,13 +205,8 @@ def test_tested_again_the_same_way_scores_the_same(single, space):
 
 
 def test_a_checkpoint_of_another_corpus_is_refused(single, space):
-    done = run(
-        "task=test", f"checkpoint={single}", *TINY, "data.seed=2", *places(space),
-        f"hydra.run.dir={space}/refused",
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert "was trained on grammar" in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    given = [*TINY, "data.seed=2", *places(space), f"hydra.run.dir={space}/refused"]
+    assert "was trained on grammar" in mistake("task=test", f"checkpoint={single}", *given)
     assert not (space / "refused" / "result.json").exists()
 
 
@@ -299,14 +295,14 @@ def test_a_test_that_is_told_to_end_does(single, space, monkeypatch):
     assert not (folder / "result.json").exists()
 
 
-def test_one_failed_job_does_not_lose_the_others(space):
+def test_one_failed_job_does_not_lose_the_others(space, capfd):
     folder = space / "lists"
-    done = run(
+    status = in_process(
         "-m", "model.attention.score=additive,nonsense", "seed=1,2", *TINY, *places(space),
         "logger=none", f"hydra.sweep.dir={folder}",
     )  # fmt: skip
-    said = done.stdout + done.stderr
-    assert done.returncode == 1
+    said = "".join(capfd.readouterr())
+    assert status == 1
     assert "Traceback" not in said
     assert "model.attention.score=nonsense: choose one of" in said
     assert len(list(folder.glob("*/result.json"))) == 2

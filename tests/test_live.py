@@ -70,7 +70,7 @@ def test_jobs_are_named_by_what_they_differ_in(arguments, expected):
     assert jobs_of(config) == expected
 
 
-@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("terminal", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_a_terminal_sees_the_table_and_others_the_lines(tmp_path, monkeypatch, terminal):
     said = io.BytesIO()
 

@@ -77,7 +77,6 @@ def space(tmp_path_factory) -> Path:
         (["seed=-1"], "seed=-1"),
         (["batching.pieces=0"], "batching.pieces=0: Input should be greater than 0"),
         (["+trainer.accumulate_grad_batches=4"], "=4: set batching.pieces=4 instead, which"),
-        (["trainer=ddp_cpu", "batching.pieces=3"], "batching.pieces=3: set it to a multiple of 2"),
         (
             ["batching.pieces=2", "trainer.val_check_interval=00:01:00:00"],
             "trainer.val_check_interval: with several pieces, give a number of updates",

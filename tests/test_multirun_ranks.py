@@ -145,7 +145,7 @@ def test_a_single_run_logs_once_and_writes_one_folder(space):
 
 def test_a_mistake_that_only_ranks_find_is_one_line(space):
     given = [*RANKS[:-1], "logger=none", *places(space)]
-    assert mistake(*given, "batching.max_tokens=5").startswith("error: batching.max_tokens=5 is")
+    assert "batching.pieces=3: set it to a multiple of 2" in mistake(*given, "batching.pieces=3")
     wrong = space / "wrong"
     assert in_process("-m", *given, "batching.max_tokens=5", f"hydra.sweep.dir={wrong}") == 2
     assert "batching.max_tokens=5" in read_failure(wrong / "0").error
