@@ -58,4 +58,6 @@ def test_overfits_twenty_sentences_to_bleu_100(name, text):
         optimizer.step()
         if update % 50 == 0 and recited() == text.target:
             break
-    assert corpus_bleu(recited(), text.target) == pytest.approx(100)
+    found = recited()
+    assert found == text.target
+    assert corpus_bleu(found, text.target) == pytest.approx(100)
