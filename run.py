@@ -6,11 +6,12 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-import lightning_modules.scaling  # noqa: F401  # the resolver of conf/model
-import sweeps.folders  # the resolver of hydra.run.dir
-import sweeps.named_systems  # noqa: F401  # what task=evaluate takes
-from sweeps.errors import in_a_line
-from sweeps.outside import as_rank
+import lightning_modules.training.control.widths  # noqa: F401  # the resolvers of conf/model
+import sweeps.launch.named_systems  # new keys for task=evaluate
+import sweeps.launch.output_folders  # noqa: F401  # the resolvers of hydra.run.dir
+from lightning_modules.runs.renamed import refuse_old_names
+from sweeps.launch.errors import run_main
+from sweeps.launch.torchrun import rank_arguments
 
 CONF = str(Path(__file__).parent / "conf")
 
@@ -18,16 +19,17 @@ CONF = str(Path(__file__).parent / "conf")
 @hydra.main(version_base="1.3", config_path=CONF, config_name="config")
 def main(config: DictConfig) -> float | None:
     """Run one job. Heavy imports wait until here: ``--help`` and typing errors need none."""
-    from sweeps.job import run_job
+    from sweeps.launch.job import run_job
 
     return run_job(config)
 
 
 def program() -> None:
-    """Run what the command line asks for."""
-    sys.argv[1:] = as_rank(sys.argv[1:])
+    """Run the command line, or one rank of it."""
+    refuse_old_names(sys.argv[1:])
+    sys.argv[1:] = rank_arguments(sys.argv[1:])
     main()
 
 
 if __name__ == "__main__":
-    in_a_line(program)
+    run_main(program)

@@ -1,1 +1,1 @@
-"""Corpora in, padded batches of token numbers out."""
+"""Read corpora and make padded batches of token numbers."""

@@ -18,29 +18,29 @@ from datamodules.tokenization import BOS, EOS, PAD
 
 @dataclass(frozen=True)
 class Batching:
-    """Sizes of batches in tokens, padding included; instantiated from ``conf/batching``."""
+    """Batch sizes in tokens, padding included; instantiated from ``conf/batching``."""
 
     max_tokens: PositiveInt
-    """Most sentences times longest side (EOS counted) of a training batch."""
+    """Limit on sentences × longest side (EOS counted) of a training batch."""
     decode_max_tokens: PositiveInt
-    """The same for validation, test and translation."""
+    """Limit on sentences × longest side in validation, test and translation batches."""
     pieces: PositiveInt | None = None
-    """Parts that a training batch is computed in; None for one on each rank."""
+    """Number of pieces into which a training batch is divided; None for one piece on each rank."""
 
 
 class Batch(NamedTuple):
-    """Padded sentence pairs on one device. Masks are true where a token is real.
+    """Padded sentence pairs on one device. Masks are True where a token is real.
 
-    ``src`` and ``tgt_out`` end with EOS, ``tgt_in`` begins with BOS; position *i* of ``tgt_in``
-    is what a model has read when it predicts position *i* of ``tgt_out``, so ``tgt_mask`` serves
-    both. Text without a translation has an empty target: BOS in, EOS out.
+    ``src`` and ``tgt_out`` end with EOS, ``tgt_in`` begins with BOS. A model that has read position
+    *i* of ``tgt_in`` predicts position *i* of ``tgt_out``, so ``tgt_mask`` is the mask of both.
+    Text without a translation has an empty target: BOS in, EOS out.
 
-    In training a batch may be one of several pieces of an update, on this rank or on others; what
-    begins with ``update`` is the same in all of them.
+    In training a batch may be one of several pieces of an update, on this rank or on other ranks.
+    All pieces of an update have the same ``update_ids`` and ``update_tokens``.
     """
 
     ids: Tensor
-    """``(batch,)`` int64: the sentence's index in its split."""
+    """``(batch,)`` int64: index of each sentence in the split."""
     src: Tensor
     """``(batch, src)`` int64."""
     src_mask: Tensor
@@ -56,14 +56,15 @@ class Batch(NamedTuple):
     update_tokens: int
     """Real target tokens of the whole update."""
     weight: float
-    """Which part of them is in this piece; 0 for one that is there only to be waited for."""
+    """Share of ``update_tokens`` in this piece; 0 for a piece that only repeats a sentence."""
     piece: int
-    """Its number in the update, from 0."""
+    """Number of the piece in the update, from 0."""
 
 
 class Sequences(NamedTuple):
-    """Many token sequences in one flat array: sequence *i* has ``lengths[i]`` tokens from
-    ``starts[i]``.
+    """Many token sequences in one flat array.
+
+    Sequence *i* has ``lengths[i]`` tokens and begins at ``starts[i]``.
     """
 
     tokens: NDArray[np.int32]
@@ -72,7 +73,7 @@ class Sequences(NamedTuple):
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[int]]) -> Self:
-        """Flatten lists."""
+        """Build ``Sequences`` from lists of tokens."""
         lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
         tokens = np.fromiter(
             (token for sequence in sequences for token in sequence), np.int32, lengths.sum()
@@ -81,17 +82,20 @@ class Sequences(NamedTuple):
 
     @classmethod
     def joined(cls, tokens: NDArray[np.int32], lengths: NDArray[np.int64]) -> Self:
-        """Cut ``tokens`` into sequences of these lengths; ``ValueError`` if they do not add up."""
+        """Cut ``tokens`` into sequences of the given lengths.
+
+        Raises ``ValueError`` if the lengths do not add up to the number of tokens.
+        """
         if tokens.ndim != 1 or lengths.ndim != 1 or lengths.sum() != len(tokens):
             raise ValueError("the lengths of the sequences do not add up to the tokens")
         return cls(tokens, np.cumsum(lengths) - lengths, lengths)
 
     def select(self, rows: NDArray[np.int64]) -> "Sequences":
-        """Return the sequences of ``rows``, over the same tokens."""
+        """Return the sequences of ``rows``, which share the array of tokens."""
         return Sequences(self.tokens, self.starts[rows], self.lengths[rows])
 
     def padded(self) -> NDArray[np.int64]:
-        """Return ``(sequence, longest)`` tokens, filled up with PAD."""
+        """Return the tokens as ``(sequence, longest)``, padded with PAD."""
         columns = np.arange(self.lengths.max(initial=0))
         real = columns < self.lengths[:, None]
         out = np.full(real.shape, PAD, np.int64)
@@ -100,22 +104,25 @@ class Sequences(NamedTuple):
 
 
 class EncodedPairs(Dataset[Batch]):
-    """Encoded sentence pairs; an item is a whole batch, chosen by a list of rows."""
+    """Encoded sentence pairs; an item is a whole batch, selected by an array of rows."""
 
     def __init__(self, ids: NDArray[np.int64], src: Sequences, tgt: Sequences):
-        """``ids`` are the sentences' indices in their split; none of the tokens are BOS or EOS."""
+        """Store the pairs; ``ids`` are the sentence indices in the split.
+
+        ``src`` and ``tgt`` hold no BOS and no EOS.
+        """
         self.ids = ids
         self.src = src
         self.tgt = tgt
 
     @property
     def longest(self) -> NDArray[np.int64]:
-        """``(pair,)``: tokens of the longer side, EOS included."""
+        """Number of tokens of the longer side of each pair ``(pair,)``, EOS included."""
         return np.maximum(self.src.lengths, self.tgt.lengths) + 1
 
     @property
     def tokens(self) -> int:
-        """Real tokens of the target side, EOS included."""
+        """Number of real target tokens, EOS included."""
         return int(self.tgt.lengths.sum()) + len(self)
 
     def __len__(self) -> int:
@@ -125,7 +132,7 @@ class EncodedPairs(Dataset[Batch]):
         return collate(self.select(rows))
 
     def select(self, rows: NDArray[np.int64]) -> "EncodedPairs":
-        """Return some of the pairs, with their ids."""
+        """Return the pairs of ``rows``, with the ids of the pairs."""
         return EncodedPairs(self.ids[rows], self.src.select(rows), self.tgt.select(rows))
 
 
@@ -136,12 +143,12 @@ def collate(pairs: EncodedPairs) -> Batch:
     tgt_out, tgt_mask = _ended(pairs.tgt)
     tgt_in = torch.full_like(tgt_out, BOS)
     tgt_in[:, 1:] = torch.from_numpy(pairs.tgt.padded())
-    own = (ids, src, src_mask, tgt_in, tgt_out, tgt_mask)
-    return Batch(*own, update_ids=ids, update_tokens=pairs.tokens, weight=1.0, piece=0)
+    tensors = (ids, src, src_mask, tgt_in, tgt_out, tgt_mask)
+    return Batch(*tensors, update_ids=ids, update_tokens=pairs.tokens, weight=1.0, piece=0)
 
 
 def _ended(sequences: Sequences) -> tuple[Tensor, Tensor]:
-    """Pad, put EOS after each sequence, and mark the real positions."""
+    """Return padded tokens with EOS after each sequence, and the mask of real tokens."""
     padded = sequences.padded()
     tokens = np.pad(padded, ((0, 0), (0, 1)), constant_values=PAD)
     lengths = sequences.lengths[:, None]
@@ -151,19 +158,20 @@ def _ended(sequences: Sequences) -> tuple[Tensor, Tensor]:
 
 
 class LengthBatchSampler(Sampler[NDArray[np.int64]]):
-    """Batches of sentences of similar length, every sentence once an epoch.
+    """Sampler of batches with sentences of similar length; each epoch has every sentence once.
 
-    Sentences are sorted by their longer side, then by how much longer it is, and cut into batches,
-    whose order is then shuffled. All of it depends on the lengths, the seed and the epoch alone,
-    never on global random state, and every epoch has the same number of batches.
+    Sentence pairs are sorted by the length of the longer side, then by the length difference
+    (src − tgt), and cut into batches. The order of the batches is then shuffled. The batches and
+    their order depend only on the lengths, the seed and the epoch, never on global random state.
+    Every epoch has the same number of batches.
 
-    In training the difference of the sides is blurred by up to a token, else the same sentences
-    would meet in the same batch in every epoch. It rises and falls in turns, so that neighbours
-    stay alike where the longer side changes. On multi30k 97% of positions are then real; with ties
-    at random, 93%.
+    In training, random noise of up to one token is added to the length difference, because
+    otherwise the same sentences would be in the same batch in every epoch. The difference is sorted
+    upwards for odd lengths of the longer side and downwards for even lengths, so that neighbours
+    stay similar where the longer side changes. On multi30k, 97% of positions are then real; with
+    random order among equal lengths of the longer side, 93%.
 
-    Give it to ``DataLoader(pairs, sampler=..., batch_size=None)``, which asks ``pairs`` for whole
-    batches.
+    Use ``DataLoader(pairs, sampler=..., batch_size=None)``, which asks ``pairs`` for whole batches.
     """
 
     def __init__(
@@ -174,9 +182,10 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
         shuffle: bool = False,
         option: str = "batching.max_tokens",
     ):
-        """Without ``shuffle``, batches go from the longest to the shortest, the same each epoch.
+        """Cut the pairs into batches of at most ``max_tokens``.
 
-        Raises ``UserError``, which names ``option``, if a sentence is longer than ``max_tokens``.
+        Without ``shuffle``, batches go from the longest to the shortest, the same in each epoch.
+        Raises ``UserError`` that names ``option`` if a sentence is longer than ``max_tokens``.
         """
         self.epoch = 0
         self._skipped = 0
@@ -188,11 +197,11 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
         self._cuts = _cuts(np.sort(self._longest)[::-1], max_tokens, option)
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the order of the next pass."""
+        """Set the epoch, which decides the order of the next pass."""
         self.epoch = epoch
 
     def skip(self, batches: int) -> None:
-        """Leave out the first batches of the next pass, which were trained on before."""
+        """Skip the first ``batches`` batches of the next pass, which an earlier run has used."""
         self._skipped = batches
 
     def __len__(self) -> int:
@@ -212,7 +221,7 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
 
 
 def _cuts(longest: NDArray[np.int64], max_tokens: int, option: str) -> list[int]:
-    """Return where batches begin and end in ``longest``, which never rises."""
+    """Return the boundaries of the batches in ``longest``, which is sorted downwards."""
     if len(longest) and longest[0] > max_tokens:
         raise UserError(
             f"{option}={max_tokens} is smaller than the longest sentence: "
@@ -226,13 +235,13 @@ def _cuts(longest: NDArray[np.int64], max_tokens: int, option: str) -> list[int]
 
 
 def sources_alone(sequences: Sequence[Sequence[int]]) -> EncodedPairs:
-    """Return source text without a translation; ``ids`` are the indices in ``sequences``."""
+    """Return pairs with an empty target side; ``ids`` are the indices in ``sequences``."""
     nothing = Sequences.of([[] for _ in sequences])
     return EncodedPairs(np.arange(len(sequences)), Sequences.of(sequences), nothing)
 
 
 def batches_of(sequences: Sequence[Sequence[int]], decode_max_tokens: int) -> Iterator[Batch]:
-    """Yield batches of source text without a translation, the longest first.
+    """Yield batches of pairs with an empty target side, the longest first.
 
     ``ids`` are the indices in ``sequences``. Raises ``UserError`` as ``LengthBatchSampler`` does.
     """

@@ -1,4 +1,4 @@
-"""What every corpus offers: named splits of line-aligned sentences, and a fingerprint."""
+"""The interface of a corpus: named splits of line-aligned sentences, and a fingerprint."""
 
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -12,9 +12,9 @@ class ParallelText:
     """One split: ``source[i]`` is translated by ``target[i]``.
 
     A *word* is a whitespace-separated piece of a line, everywhere in the harness. ``alignments``
-    holds gold word alignments where a corpus knows them, one line of Pharaoh pairs (``0-0 1-2``,
-    source word then target word, counted from 0) for each sentence. ``left_out`` counts the pairs
-    that a limit kept out, by reason.
+    holds the gold word alignments, if the corpus has any: for each sentence one line of Pharaoh
+    pairs (``0-0 1-2``, source word then target word, counted from 0). ``left_out`` counts the
+    excluded pairs by reason.
     """
 
     source: list[str]
@@ -31,14 +31,15 @@ class Corpus(Protocol):
 
     name: str
     source: str
-    """Language read, as a two-letter code."""
+    """Source language, as a two-letter code."""
     target: str
-    """Language written, as a two-letter code."""
+    """Target language, as a two-letter code."""
     train_max_words: int | None
+    """Limit on the words of a training sentence; None for no limit."""
 
     @property
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits that change with any sentence of any split."""
+        """Return twelve hexadecimal digits that change with any sentence of any split."""
 
     def split(self, name: Split) -> ParallelText:
-        """Read or make one split. Raises ``UserError`` for anything wrong with the text."""
+        """Read or generate one split. Raises ``UserError`` if the text is wrong."""

@@ -1,13 +1,15 @@
-"""The one kind of error that a user can cause and mend, and the end that a scheduler sends."""
+"""Errors for user mistakes and for SIGTERM, and the validation of settings."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:  # pydantic takes a while, and --help needs none of it
-    from pydantic import ValidationError
+    from pydantic import BaseModel, ValidationError
+
+Settings = TypeVar("Settings", bound="BaseModel")
 
 
 class UserError(Exception):
-    """Wrong input. Its message is one line that says what is wrong and what to do about it.
+    """Wrong input. Its message is one line that names the mistake and the override to change.
 
     ``run.py`` prints the line and exits with status 2, without a traceback; any other exception is
     a defect of the harness and keeps its traceback.
@@ -15,11 +17,32 @@ class UserError(Exception):
 
 
 class TerminatedError(KeyboardInterrupt):
-    """SIGTERM: like Ctrl-C, with a status of its own."""
+    """The process received SIGTERM. Handled like Ctrl-C, but with another exit status."""
+
+
+def validated(model: "type[Settings]", values: Any, *node: str) -> "Settings":
+    """Check the values of a configuration ``node`` against a pydantic ``model``.
+
+    Args:
+        model: the class that defines the type and range of each key.
+        values: a mapping, or a Hydra node, whose interpolations are resolved.
+        node: the keys that lead to the values, for the message.
+
+    Raises:
+        UserError: for the first wrong value, written as an override of ``node``.
+    """
+    from omegaconf import OmegaConf
+    from pydantic import ValidationError
+
+    plain = OmegaConf.to_container(values, resolve=True) if OmegaConf.is_config(values) else values
+    try:
+        return model.model_validate(plain)
+    except ValidationError as error:
+        raise UserError(first_mistake(error, *node)) from None
 
 
 def first_mistake(error: "ValidationError", *node: str) -> str:
-    """Put the first of a validation's complaints into one line, as an override of ``node``."""
+    """Return the first error of a validation as one line, written as an override of ``node``."""
     first = error.errors()[0]
     key = ".".join([*node, *(str(part) for part in first["loc"])])
     return f"{key}={first['input']}: {first['msg'].removeprefix('Value error, ')}"

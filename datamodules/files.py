@@ -1,10 +1,9 @@
-"""Files written whole or not at all, and locks between processes."""
+"""Atomic file writes, and locks between processes."""
 
-import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,17 @@ from typing import Any
 def whole_file(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path in the folder of ``path``; rename it to ``path`` only on success.
 
-    The folder is made when missing. Whatever interrupts the block (an exception, a full disk)
-    leaves neither ``path`` half-written nor the temporary file behind. A link is followed; a
-    device or a pipe, which nothing may replace, is written to directly.
+    Missing folders are created. If the block fails (an exception, a full disk), no half-written
+    ``path`` and no temporary file remain. Links are followed. A device or a pipe cannot be replaced
+    by a file, so the path of the device or pipe itself is yielded. Raises ``OSError`` with the name
+    of the file.
     """
     path = Path(path).resolve()
     if path.exists() and not path.is_file() and not path.is_dir():
         yield path
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The ending stays last: libraries choose the format by it.
+    # The suffix stays last, because libraries choose the format by the suffix.
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
     try:
         yield temporary
@@ -35,30 +35,32 @@ def whole_file(path: Path | str) -> Iterator[Path]:
 
 
 @contextmanager
-def locked(path: Path, waits: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Let one process at a time into the block; ``path`` is an empty file, made when missing.
+def locked(path: Path, on_wait: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Run the block in one process at a time; ``path`` is an empty file, created if missing.
 
-    ``waits`` is called if another is in there. The kernel lets the next one in when a process ends,
-    however it ends. Some network file systems have no locks; there all enter.
+    ``on_wait`` is called if another process holds the lock. The kernel frees the lock when the
+    process ends, even after a crash.
     """
+    from filelock import FileLock, Timeout  # imported late to keep --help fast
+
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        with suppress(OSError):
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                waits()
-                fcntl.flock(file, fcntl.LOCK_EX)
+    lock = FileLock(path)
+    try:
+        held = lock.acquire(blocking=False)
+    except Timeout:
+        on_wait()
+        held = lock.acquire()
+    with held:
         yield
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write ``text`` as UTF-8, whole or not at all."""
+    """Write ``text`` as UTF-8, atomically."""
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def write_json(path: Path | str, value: Any) -> None:
-    """Write ``value`` as indented JSON, whole or not at all; NaN is refused (it is not JSON)."""
+    """Write ``value`` as indented JSON, atomically. Raises ``ValueError`` for NaN or infinity."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     write_text(path, text + "\n")

@@ -1,4 +1,8 @@
-"""What each of several ranks gets of the batches that one rank alone would get."""
+"""Samplers that divide the batches of a single process among several ranks.
+
+The batch of an update is cut into pieces here; ``lightning_modules/ranks/updates_across_ranks.py``
+says how many pieces each rank computes.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,29 +16,29 @@ from datamodules.batching import Batch, EncodedPairs, LengthBatchSampler
 
 
 class Place(NamedTuple):
-    """Which of the processes that train one model together this is."""
+    """The place of this process among the ranks that train one model together."""
 
     rank: int = 0
     ranks: int = 1
     pieces: int = 1
-    """Of an update, over all ranks: a multiple of their number."""
+    """Number of pieces of an update, over all ranks; a multiple of ``ranks``."""
 
 
 class Piece(NamedTuple):
     """A part of an update's batch."""
 
     rows: NDArray[np.int64]
-    """Of the whole update."""
+    """Rows of the whole update."""
     number: int
     pieces: int
 
 
 class PieceSampler(Sampler[Piece]):
-    """The pieces of every update that belong to one rank.
+    """Sampler of the pieces of every update that belong to one rank.
 
-    The pieces depend on the update and on their number alone, so the same pieces make the same
-    update however many ranks there are. Lightning calls ``set_epoch`` on the ``sampler`` of a data
-    loader.
+    The pieces depend only on the update and on the number of pieces, so the same number of pieces
+    makes the same update with any number of ranks. Lightning calls ``set_epoch`` on the ``sampler``
+    of a data loader.
     """
 
     def __init__(self, updates: LengthBatchSampler, place: Place) -> None:
@@ -42,7 +46,7 @@ class PieceSampler(Sampler[Piece]):
         self._place = place
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the order of the next pass."""
+        """Set the epoch, which decides the order of the next pass."""
         self._updates.set_epoch(epoch)
 
     def __len__(self) -> int:
@@ -65,29 +69,29 @@ class Pieces(Dataset[Batch]):
         return len(self.pairs)
 
     def __getitem__(self, piece: Piece) -> Batch:
-        """Every ``pieces``-th sentence, so that the pieces are alike in length.
+        """Return every ``pieces``-th sentence of the update, so that pieces are alike in length.
 
-        Where an update has fewer sentences than pieces, those left over repeat its last sentence
-        without weight, so that no rank has nothing to do.
+        If the update has fewer sentences than pieces, the remaining pieces repeat the last sentence
+        with weight 0, so that every rank has a batch.
         """
         rows, number, pieces = piece
         if pieces == 1:
             return self.pairs[rows]
-        update, own = self.pairs.select(rows), rows[number::pieces]
-        batch = self.pairs[own if len(own) else rows[-1:]]
+        update, piece_rows = self.pairs.select(rows), rows[number::pieces]
+        batch = self.pairs[piece_rows if len(piece_rows) else rows[-1:]]
         return batch._replace(
             update_ids=torch.from_numpy(update.ids),
             update_tokens=update.tokens,
-            weight=batch.update_tokens / update.tokens if len(own) else 0.0,
+            weight=batch.update_tokens / update.tokens if len(piece_rows) else 0.0,
             piece=number,
         )
 
 
 class WholeBatches(Sampler[NDArray[np.int64]]):
-    """Batch *i* for rank *i* modulo their number: each is decoded just as one rank alone does.
+    """Sampler that gives batch *i* to rank *i* modulo ``ranks``, as a single rank would decode it.
 
-    Every rank gets as many; where they do not come out even, some batches are given twice. Their
-    sentences are known by their ids.
+    Every rank gets the same number of batches, so some batches are given twice if the division
+    leaves a remainder. The sentence ids show the repeats.
     """
 
     def __init__(self, batches: LengthBatchSampler, place: Place) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass
@@ -17,10 +18,10 @@ from datamodules.errors import UserError
 
 @dataclass
 class TextCorpus:
-    """Files ``ROOT/{split}.{language}`` or ``ROOT/{split}.{language}.gz``, UTF-8, a line each.
+    """A corpus in UTF-8 files ``ROOT/{split}.{language}`` or ``ROOT/{split}.{language}.gz``.
 
-    Lines end with ``\\n`` or ``\\r\\n`` and nothing else; a byte order mark is dropped. A plain
-    file is preferred to a gzipped one. Every file is read once.
+    Each line is one sentence. Only ``\\n`` and ``\\r\\n`` end a line; a byte order mark is dropped.
+    A plain file is preferred to a gzipped file. Every file is read once.
     """
 
     root: Path
@@ -28,16 +29,16 @@ class TextCorpus:
     target: str
     name: str = "text"
     train_max_words: PositiveInt | None = None
-    """Pairs with more words on either side are left out of the training text, and counted."""
+    """Most words on either side of a training pair; longer pairs are left out and counted."""
     test_max_words: PositiveInt | None = None
-    """The same for validation and test."""
+    """Most words on either side of a validation or test pair; longer pairs are left out."""
     skip_empty: bool = False
-    """Leave out, and count, pairs with an empty line instead of refusing the file."""
+    """Whether to leave out and count pairs with an empty line, instead of raising an error."""
     files: dict[Split, str] = Field(default_factory=dict)
-    """What stands for ``{split}`` in a file's name, where it is not the split itself."""
+    """File name parts that replace ``{split}``, for splits with another file name."""
 
     def __post_init__(self) -> None:
-        """Raise ``UserError`` unless there are two languages."""
+        """Raise ``UserError`` if both languages are the same."""
         if self.source == self.target:
             raise UserError(
                 f"data.source and data.target are both {self.source!r}: set data.target=... to the "
@@ -46,7 +47,7 @@ class TextCorpus:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits of the files' content, the languages and the limits."""
+        """Return twelve hexadecimal digits that hash the files, the languages and the limits."""
         settings = (self.source, self.target, self.train_max_words, self.test_max_words)
         digest = hashlib.sha256(repr((*settings, self.skip_empty)).encode())
         for split in SPLITS:
@@ -54,8 +55,12 @@ class TextCorpus:
                 digest.update(hashlib.sha256(content).digest())
         return digest.hexdigest()[:12]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the content of the files out of the pickle, but keep the fingerprint."""
+        return {key: value for key, value in self.__dict__.items() if key != "_contents"}
+
     def split(self, name: Split) -> ParallelText:
-        """Return one split. Raises ``UserError`` for anything wrong with its files or limits."""
+        """Return one split. Raises ``UserError`` if the files or limits of the split are wrong."""
         paths = self._paths[name]
         source, target = (
             decode_lines(path, content)
@@ -120,13 +125,13 @@ def _find(root: Path, name: str) -> Path:
 
 
 def read_lines(name: str | Path, option: str) -> list[str]:
-    """Read the lines of a UTF-8 file, plain or ``.gz``. ``UserError`` names ``option``."""
+    """Read the lines of a UTF-8 file, plain or ``.gz``. Raises ``UserError`` with ``option``."""
     path = Path(name)
     return decode_lines(path, read_bytes(path, option), option)
 
 
 def read_bytes(path: Path, option: str = "data.root") -> bytes:
-    """Read a file, unpacked if its name ends in ``.gz``. ``UserError`` names ``option``."""
+    """Read a file and unpack ``.gz``. Raises ``UserError`` with ``option``."""
     try:
         return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -140,7 +145,7 @@ def read_bytes(path: Path, option: str = "data.root") -> bytes:
 
 
 def decode_lines(path: Path, content: bytes, option: str = "data.root") -> list[str]:
-    """Cut UTF-8 text into lines. ``UserError`` names ``path``, the line and ``option``."""
+    """Split UTF-8 text into lines. Raises ``UserError`` with ``path``, the line and ``option``."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -149,7 +154,7 @@ def decode_lines(path: Path, content: bytes, option: str = "data.root") -> list[
             f"{path}, line {line}: not UTF-8 (byte 0x{error.object[error.start]:02x}): convert the "
             f"file to UTF-8 or set {option}=..."
         ) from error
-    # Not splitlines: it also splits at characters that stand inside sentences, such as U+2028.
+    # Not splitlines, which also splits at characters inside sentences, such as U+2028.
     lines = text.removesuffix("\n").split("\n")
     if lines == [""]:
         raise UserError(f"{path} is empty: fetch it again or set {option}=...")

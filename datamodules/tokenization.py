@@ -1,4 +1,4 @@
-"""Lines to token numbers and back, without losing a character: whole words or BPE."""
+"""Encode lines as token numbers and decode them without loss: whole words or BPE."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -19,11 +19,11 @@ SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
 PAD, BOS, EOS, UNK = range(len(SPECIALS))
 
 MARKER = "▁"
-"""Stands at the start of each whitespace-separated word, in place of the space."""
+"""Marker at the start of each whitespace-separated word, in place of the space."""
 
-# A run of letters and digits with the apostrophe that ends it, or any other single character;
-# every punctuation mark is a piece of its own, so no piece can spell a special token's name.
-# A word that is a tag of the target language stays whole.
+# A run of letters and digits with an apostrophe at its end, or any other single character. Every
+# punctuation mark is a separate piece, so no piece can spell the name of a special token. A word
+# that is a tag of the target language stays whole.
 PIECE = Regex(
     rf"\A{MARKER}<2\p{{L}}+>\z"
     rf"|{MARKER}?(?:[\p{{L}}\p{{M}}\p{{N}}]+['’]?|[^\p{{L}}\p{{M}}\p{{N}}{MARKER}])"
@@ -41,37 +41,37 @@ Kind = Literal["words", "bpe"]
 
 @dataclass(frozen=True)
 class TokenizerSettings:
-    """How to make the vocabularies; instantiated from ``conf/tokenizer``."""
+    """Settings of the vocabularies; instantiated from ``conf/tokenizer``."""
 
     kind: Kind
     vocabulary_size: Annotated[int, Field(gt=len(SPECIALS))]
-    """Most tokens in one vocabulary, the four specials included."""
+    """Largest number of tokens in one vocabulary, the four special tokens included."""
     min_frequency: PositiveInt
-    """Fewest occurrences in the training text of a word (``words``) or of a merge (``bpe``)."""
+    """Least number of training occurrences of a word (``words``) or of a merge (``bpe``)."""
     shared: bool
-    """One vocabulary for both languages."""
+    """Whether both languages share one vocabulary."""
 
 
 class Tokenizer:
     """A vocabulary with ``encode`` and ``decode``.
 
     ``▁L' homme ▁n' aime ▁pas .`` are the word tokens of ``L'homme n'aime pas.``; BPE cuts inside
-    the same pieces, so no token crosses a word or a punctuation mark. Characters are kept as they
-    are (no Unicode normalisation: hypotheses are scored against the text as given), but for two:
-    every run of whitespace becomes one space, and a literal ``▁`` becomes ``_``.
+    the same pieces, so no token crosses a word or a punctuation mark. Characters are kept without
+    Unicode normalisation, because hypotheses are scored against the given text. There are two
+    exceptions: every run of whitespace becomes one space, and a literal ``▁`` becomes ``_``.
 
-    A word such as ``<2fr>``, which tells a model the language to write (Johnson et al. 2017, arXiv
-    1611.04558), is one token of either kind wherever the training text has it.
+    A tag such as ``<2fr>`` names the target language for a model (Johnson et al. 2017, arXiv
+    1611.04558). Every tag in the training text is one token, with ``words`` and with ``bpe``.
     """
 
     def __init__(self, backend: tokenizers.Tokenizer):
-        """Wrap a ``tokenizers`` object whose model holds the specials as its first tokens."""
+        """Wrap a ``tokenizers`` object; the first tokens of its model must be ``SPECIALS``."""
         vocabulary = backend.get_vocab(with_added_tokens=False)
         pieces = sorted(vocabulary, key=vocabulary.__getitem__)
         if tuple(pieces[: len(SPECIALS)]) != SPECIALS:
             raise ValueError(f"a vocabulary must begin with {' '.join(SPECIALS)}")
         pieces[:UNK] = [""] * UNK
-        # BPE leaves the marker in front of an unknown character; a word swallows it.
+        # BPE keeps the marker before an unknown character; an unknown word includes the marker.
         if isinstance(backend.model, models.WordLevel):
             pieces[UNK] = MARKER + pieces[UNK]
         self._backend = backend
@@ -81,7 +81,7 @@ class Tokenizer:
     def train(
         cls, lines: Sequence[str], kind: Kind, vocabulary_size: int, min_frequency: int
     ) -> Self:
-        """Build a vocabulary; the same lines in any order give the same one.
+        """Build a vocabulary, which does not depend on the order of the lines.
 
         Raises ``UserError`` if ``vocabulary_size`` cannot hold every character for BPE.
         """
@@ -99,7 +99,8 @@ class Tokenizer:
                 show_progress=False,
             )
         else:
-            # A piece that is a token needs no merges: a tag has none, all others lead to it.
+            # With ignore_merges, a piece that is a token is looked up without merging. Tags have no
+            # merges; for every other piece the merges lead to the same token.
             model = models.BPE(unk_token=unknown, fuse_unk=True, ignore_merges=True)
             trainer = trainers.BpeTrainer(
                 vocab_size=vocabulary_size,
@@ -110,8 +111,8 @@ class Tokenizer:
             )
         trained = _backend(model)
         trained.train_from_iterator((_normalise(_without(tags, line)) for line in lines), trainer)
-        # Training registers the specials to be found in raw text, where "<s>" is just text: keep
-        # the model only.
+        # Training registers the special tokens for matching in raw text, where "<s>" is plain text.
+        # So only the model is kept.
         tokenizer = cls(_backend(trained.model))
         if len(tokenizer) > vocabulary_size:
             raise UserError(
@@ -125,21 +126,20 @@ class Tokenizer:
 
     @property
     def surfaces(self) -> list[str]:
-        """What each token adds to a line, without the space before it; empty for the specials."""
+        """Text of each token in a line, without the space before; empty for special tokens."""
         pieces = [piece.removeprefix(MARKER) for piece in self._pieces]
         return [""] * len(SPECIALS) + pieces[len(SPECIALS) :]
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
-        """Return the token numbers of each line, without specials other than ``UNK``."""
+        """Return the token numbers of each line, without special tokens other than ``UNK``."""
         encodings = self._backend.encode_batch_fast([_normalise(line) for line in lines])
         return [encoding.ids for encoding in encodings]
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        """Return the line of each sequence: the exact inverse of ``encode`` where nothing is
-        unknown.
+        """Return the line of each sequence: the exact inverse of ``encode`` without unknown tokens.
 
-        Padding, BOS and EOS are dropped; an unknown token reads ``<unk>`` (as a word of its own
-        with ``words``, where nothing says whether one began there).
+        PAD, BOS and EOS are dropped. An unknown token reads ``<unk>``; with ``words``, always as a
+        separate word, because the marker of an unknown word is lost.
         """
         return [
             " ".join("".join(self._pieces[i] for i in ids).replace(MARKER, " ").split())
@@ -147,15 +147,15 @@ class Tokenizer:
         ]
 
     def words_of_line(self, line: str) -> list[int]:
-        """Return, for each token of ``encode([line])[0]``, its word's index in ``line.split()``."""
+        """Return the word index in ``line.split()`` of each token of ``encode([line])[0]``."""
         line = _normalise(line)
         encoding = self._backend.encode(line)
         return [line.count(" ", 0, end) for _, end in encoding.offsets]
 
     def words_of_tokens(self, ids: Sequence[int]) -> list[int]:
-        """Return, for each token, its word's index in ``decode([ids])[0].split()``.
+        """Return the word index in ``decode([ids])[0].split()`` of each token.
 
-        -1 for tokens that belong to no word: PAD, BOS, EOS and a marker that no letter follows.
+        The index is -1 for tokens outside words: PAD, BOS, EOS and a marker without a letter after.
         """
         marked = "".join(self._pieces[i] for i in ids)
         inside = np.array([character != MARKER for character in marked] + [False])
@@ -163,22 +163,22 @@ class Tokenizer:
         word = np.where(inside, np.cumsum(starts) - 1, -1)
         lengths = np.array([len(self._pieces[i]) for i in ids], dtype=np.int64)
         ends = np.cumsum(lengths)
-        # A marker standing alone belongs to the word that it opens.
+        # A token that is only a marker belongs to the word after the marker.
         last = np.where(inside[ends - 1], ends - 1, ends)
         return np.where(lengths > 0, word[last], -1).tolist()
 
     @property
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits that change with any token or merge."""
+        """Return twelve hexadecimal digits that change with any token or merge."""
         return hashlib.sha256(self._backend.to_str().encode()).hexdigest()[:12]
 
     def save(self, path: Path | str) -> None:
-        """Write the JSON file of the ``tokenizers`` library, whole or not at all."""
+        """Write the JSON file of the ``tokenizers`` library, atomically."""
         write_text(path, self._backend.to_str(pretty=True))
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Read a file written by ``save``; ``ValueError`` for any other content."""
+        """Read a file written by ``save``. Raises ``ValueError`` for any other content."""
         text = Path(path).read_text(encoding="utf-8")
         try:
             backend = tokenizers.Tokenizer.from_str(text)
@@ -192,7 +192,7 @@ def _normalise(line: str) -> str:
 
 
 def is_tag(word: str) -> bool:
-    """Whether a word tells the language to write, as ``<2fr>`` does."""
+    """Return whether a word is a tag of the target language, such as ``<2fr>``."""
     return word.startswith(TAG_START) and len(PIECES.pre_tokenize_str(word)) == 1
 
 
@@ -202,7 +202,7 @@ def _tags(lines: Iterable[str]) -> list[str]:
 
 
 def _without(tags: Sequence[str], line: str) -> str:
-    """Leave the tags out, so that no merges are spent on them."""
+    """Remove the tags from ``line``, so that BPE learns no merges for tags."""
     if TAG_START not in line:
         return line
     return " ".join(word for word in line.split() if word not in tags)
@@ -215,7 +215,7 @@ def _backend(model: models.Model) -> tokenizers.Tokenizer:
 
 
 class Tokenizers(NamedTuple):
-    """The two vocabularies of a corpus; the same object twice when they share one."""
+    """The two vocabularies of a corpus; one object twice if the vocabulary is shared."""
 
     source: Tokenizer
     target: Tokenizer
@@ -225,8 +225,8 @@ class Tokenizers(NamedTuple):
         """Build the vocabularies from the training text."""
         limits = (settings.kind, settings.vocabulary_size, settings.min_frequency)
         if settings.shared:
-            both = Tokenizer.train([*text.source, *text.target], *limits)
-            return cls(both, both)
+            tokenizer = Tokenizer.train([*text.source, *text.target], *limits)
+            return cls(tokenizer, tokenizer)
         return cls(Tokenizer.train(text.source, *limits), Tokenizer.train(text.target, *limits))
 
     def save(self, folder: Path | str) -> None:
@@ -236,6 +236,6 @@ class Tokenizers(NamedTuple):
 
     @classmethod
     def load(cls, folder: Path | str) -> Self:
-        """Read what ``save`` wrote; raises ``OSError`` and, for damaged files, ``ValueError``."""
+        """Read the files of ``save``. Raises ``OSError``, and ``ValueError`` for damaged files."""
         source, target = (Tokenizer.load(Path(folder) / f"{side}.json") for side in cls._fields)
         return cls(source, source if source.fingerprint == target.fingerprint else target)

@@ -1,4 +1,4 @@
-"""A corpus as Lightning reads it: batches of token numbers for each split."""
+"""A Lightning data module: batches of token numbers for each split of a corpus."""
 
 import hashlib
 import json
@@ -16,19 +16,20 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from datamodules.batching import Batch, Batching, EncodedPairs, LengthBatchSampler
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
-from datamodules.prepared import Prepared
+from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.sharding import Pieces, PieceSampler, Place, WholeBatches
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
 FORMAT = 2
-"""Part of the fingerprint: raise it when the cached files or the way text is cut change."""
+"""Part of the fingerprint: raise it when the cached files or the tokenization rules change."""
 
 
 class TranslationData(pl.LightningDataModule):
     """The splits of a corpus, tokenized and batched.
 
-    The work is done when its result is first asked for, and kept in ``cache_dir`` under the
-    corpus's name and the fingerprint; while those files are whole, no text is made or read again.
+    The first use of ``encoded_corpus`` encodes the text and stores the result in ``cache_dir``,
+    under the name of the corpus and the fingerprint. While the stored files are intact, the text is
+    not read again. The pickled copies for the ranks hold the fingerprint but not the text.
     """
 
     @validate_call(config={"arbitrary_types_allowed": True})
@@ -41,8 +42,10 @@ class TranslationData(pl.LightningDataModule):
         seed: NonNegativeInt,
         cache_dir: Path,
     ):
-        """``val_sentences`` limits validation to that many sentences, evenly spaced over the
-        split; ``seed`` orders the training batches.
+        """Store the settings.
+
+        ``val_sentences`` limits the number of validation sentences, which are evenly spaced over
+        the split. ``seed`` decides the order of the training batches.
         """
         super().__init__()
         self.corpus = corpus
@@ -55,81 +58,86 @@ class TranslationData(pl.LightningDataModule):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits that change with any sentence and any tokenizer setting."""
+        """Return twelve hexadecimal digits that change with any sentence or tokenizer setting."""
         content = [FORMAT, self.corpus.fingerprint, asdict(self.tokenizer)]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
     @cached_property
-    def prepared(self) -> Prepared:
-        """Vocabularies, encoded splits and the text to score against."""
+    def encoded_corpus(self) -> EncodedCorpus:
+        """Vocabularies, encoded splits and reference text."""
         folder = self.cache_dir / f"{self.corpus.name}-{self.fingerprint}"
-        return Prepared.of(self.corpus, self.tokenizer, folder)
+        return EncodedCorpus.of(self.corpus, self.tokenizer, folder)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the encoded corpus out of the pickle; ``cache_dir`` holds the encoded corpus."""
+        _ = self.fingerprint  # cached now, so that the copy does not need the text
+        return {key: value for key, value in self.__dict__.items() if key != "encoded_corpus"}
 
     @property
     def tokenizers(self) -> Tokenizers:
-        """The vocabularies of both sides."""
-        return self.prepared.tokenizers
+        """Vocabularies of both sides."""
+        return self.encoded_corpus.tokenizers
 
     @property
     def vocabulary_sizes(self) -> tuple[int, int]:
-        """Tokens that either side knows."""
+        """Number of tokens in the source and in the target vocabulary."""
         source, target = self.tokenizers
         return len(source), len(target)
 
     def text(self, split: Split) -> ParallelText:
-        """Return a split's sentences; ``Batch.ids`` are indices in it."""
-        return self.corpus.split(split) if split == "train" else self.prepared.text[split]
+        """Return the sentences of a split; ``Batch.ids`` are indices of these sentences."""
+        return self.corpus.split(split) if split == "train" else self.encoded_corpus.text[split]
 
     @property
     def statistics(self) -> dict[str, Any]:
-        """What a result says of its data: counts of sentence pairs and vocabulary sizes."""
-        prepared = self.prepared
+        """Description of the data for a result file: counts of pairs, and vocabulary sizes."""
+        corpus = self.encoded_corpus
         return {
             "name": self.corpus.name,
             "source": self.corpus.source,
             "target": self.corpus.target,
             "fingerprint": self.fingerprint,
-            "pairs": {split: len(prepared.encoded[split]) for split in SPLITS},
-            "left_out": {split: prepared.text[split].left_out for split in SPLITS},
+            "pairs": {split: len(corpus.encoded[split]) for split in SPLITS},
+            "left_out": {split: corpus.text[split].left_out for split in SPLITS},
             "vocabulary": {
-                side: len(tokenizer) for side, tokenizer in prepared.tokenizers._asdict().items()
+                side: len(tokenizer) for side, tokenizer in corpus.tokenizers._asdict().items()
             },
         }
 
     def updates(self, target_tokens: int) -> int:
-        """Estimate how many training batches hold that many real target tokens, EOS counted."""
-        pairs = self.prepared.encoded["train"]
+        """Estimate how many training batches have ``target_tokens`` real tokens, EOS counted."""
+        pairs = self.encoded_corpus.encoded["train"]
         return math.ceil(len(self._training_batches()) * target_tokens / pairs.tokens)
 
     def skip_updates(self, updates: int) -> None:
-        """Begin training after so many updates of its first epoch, which were made before."""
+        """Skip the first ``updates`` updates of the first epoch, which an earlier run has made."""
         self._skipped = updates
 
     def train_dataloader(self) -> DataLoader[Batch]:
-        """Training batches in pieces, in another order each epoch."""
+        """Return the training batches in pieces, in another order in each epoch."""
         batches = self._training_batches()
         batches.skip(self._skipped)
-        pieces = Pieces(self.prepared.encoded["train"])
+        pieces = Pieces(self.encoded_corpus.encoded["train"])
         return _loader(pieces, PieceSampler(batches, self._place))
 
     def val_dataloader(self) -> DataLoader[Batch]:
-        """Validation batches, the longest first."""
-        pairs = self.prepared.encoded["val"]
+        """Return the validation batches, the longest first."""
+        pairs = self.encoded_corpus.encoded["val"]
         if self.val_sentences is not None and self.val_sentences < len(pairs):
             pairs = pairs.select(np.arange(self.val_sentences) * len(pairs) // self.val_sentences)
         return self._decoding_loader(pairs)
 
     def test_dataloader(self) -> DataLoader[Batch]:
-        """Test batches, the longest first."""
-        return self._decoding_loader(self.prepared.encoded["test"])
+        """Return the test batches, the longest first."""
+        return self._decoding_loader(self.encoded_corpus.encoded["test"])
 
     def predict_dataloader(self) -> DataLoader[Batch]:
-        """What ``Trainer.predict`` translates, and forces the references of: the test batches."""
+        """Return the test batches, for translation and for forced decoding of the references."""
         return self.test_dataloader()
 
     @property
     def _place(self) -> Place:
-        """Which of the ranks this is, as the trainer has it."""
+        """Place of this process among the ranks of the trainer."""
         if self.trainer is None:
             return Place()
         ranks = self.trainer.world_size
@@ -137,7 +145,7 @@ class TranslationData(pl.LightningDataModule):
         return Place(self.trainer.global_rank, ranks, pieces)
 
     def _training_batches(self) -> LengthBatchSampler:
-        pairs = self.prepared.encoded["train"]
+        pairs = self.encoded_corpus.encoded["train"]
         return LengthBatchSampler(pairs, self.batching.max_tokens, self.seed, shuffle=True)
 
     def _decoding_loader(self, pairs: EncodedPairs) -> DataLoader[Batch]:
@@ -147,6 +155,6 @@ class TranslationData(pl.LightningDataModule):
 
 
 def _loader(pairs: Dataset[Batch], batches: Sampler[Any]) -> DataLoader[Batch]:
-    # Without a batch size, the sampler's items go to the data set as they are: whole batches. A
-    # generator, which nothing here uses, keeps the loader from drawing on global random state.
+    # Without a batch size, each item of the sampler selects a whole batch. The generator is unused,
+    # but without a generator the loader would draw from the global random state.
     return DataLoader(pairs, sampler=batches, batch_size=None, generator=torch.Generator())

@@ -1,19 +1,43 @@
-"""What several files of tests start from: a browser with a report, files to evaluate."""
+"""Fixtures of several test files: a browser with a report, files to evaluate."""
 
 import shutil
 
 import numpy as np
 import pytest
+from omegaconf import OmegaConf
 
-from sweeps.compare import build_comparison
-from tests.evaluations import write
-from tests.hostile import HOSTILE, HOSTILE_TEXT, WORDS
-from tests.run_folders import SCORING, TEXT, history, make_failure, make_run, translations
+from lightning_modules.training.control.flops import count_flops
+from sweeps.tasks.compare import build_comparison
+from tests.helpers.evaluations import write
+from tests.helpers.pages import HOSTILE, HOSTILE_TEXT, WORDS
+from tests.helpers.run_folders import SCORING, TEXT, history, make_failure, make_run, translations
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
 HEADS = {0: np.random.default_rng(0).dirichlet(np.ones(len(WORDS)), (2, 3, len(WORDS)))}
-"""Of two layers with three heads."""
+"""Attention weights of sentence 0: two layers with three heads."""
+
+
+def pytest_collection_modifyitems(items):
+    """Run the slow files of ``sweeps`` first, so that all workers of pytest end together."""
+    items.sort(key=lambda item: "sweeps" not in item.path.parts)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def flops_are_counted_once():
+    """Count the FLOPs of a variant once in each process of the tests, not in each tiny training."""
+    known = {}
+
+    def remembered(config, vectors, sizes):
+        parts = (config.model, config.teacher_forcing)
+        key = (*map(OmegaConf.to_yaml, parts), vectors.frozen, str(vectors.given), *sizes)
+        if key not in known:
+            known[key] = count_flops(config, vectors, sizes)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("lightning_modules.training.setup.count_flops", remembered)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -68,11 +92,11 @@ def page(browser, folder):
     wait = WebDriverWait(browser, 60)
     count = "return document.querySelectorAll('.chart svg.marks').length"
     shown = "return document.querySelectorAll('.chart').length"
-    # Those outside the folds come first: the curve, how they learned by tokens, the heat map of
-    # the viewer, and those of the open sentence.
+    # Charts outside the folds come first: the curve, the learning curves by tokens, the heat map of
+    # the viewer, and the heat maps of the open sentence.
     wait.until(lambda _: browser.execute_script(count) == 6)
     browser.execute_script("document.querySelectorAll('details.fold').forEach(d => d.open = true)")
-    charts = browser.execute_script(shown) - 2  # how they learned by seconds, not chosen
+    charts = browser.execute_script(shown) - 2  # the learning curves by seconds are not chosen
     wait.until(lambda _: browser.execute_script(count) == charts)
     return browser
 
@@ -91,7 +115,7 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def unseen(monkeypatch):
+def quick_reports(monkeypatch):
     """Draw no pictures and no page, which take most of the time."""
-    monkeypatch.setattr("sweeps.findings.save_chart", lambda chart, stem: [])
-    monkeypatch.setattr("sweeps.publishing.render_report", lambda findings: "")
+    monkeypatch.setattr("sweeps.report.contents.save_chart", lambda chart, stem: [])
+    monkeypatch.setattr("sweeps.report.publish.render_report", lambda findings: "")

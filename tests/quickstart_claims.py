@@ -21,12 +21,12 @@ def broken_claims(folder: Path) -> list[str]:
     curves = _curves(folder)
     for label, limit in limits.items():
         inside = [bleu for high, bleu in curves[label].items() if high <= limit]
-        told = f"{label}: " + " ".join(f"{bleu:.1f}" for bleu in inside)
+        curve = f"{label}: " + " ".join(f"{bleu:.1f}" for bleu in inside)
         if label == "seq2seq":
             if inside[0] < 60 or inside[0] - inside[-1] < 50:
-                broken.append(told)
+                broken.append(curve)
         elif min(inside) < 80:
-            broken.append(told)
+            broken.append(curve)
     if len(limits) != 5:
         broken.append(f"{len(limits)} variants, not 5")
     return broken
@@ -40,12 +40,12 @@ def _curves(folder: Path) -> dict[str, dict[int, float]]:
     for row in rows:
         scores[row["variant"]][int(row["length_high"])].append(float(row["bleu"]))
     return {
-        variant: {high: mean(found) for high, found in sorted(curve.items())}
+        variant: {high: mean(by_seed) for high, by_seed in sorted(curve.items())}
         for variant, curve in scores.items()
     }
 
 
 if __name__ == "__main__":
-    found = Path("outputs/comparisons").glob("quickstart-*/comparison.json")
-    newest = max(found, key=lambda file: file.stat().st_mtime)
+    finished = Path("outputs/comparisons").glob("quickstart-*/comparison.json")
+    newest = max(finished, key=lambda file: file.stat().st_mtime)
     sys.exit("\n".join(broken_claims(newest.parent)) or None)

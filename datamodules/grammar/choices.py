@@ -1,23 +1,16 @@
-"""Ranked tables of the words that fit a place: verbs by subject and object, adverbs by length."""
+"""Ranked tables of fitting words: verbs by subject and object, adverbs by number of words."""
 
 from functools import cache
 
-from datamodules.grammar import lexicon
-from datamodules.grammar.lexicon import Adjective, Fixed, Verb
+from datamodules.grammar.lexicon import words as lexicon
+from datamodules.grammar.lexicon.words import Adjective, Fixed, Verb
+from datamodules.grammar.lexicon.zipf import Table, zipf
 from datamodules.grammar.nominals import Lead, as_lead
 from datamodules.grammar.phrase import Phrase, fixed, phrase
-from datamodules.grammar.verb_groups import (
-    HER,
-    HIM,
-    PRONOUN_SUBJECTS,
-    THEM,
-    Clitic,
-    Subject,
-)
-from datamodules.grammar.zipf import Table, zipf
+from datamodules.grammar.verb_groups import HER, HIM, PRONOUN_SUBJECTS, THEM, Clitic, Subject
 
-OWNED = ("thing", "clothes", "text", "food", "furniture", "vehicle", "animal")
-"""Classes of what somebody's is said of."""
+OWNABLE = ("thing", "clothes", "text", "food", "furniture", "vehicle", "animal")
+"""Classes of nouns that may have an owner (*the teacher's book*)."""
 
 _VERBS = {
     "transitive": lexicon.TRANSITIVE,
@@ -35,11 +28,11 @@ REPORTING: Table[Verb] = zipf(lexicon.REPORTING)
 def verbs(
     frame: str, subject: str, words: int = 1, past: bool = False, objects: tuple[str, ...] = ()
 ) -> Table[Verb]:
-    """Return the verbs of ``words`` English words for a class of subject.
+    """Return the verbs with ``words`` English words for a class of subjects.
 
-    ``objects`` are classes one of which the verb must accept as its object, unless empty.
+    Unless ``objects`` is empty, the verb must accept at least one of these classes as its object.
     """
-    fitting = [
+    matches = [
         verb
         for verb in _VERBS[frame]
         if subject in verb.subjects
@@ -47,12 +40,15 @@ def verbs(
         and (verb.past or not past)
         and (not objects or not set(objects).isdisjoint(verb.objects))
     ]
-    return zipf(fitting)
+    return zipf(matches)
 
 
 @cache
-def predicates(kind: str, degree: bool) -> Table[Adjective]:
-    """Return the adjectives said of a class after *be*, only those with degrees if asked."""
+def adjectives_after_be(kind: str, degree: bool) -> Table[Adjective]:
+    """Return the adjectives that may follow *be* for a class of nouns.
+
+    With ``degree``, return only adjectives that may follow *very*, *too* or *as*.
+    """
     return zipf(
         [
             adjective
@@ -65,8 +61,10 @@ def predicates(kind: str, degree: bool) -> Table[Adjective]:
 
 
 @cache
-def predicate(adjective: Adjective, gender: str, plural: bool, degree: Fixed | None) -> Phrase:
-    """Write an adjective after *be*, with *very*, *too* or *as* before it."""
+def adjective_after_be(
+    adjective: Adjective, gender: str, plural: bool, degree: Fixed | None
+) -> Phrase:
+    """Write an adjective after *be*; the optional ``degree`` is *very*, *too* or *as*."""
     form = adjective.agreed(gender, plural)
     if degree is None:
         return phrase([adjective.english], [(form, (0,))])
@@ -74,40 +72,42 @@ def predicate(adjective: Adjective, gender: str, plural: bool, degree: Fixed | N
 
 
 @cache
-def places(words: int, following: tuple[str, ...]) -> Table[tuple[Lead, tuple[str, ...], int]]:
-    """Return prepositions with the classes of nouns and the words left for the noun phrase."""
-    return _prepositions(lexicon.PLACES, words, following)
+def place_prepositions(
+    words: int, following: tuple[str, ...]
+) -> Table[tuple[Lead, tuple[str, ...], int]]:
+    """Return place prepositions with the noun classes and the word count of the noun phrase."""
+    return _prepositions(lexicon.PLACE_PREPOSITIONS, words, following)
 
 
 @cache
-def surroundings(words: int) -> Table[tuple[Lead, tuple[str, ...], int]]:
-    """Return what may end a clause: places, and the company in which something is done."""
-    both = (*lexicon.PLACES, *lexicon.COMPANY)
-    return _prepositions(both, words, ("place", "landmark", "person"))
+def adjunct_prepositions(words: int) -> Table[tuple[Lead, tuple[str, ...], int]]:
+    """Return the prepositions of place and company that may stand at the end of a clause."""
+    prepositions = (*lexicon.PLACE_PREPOSITIONS, *lexicon.COMPANY_PREPOSITIONS)
+    return _prepositions(prepositions, words, ("place", "landmark", "person"))
 
 
 def _prepositions(
     prepositions: tuple[Fixed, ...], words: int, following: tuple[str, ...]
 ) -> Table[tuple[Lead, tuple[str, ...], int]]:
-    fitting = []
+    matches = []
     for preposition in prepositions:
         kinds = tuple(kind for kind in preposition.kinds if kind in following)
         left = words - len(preposition.english.split())
         if kinds and 2 <= left <= 4:
-            fitting.append((as_lead(preposition), kinds, left))
-    return zipf(fitting)
+            matches.append((as_lead(preposition), kinds, left))
+    return zipf(matches)
 
 
 @cache
-def times(tense: str, words: int) -> Table[Phrase]:
-    """Return the adverbs of time of ``words`` English words that go with a tense."""
-    return _adverbs(lexicon.TIMES[tense], words)
+def time_adverbs(tense: str, words: int) -> Table[Phrase]:
+    """Return the adverbs of time for a tense that have ``words`` English words."""
+    return _adverbs(lexicon.TIME_ADVERBS[tense], words)
 
 
 @cache
-def here(words: int) -> Table[Phrase]:
-    """Return the adverbs of place of ``words`` English words."""
-    return _adverbs(lexicon.HERE, words)
+def place_adverbs(words: int) -> Table[Phrase]:
+    """Return the adverbs of place that have ``words`` English words."""
+    return _adverbs(lexicon.PLACE_ADVERBS, words)
 
 
 def _adverbs(adverbs: tuple[Fixed, ...], words: int) -> Table[Phrase]:

@@ -6,18 +6,19 @@ from typing import Any, NamedTuple
 from datamodules.grammar import plans
 from datamodules.grammar.choices import (
     CLITICS,
-    OWNED,
+    OWNABLE,
     PRONOUNS,
     REPORTING,
-    here,
-    places,
-    predicate,
-    predicates,
-    surroundings,
-    times,
+    adjective_after_be,
+    adjectives_after_be,
+    adjunct_prepositions,
+    place_adverbs,
+    place_prepositions,
+    time_adverbs,
     verbs,
 )
-from datamodules.grammar.lexicon import ANIMATE, DEGREES, Fixed, Noun, Verb
+from datamodules.grammar.lexicon.words import ANIMATE, DEGREES, Fixed, Noun, Verb
+from datamodules.grammar.lexicon.zipf import zipf
 from datamodules.grammar.nominals import (
     NO_LEAD,
     SHAPE_NUMBER,
@@ -31,7 +32,7 @@ from datamodules.grammar.nominals import (
 )
 from datamodules.grammar.noun_phrases import Draft
 from datamodules.grammar.phrase import crossed, fixed
-from datamodules.grammar.plans import Adjunct, Group, Nominals
+from datamodules.grammar.plans import Adjunct, Group, NounPlan
 from datamodules.grammar.verb_groups import (
     BE,
     IT,
@@ -42,7 +43,6 @@ from datamodules.grammar.verb_groups import (
     verb_group,
     without_pronoun,
 )
-from datamodules.grammar.zipf import zipf
 
 THAT = Lead("that", "que", ((0, 0),))
 _TO = Lead("", "à", ((0, 0),))
@@ -56,15 +56,15 @@ _IL = SHAPE_NUMBER[Shape(following="il")]
 
 _CLASSES = {
     "person": ("person",),
-    "thing": (*OWNED[:-1], "drink", "place", "landmark"),
+    "thing": (*OWNABLE[:-1], "drink", "place", "landmark"),
     "portable": ("thing", "clothes", "vehicle"),
-    "possessed": OWNED,
+    "possessed": OWNABLE,
 }
 _OPEN = ("place", "landmark")
 _INDOORS = ("place", "furniture")
 
-# Classes of nouns that are somewhere, with the classes of nouns that say where.
-_SOMEWHERE = {
+# Classes of nouns that can be located, with the classes of their places.
+_LOCATIONS = {
     "person": _OPEN,
     "animal": _OPEN,
     "vehicle": _OPEN,
@@ -78,23 +78,21 @@ _IS = {
     ("past", False): ("was", "avait"),
     ("past", True): ("were", "avait"),
 }
-# *There* renders *il y*; *no* renders *ne*, *pas* and *de*.
+# *There* links to *il y*; *no* links to *ne*, *pas* and *de*.
 _THERE = {
     key: Lead(f"there {be}", f"il y {have}", ((0, 0), (0, 1), (1, 2)))
     for key, (be, have) in _IS.items()
 }
 _THERE_NO = {
     key: Lead(
-        f"there {be} no",
-        f"il ne y {have} pas de",
-        ((0, 0), (2, 1), (0, 2), (1, 3), (2, 4), (2, 5)),
+        f"there {be} no", f"il ne y {have} pas de", ((0, 0), (2, 1), (0, 2), (1, 3), (2, 4), (2, 5))
     )
     for key, (be, have) in _IS.items()
 }
 
 
 class Actor(NamedTuple):
-    """The subject of a clause: what the verb agrees with, its class, its noun if it has one."""
+    """The subject of a clause: its agreement, its noun class, and its noun (None for a pronoun)."""
 
     agreement: Subject
     kind: str
@@ -108,7 +106,7 @@ def _actor(form: NounForm) -> Actor:
 
 
 class Clauses(Draft):
-    """A draft that can be continued clause by clause."""
+    """A draft that is written clause by clause."""
 
     tense: str = "present"
 
@@ -126,13 +124,13 @@ class Clauses(Draft):
         write: Callable[..., None] = getattr(self, "_" + frame)
         write(actor, group, *rest)
 
-    def _subject(self, plan: Nominals, group: Group, lead: Lead) -> Actor:
+    def _subject(self, plan: NounPlan, group: Group, lead: Lead) -> Actor:
         if plan.kind == "pronoun":
             subject = PRONOUNS.draw(self.random)
             self.lead(lead, subject.shape)
             return Actor(subject, "person", None)
         if plan.kind == "possessed":
-            return _actor(self.possessed(OWNED, plan.words, lead))
+            return _actor(self.possessed(OWNABLE, plan.words, lead))
         kinds = _CLASSES.get(plan.kind) or (("person",) if self.random() < 0.7 else ("animal",))
         role: Role = "denied" if group.mode.negation else "free"
         form = self.noun_phrase(kinds, plan.words, lead, role)
@@ -140,12 +138,12 @@ class Clauses(Draft):
         return _actor(form)
 
     def _relative(self, form: NounForm, words: int) -> None:
-        """Append a relative clause of ``words`` words to a noun, if there are any."""
+        """Append a relative clause of ``words`` words to a noun; 0 means no clause."""
         if not words:
             return
         tense = self.tense
         if tense == "future":
-            self.tense = "present"  # shorter: every number of words can be had
+            self.tense = "present"  # a future clause would be too long for small ``words``
         antecedent = _actor(form)
         if antecedent.kind in ANIMATE and self.random() < 0.6:
             self._subject_relative(antecedent, words)
@@ -155,7 +153,7 @@ class Clauses(Draft):
 
     def _subject_relative(self, antecedent: Actor, words: int) -> None:
         self.phrases.append(_WHO if antecedent.kind == "person" else _THAT_SUBJECT)
-        frame, (group, *rest) = plans.relatives(self.tense).draw(words - 1, self.random)
+        frame, (group, *rest) = plans.subject_relatives(self.tense).draw(words - 1, self.random)
         self._predicate(frame, antecedent, group, rest)
 
     def _object_relative(self, antecedent: Actor, words: int) -> None:
@@ -174,24 +172,24 @@ class Clauses(Draft):
         self.phrases.append(verb_group(actor.agreement, verb, group.mode))
         self._adjunct(group, adjunct)
 
-    def _transitive(self, actor: Actor, group: Group, plan: Nominals, adjunct: Adjunct) -> None:
+    def _transitive(self, actor: Actor, group: Group, plan: NounPlan, adjunct: Adjunct) -> None:
         self._object("transitive", actor, group, plan, "direct")
         self._adjunct(group, adjunct)
 
     def _prepositional(
-        self, actor: Actor, group: Group, plan: Nominals, adjunct: Adjunct | None = None
+        self, actor: Actor, group: Group, plan: NounPlan, adjunct: Adjunct | None = None
     ) -> None:
         self._object("prepositional", actor, group, plan, "free")
         if adjunct is not None:
             self._adjunct(group, adjunct)
 
-    def _object(self, frame: str, actor: Actor, group: Group, plan: Nominals, role: Role) -> None:
+    def _object(self, frame: str, actor: Actor, group: Group, plan: NounPlan, role: Role) -> None:
         """Append a verb and its object."""
-        wanted = {"name": ("person",), "possessed": OWNED}.get(plan.kind, ())
+        wanted = {"name": ("person",), "possessed": OWNABLE}.get(plan.kind, ())
         verb = self._verb(frame, actor, group, wanted)
         self.phrases.append(verb_group(actor.agreement, verb, group.mode))
         if plan.kind == "possessed":
-            kinds = tuple(kind for kind in verb.objects if kind in OWNED)
+            kinds = tuple(kind for kind in verb.objects if kind in OWNABLE)
             form = self.possessed(kinds, plan.words)
         else:
             if group.mode.negation:
@@ -206,8 +204,8 @@ class Clauses(Draft):
         self.phrases.append(verb_group(actor.agreement, verb, group.mode, clitic))
         self._adjunct(group, adjunct)
 
-    def _anaphora(self, actor: Actor, group: Group, plan: Nominals, again: Group) -> None:
-        """Append *buys the apple and eats it*: the French pronoun has the gender of the noun."""
+    def _anaphora(self, actor: Actor, group: Group, plan: NounPlan, again: Group) -> None:
+        """Append *buys the apple and eats it*; the French pronoun has the gender of the noun."""
         verb = self._verb("transitive", actor, group)
         self.phrases.append(verb_group(actor.agreement, verb, group.mode))
         form = self.noun_phrase(verb.objects, plan.words, NO_LEAD, "direct", actor.noun)
@@ -216,12 +214,12 @@ class Clauses(Draft):
         second = table.draw(self.random)
         while second is verb:
             second = table.draw(self.random)
-        one = PERSONAL if form.noun.kind == "person" else IT
-        clitic = (THEM if form.plural else one)[form.noun.gender]
+        singular = PERSONAL if form.noun.kind == "person" else IT
+        clitic = (THEM if form.plural else singular)[form.noun.gender]
         subject = without_pronoun(actor.agreement)
         self.phrases.append(verb_group(subject, second, again.mode, clitic))
 
-    def _ditransitive(self, actor: Actor, group: Group, to: Nominals, given: Nominals) -> None:
+    def _ditransitive(self, actor: Actor, group: Group, to: NounPlan, given: NounPlan) -> None:
         verb = self._verb("ditransitive", actor, group)
         self.phrases.append(verb_group(actor.agreement, verb, group.mode))
         denied = bool(group.mode.negation)
@@ -240,25 +238,27 @@ class Clauses(Draft):
 
     def _adjective(self, actor: Actor, group: Group, graded: bool, _: None) -> None:
         degree = _DEGREES.draw(self.random) if graded else None
-        self._be(actor, group, degree)
+        self._be_adjective(actor, group, degree)
 
-    def _be(self, actor: Actor, group: Group, degree: Fixed | None) -> None:
+    def _be_adjective(self, actor: Actor, group: Group, degree: Fixed | None) -> None:
         agreement = actor.agreement
         self.phrases.append(verb_group(agreement, BE, group.mode))
-        adjective = predicates(actor.kind, degree is not None).draw(self.random)
-        self.phrases.append(predicate(adjective, agreement.gender, agreement.plural, degree))
+        adjective = adjectives_after_be(actor.kind, degree is not None).draw(self.random)
+        self.phrases.append(
+            adjective_after_be(adjective, agreement.gender, agreement.plural, degree)
+        )
 
     def _equal(self, actor: Actor, group: Group, words: int) -> None:
-        self._be(actor, group, _AS)
+        self._be_adjective(actor, group, _AS)
         self.noun_phrase((actor.kind,), words, _THAN, "free", actor.noun)
 
     def _location(self, actor: Actor, group: Group, words: int) -> None:
         self.phrases.append(verb_group(actor.agreement, BE, group.mode))
-        self._place(words, _SOMEWHERE[actor.kind])
+        self._place(words, _LOCATIONS[actor.kind])
 
-    def _existence(self, lead: Lead, negation: str, plan: Nominals, words: int) -> None:
+    def _existence(self, lead: Lead, negation: str, plan: NounPlan, words: int) -> None:
         self.lead(lead, _IL)
-        form, head = self.draw_head(tuple(_SOMEWHERE), plan.words - 1)
+        form, head = self.draw_head(tuple(_LOCATIONS), plan.words - 1)
         if negation:
             there = bare(_THERE_NO[self.tense, form.plural])
         else:
@@ -266,19 +266,19 @@ class Clauses(Draft):
             there = prefixes(affirmed, "existence", form.count).draw(self.random)
         self.phrases.append(there[head.shape])
         self.phrases.append(head.phrase)
-        self._place(words, _SOMEWHERE[form.noun.kind])
+        self._place(words, _LOCATIONS[form.noun.kind])
 
     def _place(self, words: int, following: tuple[str, ...]) -> None:
-        lead, kinds, left = places(words, following).draw(self.random)
+        lead, kinds, left = place_prepositions(words, following).draw(self.random)
         self.noun_phrase(kinds, left, lead)
 
     def _adjunct(self, group: Group, adjunct: Adjunct) -> None:
         if adjunct.place > 2:
-            lead, kinds, left = surroundings(adjunct.place).draw(self.random)
+            lead, kinds, left = adjunct_prepositions(adjunct.place).draw(self.random)
             self.noun_phrase(kinds, left, lead)
         elif adjunct.place:
-            self.phrases.append(here(adjunct.place).draw(self.random))
+            self.phrases.append(place_adverbs(adjunct.place).draw(self.random))
         if adjunct.time:
             habit = self.tense == "present" and group.mode.habit
-            when = times("habit" if habit else self.tense, adjunct.time)
-            self.phrases.append(when.draw(self.random))
+            adverbs = time_adverbs("habit" if habit else self.tense, adjunct.time)
+            self.phrases.append(adverbs.draw(self.random))

@@ -1,42 +1,44 @@
-"""The corpus written by the grammar: splits of wanted sizes without leaks."""
+"""The corpus written by the grammar: splits of given sizes without shared sentences."""
 
 import hashlib
 from collections.abc import Callable
 from functools import cached_property
 from itertools import accumulate, cycle, islice
-from pathlib import Path
 from random import Random
 
 from pydantic import PositiveInt, validate_call
 
 from datamodules.corpus import ParallelText, Split
 from datamodules.errors import UserError
+from datamodules.grammar.lexicon.zipf import Table
 from datamodules.grammar.sentences import Sentence, Sentences
-from datamodules.grammar.zipf import Table
 
 SHORTEST, LONGEST = 3, 60
-"""English words of a sentence."""
+"""Smallest and largest number of English words in a sentence."""
 
 BUCKETS = tuple(range(10, LONGEST + 1, 10))
-"""Longest sentence of each bucket, in words: 1-10, 11-20 ... 51-60."""
+"""Largest number of words in each bucket: 1-10, 11-20 ... 51-60."""
 
 SHORT = 10
-"""Longest of the short training sentences, in words: as common as one another."""
+"""Largest number of words in a short training sentence; all short lengths are equally common."""
 
 SHORT_SHARE = 0.75
-"""Share of the training sentences that are short."""
+"""Share of short sentences among the training sentences."""
 
 DECAY = 0.98
-"""Ratio of the training sentences of n + 1 words to those of n, past the short ones."""
+"""Ratio of training sentences with n + 1 words to training sentences with n words, n > SHORT."""
+
+EDITION = 1
+"""Part of the fingerprint: raise the edition if any sentence changes (a test checks this)."""
 
 _LANGUAGES = ("en", "fr")
 
 
 def _training_lengths() -> Table[int]:
-    """Return the lengths of training sentences: many short ones, and a long tail.
+    """Return the distribution of training sentence lengths: many short sentences, and a long tail.
 
-    Short ones teach the words, even to a model without attention; in the tail every length is
-    common enough to be learnt. The mean is about 12 words.
+    Short sentences teach the words, even to a model without attention. In the tail every length is
+    common enough to be learnt. The mean length is about 12 words.
     """
     short = range(SHORTEST, SHORT + 1)
     tail = list(accumulate([DECAY] * (LONGEST - SHORT), lambda weight, ratio: weight * ratio))
@@ -46,14 +48,15 @@ def _training_lengths() -> Table[int]:
 
 
 class GrammarCorpus:
-    """English and French sentences that the grammar writes, the same for the same arguments.
+    """English and French sentences of the grammar; equal arguments give equal sentences.
 
-    Sizes count pairs after the limits. ``train_max_words`` limits the source side of training
-    sentences; those above it are left out and counted. Validation and test sentences are spread
-    evenly over ``BUCKETS`` of their source words and are all different; the training text may
-    repeat short sentences, as any text does, but skips those of the other splits, uncounted.
+    Sizes count pairs within the limits. ``train_max_words`` limits the source words of training
+    sentences; longer sentences are left out and counted. Validation and test sentences are spread
+    evenly over ``BUCKETS`` of source words and are all different. The training text may repeat
+    short sentences, as any text does, but skips sentences of the other splits without counting
+    the skipped sentences.
 
-    Raises ``UserError`` for arguments that no corpus can meet.
+    Raises ``UserError`` for impossible arguments.
     """
 
     name = "grammar"
@@ -85,27 +88,23 @@ class GrammarCorpus:
 
     @property
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits over the arguments and the sources of this package."""
-        digest = hashlib.sha256(
-            repr((self.source, self.target, self.seed, self.train_max_words, self._sizes)).encode()
-        )
-        for path in sorted(Path(__file__).parent.glob("*.py")):
-            digest.update(path.read_bytes().replace(b"\r\n", b"\n"))
-        return digest.hexdigest()[:12]
+        """Return twelve hexadecimal digits of the arguments and the edition of the grammar."""
+        arguments = (self.source, self.target, self.seed, self.train_max_words, self._sizes)
+        return hashlib.sha256(repr((EDITION, *arguments)).encode()).hexdigest()[:12]
 
     def split(self, name: Split) -> ParallelText:
-        """Write one split. Raises nothing: the arguments were checked."""
+        """Write one split. Raises no error, because the arguments are already checked."""
         if name == "train":
             return self._train
         return self._val if name == "val" else self._test
 
     @cached_property
     def _test(self) -> ParallelText:
-        return self._even("test", [])
+        return self._bucketed("test", [])
 
     @cached_property
     def _val(self) -> ParallelText:
-        return self._even("val", self._test.source)
+        return self._bucketed("val", self._test.source)
 
     @cached_property
     def _train(self) -> ParallelText:
@@ -123,8 +122,8 @@ class GrammarCorpus:
         reason = f"longer than {self.train_max_words} words"
         return _parallel(kept, {reason: left_out} if left_out else {})
 
-    def _even(self, name: Split, held_out: list[str]) -> ParallelText:
-        """Write different sentences, none of them in ``held_out``, for each bucket in turn."""
+    def _bucketed(self, name: Split, held_out: list[str]) -> ParallelText:
+        """Write distinct sentences that are not in ``held_out``, for each bucket in turn."""
         write, random = self._writer(name)
         seen = set(held_out)
         kept: list[Sentence] = []
@@ -139,7 +138,7 @@ class GrammarCorpus:
         return _parallel(kept, {})
 
     def _writer(self, name: Split) -> tuple[Callable[[int], Sentence], Callable[[], float]]:
-        """Return what writes sentences of a split, and the random numbers it draws on."""
+        """Return a function that writes a sentence of a split, and its random generator."""
         random = Random(f"{name} {self.seed}").random
         write = Sentences(random).sentence
         if self.source == "en":

@@ -1,4 +1,4 @@
-"""Nouns with their adjectives, and what stands before them: determiners, prepositions, *que*."""
+"""Nouns with their adjectives, and the words before: determiners, prepositions, *que*."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,43 +6,51 @@ from functools import cache, cached_property
 from itertools import product
 from typing import Literal, NamedTuple
 
-from datamodules.grammar import english, french
-from datamodules.grammar.lexicon import ADJECTIVES, NAMES, NOUNS, Adjective, Fixed, Noun, Pairs
+from datamodules.grammar.languages import english, french
+from datamodules.grammar.lexicon.words import (
+    ADJECTIVES,
+    NAMES,
+    NOUNS,
+    Adjective,
+    Fixed,
+    Noun,
+    Pairs,
+)
+from datamodules.grammar.lexicon.zipf import Table, zipf, zipf_weights
 from datamodules.grammar.phrase import Phrase, phrase, tokens
-from datamodules.grammar.zipf import Table, zipf, zipf_weights
 
 PLURAL_SHARE = 0.3
 
 
 class Shape(NamedTuple):
-    """What the words before a phrase have to know of it."""
+    """Properties of a phrase that decide the form of the words before the phrase."""
 
     gender: str = "m"
     plural: bool = False
     following: str = "b"
-    """Stands for the first French word: a consonant, a vowel, or *il* (*si* elides before it)."""
+    """Start of the phrase in French: ``b`` for a consonant, ``a`` for a vowel, or ``il``, before
+    which *si* elides."""
     takes_an: bool = False
+    """Whether the English article before the phrase is *an*."""
     adjective_first: bool = False
-    """Whether the first French word is an adjective (*des* becomes *de* before it)."""
+    """Whether the first French word is an adjective, before which *des* becomes *de*."""
 
 
-_EITHER = (False, True)
-SHAPES = tuple(
-    Shape(*values) for values in product("mf", _EITHER, ("b", "a", "il"), _EITHER, _EITHER)
-)
+_BOOLS = (False, True)
+SHAPES = tuple(Shape(*values) for values in product("mf", _BOOLS, ("b", "a", "il"), _BOOLS, _BOOLS))
 SHAPE_NUMBER = {shape: number for number, shape in enumerate(SHAPES)}
 
 
 @dataclass(frozen=True, eq=False)
 class NounForm:
-    """A noun in one number; ``count`` says which determiners it takes."""
+    """A noun in the singular or the plural."""
 
     noun: Noun
     plural: bool
 
     @cached_property
     def words(self) -> int:
-        """English words, the same in both numbers."""
+        """Number of English words, equal in the singular and the plural."""
         return len(self.noun.english.split())
 
     @property
@@ -57,7 +65,7 @@ class NounForm:
 
     @cached_property
     def count(self) -> str:
-        """One of ``singular``, ``plural``, ``mass`` and ``name``."""
+        """``singular``, ``plural``, ``mass`` or ``name``; decides the possible determiners."""
         if self.noun.kind == "name":
             return "name"
         if self.plural:
@@ -66,7 +74,7 @@ class NounForm:
 
 
 class Nominal(NamedTuple):
-    """A noun with its adjectives, without determiner; ``shape`` is its number in ``SHAPES``."""
+    """A noun with its adjectives, without determiner; ``shape`` is an index in ``SHAPES``."""
 
     phrase: Phrase
     shape: int
@@ -79,7 +87,7 @@ def nominal(
     after: Adjective | None = None,
     owner: bool = False,
 ) -> Nominal:
-    """Put a noun form together with adjectives; ``owner`` writes *teacher's*."""
+    """Combine a noun form with adjectives; with ``owner``, add *'s* (*teacher's*)."""
     noun = form.noun
     adjectives = [adjective for adjective in (before, after) if adjective is not None]
     head = len(adjectives)
@@ -107,7 +115,7 @@ def nominal(
 
 @cache
 def noun_forms(kinds: tuple[str, ...], most_words: int) -> Table[NounForm]:
-    """Return the noun forms of these classes with at most so many English words.
+    """Return the noun forms of the classes ``kinds`` with at most ``most_words`` English words.
 
     Nouns follow Zipf's law within their class.
     """
@@ -126,19 +134,19 @@ def noun_forms(kinds: tuple[str, ...], most_words: int) -> Table[NounForm]:
 
 @cache
 def noun_form(noun: Noun, plural: bool) -> NounForm:
-    """Return the one object of a noun in one number."""
+    """Return the cached ``NounForm`` of a noun in the singular or the plural."""
     return NounForm(noun, plural)
 
 
 @cache
 def adjectives(kind: str, before: bool) -> Table[Adjective]:
-    """Return the adjectives that go before or after a French noun of this class."""
+    """Return the adjectives that stand before, or after, a French noun of the class ``kind``."""
     return zipf([item for item in ADJECTIVES if item.before == before and kind in item.kinds])
 
 
 @dataclass(frozen=True, eq=False)
 class Lead:
-    """What joins a noun phrase or a clause to the text before it, possibly after a comma."""
+    """The words that join a phrase or clause to the text before, optionally after a comma."""
 
     english: str = ""
     french: str = ""
@@ -154,7 +162,7 @@ def as_lead(item: Fixed) -> Lead:
 
 @cache
 def preposition(english_: str, french_: str) -> Lead:
-    """Return the preposition that a verb asks for; either side may be empty."""
+    """Return the preposition that a verb requires; either language may have none."""
     return Lead(english_, french_, ((0, 0),)) if french_ else NO_LEAD
 
 
@@ -176,34 +184,34 @@ _DETERMINERS = {
     "three": "- - trois",
     "several": "- - plusieurs",
 }
-_OWN = ("my", "his", "our", "their")
+_POSSESSIVES = ("my", "his", "our", "their")
 
 Role = Literal["free", "direct", "denied", "denied direct", "existence"]
-"""Where a noun phrase stands: ``direct`` for direct objects, ``denied`` in a negated clause,
+"""Position of a noun phrase: ``direct`` for direct objects, ``denied`` in a negated clause,
 ``existence`` after *there is*."""
 
 _CHOICES = {
-    ("free", "singular"): ("the", "a", "this", *_OWN, "every"),
-    ("free", "plural"): ("the", "some", "these", "two", "many", "three", *_OWN, "several"),
-    ("free", "mass"): ("the", "this", *_OWN),
-    ("direct", "mass"): ("the", "some", "this", *_OWN),
+    ("free", "singular"): ("the", "a", "this", *_POSSESSIVES, "every"),
+    ("free", "plural"): ("the", "some", "these", "two", "many", "three", *_POSSESSIVES, "several"),
+    ("free", "mass"): ("the", "this", *_POSSESSIVES),
+    ("direct", "mass"): ("the", "some", "this", *_POSSESSIVES),
     ("existence", "singular"): ("a",),
     ("existence", "plural"): ("some", "two", "many", "three", "several"),
     ("existence", "mass"): ("some",),
-    ("denied", "singular"): ("the", "this", *_OWN),
-    ("denied", "plural"): ("the", "these", *_OWN),
-    ("denied direct", "singular"): ("the", "a", "this", *_OWN),
-    ("denied direct", "plural"): ("the", "any", "these", *_OWN),
-    ("denied direct", "mass"): ("the", "any", "this", *_OWN),
+    ("denied", "singular"): ("the", "this", *_POSSESSIVES),
+    ("denied", "plural"): ("the", "these", *_POSSESSIVES),
+    ("denied direct", "singular"): ("the", "a", "this", *_POSSESSIVES),
+    ("denied direct", "plural"): ("the", "any", "these", *_POSSESSIVES),
+    ("denied direct", "mass"): ("the", "any", "this", *_POSSESSIVES),
 }
 
 Prefix = tuple[Phrase, ...]
-"""What stands before a phrase, for each of ``SHAPES``."""
+"""The words before a phrase, for each shape in ``SHAPES``."""
 
 
 @cache
 def prefixes(lead: Lead, role: Role, count: str) -> Table[Prefix]:
-    """Return the determiners of a noun phrase, each with ``lead`` before it."""
+    """Return the determiners of a noun phrase, with ``lead`` before each determiner."""
     if count == "name":
         return zipf([bare(lead)])
     names = _CHOICES.get((role, count)) or _CHOICES["free", count]
@@ -212,7 +220,7 @@ def prefixes(lead: Lead, role: Role, count: str) -> Table[Prefix]:
 
 @cache
 def bare(lead: Lead) -> Prefix:
-    """Return ``lead`` alone, as it is written before each shape."""
+    """Return the form of ``lead`` before each shape, without determiner."""
     return _prefix(lead, "", False)
 
 
@@ -222,7 +230,7 @@ def _prefix(lead: Lead, determiner: str, denied: bool) -> Prefix:
 
 @cache
 def silent_article() -> Prefix:
-    """Return the French definite article alone, for a noun that has none in English."""
+    """Return the French definite article, for a noun without article in English."""
     return tuple(
         phrase([], [(_french("the", False, shape)[0], ())], shape.following) for shape in SHAPES
     )

@@ -1,9 +1,10 @@
-"""Noun phrases of an exact number of English words, appended to a sentence in the making."""
+"""Noun phrases of an exact number of English words, appended to an unfinished sentence."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from datamodules.grammar.lexicon import Noun
+from datamodules.grammar.lexicon.words import Noun
+from datamodules.grammar.lexicon.zipf import Random
 from datamodules.grammar.nominals import (
     NO_LEAD,
     SHAPE_NUMBER,
@@ -21,35 +22,34 @@ from datamodules.grammar.nominals import (
     silent_article,
 )
 from datamodules.grammar.phrase import Phrase, joined, possessive
-from datamodules.grammar.zipf import Random
 
 CONSONANT = SHAPE_NUMBER[Shape()]
 
 OF = Lead("", "de", ((0, 0),))
-"""The possessive *'s* before its owner: the first word of the owner renders *de*."""
+"""French *de* before an owner, linked to the first English word of the owner."""
 
 
 class NounPhrase(NamedTuple):
-    """A noun phrase in two pieces: determiner with what leads to it, and the rest."""
+    """A noun phrase in two parts: lead with determiner, and the rest."""
 
     prefix: Phrase
     rest: Phrase
     form: NounForm
 
     def whole(self) -> Phrase:
-        """Return the two pieces as one phrase."""
+        """Return the two parts as one phrase."""
         return joined(self.prefix, self.rest)
 
 
 @dataclass
 class Draft:
-    """A sentence in the making: its phrases so far, and the random numbers it is drawn with."""
+    """An unfinished sentence: the phrases written so far, and the source of random numbers."""
 
     random: Random
     phrases: list[Phrase] = field(default_factory=list)
 
     def lead(self, lead: Lead, shape: int) -> None:
-        """Append a preposition or conjunction before a phrase of this shape."""
+        """Append the preposition or conjunction ``lead`` before a phrase of the given shape."""
         if lead is not NO_LEAD:
             self.phrases.append(bare(lead)[shape])
 
@@ -61,7 +61,7 @@ class Draft:
         role: Role = "free",
         unlike: Noun | None = None,
     ) -> NounForm:
-        """Append the noun phrase that ``draw_noun_phrase`` draws; return its noun."""
+        """Append the noun phrase that ``draw_noun_phrase`` draws; return the noun form."""
         drawn = self.draw_noun_phrase(kinds, words, lead, role, unlike)
         if drawn.prefix.links.english_words:
             self.phrases += drawn[:2]
@@ -79,7 +79,7 @@ class Draft:
     ) -> NounPhrase:
         """Draw a noun phrase of ``words`` English words: 1 for a name, else 2 to 4.
 
-        The words of ``lead`` come on top. ``unlike`` is a noun to avoid: it is redrawn, once.
+        The words of ``lead`` are not counted. If the noun is ``unlike``, draw once more.
         """
         if words == 1:
             form = noun_forms(("name",), 1).draw(self.random)
@@ -90,10 +90,10 @@ class Draft:
         return NounPhrase(prefix[head.shape], head.phrase, form)
 
     def possessed(self, kinds: tuple[str, ...], words: int, lead: Lead = NO_LEAD) -> NounForm:
-        """Append a noun with its owner (*the teacher's book*), 2 to 4 words; return the noun.
+        """Append a noun with its owner (*the teacher's book*), 2 to 4 words; return the noun form.
 
-        ``lead`` must be invariable, for the article that follows it in French is not the first
-        word in English.
+        ``lead`` must be invariable, because the French word after ``lead`` is an article that does
+        not translate the English word after ``lead``.
         """
         random = self.random
         if words == 2 or random() < 0.3:
@@ -115,7 +115,7 @@ class Draft:
     def draw_head(
         self, kinds: tuple[str, ...], words: int, unlike: Noun | None = None
     ) -> tuple[NounForm, Nominal]:
-        """Draw a noun with adjectives, ``words`` English words together (at most 3)."""
+        """Draw a noun with adjectives: ``words`` English words in total, at most 3."""
         random = self.random
         table = noun_forms(kinds, words)
         form = table.draw(random)

@@ -1,15 +1,15 @@
-"""Phrases: a piece of text in both languages with the links between its words."""
+"""Phrases: pieces of text in both languages, with the links between their words."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from datamodules.grammar import french
-from datamodules.grammar.lexicon import Pairs
+from datamodules.grammar.languages import french
+from datamodules.grammar.lexicon.words import Pairs
 
 
 class Links:
-    """Word links inside a phrase, made by ``links`` so that equal ones are one object."""
+    """Word links inside a phrase; ``links`` returns one object for equal arguments."""
 
     __slots__ = ("_lines", "english_words", "french_words", "pairs")
 
@@ -20,7 +20,10 @@ class Links:
         self._lines: dict[tuple[int, int], str] = {}
 
     def line(self, i: int, j: int) -> str:
-        """Return the Pharaoh pairs, each after a space, of a phrase whose first words are i, j."""
+        """Return the Pharaoh pairs of a phrase whose first words are *i* and *j*.
+
+        A space stands before each pair.
+        """
         line = self._lines.get((i, j))
         if line is None:
             line = "".join(f" {i + k}-{j + m}" for k, m in self.pairs)
@@ -30,15 +33,15 @@ class Links:
 
 @cache
 def links(english_words: int, french_words: int, pairs: Pairs) -> Links:
-    """Return the one ``Links`` object of these counts and sorted pairs."""
+    """Return the cached ``Links`` object of the word counts and the sorted ``pairs``."""
     return Links(english_words, french_words, pairs)
 
 
 class Phrase(NamedTuple):
-    """Text of both languages; every word ends in a space, an elided one in its apostrophe.
+    """English and French text; every word ends with a space, an elided word with an apostrophe.
 
-    An elided word counts with the phrase that follows, and its links point there: *l'* before
-    *homme* has no French word of its own and the link 0-0.
+    An elided word belongs to the first word of the next phrase, and so do its links: the phrase
+    *l'* before *homme* counts 0 French words and has the link 0-0.
     """
 
     english: str
@@ -47,15 +50,17 @@ class Phrase(NamedTuple):
 
 
 Token = tuple[str, tuple[int, ...]]
-"""A French token and the numbers of the English tokens it renders."""
+"""A French token and the numbers of the English tokens that it translates."""
 
 
 def phrase(english: Sequence[str], french_tokens: Sequence[Token], following: str = "") -> Phrase:
-    """Write French tokens as words: contraction, elision, and links merged with the words.
+    """Build a phrase: contract and elide the French tokens, and merge their links.
 
-    ``following`` is the French word that will come after the phrase.
+    ``following`` is the French word that comes after the phrase.
     """
     written, pairs, word = "", [], 0
+    # Elision first, since l' does not contract: *de* + *le* + *hôpital* is *de l'hôpital*. Then
+    # again, since contraction may make a new *de*: *de* + *des* + *églises* is *d'églises*.
     contracted = _contracted(_elided(french_tokens, following))
     for text, sources in _elided(contracted, following):
         text = text.lstrip(french.ASPIRATED)
@@ -77,7 +82,7 @@ def _elided(french_tokens: Sequence[Token], following: str) -> list[Token]:
 
 
 def _contracted(french_tokens: Iterable[Token]) -> list[Token]:
-    """Contract what elision left whole: *de* + *le* is *du*, but *de* + *l'* stays."""
+    """Contract tokens without elision: *de* + *le* becomes *du*, but *de* + *l'* stays."""
     written: list[Token] = []
     for text, sources in french_tokens:
         contracted = french.contract(written[-1][0], text) if written else None
@@ -89,7 +94,7 @@ def _contracted(french_tokens: Iterable[Token]) -> list[Token]:
 
 
 def fixed(english: str, french_text: str, pairs: Pairs) -> Phrase:
-    """Return the phrase of an expression whose words are linked by hand."""
+    """Return the phrase of a fixed expression with given word links."""
     return phrase(english.split(), tokens(french_text, pairs))
 
 
@@ -102,7 +107,7 @@ def tokens(french_text: str, pairs: Pairs, start: int = 0) -> list[Token]:
 
 
 def joined(first: Phrase, second: Phrase) -> Phrase:
-    """Return two phrases one after the other in both languages."""
+    """Return one phrase in which ``second`` follows ``first`` in both languages."""
     return Phrase(
         first.english + second.english,
         first.french + second.french,
@@ -111,7 +116,7 @@ def joined(first: Phrase, second: Phrase) -> Phrase:
 
 
 def crossed(first: Phrase, second: Phrase) -> Phrase:
-    """Return two phrases that stand in opposite orders; ``first`` is first in English."""
+    """Return one phrase in which ``first`` comes first in English and last in French."""
     return Phrase(
         first.english + second.english,
         second.french + first.french,
@@ -122,7 +127,7 @@ def crossed(first: Phrase, second: Phrase) -> Phrase:
 def possessive(owner: Phrase, owned: Phrase) -> Phrase:
     """Return *the teacher's* + *book* as *le livre* + *du professeur*.
 
-    ``owned`` has an article in French only; the last word of the owner (*'s*) renders it.
+    ``owned`` has an article only in French; the last word of ``owner`` (*'s*) links to the article.
     """
     both = crossed(owner, owned)
     return both._replace(links=_with_article(both.links, owner.links.english_words - 1))
@@ -145,8 +150,5 @@ def _joined_links(first: Links, second: Links) -> Links:
 @cache
 def _crossed_links(first: Links, second: Links) -> Links:
     i, j = first.english_words, second.french_words
-    pairs = (
-        *((k, j + m) for k, m in first.pairs),
-        *((i + k, m) for k, m in second.pairs),
-    )
+    pairs = (*((k, j + m) for k, m in first.pairs), *((i + k, m) for k, m in second.pairs))
     return links(i + second.english_words, j + first.french_words, tuple(sorted(pairs)))

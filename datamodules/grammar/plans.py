@@ -1,37 +1,37 @@
-"""Which clauses there are: frames of slots, drawn so that the English words add up."""
+"""Clause types as frames with slots, weighted so that the English word counts add up."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
+from datamodules.grammar.lexicon.zipf import ExactLength, Option, Random, Table
 from datamodules.grammar.verb_groups import MODES, Mode, mode_words
-from datamodules.grammar.zipf import ExactLength, Option, Random, Table
 
 LONGEST_CLAUSE = 20
 LONGEST_RELATIVE = 8
 SHORTEST_CLAUSE = {"present": 3, "past": 3, "future": 5}
 
 
-class Nominals(NamedTuple):
-    """Plan of a noun phrase; ``relative`` counts the words of its relative clause."""
+class NounPlan(NamedTuple):
+    """Plan of a noun phrase; ``relative`` is the number of words of its relative clause."""
 
     kind: str
-    """``pronoun``, ``name``, ``possessed`` (*the teacher's book*), ``noun`` for any that fits, or a
-    class of nouns: ``person``, ``thing`` for all that does not live, ``portable``."""
+    """``pronoun``, ``name``, ``possessed`` (*the teacher's book*), ``noun`` (any fitting noun), or
+    a class of nouns: ``person``, ``thing`` (inanimate) or ``portable``."""
     words: int
     relative: int = 0
 
 
 class Group(NamedTuple):
-    """Plan of a verb group: its mode, and the words of the English verb itself."""
+    """Plan of a verb group: the mode, and the number of words of the English verb."""
 
     mode: Mode
     verb_words: int
 
 
 class Adjunct(NamedTuple):
-    """Plan of what ends a clause: words of the place and words of the time, 0 for none."""
+    """Plan of the end of a clause: number of words for place and for time, 0 for none."""
 
     place: int
     time: int
@@ -40,10 +40,13 @@ class Adjunct(NamedTuple):
 Slot = list[Option[Any]]
 
 
-def _nominals(weights: dict[str, Sequence[float]], relative: float = 0.0) -> list[Option[Nominals]]:
-    """Return plans by kind and words (from 1 up); ``relative`` is the weight of each relative."""
+def _nouns(weights: dict[str, Sequence[float]], relative: float = 0.0) -> list[Option[NounPlan]]:
+    """Return noun plans; ``weights[kind]`` lists the weights of 1, 2, ... words.
+
+    ``relative`` is the weight of each plan with a relative clause.
+    """
     options = [
-        (Nominals(kind, words), words, weight)
+        (NounPlan(kind, words), words, weight)
         for kind, by_words in weights.items()
         for words, weight in enumerate(by_words, 1)
         if weight
@@ -51,22 +54,20 @@ def _nominals(weights: dict[str, Sequence[float]], relative: float = 0.0) -> lis
     noun = "person" if "person" in weights else "noun"
     if relative:
         for words, clause in product((2, 3), range(3, LONGEST_RELATIVE + 1)):
-            options.append((Nominals(noun, words, clause), words + clause, relative))
+            options.append((NounPlan(noun, words, clause), words + clause, relative))
     return options
 
 
-SUBJECT = _nominals({"pronoun": (5,), "name": (2,), "noun": (0, 9, 5, 2)}, relative=0.4)
+SUBJECT = _nouns({"pronoun": (5,), "name": (2,), "noun": (0, 9, 5, 2)}, relative=0.4)
 _PERSON: dict[str, Sequence[float]] = {"pronoun": (5,), "name": (2,), "person": (0, 9, 5, 2)}
-PERSON = _nominals(_PERSON, relative=0.4)
-SIMPLE_PERSON = _nominals(_PERSON)
-THING = _nominals({"thing": (0, 6, 4, 2), "possessed": (0, 0.5, 1, 0.5)})
-PORTABLE = _nominals({"portable": (0, 6, 4, 2)})
-OBJECT = _nominals(
-    {"noun": (0, 8, 6, 3), "name": (0.5,), "possessed": (0, 0.5, 1, 0.7)}, relative=0.4
-)
-SIMPLE_OBJECT = _nominals({"noun": (0, 8, 5, 2), "name": (0.5,)})
-OBLIQUE = _nominals({"noun": (0, 8, 4, 2), "name": (0.5,)}, relative=0.2)
-NOUN = _nominals({"noun": (0, 5, 3, 1)})
+PERSON = _nouns(_PERSON, relative=0.4)
+SIMPLE_PERSON = _nouns(_PERSON)
+THING = _nouns({"thing": (0, 6, 4, 2), "possessed": (0, 0.5, 1, 0.5)})
+PORTABLE = _nouns({"portable": (0, 6, 4, 2)})
+OBJECT = _nouns({"noun": (0, 8, 6, 3), "name": (0.5,), "possessed": (0, 0.5, 1, 0.7)}, relative=0.4)
+SIMPLE_OBJECT = _nouns({"noun": (0, 8, 5, 2), "name": (0.5,)})
+OBLIQUE = _nouns({"noun": (0, 8, 4, 2), "name": (0.5,)}, relative=0.2)
+NOUN = _nouns({"noun": (0, 5, 3, 1)})
 PLACE: Slot = [(words, words, weight) for words, weight in ((3, 6.0), (4, 4.0), (5, 2.0))]
 DEGREE: Slot = [(False, 0, 3.0), (True, 1, 1.0)]
 ADJECTIVE: Slot = [(None, 1, 1.0)]
@@ -91,7 +92,7 @@ def _groups(tense: str, verb_words: Iterable[int] = (1,), clitic: bool = False) 
 
 
 def _be(tense: str) -> Slot:
-    """Return the modes of *be*: without *can*, *must* and *want*."""
+    """Return plans of *be* in every mode except with *can*, *must* and *want*."""
     return [
         (Group(mode, 1), mode_words(mode, True), weight)
         for mode, weight in MODES[tense]
@@ -100,13 +101,13 @@ def _be(tense: str) -> Slot:
 
 
 def _plain(tense: str, and_it: bool = False) -> Slot:
-    """Return the affirmative mode without adverb, which comes first in its tense."""
+    """Return the affirmative mode without adverb, which is the first mode of each tense."""
     mode = MODES[tense][0][0]
     return [(Group(mode, 1), mode_words(mode, False) + (2 if and_it else 0), 1.0)]
 
 
 class Frame(NamedTuple):
-    """A kind of clause, and the draws of its slots."""
+    """A clause type and its slots."""
 
     name: str
     slots: ExactLength[Any]
@@ -115,13 +116,15 @@ class Frame(NamedTuple):
 class Plans:
     """Draws a frame and fills its slots to an exact number of English words."""
 
-    def __init__(self, frames: Sequence[tuple[str, float, Sequence[Slot]]], most: int) -> None:
-        drawn = [(Frame(name, ExactLength(slots, most)), weight) for name, weight, slots in frames]
+    def __init__(self, frames: Sequence[tuple[str, float, Sequence[Slot]]], longest: int) -> None:
+        weighted = [
+            (Frame(name, ExactLength(slots, longest)), share) for name, share, slots in frames
+        ]
         self._by_words: dict[int, Table[Frame]] = {}
-        for words in range(most + 1):
+        for words in range(longest + 1):
             fitting = [
-                (frame, weight * frame.slots.totals[words])
-                for frame, weight in drawn
+                (frame, share * frame.slots.totals[words])
+                for frame, share in weighted
                 if frame.slots.totals[words]
             ]
             if fitting:
@@ -134,8 +137,8 @@ class Plans:
 
 
 @cache
-def relatives(tense: str) -> Plans:
-    """Return the predicates of relative clauses in *qui*: no subject, no clause inside."""
+def subject_relatives(tense: str) -> Plans:
+    """Return the predicates of relative clauses with *qui*, without subject or inner clause."""
     return Plans(
         [
             ("intransitive", 2, [_groups(tense), ADJUNCT]),
@@ -151,13 +154,13 @@ def relatives(tense: str) -> Plans:
 
 @cache
 def object_relatives(tense: str) -> Plans:
-    """Return what follows *que* in a relative clause: a subject and a verb."""
+    """Return the subject and verb of relative clauses with *que*."""
     return Plans([("object", 1, [SIMPLE_PERSON, _groups(tense, (1, 2))])], LONGEST_RELATIVE)
 
 
 @cache
 def clauses(tense: str) -> Plans:
-    """Return the main and subordinate clauses of one tense: 3 to ``LONGEST_CLAUSE`` words."""
+    """Return the main and subordinate clauses of a tense, up to ``LONGEST_CLAUSE`` words."""
     frames = [
         ("intransitive", 3, [SUBJECT, _groups(tense), ADJUNCT]),
         ("transitive", 10, [SUBJECT, _groups(tense, (1, 2)), OBJECT, ADJUNCT]),

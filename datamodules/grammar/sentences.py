@@ -3,14 +3,14 @@
 from typing import NamedTuple
 
 from datamodules.grammar.clauses import Clauses
+from datamodules.grammar.lexicon.zipf import Table, zipf
 from datamodules.grammar.nominals import NO_LEAD, Lead
 from datamodules.grammar.plans import SHORTEST_CLAUSE
-from datamodules.grammar.zipf import Table, zipf
 
-_SPLIT_ABOVE = 10
-"""Words up to which a sentence is one clause; longer ones may be several."""
-_LONGEST_ALONE = 14
-"""Words above which a sentence is always several clauses."""
+_MAY_SPLIT_ABOVE = 10
+"""Number of words above which a sentence may have several clauses."""
+_ALWAYS_SPLIT_ABOVE = 14
+"""Number of words above which a sentence always has several clauses."""
 
 _AND = Lead("and", "et", ((0, 0),), comma=True)
 _BUT = Lead("but", "mais", ((0, 0),), comma=True)
@@ -30,7 +30,7 @@ _OPENING = {"present": zipf((_WHEN, _IF)), "past": zipf((_WHEN,))}
 
 
 class Sentence(NamedTuple):
-    """A sentence pair with its word counts and its Pharaoh pairs; written from English."""
+    """A sentence pair, English to French unless swapped, with word counts and Pharaoh pairs."""
 
     source: str
     target: str
@@ -39,7 +39,7 @@ class Sentence(NamedTuple):
     links: str
 
     def swapped(self) -> "Sentence":
-        """Return the pair in the other direction."""
+        """Return the pair with source and target exchanged."""
         pairs = (pair.split("-") for pair in self.links.split())
         turned = sorted((int(j), int(i)) for i, j in pairs)
         links = " ".join(f"{j}-{i}" for j, i in turned)
@@ -47,7 +47,7 @@ class Sentence(NamedTuple):
 
 
 class Sentences(Clauses):
-    """Writes sentences from one stream of random numbers."""
+    """Writer of sentences, drawn with one stream of random numbers."""
 
     def sentence(self, words: int) -> Sentence:
         """Write a sentence of ``words`` English words, 3 or more."""
@@ -57,32 +57,32 @@ class Sentences(Clauses):
             self.tense = "present"
         lead = NO_LEAD
         opening = _OPENING.get(self.tense)
-        if opening is not None and words > _SPLIT_ABOVE and self.random() < 0.15:
-            first = self._share(words - 1)
+        if opening is not None and words > _MAY_SPLIT_ABOVE and self.random() < 0.15:
+            first = self._first_length(words - 1)
             self.clause(first, opening.draw(self.random))
             words -= first + 1
             lead = _COMMA
-        while words > _LONGEST_ALONE or (words > _SPLIT_ABOVE and self.random() < 0.5):
-            first = self._share(words - 1)
+        while words > _ALWAYS_SPLIT_ABOVE or (words > _MAY_SPLIT_ABOVE and self.random() < 0.5):
+            first = self._first_length(words - 1)
             self.clause(first, lead)
             lead = self._conjunction(lead)
             words -= first + 1
         self.clause(words, lead)
-        return self._written()
+        return self._assembled()
 
     def _conjunction(self, last: Lead) -> Lead:
-        """Draw a conjunction, once more if it is the last one."""
+        """Draw a conjunction; draw once more if the conjunction is the same as ``last``."""
         table = _JOINING[self.tense]
         lead = table.draw(self.random)
         return table.draw(self.random) if lead is last else lead
 
-    def _share(self, words: int) -> int:
-        """Draw the words of a first clause, leaving enough of ``words`` for a second one."""
+    def _first_length(self, words: int) -> int:
+        """Draw the length of a first clause; the rest of ``words`` suffices for a second clause."""
         least = SHORTEST_CLAUSE[self.tense]
-        most = min(_LONGEST_ALONE, words - least)
+        most = min(_ALWAYS_SPLIT_ABOVE, words - least)
         return least + int(self.random() * (most - least + 1))
 
-    def _written(self) -> Sentence:
+    def _assembled(self) -> Sentence:
         i = j = 0
         lines = []
         for phrase in self.phrases:

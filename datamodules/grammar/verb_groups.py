@@ -1,20 +1,21 @@
-"""Verbs with what moves around them: subject and object pronouns, negation, auxiliaries.
+"""Verb groups: verbs with subject and object pronouns, negation and auxiliaries.
 
-Links: *ne* and *pas* render *not*; *do* and the forms of *be going* link to the finite French verb;
-both words of the passé composé render an English past, but *did* takes the auxiliary for itself.
+Links: *not* links to *ne* and *pas*; *do* and the forms of *be going* link to the finite French
+verb. An English past links to both words of the passé composé, but after *did* the verb links only
+to the participle, and *did* to the auxiliary.
 """
 
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from datamodules.grammar import french
-from datamodules.grammar.french import (
+from datamodules.grammar.languages import french
+from datamodules.grammar.languages.french import (
     FIRST_PLURAL,
     FIRST_SINGULAR,
     THIRD_PLURAL,
     THIRD_SINGULAR,
 )
-from datamodules.grammar.lexicon import FREQUENCIES, Fixed, Verb
+from datamodules.grammar.lexicon.words import FREQUENCIES, Fixed, Verb
 from datamodules.grammar.nominals import SHAPE_NUMBER, Shape
 from datamodules.grammar.phrase import Phrase, phrase
 
@@ -34,7 +35,7 @@ GOING = _auxiliary("going", "", "", "aller")
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What a verb agrees with; the pronouns are empty when the subject is a noun phrase."""
+    """The subject that a verb agrees with; a noun phrase as subject has empty pronouns."""
 
     person: int
     gender: str
@@ -44,7 +45,7 @@ class Subject:
 
     @cached_property
     def shape(self) -> int:
-        """Number in ``SHAPES`` of a verb group that starts with the pronoun."""
+        """Index in ``SHAPES`` of a verb group that starts with the pronoun."""
         first = "il" if self.french in ("il", "ils") else "a" if self.french == "elle" else "b"
         return SHAPE_NUMBER[Shape(following=first)]
 
@@ -65,7 +66,7 @@ PRONOUN_SUBJECTS = (
 
 @cache
 def without_pronoun(subject: Subject) -> Subject:
-    """Return the subject of a second verb, which has no pronoun of its own."""
+    """Return ``subject`` without its pronoun, for the second verb of a clause."""
     return Subject(subject.person, subject.gender, subject.plural)
 
 
@@ -102,14 +103,14 @@ class Mode:
 
     @property
     def habit(self) -> bool:
-        """Whether the group says how often."""
+        """Whether the group expresses a frequency."""
         return self.adverb is not None or self.negation == "never"
 
 
 _NEGATIONS = {"not": "pas", "never": "jamais"}
 _OFTEN = tuple(Mode(adverb=adverb) for adverb in FREQUENCIES)
 
-# Modes of each tense with their weights.
+# Modes of each tense, with weights.
 MODES: dict[str, tuple[tuple[Mode, float], ...]] = {
     "present": (
         (Mode(), 9.0),
@@ -131,16 +132,13 @@ MODES: dict[str, tuple[tuple[Mode, float], ...]] = {
         (Mode(past=True, modal=CAN), 1.0),
         (Mode(past=True, modal=CAN, negation="not"), 0.5),
     ),
-    "future": (
-        (Mode(modal=GOING), 4.0),
-        (Mode(modal=GOING, negation="not"), 1.0),
-    ),
+    "future": ((Mode(modal=GOING), 4.0), (Mode(modal=GOING, negation="not"), 1.0)),
 }
 
 
 @cache
 def mode_words(mode: Mode, be: bool) -> int:
-    """Count the English words of a group without pronouns whose verb is one word."""
+    """Count the English words of a group with a verb of one word and without pronouns."""
     subject = NOUN_SUBJECTS["m", False]
     return verb_group(subject, BE if be else WANT, mode).links.english_words
 
@@ -153,24 +151,24 @@ def verb_group(
     clitic: Clitic | None = None,
     antecedent: Subject | None = None,
 ) -> Phrase:
-    """Write a verb with its pronouns, its negation and its auxiliaries.
+    """Write a verb with its pronouns, negation and auxiliaries.
 
-    ``antecedent`` is the direct object that stands before the verb (the head of a relative clause
-    in *que*): the participle agrees with it.
+    ``antecedent`` is a direct object before the verb (the antecedent of a relative clause with
+    *que*); the participle agrees with ``antecedent``.
     """
     source = _english(subject, verb, mode)
     if clitic is not None:
         source.append((clitic.english, ("object",)))
     target = _french(subject, verb, mode, clitic, antecedent)
-    links = [
+    french_tokens = [
         (text, tuple(i for i, (_, roles) in enumerate(source) if not rendered.isdisjoint(roles)))
         for text, rendered in ((text, set(roles)) for text, roles in target)
     ]
-    return phrase([word for word, _ in source], links)
+    return phrase([word for word, _ in source], french_tokens)
 
 
 Roles = list[tuple[str, tuple[str, ...]]]
-"""Words with the parts they play in the group."""
+"""Words, each with its roles in the group."""
 
 
 def _english(subject: Subject, verb: Verb, mode: Mode) -> Roles:

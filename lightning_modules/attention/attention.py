@@ -1,41 +1,41 @@
 """Attention put together from a score and a window."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from inspect import signature
 from typing import Any, NamedTuple
 
 import torch
+from hydra.utils import get_class
 from pydantic import ValidationError, validate_call
 from torch import Tensor, nn
 
 from lightning_modules.attention.scores import SCORES, Score
 from lightning_modules.attention.windows import WINDOWS, Window
-from lightning_modules.kernels import mix, share
+from lightning_modules.kernels import accumulate_once, weighted_sum
 
 
 class AttentionMemory(NamedTuple):
-    """What attention needs to know of the source; no step changes it."""
+    """The encoded source, prepared for attention once per sentence."""
 
     values: Tensor
-    """Encoder states, ``(batch, src, memory)``; split into heads ``(batch, heads, src, head)``."""
+    """Encoder states, ``(batch, src, memory)``; with heads, ``(batch, heads, src, head)``."""
     keys: Tensor
-    """The states projected by the score, ``(batch, src, key)`` or ``(batch, heads, src, key)``."""
+    """States projected by the score, ``(batch, src, key)`` or ``(batch, heads, src, key)``."""
     padding: Tensor
     """True where a query may not look, ``(batch, 1, src)`` or ``(batch, tgt, src)``."""
     lengths: Tensor
-    """Real positions, ``(batch, 1)``."""
+    """Number of real positions, ``(batch, 1)``."""
 
     def shared(self) -> "AttentionMemory":
-        """Return the same for a loop over the target; see ``kernels.shared``."""
-        return self._replace(values=share(self.values), keys=share(self.keys))
+        """Return this memory for a loop over the target; see ``kernels.shared``."""
+        return self._replace(values=accumulate_once(self.values), keys=accumulate_once(self.keys))
 
 
 class Attention(nn.Module):
-    """Looks at the memory with queries.
+    """Attention of queries to a memory.
 
-    It computes on its own device and answers on that of the queries, from which
-    ``model.placement`` may keep it apart.
+    Inputs move to the device of the parameters, and results move back to the device of the
+    queries: ``model.placement`` may make these devices different.
 
     Args:
         query_size: width of the queries.
@@ -44,15 +44,16 @@ class Attention(nn.Module):
         window: a name of ``WINDOWS``.
         half_width: D of the local windows, in source positions.
         renormalise: make the weights sum to 1 again after local-p's Gaussian; the paper does not.
-        heads: attend that many times side by side, to projections of query and memory that share
-            the memory's width (Vaswani et al. 2017, section 3.2.2); None: once, to the states.
-        score_options: what the score takes beside the widths.
+        heads: number of parallel attentions, each to its projections of query and memory, of
+            width memory_size / heads (Vaswani et al. 2017, section 3.2.2); None for one attention
+            without projections.
+        score_options: arguments of the score beside the widths.
 
     Raises:
-        ValueError: for an unknown name, or sizes that cannot be brought together.
+        ValueError: for an unknown name, or sizes that do not fit together.
     """
 
-    home: Tensor
+    device_probe: Tensor
 
     @validate_call
     def __init__(
@@ -67,8 +68,8 @@ class Attention(nn.Module):
         **score_options: Any,
     ) -> None:
         super().__init__()
-        # Tells the device, where no parameter does.
-        self.register_buffer("home", torch.empty(0), persistent=False)
+        # Empty buffer that knows the device, for an attention without parameters.
+        self.register_buffer("device_probe", torch.empty(0), persistent=False)
         self.heads = heads
         self.renormalise = renormalise
         self.window = build_window(window, query_size, half_width)
@@ -83,19 +84,25 @@ class Attention(nn.Module):
             size = memory_size // heads
             self.score = build_score(score, size, size, score_options)
             self.query = nn.Linear(query_size, memory_size)
-            # What no score looks at has no keys.
-            looked_at = self.score.looks_at_source
-            self.key = nn.Linear(memory_size, memory_size) if looked_at else None
+            # A score by position alone needs no keys.
+            content_based = self.score.is_content_based
+            self.key = nn.Linear(memory_size, memory_size) if content_based else None
             self.value, self.out = (nn.Linear(memory_size, memory_size) for _ in range(2))
-        if not self.score.looks_at_source and window != "global":
+        if not self.score.is_content_based and window != "global":
             raise ValueError(
                 f"model.attention.score={score}: gives every position a weight of its own and has "
                 f"no local form; set model.attention.window=global or another score"
             )
 
     def prepare(self, memory: Tensor, mask: Tensor) -> AttentionMemory:
-        """Project the keys, once for each sentence: ``(batch, src, memory), (batch, src)``."""
-        memory, mask = memory.to(self.home.device), mask.to(self.home.device)
+        """Project keys and values, once per sentence.
+
+        Args:
+            memory: encoder states, ``(batch, src, memory)``.
+            mask: True where a token is real, ``(batch, src)``.
+        """
+        device = self.device_probe.device
+        memory, mask = memory.to(device), mask.to(device)
         keys = values = memory
         if self.heads is not None:
             values = self._split(self.value(memory))
@@ -108,39 +115,39 @@ class Attention(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return context ``(batch, tgt, memory)`` and weights ``(batch, tgt, src)``.
 
-        The weights of several heads are averaged.
+        The weights are averaged over the heads.
 
         Args:
             query: ``(batch, tgt, query)``.
             memory: from ``prepare``.
             steps: target position of each query, from 0, ``(batch, tgt)`` or ``(1, tgt)``.
         """
-        asked_on = query.device
         weights = self._weigh(query, memory, steps)
-        context = mix(weights.to(memory.values.dtype), memory.values)
+        context = weighted_sum(weights.to(memory.values.dtype), memory.values)
         if self.heads is not None:
             context, weights = self.out(context.transpose(1, 2).flatten(2)), weights.mean(1)
-        return context.to(asked_on), weights.to(asked_on)
+        return context.to(query.device), weights.to(query.device)
 
     def head_weights(self, query: Tensor, memory: AttentionMemory, steps: Tensor) -> Tensor:
-        """Return the weights of each head, ``(batch, heads, tgt, src)``; one without ``heads``.
+        """Return the weights of each head, ``(batch, heads, tgt, src)``.
 
-        What is asked is asked as in ``forward``.
+        The arguments are those of ``forward``. With ``heads=None`` there is one head.
         """
         weights = self._weigh(query, memory, steps).to(query.device)
         return weights.unsqueeze(1) if self.heads is None else weights
 
     def _weigh(self, query: Tensor, memory: AttentionMemory, steps: Tensor) -> Tensor:
-        """Return weights ``(batch, tgt, src)``, with ``heads`` ``(batch, heads, tgt, src)``."""
-        query, steps = query.to(self.home.device), steps.to(self.home.device)
+        """Return weights ``(batch, tgt, src)``; with heads, ``(batch, heads, tgt, src)``."""
+        device = self.device_probe.device
+        query, steps = query.to(device), steps.to(device)
         outside, factor = self.window(query, steps, memory.lengths, memory.values.shape[-2])
-        hidden = memory.padding if outside is None else memory.padding | outside
+        masked = memory.padding if outside is None else memory.padding | outside
         if self.heads is not None:
             query = self._split(self.query(query))
-            hidden = hidden.unsqueeze(1)
+            masked = masked.unsqueeze(1)
             factor = None if factor is None else factor.unsqueeze(1)
         energies = self.score(query, memory.keys)
-        weights = energies.masked_fill(hidden, float("-inf")).softmax(-1)
+        weights = energies.masked_fill(masked, float("-inf")).softmax(-1)
         if factor is not None:
             weights = weights * factor
             if self.renormalise:
@@ -148,16 +155,16 @@ class Attention(nn.Module):
         return weights
 
     def _split(self, projected: Tensor) -> Tensor:
-        """``(batch, positions, memory) -> (batch, heads, positions, head)``."""
+        """Split ``(batch, positions, memory)`` into heads, ``(batch, heads, positions, head)``."""
         return projected.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
 def build_attention(
     setting: str, query_size: int, memory_size: int, options: Mapping[str, Any]
 ) -> Attention:
-    """Build an ``Attention`` from the ``options`` that ``setting`` of the configuration holds.
+    """Build an ``Attention`` from ``options``, the settings below the key ``setting``.
 
-    Raises ``ValueError``, in a line that names the override to change.
+    Raises ``ValueError`` with one line that names the override to change.
     """
     try:
         return Attention(query_size, memory_size, **options)
@@ -170,7 +177,7 @@ def build_attention(
 
 
 def build_window(name: str, query_size: int, half_width: int) -> Window:
-    """Build a window of ``WINDOWS``. Raises ``ValueError``."""
+    """Build a window of ``WINDOWS``. Raises ``ValueError`` for a wrong name or half width."""
     if name not in WINDOWS:
         raise ValueError(f"model.attention.window={name}: choose one of {', '.join(WINDOWS)}")
     least = WINDOWS[name].least_half_width
@@ -183,7 +190,7 @@ def build_window(name: str, query_size: int, half_width: int) -> Window:
 
 
 def build_score(name: str, query_size: int, memory_size: int, options: dict[str, Any]) -> Score:
-    """Build a score by its name in ``SCORES`` or a dotted path. Raises ``ValueError``."""
+    """Build a score by name or dotted path. Raises ``ValueError`` for a wrong name or option."""
     kind = score_class(name)
     for option in options.keys() - signature(kind).parameters.keys():
         raise ValueError(
@@ -194,17 +201,22 @@ def build_score(name: str, query_size: int, memory_size: int, options: dict[str,
 
 
 def score_class(name: str) -> type[Score]:
-    """Find a score by its name in ``SCORES`` or by a dotted path."""
+    """Return a score class by its name in ``SCORES`` or its dotted path.
+
+    Raises ``ValueError`` for another name or class. Other errors inside the module come through.
+    """
     if name in SCORES:
         return SCORES[name]
-    module, _, attribute = name.rpartition(".")
     try:
-        found = getattr(import_module(module), attribute) if module else None
-    except (ImportError, AttributeError, TypeError):  # the last for ..relative
-        found = None
-    if not (isinstance(found, type) and issubclass(found, Score)) or found.forward is Score.forward:
+        kind = get_class(name) if "." in name else object
+    except (ImportError, ValueError) as error:
+        cause = error.__cause__
+        if cause is not None and not isinstance(cause, (ImportError, AttributeError)):
+            raise cause from None
+        kind = object
+    if not issubclass(kind, Score) or kind.forward is Score.forward:
         raise ValueError(
             f"model.attention.score={name}: choose one of {', '.join(SCORES)}, "
             "or give the dotted path of a Score class"
         )
-    return found
+    return kind

@@ -1,8 +1,8 @@
 """Score functions: how well a query and a source position match.
 
-A new one is a class with ``project_keys`` and ``forward``; ``model.attention.score`` takes its
-name in ``SCORES`` or its dotted path (``my_package.MyScore``). The leading dimensions ``…`` are
-``batch``, or ``batch, heads``.
+A new score is a class with ``project_keys`` and ``forward``; ``model.attention.score`` takes the
+score's name in ``SCORES`` or its dotted path (``my_package.MyScore``). The leading dimensions
+``…`` are ``batch``, or ``batch, heads``.
 """
 
 import math
@@ -12,6 +12,7 @@ import torch
 from pydantic import PositiveInt, validate_call
 from torch import Tensor, nn
 from torch.nn.functional import normalize
+from typing_extensions import override
 
 from lightning_modules.kernels import additive_energies, linear
 
@@ -24,8 +25,8 @@ class Score(nn.Module):
         memory_size: width of the encoder states.
     """
 
-    looks_at_source = True
-    """False for a score that gives each position an energy without seeing what is there."""
+    is_content_based = True
+    """Whether energies depend on the content of the source; False for a score by position alone."""
 
     def __init__(self, query_size: int, memory_size: int) -> None:
         super().__init__()
@@ -33,11 +34,14 @@ class Score(nn.Module):
         self.memory_size = memory_size
 
     def project_keys(self, memory: Tensor) -> Tensor:
-        """Do the part that no step changes: ``(…, src, memory) -> (…, src, key)``."""
+        """Project the memory once per sentence: ``(…, src, memory) -> (…, src, key)``."""
         return memory
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """``(…, tgt, query), (…, src, key) -> energies (…, tgt, src)``; -inf is never looked at."""
+        """Return energies: ``(…, tgt, query), (…, src, key) -> (…, tgt, src)``.
+
+        A position with energy -inf gets weight 0.
+        """
         raise NotImplementedError
 
 
@@ -53,35 +57,35 @@ class Dot(Score):
                 "or make model.hidden_size, the flags of model.query and model.encoder match"
             )
 
+    @override
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """See the base class."""
         return linear(query, keys)
 
 
 class ScaledDot(Dot):
     """Vaswani et al. 2017, eq. 1: ``h_tᵀ h̄_s / √d``."""
 
+    @override
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """See the base class."""
         return super().forward(query / math.sqrt(self.query_size), keys)
 
 
 class Cosine(Dot):
-    """``cos(h_t, h̄_s) / τ`` with a learned temperature τ, which begins at 0.1.
+    """``cos(h_t, h̄_s) / τ`` with a learned temperature τ that starts at 0.1.
 
-    Cosines alone differ by at most 2, too little for a softmax to choose with.
+    Without τ, energies would differ by at most 2, and the softmax would stay nearly uniform.
     """
 
     def __init__(self, query_size: int, memory_size: int) -> None:
         super().__init__(query_size, memory_size)
         self.log_temperature = nn.Parameter(torch.tensor(math.log(0.1)))
 
+    @override
     def project_keys(self, memory: Tensor) -> Tensor:
-        """See the base class."""
         return normalize(memory, dim=-1)
 
+    @override
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """See the base class."""
         return super().forward(normalize(query, dim=-1) / self.log_temperature.exp(), keys)
 
 
@@ -91,23 +95,23 @@ class General(Score):
     def __init__(self, query_size: int, memory_size: int) -> None:
         super().__init__(query_size, memory_size)
         self.key_projection = nn.Linear(memory_size, query_size, bias=False)
-        # From torch's own start, smaller by √3, attention takes far longer to leave the uniform.
+        # Torch's default is smaller by √3: attention would stay uniform far longer.
         nn.init.xavier_uniform_(self.key_projection.weight)
 
+    @override
     def project_keys(self, memory: Tensor) -> Tensor:
-        """See the base class."""
         return self.key_projection(memory)
 
+    @override
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """See the base class."""
         return linear(query, keys)
 
 
 class Additive(Score):
     """Bahdanau et al. 2015, appendix A.1.2: ``vᵀ tanh(W s_{t-1} + U h̄_s)``; ``U h̄_s`` are the keys.
 
-    The alignment layer is as wide as the query, as in the paper, unless ``alignment_size`` says
-    otherwise.
+    ``alignment_size`` is the width of the alignment layer; None for the width of the query, as in
+    the paper.
     """
 
     @validate_call
@@ -120,29 +124,28 @@ class Additive(Score):
         self.key_projection = nn.Linear(memory_size, size, bias=False)
         self.energy = nn.Linear(size, 1, bias=False)
 
+    @override
     def project_keys(self, memory: Tensor) -> Tensor:
-        """See the base class."""
         return self.key_projection(memory)
 
+    @override
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """See the base class."""
         return additive_energies(self.query_projection(query), keys, self.energy.weight[0])
 
 
 class Concat(Additive):
     """Luong et al. 2015, eq. 8, "concat": ``v_aᵀ tanh(W_a [h_t; h̄_s])``.
 
-    ``W_a`` over the concatenation is one matrix for ``h_t`` beside one for ``h̄_s``, so that this is
-    the additive score applied to the current state.
+    ``W_a`` is a matrix for ``h_t`` beside a matrix for ``h̄_s``: this is the additive score with the
+    current state as query.
     """
 
 
 class Linear(Score):
     """``w · [h_t; h̄_s] + b``: one fully connected layer straight into the softmax, no vector v.
 
-    Without a nonlinearity the part of ``h_t`` is the same for every position and cancels in the
-    softmax, so that the weights depend on the source alone: what ``activation=relu`` or ``tanh``
-    changes.
+    Without an activation, the term of ``h_t`` is the same at every position and cancels in the
+    softmax: the weights depend on the source alone. ``activation=relu`` or ``tanh`` prevents this.
     """
 
     @validate_call
@@ -157,23 +160,24 @@ class Linear(Score):
         self.key_projection = nn.Linear(memory_size, 1)
         self.activation = nn.Identity() if activation == "none" else getattr(torch, activation)
 
+    @override
     def project_keys(self, memory: Tensor) -> Tensor:
-        """See the base class."""
         return self.key_projection(memory)
 
+    @override
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """See the base class."""
         return self.activation(self.query_projection(query) + keys.transpose(-1, -2))
 
 
 class Location(Score):
     """Luong et al. 2015, section 3.1, "location": ``a_t = softmax(W_a h_t)``.
 
-    The source is not looked at: ``W_a`` has a row for each of ``max_length`` positions. As in the
-    paper, a shorter sentence uses the first of them and a longer one is not looked at beyond them.
+    The content of the source is not used: ``W_a`` has a row for each of ``max_length`` positions.
+    As in the paper, a shorter sentence uses the first rows, and positions of a longer sentence
+    beyond ``max_length`` get weight 0.
     """
 
-    looks_at_source = False
+    is_content_based = False
 
     @validate_call
     def __init__(self, query_size: int, memory_size: int, max_length: PositiveInt = 100) -> None:
@@ -181,12 +185,13 @@ class Location(Score):
         self.max_length = max_length
         self.positions = nn.Linear(query_size, max_length, bias=False)
 
+    @override
     def project_keys(self, memory: Tensor) -> Tensor:
-        """Keep nothing of the source but how long it is: ``(…, src, 0)``."""
+        """Keep only the length of the source: ``(…, src, memory) -> (…, src, 0)``."""
         return memory[..., :0]
 
+    @override
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """See the base class."""
         src = keys.shape[-2]
         energies = self.positions(query)[..., :src]
         beyond = energies.new_full((*energies.shape[:-1], max(0, src - self.max_length)), -math.inf)

@@ -4,19 +4,20 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 
-class View(NamedTuple):
-    """What a window lets through; ``None`` stands for "everything" and "equally"."""
+class WindowMask(NamedTuple):
+    """Source positions outside a window, and factors of the weights inside."""
 
     outside: Tensor | None
-    """``(batch, tgt, src)``, True where a position may not be looked at."""
+    """True where a query may not look, ``(batch, tgt, src)``; None for no such position."""
     factor: Tensor | None
-    """``(batch, tgt, src)``, multiplies the weights after the softmax."""
+    """Factor of the weights after the softmax, ``(batch, tgt, src)``; None for 1."""
 
 
 class Window(nn.Module):
-    """Global attention: every position of the source, equally.
+    """The base class of all windows, and itself the global window: all source positions, equally.
 
     Args:
         query_size: width of the queries.
@@ -24,26 +25,28 @@ class Window(nn.Module):
     """
 
     least_half_width = 0
-    """The smallest D with which a window is never empty."""
+    """Smallest D for which no window is empty."""
 
     def __init__(self, query_size: int, half_width: int) -> None:
         super().__init__()
         self.query_size = query_size
         self.half_width = half_width
 
-    def forward(self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int) -> View:
-        """Return the view of each query.
+    def forward(
+        self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int
+    ) -> WindowMask:
+        """Return the window of each query.
 
         Args:
             query: ``(batch, tgt, query)``.
             steps: target position of each query, from 0, ``(batch, tgt)`` or ``(1, tgt)``.
-            src_lengths: real source positions, ``(batch, 1)``.
-            src_size: source positions with padding.
+            src_lengths: number of real source positions, ``(batch, 1)``.
+            src_size: number of source positions, padding included.
         """
-        return View(None, None)
+        return WindowMask(None, None)
 
     def around(self, centre: Tensor, src_size: int) -> tuple[Tensor, Tensor]:
-        """Distance from ``centre`` ``(batch, tgt)`` and whether it is over D, ``(…, src)``."""
+        """Return distances to ``centre`` ``(batch, tgt)`` and where they exceed D, ``(…, src)``."""
         positions = torch.arange(src_size, device=centre.device, dtype=centre.dtype)
         distance = positions - centre.unsqueeze(-1)
         return distance, distance.abs() > self.half_width
@@ -55,10 +58,12 @@ class LocalMonotonic(Window):
     A target longer than its source keeps looking at the last source position.
     """
 
-    def forward(self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int) -> View:
-        """See the base class."""
+    @override
+    def forward(
+        self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int
+    ) -> WindowMask:
         centre = torch.minimum(steps, src_lengths - 1)
-        return View(self.around(centre, src_size)[1], None)
+        return WindowMask(self.around(centre, src_size)[1], None)
 
 
 class LocalPredictive(Window):
@@ -75,13 +80,15 @@ class LocalPredictive(Window):
         self.hidden = nn.Linear(query_size, query_size, bias=False)
         self.position = nn.Linear(query_size, 1, bias=False)
 
-    def forward(self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int) -> View:
-        """See the base class."""
+    @override
+    def forward(
+        self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int
+    ) -> WindowMask:
         share = self.position(self.hidden(query).tanh()).squeeze(-1).sigmoid()
-        share = share.to(torch.promote_types(share.dtype, torch.float32))  # bf16 tells no position
+        share = share.to(torch.promote_types(share.dtype, torch.float32))  # bfloat16 is too coarse
         distance, outside = self.around(src_lengths * share, src_size)
         sigma = self.half_width / 2
-        return View(outside, (distance.square() * (-1 / (2 * sigma**2))).exp())
+        return WindowMask(outside, (distance.square() * (-1 / (2 * sigma**2))).exp())
 
 
 WINDOWS: dict[str, type[Window]] = {

@@ -7,31 +7,33 @@ from typing import Any
 import torch
 from pydantic import PositiveInt, validate_call
 from torch import Tensor
+from typing_extensions import override
 
 from datamodules.tokenization import BOS, EOS
-from lightning_modules.decoding.search import (
-    NonNegativeFloat,
-    NonNegativeInt,
-    Search,
-    best_tokens,
-)
-from lightning_modules.decoding.trellis import End, Trellis
+from lightning_modules.decoding.backpointers import Backpointers, HypothesisEnd
+from lightning_modules.decoding.search import NonNegativeFloat, NonNegativeInt, Search, best_tokens
 from lightning_modules.variants.base import EncoderDecoder, select_batch
 
 
 class BeamSearch(Search):
-    """Keep the ``beam_size`` most probable beginnings of each sentence.
+    """Keep the ``beam_size`` most probable prefixes of each sentence.
 
-    A beginning that takes EOS is finished and keeps its place in the beam, so that the others go
-    on in a narrower one (as in Bahdanau et al. 2015's own code) and an improbable end never stops
-    a better beginning. Finished ones are ranked by ``log p / ((5 + tokens) / 6)^α`` (Wu et al.
-    2016, arXiv 1609.08144, eq. 14). A sentence leaves the batch when its beam is full of finished
-    hypotheses, when no beginning can still enter its ``n_best``, or at its length limit.
+    A prefix that ends with EOS is a finished hypothesis. Each finished hypothesis makes the beam of
+    its sentence one place narrower, and the other prefixes go on in the narrower beam (as in the
+    code of Bahdanau et al. 2015). So a finished hypothesis never stops a more probable prefix.
+    Finished hypotheses are ranked by ``log p / ((5 + tokens) / 6)^α`` (Wu et al. 2016, arXiv
+    1609.08144, eq. 14).
+
+    The search of a sentence ends in one of three ways:
+
+    - ``beam_size`` hypotheses are finished, so that no place is left;
+    - ``n_best`` hypotheses are finished, and no prefix can still become one of the ``n_best``;
+    - the length limit of the sentence is reached: all prefixes then count as finished hypotheses.
 
     Args:
         beam_size: 1 gives the greedy translation.
         length_penalty: α; 0 ranks by log-probability.
-        n_best: hypotheses returned for each sentence, at most ``beam_size``.
+        n_best: number of hypotheses returned for each sentence, at most ``beam_size``.
         max_ratio: see ``Search``.
         max_extra: see ``Search``.
         bf16: see ``Search``.
@@ -54,52 +56,52 @@ class BeamSearch(Search):
         self.length_penalty = length_penalty
         self.n_best = n_best
 
+    @override
     def search(
-        self, model: EncoderDecoder, memory: Any, limits: Tensor, trellis: Trellis
-    ) -> list[list[End]]:
-        """See the base class."""
+        self, model: EncoderDecoder, memory: Any, limits: Tensor, backpointers: Backpointers
+    ) -> list[list[HypothesisEnd]]:
         sentences = torch.arange(len(limits), device=limits.device)
         rows = sentences.repeat_interleave(self.beam_size)
         state = select_batch(model.initial_state(memory), rows)
         tokens = torch.full_like(rows, BOS)
         places = torch.full_like(limits, self.beam_size)  # not taken by finished hypotheses
-        # A row without a beginning has probability 0. All rows begin alike: let one speak.
+        # A row without a prefix has probability 0: at first, all rows but one of each sentence.
         totals = torch.full((len(limits), self.beam_size), float("-inf"), device=limits.device)
         totals[:, 0] = 0.0
-        ends: list[list[End]] = [[] for _ in limits]
+        ends: list[list[HypothesisEnd]] = [[] for _ in limits]
         for position in range(int(limits.max())):
             features, state, weights = model.step(memory, state, tokens)
-            trellis.add(tokens, rows, weights)
+            backpointers.add(tokens, rows, weights)
             totals, rows, tokens = self._continue(model, totals, features, places)
-            over = totals.isfinite() & ((tokens == EOS) | (limits == position + 1).unsqueeze(1))
-            self._collect(ends, sentences, position, over, totals, rows, tokens)
-            places = places - over.sum(1)
-            totals = totals.masked_fill(over, float("-inf"))
-            going_on = self._undecided(ends, sentences, totals, limits)
-            if not len(going_on):
+            ended = totals.isfinite() & ((tokens == EOS) | (limits == position + 1).unsqueeze(1))
+            self._collect(ends, sentences, position, ended, totals, rows, tokens)
+            places = places - ended.sum(1)
+            totals = totals.masked_fill(ended, float("-inf"))
+            undecided = self._undecided(ends, sentences, totals, limits)
+            if not len(undecided):
                 break
-            if len(going_on) < len(sentences):
-                memory = select_batch(memory, going_on)
-            sentences, limits, places = sentences[going_on], limits[going_on], places[going_on]
-            totals, rows = totals[going_on], rows[going_on].flatten()
-            tokens = tokens[going_on].flatten()
+            if len(undecided) < len(sentences):
+                memory = select_batch(memory, undecided)
+            sentences, limits, places = sentences[undecided], limits[undecided], places[undecided]
+            totals, rows = totals[undecided], rows[undecided].flatten()
+            tokens = tokens[undecided].flatten()
             state = select_batch(state, rows)
         return [ranked[: self.n_best] for ranked in ends]
 
     def _continue(
         self, model: EncoderDecoder, totals: Tensor, features: Tensor, places: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return each sentence's best continuations, best first, as many as it has places.
+        """Return the best continuations of each sentence, best first, one for each place.
 
         Args:
-            model: has the output layer, which sees only what has a beginning.
-            totals: log-probabilities of the beginnings, ``(sentences, beam)``.
-            features: what the next token is chosen by, ``(sentences × beam, features)``.
-            places: ``(sentences,)``.
+            model: provides the output layer, which is applied only to rows with a prefix.
+            totals: log-probabilities of the prefixes, ``(sentences, beam)``.
+            features: input of the output layer, ``(sentences × beam, features)``.
+            places: number of free places in the beam, ``(sentences,)``.
 
         Returns:
-            Log-probabilities (-inf past the last place), the rows continued and the tokens, each
-            ``(sentences, beam)``.
+            Log-probabilities (-inf beyond the last place), rows of the continued prefixes, and
+            tokens, each ``(sentences, beam)``.
         """
         alive = totals.flatten().isfinite().nonzero().squeeze(1)
         best, tokens = best_tokens(model, features[alive], self.beam_size)
@@ -115,17 +117,17 @@ class BeamSearch(Search):
 
     def _collect(
         self,
-        ends: list[list[End]],
+        ends: list[list[HypothesisEnd]],
         sentences: Tensor,
         position: int,
-        over: Tensor,
+        ended: Tensor,
         totals: Tensor,
         rows: Tensor,
         tokens: Tensor,
     ) -> None:
-        """Add the hypotheses that are ``over`` ``(sentences, beam)`` to ``ends``, best first."""
+        """Add the ``ended`` hypotheses ``(sentences, beam)`` to ``ends``, best first."""
         penalty = self._penalty(position + 1)
-        where = over.nonzero(as_tuple=True)
+        where = ended.nonzero(as_tuple=True)
         for sentence, row, token, total in zip(
             sentences[where[0]].tolist(),
             rows[where].tolist(),
@@ -133,29 +135,33 @@ class BeamSearch(Search):
             totals[where].tolist(),
             strict=True,
         ):
-            insort(ends[sentence], End(position, row, token, total / penalty), key=_worst_last)
+            insort(
+                ends[sentence],
+                HypothesisEnd(position, row, token, total / penalty),
+                key=_negative_score,
+            )
 
     def _undecided(
-        self, ends: list[list[End]], sentences: Tensor, totals: Tensor, limits: Tensor
+        self, ends: list[list[HypothesisEnd]], sentences: Tensor, totals: Tensor, limits: Tensor
     ) -> Tensor:
         """Return the indices of the sentences whose ``n_best`` may still change.
 
-        A beginning's log-probability can only fall, so that its score is at most what it would be
-        if it ended at the length limit for nothing more.
+        The log-probability of a prefix can only fall: the score of its hypotheses is at most this
+        log-probability divided by the penalty at the length limit.
         """
-        hopes = (totals.max(1).values / self._penalty(limits)).tolist()
+        bounds = (totals.max(1).values / self._penalty(limits)).tolist()
         undecided = [
             index
-            for index, (sentence, hope) in enumerate(zip(sentences.tolist(), hopes, strict=True))
-            if hope > -math.inf
-            and (len(ends[sentence]) < self.n_best or hope > ends[sentence][self.n_best - 1].score)
+            for index, (sentence, bound) in enumerate(zip(sentences.tolist(), bounds, strict=True))
+            if bound > -math.inf
+            and (len(ends[sentence]) < self.n_best or bound > ends[sentence][self.n_best - 1].score)
         ]
         return torch.tensor(undecided, device=sentences.device, dtype=torch.long)
 
     def _penalty(self, tokens: Any) -> Any:
-        """Wu et al. 2016, eq. 14, for a number of tokens or a tensor of numbers."""
+        """Return Wu et al. 2016, eq. 14, for a number of tokens or a tensor of such numbers."""
         return ((5 + tokens) / 6) ** self.length_penalty
 
 
-def _worst_last(end: End) -> float:
+def _negative_score(end: HypothesisEnd) -> float:
     return -end.score

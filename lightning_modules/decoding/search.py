@@ -1,4 +1,4 @@
-"""What a search is, and the greedy one."""
+"""The interface of a search, and greedy search."""
 
 from abc import ABC, abstractmethod
 from typing import Annotated, Any, NamedTuple
@@ -6,39 +6,42 @@ from typing import Annotated, Any, NamedTuple
 import torch
 from pydantic import Field, validate_call
 from torch import Tensor
+from typing_extensions import override
 
 from datamodules.tokenization import BOS, EOS, PAD
-from lightning_modules.decoding.trellis import End, Trellis
+from lightning_modules.decoding.backpointers import Backpointers, HypothesisEnd
 from lightning_modules.variants.base import EncoderDecoder, select_batch
 
 NonNegativeFloat = Annotated[float, Field(ge=0)]
 NonNegativeInt = Annotated[int, Field(ge=0)]
 BLOCK = 64
-"""Columns that ``top`` looks at together."""
+"""Number of columns per block in ``top``."""
 ROWS = 512
-"""Hypotheses whose logits exist at the same time."""
+"""Number of hypotheses whose logits are in memory at a time."""
 
 
 class Hypothesis(NamedTuple):
     """One translation of one sentence."""
 
     tokens: list[int]
-    """Target tokens, EOS last unless the length limit cut them."""
+    """Target tokens, EOS last unless the length limit cuts the hypothesis."""
     score: float
     """Log-probability of the tokens, divided by the length penalty if there is one."""
     weights: Tensor | None
-    """Attention weights ``(tokens, src)`` on the CPU, as wide as the sentence's batch; None for a
-    model without attention."""
+    """Attention weights ``(tokens, src)`` on the CPU, padded as the source batch; None for a model
+    without attention."""
 
 
 class Search(ABC):
     """Finds translations with any ``EncoderDecoder``.
 
+    A hypothesis for a source of S tokens (EOS included) has at most ``max_ratio · S + max_extra``
+    tokens.
+
     Args:
-        max_ratio: with ``max_extra``, the longest hypothesis for a source of S tokens (EOS
-            counted): ``max_ratio · S + max_extra`` tokens.
-        max_extra: see ``max_ratio``.
-        bf16: multiply in bfloat16, whatever the trainer's precision.
+        max_ratio: target tokens per source token.
+        max_extra: further target tokens.
+        bf16: multiply in bfloat16, independent of the trainer's precision.
     """
 
     def __init__(self, max_ratio: float, max_extra: int, bf16: bool) -> None:
@@ -50,9 +53,12 @@ class Search(ABC):
     def __call__(
         self, model: EncoderDecoder, src: Tensor, src_mask: Tensor
     ) -> list[list[Hypothesis]]:
-        """Translate ``(batch, src)``: for each sentence its hypotheses, best first.
+        """Return the hypotheses of each sentence, best first.
 
-        ``model`` must be in evaluation mode.
+        Args:
+            model: in evaluation mode.
+            src: ``(batch, src)`` token ids.
+            src_mask: True where a token is real, ``(batch, src)``.
         """
         if not self.bf16:
             return self._translate(model, src, src_mask)
@@ -63,10 +69,10 @@ class Search(ABC):
         self, model: EncoderDecoder, src: Tensor, src_mask: Tensor
     ) -> list[list[Hypothesis]]:
         limits = (self.max_ratio * src_mask.sum(1) + self.max_extra).long().clamp(min=1)
-        limits = limits.to(model.output.weight.device)  # where logits come; all else follows
-        trellis = Trellis()
-        ends = self.search(model, model.encode(src, src_mask), limits, trellis)
-        paths = iter(trellis.trace([end for sentence in ends for end in sentence]))
+        limits = limits.to(model.output.weight.device)  # the device of the logits
+        backpointers = Backpointers()
+        ends = self.search(model, model.encode(src, src_mask), limits, backpointers)
+        paths = iter(backpointers.trace([end for sentence in ends for end in sentence]))
         return [
             [
                 Hypothesis(tokens, end.score, weights)
@@ -78,18 +84,18 @@ class Search(ABC):
 
     @abstractmethod
     def search(
-        self, model: EncoderDecoder, memory: Any, limits: Tensor, trellis: Trellis
-    ) -> list[list[End]]:
-        """Walk from an encoded source, recording each call of the model in ``trellis``.
+        self, model: EncoderDecoder, memory: Any, limits: Tensor, backpointers: Backpointers
+    ) -> list[list[HypothesisEnd]]:
+        """Search from an encoded source and record each call of ``model.step`` in ``backpointers``.
 
         Args:
             model: in evaluation mode.
             memory: the encoded source.
-            limits: ``(batch,)``, the most tokens of each hypothesis.
-            trellis: empty.
+            limits: length limit of each sentence in tokens, ``(batch,)``.
+            backpointers: empty.
 
         Returns:
-            For each sentence the ends of its hypotheses, best first.
+            The ends of each sentence's hypotheses, best first.
         """
 
 
@@ -98,35 +104,32 @@ class GreedySearch(Search):
 
     @validate_call
     def __init__(
-        self,
-        max_ratio: NonNegativeFloat = 1.5,
-        max_extra: NonNegativeInt = 10,
-        bf16: bool = False,
+        self, max_ratio: NonNegativeFloat = 1.5, max_extra: NonNegativeInt = 10, bf16: bool = False
     ) -> None:
         super().__init__(max_ratio, max_extra, bf16)
 
+    @override
     def search(
-        self, model: EncoderDecoder, memory: Any, limits: Tensor, trellis: Trellis
-    ) -> list[list[End]]:
-        """See the base class."""
+        self, model: EncoderDecoder, memory: Any, limits: Tensor, backpointers: Backpointers
+    ) -> list[list[HypothesisEnd]]:
         sentences = rows = torch.arange(len(limits), device=limits.device)
         tokens = torch.full_like(limits, BOS)
         totals = torch.zeros(len(limits), device=limits.device)
         state = model.initial_state(memory)
-        ends: list[list[End]] = [[] for _ in limits]
+        ends: list[list[HypothesisEnd]] = [[] for _ in limits]
         for position in range(int(limits.max())):
             features, state, weights = model.step(memory, state, tokens)
-            trellis.add(tokens, rows, weights)
+            backpointers.add(tokens, rows, weights)
             scores, tokens = (best.squeeze(1) for best in best_tokens(model, features, 1))
             totals = totals + scores
-            over = (tokens == EOS) | (limits == position + 1)
-            for row in over.nonzero().squeeze(1).tolist():
-                end = End(position, row, int(tokens[row]), float(totals[row]))
+            ended = (tokens == EOS) | (limits == position + 1)
+            for row in ended.nonzero().squeeze(1).tolist():
+                end = HypothesisEnd(position, row, int(tokens[row]), float(totals[row]))
                 ends[int(sentences[row])].append(end)
-            rows = (~over).nonzero().squeeze(1)
+            rows = (~ended).nonzero().squeeze(1)
             if not len(rows):
                 break
-            if len(rows) < len(over):
+            if len(rows) < len(ended):
                 sentences, limits = sentences[rows], limits[rows]
                 tokens, totals = tokens[rows], totals[rows]
                 memory, state = select_batch(memory, rows), select_batch(state, rows)
@@ -134,37 +137,37 @@ class GreedySearch(Search):
 
 
 def best_tokens(model: EncoderDecoder, features: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return the log-probabilities in float32 and the numbers of the best tokens, best first.
+    """Return the log-probabilities (float32) and ids of the best tokens, best first.
 
     PAD and BOS, which no target contains, are impossible. Both results are ``(rows, count)``, with
-    fewer columns for a vocabulary of fewer tokens.
+    fewer columns for a smaller vocabulary.
 
     Args:
-        model: has the output layer.
+        model: provides the output layer.
         features: ``(rows, features)``.
-        count: tokens wanted for each row.
+        count: number of tokens for each row.
     """
-    found = [_best_of(model.logits(rows), count) for rows in features.split(ROWS)]
-    best, tokens = (torch.cat(parts) for parts in zip(*found, strict=True))
+    chunks = [_best_of(model.logits(rows), count) for rows in features.split(ROWS)]
+    best, tokens = (torch.cat(parts) for parts in zip(*chunks, strict=True))
     return best, tokens
 
 
 def _best_of(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """See ``best_tokens``; spoils ``logits`` ``(rows, vocabulary)``."""
+    """Return ``best_tokens`` of ``logits`` ``(rows, vocabulary)``, which change in place."""
     logits = logits.float()
     logits[:, [PAD, BOS]] = float("-inf")
     best, tokens = top(logits, min(count, logits.shape[1]))
     largest = best[:, :1]
-    # In place: a copy of the logits would cost more than the exponentials.
+    # In place: copying the logits would cost more than the exponentials.
     total = logits.sub_(largest).exp_().sum(1, keepdim=True)
     return best - largest - total.log_(), tokens
 
 
 def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """``values.topk(count)`` of ``(rows, columns)``, by way of the blocks that hold them.
+    """Return ``values.topk(count)`` of ``(rows, columns)``, faster by a search of blocks.
 
-    The largest of a block are found many times faster than the largest of a row: only the blocks
-    with the ``count`` largest maxima can hold one of the ``count`` largest values.
+    Only the blocks with the ``count`` largest maxima can hold one of the ``count`` largest values,
+    and the maximum of a block is many times faster than ``topk`` of a row.
     """
     rows, columns = values.shape
     blocks = columns // BLOCK
@@ -173,7 +176,7 @@ def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     head = values[:, : blocks * BLOCK].unflatten(1, (blocks, BLOCK))
     chosen = head.amax(2).topk(count).indices
     inside = head.gather(1, chosen.unsqueeze(2).expand(-1, -1, BLOCK)).flatten(1)
-    numbers = (chosen.unsqueeze(2) * BLOCK + torch.arange(BLOCK, device=values.device)).flatten(1)
+    indices = (chosen.unsqueeze(2) * BLOCK + torch.arange(BLOCK, device=values.device)).flatten(1)
     rest = torch.arange(blocks * BLOCK, columns, device=values.device).expand(rows, -1)
     best, places = torch.cat([inside, values[:, blocks * BLOCK :]], 1).topk(count)
-    return best, torch.cat([numbers, rest], 1).gather(1, places)
+    return best, torch.cat([indices, rest], 1).gather(1, places)

@@ -8,13 +8,13 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 CHUNK = {"cpu": 1 << 18}
-"""Numbers of the hidden layer that exist at the same time: what a core's own cache holds."""
+"""Numbers of the hidden layer in memory at a time; as many fit the cache of one core."""
 CHUNK_ELSEWHERE = 1 << 25
-"""The same where starting a kernel costs more than its memory, as on a GPU (not measured)."""
+"""``CHUNK`` on a GPU, where a kernel's start costs more than its memory (not measured)."""
 
 
 def additive_energies(query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
-    """``v · tanh(q_t + k_s)``; the backward pass makes all but a small hidden layer again.
+    """Return ``v · tanh(q_t + k_s)``; the backward pass computes a large hidden layer again.
 
     Args:
         query: ``(…, tgt, size)``.
@@ -22,9 +22,9 @@ def additive_energies(query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
         energy: v, ``(size,)``.
 
     Returns:
-        ``(…, tgt, src)``.
+        Energies, ``(…, tgt, src)``.
     """
-    if torch.compiler.is_compiling():  # fuses what it can of the formula
+    if torch.compiler.is_compiling():  # the compiler fuses the formula
         return ((query.unsqueeze(-2) + keys.unsqueeze(-3)).tanh() * energy).sum(-1)
     energies = _Additive.apply(
         query.flatten(0, -3), keys.flatten(0, -3).to(query.dtype), energy.to(query.dtype)
@@ -33,7 +33,7 @@ def additive_energies(query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
 
 
 class _Additive(torch.autograd.Function):
-    """Over ``(batch, tgt, size)`` and ``(batch, src, size)``."""
+    """Energies of queries ``(batch, tgt, size)`` and keys ``(batch, src, size)``."""
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
@@ -44,34 +44,34 @@ class _Additive(torch.autograd.Function):
             hidden = _hidden(query[batch, tgt], keys[batch])
             energies[batch, tgt] = hidden @ energy
         if hidden.shape[:3] == energies.shape:
-            ctx.hidden = hidden  # one chunk, such as a step of a small model, may stay
+            ctx.hidden = hidden  # a single chunk, as in one step of a small model, is kept
         return energies
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def backward(ctx: Any, grad_outputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         query, keys, energy = ctx.saved_tensors
-        of_query, of_keys = torch.empty_like(query), torch.zeros_like(keys)
-        of_energy = torch.zeros_like(energy)
+        grad_query, grad_keys = torch.empty_like(query), torch.zeros_like(keys)
+        grad_energy = torch.zeros_like(energy)
         for batch, tgt in _chunks(query, keys):
-            share = outer[batch, tgt]
+            grad_energies = grad_outputs[batch, tgt]
             hidden = ctx.hidden
             if hidden is None:
                 hidden = _hidden(query[batch, tgt], keys[batch])
-            of_energy += share.flatten() @ hidden.flatten(0, 2)
+            grad_energy += grad_energies.flatten() @ hidden.flatten(0, 2)
             slope = hidden.square().neg_().add_(1)  # of tanh
-            of_query[batch, tgt] = (share.unsqueeze(-2) @ slope).squeeze(-2)
-            of_keys[batch] += slope.mul_(share.unsqueeze(-1)).sum(1)
-        return of_query.mul_(energy), of_keys.mul_(energy), of_energy
+            grad_query[batch, tgt] = (grad_energies.unsqueeze(-2) @ slope).squeeze(-2)
+            grad_keys[batch] += slope.mul_(grad_energies.unsqueeze(-1)).sum(1)
+        return grad_query.mul_(energy), grad_keys.mul_(energy), grad_energy
 
 
 def _hidden(query: Tensor, keys: Tensor) -> Tensor:
-    """``(batch, tgt, src, size)``."""
+    """Return the hidden layer, ``(batch, tgt, src, size)``."""
     return (query.unsqueeze(2) + keys.unsqueeze(1)).tanh_()
 
 
 def _chunks(query: Tensor, keys: Tensor) -> Iterator[tuple[slice, slice]]:
-    """Cut the batch, and targets where one sentence alone is too large."""
+    """Split the batch, and also the targets where one sentence alone is too large."""
     batch, tgt, size = query.shape
     numbers = CHUNK.get(query.device.type, CHUNK_ELSEWHERE)
     columns = max(1, min(tgt, numbers // max(1, keys.shape[1] * size)))

@@ -1,7 +1,7 @@
 """The output layer and its cross-entropy, without the logits of all positions at once.
 
-The gradients are made in the forward pass, chunk by chunk, while the logits of a chunk are still
-in the cache and turn into their own gradient in place. ``torch.nn.functional.linear_cross_entropy``
+Gradients are computed in the forward pass, chunk by chunk, while the logits of a chunk are still
+in the cache and become their own gradient in place. ``torch.nn.functional.linear_cross_entropy``
 does the same, without label smoothing.
 """
 
@@ -14,15 +14,15 @@ from torch.autograd.function import once_differentiable
 from lightning_modules.kernels.precision import product_type
 
 CHUNK = 512
-"""Positions whose logits exist at the same time."""
+"""Number of positions whose logits are in memory at a time."""
 
 
 def output_loss(
     features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, label_smoothing: float
 ) -> Tensor:
-    """``cross_entropy(linear(features, weight, bias), targets, label_smoothing=…)``, the mean.
+    """Return ``cross_entropy(linear(features, weight, bias), targets, label_smoothing=…)``.
 
-    Its backward pass may run once. Under autocast the products are made in its type.
+    The backward pass may run only once. Under autocast, products have the dtype of autocast.
 
     Args:
         features: ``(positions, features)``.
@@ -31,12 +31,13 @@ def output_loss(
         targets: ``(positions,)`` token ids.
         label_smoothing: probability spread evenly over the vocabulary.
     """
-    wanted = torch.is_grad_enabled() and any(t.requires_grad for t in (features, weight, bias))
-    return _OutputLoss.apply(features, weight, bias, targets, label_smoothing, wanted)
+    inputs = (features, weight, bias)
+    needs_gradients = torch.is_grad_enabled() and any(t.requires_grad for t in inputs)
+    return _OutputLoss.apply(*inputs, targets, label_smoothing, needs_gradients)
 
 
 class _OutputLoss(torch.autograd.Function):
-    """Chunks of positions through the output layer; see the module."""
+    """Loss and gradients chunk by chunk; see the module."""
 
     @staticmethod
     def forward(
@@ -46,70 +47,69 @@ class _OutputLoss(torch.autograd.Function):
         bias: Tensor,
         targets: Tensor,
         smoothing: float,
-        wanted: bool,
+        needs_gradients: bool,
     ) -> Tensor:
-        ctx.kinds = features.dtype, weight.dtype
+        ctx.dtypes = features.dtype, weight.dtype, weight.dtype
         ctx.gradients = None
-        kind = product_type(features)
+        dtype = product_type(features)
         with torch.autocast(features.device.type, enabled=False):
-            features, weight, bias = (tensor.to(kind) for tensor in (features, weight, bias))
-            sums = _Sums(weight, bias) if wanted else None
-            of_features = torch.empty_like(features) if wanted else None
-            total = features.new_zeros((), dtype=torch.promote_types(kind, torch.float32))
+            features, weight, bias = (tensor.to(dtype) for tensor in (features, weight, bias))
+            sums = _GradientSums(weight, bias) if needs_gradients else None
+            grad_features = torch.empty_like(features) if needs_gradients else None
+            total = features.new_zeros((), dtype=torch.promote_types(dtype, torch.float32))
             for start in range(0, len(features), CHUNK):
                 rows = slice(start, start + CHUNK)
                 logits = torch.addmm(bias, features[rows], weight.T).to(total.dtype)
                 total += _loss_and_gradient(logits, targets[rows, None], smoothing)
-                if sums is not None and of_features is not None:
-                    change = logits.to(kind)
-                    torch.mm(change, weight, out=of_features[rows])
-                    sums.add(change, features[rows])
+                if sums is not None and grad_features is not None:
+                    grad_logits = logits.to(dtype)
+                    torch.mm(grad_logits, weight, out=grad_features[rows])
+                    sums.add(grad_logits, features[rows])
         if sums is not None:
-            ctx.gradients = of_features, sums.weight, sums.bias
+            ctx.gradients = grad_features, sums.weight, sums.bias
         ctx.positions = len(features)
         return total / len(features)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, outer: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         if ctx.gradients is None:
             raise RuntimeError("the gradients of this loss have been used; compute it again")
-        kinds = (ctx.kinds[0], ctx.kinds[1], ctx.kinds[1])
-        made = zip(ctx.gradients, kinds, strict=True)
-        gradients = [gradient.to(kind).mul_(outer / ctx.positions) for gradient, kind in made]
+        pairs = zip(ctx.gradients, ctx.dtypes, strict=True)
+        gradients = [grad.to(dtype).mul_(grad_output / ctx.positions) for grad, dtype in pairs]
         ctx.gradients = None
         return *gradients, None, None, None
 
 
-class _Sums:
+class _GradientSums:
     """Gradients of weight and bias, summed over chunks in float32 or better."""
 
     def __init__(self, weight: Tensor, bias: Tensor) -> None:
-        kind = torch.promote_types(weight.dtype, torch.float32)
-        self.weight = torch.zeros_like(weight, dtype=kind)
-        self.bias = torch.zeros_like(bias, dtype=kind)
+        dtype = torch.promote_types(weight.dtype, torch.float32)
+        self.weight = torch.zeros_like(weight, dtype=dtype)
+        self.bias = torch.zeros_like(bias, dtype=dtype)
 
-    def add(self, change: Tensor, features: Tensor) -> None:
-        """Add those of a chunk."""
-        if change.dtype == self.weight.dtype:
-            self.weight.addmm_(change.T, features)
+    def add(self, grad_logits: Tensor, features: Tensor) -> None:
+        """Add the gradients of one chunk."""
+        if grad_logits.dtype == self.weight.dtype:
+            self.weight.addmm_(grad_logits.T, features)
         else:
-            self.weight += change.T @ features
-        self.bias += change.sum(0, dtype=self.bias.dtype)
+            self.weight += grad_logits.T @ features
+        self.bias += grad_logits.sum(0, dtype=self.bias.dtype)
 
 
-def _loss_and_gradient(logits: Tensor, expected: Tensor, smoothing: float) -> Tensor:
+def _loss_and_gradient(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
     """Return the loss, summed over positions, and turn ``logits`` into its gradient.
 
-    Everything in place and one exponential: passes over the logits are what a loss costs.
+    All in place and with one exponential: passes over the logits dominate the cost of a loss.
     """
-    wanted = logits.gather(1, expected).squeeze(1) * (1 - smoothing)
+    target_logits = logits.gather(1, targets).squeeze(1) * (1 - smoothing)
     if smoothing:
-        wanted += logits.mean(1) * smoothing
+        target_logits += logits.mean(1) * smoothing
     largest = logits.amax(1, keepdim=True)
     total = logits.sub_(largest).exp_().sum(1, keepdim=True)
     logits.div_(total)
     if smoothing:
         logits.sub_(smoothing / logits.shape[1])
-    logits.scatter_add_(1, expected, logits.new_full(expected.shape, smoothing - 1))
-    return (total.log_() + largest).sum() - wanted.sum()
+    logits.scatter_add_(1, targets, logits.new_full(targets.shape, smoothing - 1))
+    return (total.log_() + largest).sum() - target_logits.sum()

@@ -1,8 +1,8 @@
-"""Matrices that every step of a loop multiplies by, with one product for their whole gradient.
+"""Matrices that every step of a loop multiplies by, with one product for the whole gradient.
 
-Autograd adds a gradient as large as the matrix at every step. With a matrix from ``share`` each
-step's backward pass keeps the two factors of its part instead, and their product is made once, when
-the last of the steps is through. Any other matrix is multiplied as usual.
+Autograd adds a gradient as large as the matrix at every step. For a matrix from
+``accumulate_once``, the backward pass of each step only stores the two factors of its gradient.
+One product of all factors follows after the last step. Any other matrix is multiplied as usual.
 """
 
 from typing import Any
@@ -13,12 +13,12 @@ from torch.autograd.function import once_differentiable
 
 from lightning_modules.kernels.precision import product_type
 
-Parts = list[tuple[Tensor, Tensor]]
-"""For each step L and R, of which the gradient is the sum of ``Lᵀ R``."""
+Factors = list[tuple[Tensor, Tensor]]
+"""The pair (L, R) of each step; the gradient of the matrix is the sum of ``Lᵀ R``."""
 
 
-def share(matrix: Tensor) -> Tensor:
-    """Return the same ``(…, rows, columns)`` for a loop; under autocast in its type."""
+def accumulate_once(matrix: Tensor) -> Tensor:
+    """Return ``matrix`` ``(…, rows, columns)`` for a loop, in the dtype of products."""
     matrix = matrix.to(product_type(matrix))
     if not (torch.is_grad_enabled() and matrix.requires_grad):
         return matrix
@@ -26,58 +26,61 @@ def share(matrix: Tensor) -> Tensor:
 
 
 def linear(inputs: Tensor, matrix: Tensor, onto: Tensor | None = None) -> Tensor:
-    """``onto + inputs @ matrixᵀ``: ``(…, tgt, columns), (…, rows, columns) -> (…, tgt, rows)``.
+    """Return ``onto + inputs @ matrixᵀ``, ``(…, tgt, rows)``.
 
-    ``onto`` is for matrices without a batch: ``(tgt, rows)``.
+    Args:
+        inputs: ``(…, tgt, columns)``.
+        matrix: ``(…, rows, columns)``.
+        onto: ``(tgt, rows)`` or ``(rows,)``, for a matrix without batch; None for 0.
     """
-    parts = _parts(matrix)
-    if parts is not None:
-        return _Linear.apply(inputs.to(matrix.dtype), matrix, onto, parts)
+    factors = _factors(matrix)
+    if factors is not None:
+        return _Linear.apply(inputs.to(matrix.dtype), matrix, onto, factors)
     product = inputs @ matrix.transpose(-1, -2)
     return product if onto is None else onto + product
 
 
-def mix(weights: Tensor, matrix: Tensor) -> Tensor:
-    """``weights @ matrix``: ``(…, tgt, rows), (…, rows, columns) -> (…, tgt, columns)``."""
-    parts = _parts(matrix)
-    if parts is not None:
-        return _Mix.apply(weights.to(matrix.dtype), matrix, parts)
+def weighted_sum(weights: Tensor, matrix: Tensor) -> Tensor:
+    """Return ``weights @ matrix``: ``(…, tgt, rows), (…, rows, columns) -> (…, tgt, columns)``."""
+    factors = _factors(matrix)
+    if factors is not None:
+        return _WeightedSum.apply(weights.to(matrix.dtype), matrix, factors)
     return weights @ matrix
 
 
-def _parts(matrix: Tensor) -> Parts | None:
+def _factors(matrix: Tensor) -> Factors | None:
     if torch.compiler.is_compiling():
         return None
-    return getattr(matrix.grad_fn, "parts", None)
+    return getattr(matrix.grad_fn, "factors", None)
 
 
 class _Collect(torch.autograd.Function):
-    """Passes a matrix on; autograd comes back here after the last of the steps."""
+    """Passes a matrix on; its backward pass runs after the backward passes of all steps."""
 
     @staticmethod
-    def forward(ctx: Any, matrix: Tensor, parts: Parts) -> Tensor:
+    def forward(ctx: Any, matrix: Tensor, factors: Factors) -> Tensor:
         ctx.set_materialize_grads(False)
-        ctx.parts = parts
+        ctx.factors = factors
         return matrix.view_as(matrix)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, outer: Tensor | None) -> tuple[Tensor | None, None]:
-        if not ctx.parts:
-            return outer, None
-        left, right = (torch.cat(factors, -2) for factors in zip(*ctx.parts, strict=True))
-        ctx.parts.clear()
+    def backward(ctx: Any, grad_output: Tensor | None) -> tuple[Tensor | None, None]:
+        if not ctx.factors:
+            return grad_output, None
+        left, right = (torch.cat(tensors, -2) for tensors in zip(*ctx.factors, strict=True))
+        ctx.factors.clear()
         collected = left.transpose(-1, -2) @ right
-        return collected if outer is None else outer + collected, None
+        return collected if grad_output is None else grad_output + collected, None
 
 
 class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, inputs: Tensor, matrix: Tensor, onto: Tensor | None, parts: Parts
+        ctx: Any, inputs: Tensor, matrix: Tensor, onto: Tensor | None, factors: Factors
     ) -> Tensor:
         ctx.save_for_backward(inputs, matrix)
-        ctx.parts = parts
+        ctx.factors = factors
         transposed = matrix.transpose(-1, -2)
         if onto is None:
             return inputs @ transposed
@@ -85,24 +88,26 @@ class _Linear(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, outer: Tensor) -> tuple[Tensor | None, None, Tensor | None, None]:
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, None, Tensor | None, None]:
         inputs, matrix = ctx.saved_tensors
-        ctx.parts.append((outer, inputs))
-        of_inputs, _, of_onto, _ = ctx.needs_input_grad
-        return outer @ matrix if of_inputs else None, None, outer if of_onto else None, None
+        ctx.factors.append((grad_output, inputs))
+        needs_inputs, _, needs_onto, _ = ctx.needs_input_grad
+        grad_inputs = grad_output @ matrix if needs_inputs else None
+        return grad_inputs, None, grad_output if needs_onto else None, None
 
 
-class _Mix(torch.autograd.Function):
+class _WeightedSum(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, weights: Tensor, matrix: Tensor, parts: Parts) -> Tensor:
+    def forward(ctx: Any, weights: Tensor, matrix: Tensor, factors: Factors) -> Tensor:
         ctx.save_for_backward(weights, matrix)
-        ctx.parts = parts
+        ctx.factors = factors
         return weights @ matrix
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, outer: Tensor) -> tuple[Tensor | None, None, None]:
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, None, None]:
         weights, matrix = ctx.saved_tensors
-        ctx.parts.append((weights, outer))
-        of_weights = outer @ matrix.transpose(-1, -2) if ctx.needs_input_grad[0] else None
-        return of_weights, None, None
+        ctx.factors.append((weights, grad_output))
+        needs_weights, *_ = ctx.needs_input_grad
+        grad_weights = grad_output @ matrix.transpose(-1, -2) if needs_weights else None
+        return grad_weights, None, None

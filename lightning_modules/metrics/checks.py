@@ -1,4 +1,4 @@
-"""What every comparison over sentences asks of its lists."""
+"""Check that parallel lists have equal length."""
 
 from collections.abc import Sized
 
@@ -6,6 +6,6 @@ from collections.abc import Sized
 def check_aligned(**lists: Sized) -> None:
     """Raise ``ValueError`` that names both counts unless every list is as long as the first."""
     (first, expected), *others = ((name, len(entries)) for name, entries in lists.items())
-    for name, found in others:
-        if found != expected:
-            raise ValueError(f"{found} {name} for {expected} {first}")
+    for name, count in others:
+        if count != expected:
+            raise ValueError(f"{count} {name} for {expected} {first}")

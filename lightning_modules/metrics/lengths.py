@@ -1,4 +1,4 @@
-"""Sentences sorted by length, and what a curve of scores over lengths says."""
+"""Length buckets of sentences, and trends of a score over length."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,22 +12,23 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from lightning_modules.metrics.statistics import Array
 
 LengthUnit = Literal["source_words", "reference_words", "source_tokens", "reference_tokens"]
-"""Words are whitespace-separated pieces; tokens are those that BLEU counts (sacreBLEU's 13a)."""
+"""Words are separated by whitespace; tokens are the tokens that BLEU counts (sacreBLEU's 13a)."""
 THIN = 30
 """A bucket with fewer sentences is marked, and neither tested nor part of a trend."""
 SHARE_OF_BEST = 0.8
+"""Share of the best score below which ``falls_below`` sees a fall."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Lengths of ``low`` to ``high``, both included; ``high`` is None beyond the last edge."""
+    """Lengths from ``low`` to ``high``, both included; ``high`` is None beyond the last edge."""
 
     low: int
     high: int | None
 
     @property
     def label(self) -> str:
-        """The bounds as a reader sees them: ``11–20``, ``7``, or ``61+``."""
+        """The bounds as text for readers: ``11–20``, ``7``, or ``61+``."""
         if self.high is None:
             return f"{self.low}+"
         return f"{self.low}" if self.low == self.high else f"{self.low}–{self.high}"
@@ -35,38 +36,38 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Bucket:
-    """The sentences of a test set that have about one length."""
+    """The sentences of a test set whose lengths are within ``bounds``."""
 
     bounds: Bounds
     index: NDArray[np.int64]
-    """Their numbers in the test set, rising."""
+    """Sentence numbers in the test set, ascending."""
     mean_length: float | None
-    """None without sentences."""
+    """Mean length of the sentences; None without sentences."""
 
     @property
     def thin(self) -> bool:
-        """Whether there are too few sentences to rely on."""
+        """Whether the bucket has too few sentences to rely on."""
         return len(self.index) < THIN
 
 
 def sentence_lengths(
     sources: Sequence[str] | None, references: Sequence[str], unit: LengthUnit
 ) -> NDArray[np.int64]:
-    """Length of each sentence. Raises ``ValueError`` for sources that are asked for but missing."""
-    side, _, counted = unit.partition("_")
+    """Return each sentence's length. Raises ``ValueError`` if ``unit`` needs missing sources."""
+    side, _, kind = unit.partition("_")
     lines = references if side == "reference" else sources
     if lines is None:
         raise ValueError(f"there are no source sentences to count {unit.replace('_', ' ')} of")
-    split: Callable[[str], str] = Tokenizer13a() if counted == "tokens" else str
-    return np.array([len(split(line.rstrip()).split()) for line in lines], np.int64)
+    tokenize: Callable[[str], str] = Tokenizer13a() if kind == "tokens" else str
+    return np.array([len(tokenize(line.rstrip()).split()) for line in lines], np.int64)
 
 
 def length_buckets(lengths: NDArray[np.int64], edges: Sequence[int]) -> list[Bucket]:
-    """Put every sentence into exactly one bucket, shortest first.
+    """Put every sentence into exactly one bucket, the bucket of shortest sentences first.
 
-    ``edges`` are the inclusive upper bounds; an empty line is in the first bucket. Each edge gives
-    a bucket, even one without sentences, so that test sets can be laid side by side; the open
-    bucket beyond the last edge is there only when a sentence is.
+    ``edges`` are inclusive upper bounds. An empty line goes into the first bucket. Each edge gives
+    a bucket, even without sentences, so that test sets can be compared. The open bucket beyond the
+    last edge exists only if it has sentences.
 
     Raises ``ValueError`` for edges that are not ascending positive integers.
     """
@@ -86,9 +87,9 @@ def _bucket(bounds: Bounds, index: NDArray[np.int64], lengths: NDArray[np.int64]
 
 
 def equal_edges(lengths: Sequence[int], count: int) -> list[int]:
-    """Edges of ``count`` buckets with about as many sentences each.
+    """Return the edges of ``count`` buckets with about equally many sentences each.
 
-    Sentences of one length stay together, so there may be fewer buckets where lengths repeat.
+    Sentences of equal length stay together, so repeated lengths may give fewer buckets.
     """
     ordered = np.sort(np.maximum(lengths, 1))
     last = np.ceil(np.arange(1, count + 1) * len(ordered) / count).astype(int) - 1
@@ -96,17 +97,17 @@ def equal_edges(lengths: Sequence[int], count: int) -> list[int]:
 
 
 def check_edges(edges: Sequence[int]) -> None:
-    """Raise ``ValueError`` unless ``edges`` are ascending positive integers, at least one."""
-    whole = all(isinstance(edge, int) and edge > 0 for edge in edges)
-    if not edges or not whole or any(a >= b for a, b in pairwise(edges)):
+    """Raise ``ValueError`` unless ``edges`` are one or more ascending positive integers."""
+    positive = all(isinstance(edge, int) and edge > 0 for edge in edges)
+    if not edges or not positive or any(a >= b for a, b in pairwise(edges)):
         raise ValueError(f"length edges must be ascending positive integers, not {list(edges)}")
 
 
 def slope_per_ten(buckets: Sequence[Bucket], scores: Array) -> Array:
-    """Rise of a score for every ten more words: ``(buckets, …) -> (…)``.
+    """Return the rise of a score for every ten more words: ``(buckets, …) -> (…)``.
 
-    The least-squares line through the buckets' scores at their mean lengths, each weighted by its
-    sentences. NaN for fewer than two buckets.
+    The rise is the slope of the least-squares line through the buckets' scores at their mean
+    lengths, each bucket weighted by its number of sentences. NaN for fewer than two buckets.
     """
     if len(buckets) < 2:
         return np.full(scores.shape[1:], np.nan)
@@ -118,10 +119,10 @@ def slope_per_ten(buckets: Sequence[Bucket], scores: Array) -> Array:
 
 
 def falls_below(buckets: Sequence[Bucket], scores: Sequence[float]) -> float | None:
-    """The length at which a score falls below 80% of its best; None if it does not.
+    """Return the length at which a score falls below 80% of its best; None if it does not.
 
-    Straight lines join the buckets' scores at their mean lengths; the fall is the last one, so that
-    the score stays below from there to the end of the curve.
+    Straight lines join the buckets' scores at their mean lengths. Only the last fall counts: after
+    it, the score stays below 80% to the end of the curve.
     """
     limit = SHARE_OF_BEST * max(scores, default=0.0)
     below = [score < limit for score in scores]

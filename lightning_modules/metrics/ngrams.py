@@ -1,4 +1,4 @@
-"""The n-grams that tell two systems apart, after compare-mt (Neubig et al. 2019)."""
+"""N-grams that two systems produce differently often, after compare-mt (Neubig et al. 2019)."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ Kind = Literal["matched", "over", "under"]
 class NgramCounts:
     """How often a system gets each n-gram right or wrong, clipped within each sentence.
 
-    ``matched`` is in hypothesis and reference, ``over`` in the hypothesis beyond the reference,
-    ``under`` in the reference beyond the hypothesis.
+    ``matched`` counts n-grams of both hypothesis and reference, ``over`` surplus n-grams of the
+    hypothesis, ``under`` n-grams of the reference that the hypothesis lacks.
     """
 
     matched: Counter[NGram]
@@ -29,7 +29,7 @@ class NgramCounts:
 
 @dataclass(frozen=True)
 class SalientNgram:
-    """An n-gram with its count for the system it tells of, for the other, and their ratio."""
+    """An n-gram with its count in one system, its count in the other, and their ratio."""
 
     ngram: NGram
     count: int
@@ -43,14 +43,14 @@ def ngram_counts(
     """Count n-grams of 1 to 4 words. Raises ``ValueError`` for lists of unequal length."""
     check_aligned(references=references, hypotheses=hypotheses)
     matched: Counter[NGram] = Counter()
-    wanted: Counter[NGram] = Counter()
-    produced: Counter[NGram] = Counter()
+    in_references: Counter[NGram] = Counter()
+    in_hypotheses: Counter[NGram] = Counter()
     for reference, hypothesis in zip(references, hypotheses, strict=True):
         in_reference, in_hypothesis = _ngrams(reference), _ngrams(hypothesis)
         matched.update(in_hypothesis & in_reference)
-        wanted.update(in_reference)
-        produced.update(in_hypothesis)
-    return NgramCounts(matched, over=produced - matched, under=wanted - matched)
+        in_references.update(in_reference)
+        in_hypotheses.update(in_hypothesis)
+    return NgramCounts(matched, over=in_hypotheses - matched, under=in_references - matched)
 
 
 def _ngrams(words: Sequence[str]) -> Counter[NGram]:
@@ -64,11 +64,12 @@ def _ngrams(words: Sequence[str]) -> Counter[NGram]:
 def salient(
     first: NgramCounts, second: NgramCounts, kind: Kind, top: int = 10, alpha: float = 1.0
 ) -> tuple[list[SalientNgram], list[SalientNgram]]:
-    """The ``top`` n-grams that the first system has more often, and those that the second has.
+    """Return the ``top`` n-grams more frequent in the first system, then those in the second.
 
-    Ordered by compare-mt's ratio ``(a + α) / (a + b + 2α)`` of the counts ``a`` of the one system
-    and ``b`` of the other; equal ratios by the higher ``a``, then alphabetically. A larger
-    ``alpha`` favours frequent n-grams. N-grams with equal counts (ratio 0.5) are left out.
+    N-grams are ordered by compare-mt's ratio ``(a + α) / (a + b + 2α)``, where ``a`` is the higher
+    count and ``b`` the count of the other system; equal ratios by the higher ``a``, then
+    alphabetically. A larger ``alpha`` favours frequent n-grams. N-grams with equal counts (ratio
+    0.5) are left out.
 
     Raises ``ValueError`` for an unknown ``kind`` or a negative or infinite ``alpha``.
     """

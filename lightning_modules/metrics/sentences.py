@@ -1,7 +1,7 @@
-"""Which sentences to look at: buckets by score, length or label, and those that systems differ on.
+"""Buckets of sentences by score, length or label, and sentences on which systems differ.
 
 A bucket is a set of sentence numbers, so that any statistic counted for each sentence can be summed
-over it.
+over the bucket.
 """
 
 from collections.abc import Hashable, Sequence
@@ -17,27 +17,28 @@ LENGTH_DIFFERENCE_BUCKETS = (
     *("< −20", "−20 to −11", "−10 to −6", "−5", "−4", "−3", "−2", "−1"),
     *("0", "+1", "+2", "+3", "+4", "+5", "+6 to +10", "+11 to +20", "> +20"),
 )
-"""Words by which a hypothesis is longer than its reference, as compare-mt groups them."""
+"""Words by which a hypothesis is longer than its reference, grouped as in compare-mt."""
 
 READABLE_WORDS = 20
 _SCORE_EDGES = range(10, 100, 10)
 _LENGTH_DIFFERENCE_EDGES = (-20, -10, *range(-5, 7), 11, 21)
 _DIGITS = 9
-"""Of a score: one that should be 100 or 30 may come as 100.00000000000004 or 29.999999999999996."""
+"""Decimals of a rounded score: 100 may be computed as 100.00000000000004."""
 
 
 @dataclass(frozen=True, eq=False)
 class SentenceBucket:
-    """Numbers of the sentences with something in common, counted from 0 and ascending."""
+    """Sentences with a common property."""
 
     label: str
     sentences: NDArray[np.int64]
+    """Sentence numbers, counted from 0 and ascending."""
 
 
 def bucket_by_score(scores: Sequence[float] | NDArray[np.floating]) -> list[SentenceBucket]:
-    """Ten buckets of sentences by score: 0 and below 10, …, 90 to 100 inclusive, even if empty.
+    """Put sentences into ten buckets by score: 0 and below 10, …, 90 to 100 inclusive.
 
-    Raises ``ValueError`` for a score that is not between 0 and 100.
+    Empty buckets are kept. Raises ``ValueError`` for a score that is not between 0 and 100.
     """
     rounded = np.round(np.asarray(scores, dtype=np.float64), _DIGITS)
     if (wrong := np.flatnonzero(~((rounded >= 0) & (rounded <= 100)))).size:
@@ -49,10 +50,10 @@ def bucket_by_score(scores: Sequence[float] | NDArray[np.floating]) -> list[Sent
 def bucket_by_length_difference(
     references: Sequence[str], hypotheses: Sequence[str]
 ) -> list[SentenceBucket]:
-    """Sentences by whitespace-separated words that the hypothesis has more than its reference.
+    """Put sentences into buckets by how many words the hypothesis has more than its reference.
 
-    There is a bucket for each of ``LENGTH_DIFFERENCE_BUCKETS``, even if empty. Raises
-    ``ValueError`` for lists of unequal length.
+    Words are separated by whitespace. There is a bucket for each of ``LENGTH_DIFFERENCE_BUCKETS``,
+    even if empty. Raises ``ValueError`` for lists of unequal length.
     """
     check_aligned(references=references, hypotheses=hypotheses)
     more = [
@@ -64,7 +65,7 @@ def bucket_by_length_difference(
 
 
 def bucket_by_label(labels: Sequence[str]) -> list[SentenceBucket]:
-    """Sentences by the label given for each (its domain, say), in alphabetical order."""
+    """Put sentences into buckets by label (a domain, say), in alphabetical order of the labels."""
     names = sorted(set(labels))
     index = {name: bucket for bucket, name in enumerate(names)}
     return _buckets(np.array([index[label] for label in labels], dtype=np.int64), names)
@@ -78,7 +79,7 @@ def _buckets(bucket_of: NDArray[np.int64], labels: Sequence[str]) -> list[Senten
 
 
 def readable(lines: Sequence[str]) -> int:
-    """Number of the sentence that tells most and is still easily read: the longest of 20 words."""
+    """Return the number of the longest sentence of at most 20 words, else of the shortest."""
     words = [len(line.split()) for line in lines]
     effort = [
         (count > READABLE_WORDS, count if count > READABLE_WORDS else -count) for count in words
@@ -87,13 +88,13 @@ def readable(lines: Sequence[str]) -> int:
 
 
 def most_different(scores: ArrayLike, identities: Sequence[Hashable]) -> NDArray[np.int64]:
-    """Sentence numbers from 0, those first whose best and worst system lie furthest apart.
+    """Return sentence numbers from 0, largest score difference of best and worst system first.
 
     ``scores`` (systems, sentences) has a score from each system for each sentence. Of sentences
-    with equal ``identities`` (their source, reference and outputs, say) only the first is kept;
-    equal differences stay in the order of the sentences.
+    with equal ``identities`` (their source, reference and outputs, say) only the first is kept.
+    Equal differences stay in the order of the sentences.
 
-    Raises ``ValueError`` for no system or not as many identities as sentences.
+    Raises ``ValueError`` for no system, or for unequal numbers of identities and sentences.
     """
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2 or not len(table):

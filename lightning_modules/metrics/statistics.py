@@ -1,7 +1,7 @@
-"""What each sentence adds to a score: counts that sum up to the score of any set of sentences.
+"""Counts of each sentence, whose sums give the score of any set of sentences.
 
 Corpus scores, length buckets, bootstrap resamples and shuffled systems are sums over index sets of
-these arrays; nothing is counted twice. BLEU, chrF and TER are counted by sacreBLEU.
+the same arrays; nothing is counted twice. sacreBLEU counts for BLEU, chrF and TER.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from lightning_modules.metrics.gold import (
+from lightning_modules.metrics.alignment.gold import (
     alignment_error_rate,
     alignment_precision,
     alignment_recall,
@@ -19,14 +19,14 @@ from lightning_modules.metrics.gold import (
 
 Array = NDArray[np.float64]
 Statistics = Mapping[str, Array]
-"""Arrays ``(sentences, columns)`` by the names of ``Metric.counts``."""
+"""Arrays ``(sentences, columns)`` by the name in ``Metric.counts``."""
 
 BLEU_ORDER = 4
 SENTENCE_BLEU = "sentence BLEU"
 CHRF_ORDER, CHRF_COLUMNS = 6, 18
-"""chrF++ counts words after the 6 orders of characters, so chrF is its first columns."""
+"""chrF++ counts words after the 6 orders of characters: the first 18 columns are those of chrF."""
 MOST_NATS = np.log(np.finfo(np.float64).max)
-"""Of which the exponential is still a number."""
+"""Largest number of nats whose exponential is finite."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,15 @@ class Metric:
     """A score of a set of sentences."""
 
     name: str
-    """Its key in files."""
+    """Key in files."""
     label: str
-    """Its name for readers, with the unit."""
+    """Name for readers, with the unit."""
     counts: str
-    """The statistics that it is made of."""
+    """Name of the statistics from which the score is computed."""
     score: Callable[[Array], Array]
-    """Sums ``(…, columns)`` to scores ``(…)``; NaN where there is nothing to divide by."""
+    """Function from sums ``(…, columns)`` to scores ``(…)``; NaN instead of a division by 0."""
     better: int
-    """1: more is better; -1: less is; 0: neither."""
+    """1: a higher score is better; -1: a lower score is better; 0: neither."""
     decimals: int = 1
     from_zero: bool = True
     """Whether a figure's axis begins at 0."""
@@ -58,18 +58,18 @@ def translation_statistics(
     Raises ``ValueError`` when the lists are empty or of unequal length.
     """
     return {
-        name: _counted(counter, hypotheses, references)
+        name: _count(counter, hypotheses, references)
         for name, counter in _counters().items()
         if name != "ter" or ter
     }
 
 
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Corpus BLEU, 0 to 100. Raises ``ValueError`` as ``translation_statistics`` does."""
-    return float(bleu(_counted(_counters()["bleu"], hypotheses, references).sum(0)))
+    """Return corpus BLEU, 0 to 100. Raises ``ValueError`` as ``translation_statistics`` does."""
+    return float(bleu(_count(_counters()["bleu"], hypotheses, references).sum(0)))
 
 
-def _counted(
+def _count(
     counter: BLEU | CHRF | TER, hypotheses: Sequence[str], references: Sequence[str]
 ) -> Array:
     if len(hypotheses) != len(references):
@@ -80,30 +80,31 @@ def _counted(
 
 
 def signatures() -> dict[str, str]:
-    """sacreBLEU's signatures, with one reference, by ``Metric.name``; and of ``SENTENCE_BLEU``."""
+    """Return sacreBLEU's signatures for one reference by ``Metric.name`` and ``SENTENCE_BLEU``."""
     counters = _counters()
-    named = {
+    by_name = {
         "bleu": counters["bleu"],
         SENTENCE_BLEU: BLEU(effective_order=True),
         "chrf": CHRF(),
         "chrf++": counters["chrf"],
         "ter": counters["ter"],
     }
-    for counter in named.values():
+    for counter in by_name.values():
         counter.num_refs = 1
-    return {name: str(counter.get_signature()) for name, counter in named.items()}
+    return {name: str(counter.get_signature()) for name, counter in by_name.items()}
 
 
 def _counters() -> dict[str, BLEU | CHRF | TER]:
-    # force: whether a text looks tokenised is not asked; that would print a warning.
+    # force=True: no warning for a text that looks tokenised.
     return {"bleu": BLEU(force=True), "chrf": CHRF(word_order=2), "ter": TER()}
 
 
 def bleu(sums: Array, effective_order: bool = False) -> Array:
-    """BLEU, 0 to 100, as sacreBLEU computes it from ``hyp, ref, correct × 4, total × 4``.
+    """Return BLEU, 0 to 100, as sacreBLEU does from ``hyp, ref, correct × 4, total × 4``.
 
-    Zero precisions are halved again and again (NIST's "exp" smoothing). With ``effective_order``,
-    orders that no hypothesis is long enough for are left out: for single sentences.
+    The k-th zero among the counts ``correct`` becomes 2⁻ᵏ (NIST's "exp" smoothing). With
+    ``effective_order``, orders that no hypothesis is long enough for are left out: for single
+    sentences.
     """
     hyp, ref = sums[..., 0], sums[..., 1]
     correct, total = sums[..., 2 : 2 + BLEU_ORDER], sums[..., 2 + BLEU_ORDER :]
@@ -121,12 +122,12 @@ def bleu(sums: Array, effective_order: bool = False) -> Array:
 
 
 def sentence_bleu(statistics: Statistics) -> Array:
-    """BLEU of each sentence, ``(sentences,)``, with effective order."""
+    """Return BLEU of each sentence, ``(sentences,)``, with effective order."""
     return bleu(statistics["bleu"], effective_order=True)
 
 
 def chrf_plus_plus(sums: Array) -> Array:
-    """chrF2++, 0 to 100, from ``hyp, ref, match`` of 6 character and 2 word orders."""
+    """Return chrF2++, 0 to 100, from ``hyp, ref, match`` of 6 character and 2 word orders."""
     hyp, ref, match = (sums[..., column::3] for column in range(3))
     present = (hyp > 0) & (ref > 0)
     orders = np.maximum(present.sum(-1), 1)
@@ -139,32 +140,32 @@ def chrf_plus_plus(sums: Array) -> Array:
 
 
 def chrf(sums: Array) -> Array:
-    """chrF2, 0 to 100, from the counts of chrF2++."""
+    """Return chrF2, 0 to 100, from the counts of chrF2++."""
     return chrf_plus_plus(sums[..., :CHRF_COLUMNS])
 
 
 def ter(sums: Array) -> Array:
-    """Translation edit rate in percent of the reference's words, from ``edits, words``."""
+    """Return the translation edit rate in percent of reference words, from ``edits, words``."""
     edits, words = sums[..., 0], sums[..., 1]
     return 100 * np.where(words > 0, edits / np.where(words > 0, words, 1), edits > 0)
 
 
 def length_ratio(sums: Array) -> Array:
-    """Hypothesis tokens for each reference token, from the counts of BLEU."""
+    """Return hypothesis tokens per reference token, from the counts of BLEU."""
     return ratio(sums[..., :2])
 
 
 def perplexity(sums: Array) -> Array:
-    """Exponential of the mean negative log-likelihood, from ``nats, tokens``.
+    """Return the exponential of the mean negative log-likelihood, from ``nats, tokens``.
 
-    NaN where it is beyond floating point, as for a model that diverged.
+    NaN on overflow, as for a model that diverged.
     """
     nats = ratio(sums)
     return np.exp(nats, where=nats < MOST_NATS, out=np.full(nats.shape, np.nan))
 
 
 def ratio(sums: Array) -> Array:
-    """The first column divided by the second; NaN where that is 0."""
+    """Return the first column divided by the second; NaN where the second is 0."""
     first, second = sums[..., 0], sums[..., 1]
     return np.divide(first, second, where=second != 0, out=np.full(first.shape, np.nan))
 
@@ -190,6 +191,6 @@ METRICS = {
         Metric("coverage", "coverage of source words", "coverage", ratio, 1, 3),
     )
 }
-"""Every score, in the order of the tables."""
+"""All metrics by name, in the order of the tables."""
 TRANSLATION = ("bleu", "chrf", "chrf++", "ter")
-"""Those of sacreBLEU, which are tested for significance."""
+"""Metrics of sacreBLEU, which are tested for significance."""

@@ -1,48 +1,49 @@
-"""What is evaluated: a test set, and what systems made of it."""
+"""Test sets and the translations of them by systems."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lightning_modules.metrics.gold import Gold
+from lightning_modules.metrics.alignment.gold import Gold
 from lightning_modules.metrics.statistics import Statistics
 
 Labels = Sequence[Sequence[str]]
-"""A label beside every whitespace-separated word of every sentence."""
+"""A label for every whitespace-separated word of every sentence."""
 
 
 @dataclass(eq=False)
 class TestSet:
-    """Sentences with their references, and what is known about them."""
+    """References of a test set, with sources, alignments, word counts and labels where known."""
 
-    __test__ = False  # no test case of pytest's
+    __test__ = False  # pytest must not collect this class
 
     references: Sequence[str]
     sources: Sequence[str] | None = None
     gold: Sequence[Gold] | None = None
-    """Word alignments of sources and references."""
+    """Gold word alignments of sources and references."""
     source_counts: Mapping[str, int] | None = None
-    """How often training had each word (whitespace-separated) of the sources."""
+    """Occurrences of each whitespace-separated source word in the training text."""
     reference_counts: Mapping[str, int] | None = None
-    """How often training had each token (13a) of references and hypotheses."""
+    """Occurrences of each 13a token of references and hypotheses in the training text."""
     reference_word_counts: Mapping[str, int] | None = None
-    """How often training had each whitespace-separated word of the references."""
+    """Occurrences of each whitespace-separated reference word in the training text."""
     labels: Sequence[str] | None = None
-    """Of the sentences: their domain, for example."""
+    """Label of each sentence: a domain, for example."""
     word_labels: Labels | None = None
-    """Of the words of the references."""
+    """Labels of the words of the references."""
 
     def complete(self, other: "TestSet") -> None:
-        """Take from ``other``, of the same text, what is not known here: the first word counts."""
-        for name, known in vars(other).items():
-            own = getattr(self, name)
-            if own is None:
-                setattr(self, name, known)
-            elif isinstance(own, dict) and isinstance(known, dict):
-                setattr(self, name, known | own)  # only what a run wrote needs words of its own
+        """Fill missing fields and word counts from ``other`` of the same text; known ones stay."""
+        for name, added in vars(other).items():
+            known = getattr(self, name)
+            if known is None:
+                setattr(self, name, added)
+            elif isinstance(known, dict) and isinstance(added, dict):
+                # A run counts only words of its texts; counts of the user's files are no dict.
+                setattr(self, name, added | known)
 
     def same_text(self, other: "TestSet") -> bool:
-        """Whether systems that translated them can be compared sentence by sentence."""
+        """Return whether systems on both test sets can be compared sentence by sentence."""
         return self is other or (
             list(self.references) == list(other.references) and self.sources == other.sources
         )
@@ -50,18 +51,19 @@ class TestSet:
 
 @dataclass(frozen=True, eq=False)
 class Output:
-    """One translation of the test set: a training seed's, or a file."""
+    """One translation of the test set, by a model of one seed or from one file."""
 
     seed: int
     hypotheses: Sequence[str]
     statistics: Statistics = field(repr=False)
     folder: Path | None = None
-    """Of the run that wrote it."""
+    """Folder of the run that wrote the output."""
     word_labels: Labels | None = None
+    """Labels of the words of the hypotheses."""
     reference_nats: Sequence[Sequence[float]] | None = None
     """Negative log-likelihood of each whitespace-separated word of each reference."""
     attention_step: str | None = None
-    """The step whose attention aligned the references; see ``forced``."""
+    """Decoder step whose attention aligned the references; see ``forced_decoding``."""
 
 
 @dataclass(frozen=True, eq=False)

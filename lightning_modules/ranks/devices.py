@@ -8,40 +8,40 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
-from lightning_modules.ranks.world import world_size
+from lightning_modules.ranks.rank_environment import world_size
 
-OWN_PROCESSES = ("spawn", "fork", "notebook")
-"""In the names of Lightning's strategies that start processes in a way of their own."""
+SELF_STARTING_STRATEGIES = ("spawn", "fork", "notebook")
+"""Parts of names of Lightning's strategies that start processes themselves."""
 
-HALF = ("16-mixed", "16", "16-true")
-"""Precisions of GPUs alone."""
-SHARED_OUT = "FullySharded"
-"""In the name of the strategy that shares out parameters; see ``fsdp``."""
-OF_SHARED_OUT = ("32-true", "bf16-mixed")
+GPU_PRECISIONS = ("16-mixed", "16", "16-true")
+"""Precisions that only GPUs support."""
+FSDP_STRATEGY = "FullySharded"
+"""Part of the name of the strategy that shares out parameters; see ``fsdp``."""
+FSDP_PRECISIONS = ("32-true", "bf16-mixed")
 
 
 def visible_gpus() -> list[str]:
-    """Names of the GPUs that this process may use, the same in every process.
+    """Return names of the GPUs that this process may use; a GPU has one name in all processes.
 
-    That is their UUIDs where the driver tells them: a scheduler may number them anew for each job.
+    The names are UUIDs if the driver gives UUIDs: a scheduler may renumber GPUs for each job.
     """
     if not torch.cuda.device_count():
         return []
     command = ["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"]
     try:
-        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     except (OSError, subprocess.CalledProcessError):
-        told = [str(number) for number in range(torch.cuda.device_count())]
+        names = [str(number) for number in range(torch.cuda.device_count())]
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
-        return told
-    named = [name.strip() for name in visible.split(",")]
-    known = {str(number): uuid for number, uuid in enumerate(told)}
-    return [known.get(name, name) for name in named]
+        return names
+    chosen = [name.strip() for name in visible.split(",")]
+    by_number = {str(number): uuid for number, uuid in enumerate(names)}
+    return [by_number.get(name, name) for name in chosen]
 
 
 def on_gpus(trainer: DictConfig, gpus: int) -> bool:
-    """Whether a training is one of GPUs, on a machine with so many. Raises ``UserError``."""
+    """Return whether a training uses GPUs; this machine has ``gpus``. Raises ``UserError``."""
     accelerator = trainer.get("accelerator", "auto")
     if accelerator in ("gpu", "cuda") and not gpus:
         raise UserError(
@@ -52,7 +52,7 @@ def on_gpus(trainer: DictConfig, gpus: int) -> bool:
 
 
 def chosen_gpus(trainer: DictConfig) -> list[int] | None:
-    """The numbers of GPUs in ``trainer.devices``; None where it does not name them."""
+    """Return the GPU numbers in ``trainer.devices``; None if ``devices`` is no list."""
     devices: Any = trainer.get("devices", "auto")
     if isinstance(devices, str) and "," in devices:
         devices = [part for part in devices.split(",") if part.strip()]
@@ -65,9 +65,9 @@ def chosen_gpus(trainer: DictConfig) -> list[int] | None:
 
 
 def processes(trainer: DictConfig, gpus: int) -> int:
-    """How many processes on this machine a training has, one for each of its devices.
+    """Return the number of processes of a training on this machine, one for each device.
 
-    Raises ``UserError`` if there are fewer GPUs than that, or none where GPUs are named.
+    Raises ``UserError`` for too few GPUs on this machine, or for named GPUs on CPUs.
     """
     devices, of_gpus = trainer.get("devices", "auto"), on_gpus(trainer, gpus)
     chosen = chosen_gpus(trainer)
@@ -90,9 +90,9 @@ def processes(trainer: DictConfig, gpus: int) -> int:
 
 
 def ranks_to_start(trainer: DictConfig) -> int:
-    """How many processes this one has to start for a training; 1: it trains by itself.
+    """Return how many processes this process must start for a training; 1 to train alone.
 
-    Raises ``UserError`` where torchrun or SLURM have started another number than it takes.
+    Raises ``UserError`` if torchrun or SLURM has started a wrong number of processes.
     """
     gpus = len(visible_gpus())
     count = processes(trainer, gpus)
@@ -108,18 +108,18 @@ def ranks_to_start(trainer: DictConfig) -> int:
                 f"processes, and torchrun or srun started {started}; see docs/devices.md"
             )
         return 1
-    if count > 1 and any(name in strategy for name in OWN_PROCESSES):
+    if count > 1 and any(name in strategy for name in SELF_STARTING_STRATEGIES):
         raise UserError(f"trainer.strategy={strategy}: give ddp; its processes are started here")
     return count
 
 
 def _check_precision(precision: str, strategy: str, of_gpus: bool) -> None:
-    """Refuse what Lightning would replace or refuse at greater length. Raises ``UserError``."""
-    if precision in HALF and not of_gpus:
+    """Raise ``UserError`` for a precision that Lightning would replace or refuse."""
+    if precision in GPU_PRECISIONS and not of_gpus:
         raise UserError(f"trainer.precision={precision}: needs a GPU; give bf16-mixed or 32-true")
-    if SHARED_OUT in strategy and precision not in OF_SHARED_OUT:
+    if FSDP_STRATEGY in strategy and precision not in FSDP_PRECISIONS:
         raise UserError(
-            f"trainer.precision={precision}: trainer=fsdp takes {' or '.join(OF_SHARED_OUT)}"
+            f"trainer.precision={precision}: trainer=fsdp takes {' or '.join(FSDP_PRECISIONS)}"
         )
 
 

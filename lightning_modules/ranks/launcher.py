@@ -1,7 +1,12 @@
 """The ranks of one training: processes of this machine that one job starts, waits for and ends.
 
 Lightning's own launcher repeats the command line for each rank; under a multirun that is the whole
-multirun again. Here every rank calls one function with the job's own configuration.
+multirun again. Here every rank calls one function with the job's own arguments.
+
+``torch.distributed.launcher`` (torch 2.13) was tried in place of this module. Three things failed:
+the error of a rank arrives as text in a ``ChildFailedError``, so that the one line of a
+``UserError`` is lost; log records of ranks reach no handler of the job; and a launch inside a
+worker of joblib, where jobs train side by side, ends with a ``BrokenProcessPool``.
 """
 
 import logging
@@ -21,34 +26,34 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, NoReturn, TypeVar, cast
 
 import torch
-from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 from torch.distributed import TCPStore
 
 from datamodules.errors import TerminatedError
 from lightning_modules.ranks.devices import ranks_to_start
-from lightning_modules.ranks.process import Job, Outcome
+from lightning_modules.ranks.process import Call, Outcome
 
 Task = TypeVar("Task", bound=Callable[..., Any])
 
-STARTED_HERE = "attention-bench"
-"""Where torchrun has the id of its run."""
+RUN_ID = "attention-bench"
+"""Value of ``TORCHELASTIC_RUN_ID`` in ranks that this module has started."""
 SECONDS_TO_SAVE = 60.0
-"""What ranks get on Ctrl-C and SIGTERM, to save a checkpoint; Ctrl-C again ends them at once."""
+"""Time for ranks to save a checkpoint on Ctrl-C and SIGTERM; Ctrl-C again ends them at once."""
 SECONDS_TO_END = 10.0
-"""What they get when another has failed, and when all have told their outcome."""
+"""Time for ranks to end once another rank has failed, or once all have sent their outcome."""
 
 
 def on_ranks(task: Task) -> Task:
-    """Let a task, a function of a module, run on as many ranks as its ``config.trainer`` asks for.
+    """Let a function of a module run on as many ranks as ``config.trainer`` asks for.
 
-    It returns the value of rank zero. Where one process is enough it is called as it is.
+    ``config`` is the first argument, resolved; all arguments can be pickled. The function then
+    returns the value of rank zero. For one rank it is called in this process.
     """
 
     @wraps(task)
     def run(config: DictConfig, *more: Any) -> Any:
-        started = os.environ.get("TORCHELASTIC_RUN_ID") == STARTED_HERE
-        count = 1 if started else ranks_to_start(config.trainer)
+        is_rank = os.environ.get("TORCHELASTIC_RUN_ID") == RUN_ID
+        count = 1 if is_rank else ranks_to_start(config.trainer)
         return task(config, *more) if count == 1 else run_on_ranks(count, run, config, *more)
 
     return cast(Task, run)
@@ -56,47 +61,45 @@ def on_ranks(task: Task) -> Task:
 
 @dataclass
 class Rank:
-    """A process, and the pipe on which it tells log records and then its outcome."""
+    """A process, and the pipe on which it sends log records and then its outcome."""
 
     number: int
     process: subprocess.Popen[bytes]
     pipe: Connection
     outcome: Outcome | None = None
 
-    def hear(self) -> bool:
-        """Take what it tells next; return whether there will be more."""
+    def receive(self) -> bool:
+        """Take the next message of the rank; return whether more will come."""
         try:
-            told = pickle.loads(self.pipe.recv_bytes())
+            message = pickle.loads(self.pipe.recv_bytes())
         except (EOFError, ConnectionResetError):
             died = RuntimeError(f"rank {self.number} died, exit status {self.process.wait()}")
             self.outcome = self.outcome or Outcome(error=died)
         else:
-            if isinstance(told, Outcome):
-                self.outcome = told
+            if isinstance(message, Outcome):
+                self.outcome = message
             else:
-                logging.getLogger(told.name).handle(told)
+                logging.getLogger(message.name).handle(message)
         return self.outcome is None
 
 
 def run_on_ranks(count: int, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call ``function`` in ``count`` new processes at once, and return the value of rank zero.
 
-    Each finds the environment that torchrun makes. What they log is logged here: all of rank zero,
-    errors of the others. An error of any ends all and is raised here, with its traceback as a note;
-    so do Ctrl-C and SIGTERM. If this process is killed, they end too.
+    Each process has the environment that torchrun makes. Its log records are handled here: all of
+    rank zero, errors of the other ranks. If a rank fails, all ranks end and its error is raised
+    here, with its traceback as a note. Ctrl-C and SIGTERM end all ranks too. If this process is
+    killed, the ranks end too.
     """
-    # It has a port from the start, so that jobs side by side cannot choose the same.
+    # The store has a port from the start, so that jobs side by side cannot choose the same.
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-    # Without its types: Hydra loads plugins twice, and pickle knows one of them.
-    hydra = HydraConfig.instance().cfg
-    plain = OmegaConf.to_container(cast(DictConfig, hydra)) if hydra else None
-    job = pickle.dumps(Job(function, arguments, plain))
+    call = pickle.dumps(Call(function, arguments))
     ranks: list[Rank] = []
     with _sigterm_raises():
         try:
             for number in range(count):
                 ranks.append(_start(number, _environment(number, count, store.port)))
-                ranks[-1].pipe.send((logging.getLogger().level, job))
+                ranks[-1].pipe.send((logging.getLogger().level, call))
             value = _outcome(ranks)
             for rank in ranks:
                 with suppress(subprocess.TimeoutExpired):
@@ -117,7 +120,7 @@ def run_on_ranks(count: int, function: Callable[..., Any], *arguments: Any) -> A
 
 
 def _environment(rank: int, count: int, port: int) -> dict[str, str]:
-    """What torchrun tells a process."""
+    """Return the variables that torchrun sets for a process."""
     threads = max(1, torch.get_num_threads() // count)
     return {
         "RANK": str(rank),
@@ -127,21 +130,22 @@ def _environment(rank: int, count: int, port: int) -> dict[str, str]:
         "LOCAL_WORLD_SIZE": str(count),
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
-        "TORCHELASTIC_RUN_ID": STARTED_HERE,
+        "TORCHELASTIC_RUN_ID": RUN_ID,
         "TORCHELASTIC_RESTART_COUNT": "0",
-        "TORCHELASTIC_USE_AGENT_STORE": "True",  # the one at this port
+        "TORCHELASTIC_USE_AGENT_STORE": "True",  # the store at this port
         "OMP_NUM_THREADS": str(threads),
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
 
 
 def _start(number: int, environment: dict[str, str]) -> Rank:
-    """Start an interpreter: in a worker of joblib, ``multiprocessing`` would start one of joblib's.
+    """Start an interpreter; in a worker of joblib, ``multiprocessing`` would start more workers.
 
-    It has a process group of its own: Ctrl-C of a terminal is for this process, which passes it on.
+    The rank has a process group of its own: this process receives Ctrl-C of a terminal and passes
+    it on.
     """
     ours, theirs = multiprocessing.Pipe()
-    with theirs:  # only the rank has it then, so that we notice its end, and it ours
+    with theirs:  # then only the rank holds this end, and each process notices the other's death
         code = f"from lightning_modules.ranks.process import be_rank; be_rank({theirs.fileno()})"
         process = subprocess.Popen(
             [sys.executable, "-P", "-c", code, f"rank={number}"],
@@ -155,10 +159,12 @@ def _start(number: int, environment: dict[str, str]) -> Rank:
 
 @contextmanager
 def _sigterm_raises() -> Iterator[None]:
-    """Turn SIGTERM into ``TerminatedError``. Only the main thread can; others leave it as it is."""
+    """Turn SIGTERM into ``TerminatedError`` in the main thread; do nothing in other threads."""
 
     def stop(number: int, frame: object) -> NoReturn:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+        signal.signal(
+            signal.SIGTERM, signal.SIG_IGN
+        )  # a second SIGTERM must not interrupt the saving
         raise TerminatedError
 
     if threading.current_thread() is not threading.main_thread():
@@ -181,7 +187,7 @@ def _outcome(ranks: Sequence[Rank]) -> Any:
 
 
 def _end(ranks: Sequence[Rank], number: signal.Signals, seconds: float) -> None:
-    """Send a signal to the ranks that still work, and wait for them, though not for ever."""
+    """Send a signal to the ranks that still work, and wait for them at most ``seconds``."""
     working = [rank for rank in ranks if rank.outcome is None]
     for rank in working:
         rank.process.send_signal(number)
@@ -190,7 +196,7 @@ def _end(ranks: Sequence[Rank], number: signal.Signals, seconds: float) -> None:
 
 
 def _ended(ranks: Sequence[Rank], seconds: float = float("inf")) -> Iterator[Rank]:
-    """Hear ranks and yield each when it has told its outcome, until time is up."""
+    """Receive from ranks; yield each with its outcome, until ``seconds`` are over."""
     working = {rank.pipe: rank for rank in ranks}
     deadline = time.monotonic() + seconds
     while working:
@@ -200,6 +206,6 @@ def _ended(ranks: Sequence[Rank], seconds: float = float("inf")) -> Iterator[Ran
             return
         for pipe in ready:
             rank = working[cast(Connection, pipe)]
-            if not rank.hear():
+            if not rank.receive():
                 del working[rank.pipe]
                 yield rank

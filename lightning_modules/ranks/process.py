@@ -1,6 +1,6 @@
 """One rank of a training, in a process that ``launcher`` has started.
 
-Nothing heavy is imported here: a rank's environment and log must stand before Lightning looks.
+This module imports nothing heavy: Lightning reads the environment and the log when it is imported.
 """
 
 import logging
@@ -16,30 +16,24 @@ from multiprocessing.connection import Connection
 from threading import Thread
 from typing import Any, NamedTuple
 
-from hydra.core.hydra_config import HydraConfig
-from hydra.core.utils import setup_globals
-from omegaconf import OmegaConf
-
-from lightning_modules.ranks.world import is_rank_zero
+from lightning_modules.ranks.rank_environment import is_rank_zero
 
 
-class Job(NamedTuple):
-    """What every rank does."""
+class Call(NamedTuple):
+    """The call that every rank makes."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
-    hydra: Any
-    """Hydra's own configuration, for interpolations into it."""
 
 
 class Outcome(NamedTuple):
-    """What a rank has come to, the last that it tells."""
+    """The end of a rank: its last message."""
 
     value: Any = None
     error: BaseException | None = None
 
 
-class _Told(QueueHandler):
+class _PipeHandler(QueueHandler):
     """Send log records to the process that started this one."""
 
     def __init__(self, pipe: Any) -> None:
@@ -49,52 +43,50 @@ class _Told(QueueHandler):
     def enqueue(self, record: logging.LogRecord) -> None:
         self._send(record)
 
-    def tell(self, outcome: Outcome) -> None:
+    def send_outcome(self, outcome: Outcome) -> None:
         """Send the outcome; another thread may be logging."""
         self.acquire()
         self._send(outcome)
         self.release()
 
-    def _send(self, what: Any) -> None:
-        """By value; a pipe by itself sends of tensors only where they lie in this process."""
-        self.pipe.send_bytes(pickle.dumps(what))
+    def _send(self, message: Any) -> None:
+        """Send by value; ``pipe.send`` would send tensors as addresses in this process."""
+        self.pipe.send_bytes(pickle.dumps(message))
 
 
 def be_rank(file: int) -> None:
-    """Get a job from the pipe, do it, log to the pipe, and tell in the end what came of it."""
+    """Receive a call from the pipe, make it, log to the pipe, and send the outcome."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.set_inheritable(file, False)  # our end is the end of the pipe
+    os.set_inheritable(file, False)  # so that the pipe ends with this process
     pipe = Connection(file)
-    level, job = pipe.recv()
+    level, call = pipe.recv()
     Thread(target=_end_with, args=(pipe,), daemon=True).start()
-    told = _Told(pipe)
-    logging.getLogger().addHandler(told)
+    handler = _PipeHandler(pipe)
+    logging.getLogger().addHandler(handler)
     logging.getLogger().setLevel(level)
     if not is_rank_zero():
         logging.disable(logging.WARNING)
         warnings.simplefilter("ignore")
     try:
-        outcome = Outcome(_done(job))
+        outcome = Outcome(_made(call))
         pickle.dumps(outcome)
     except BaseException as error:
         outcome = Outcome(error=_sendable(error))
-    told.tell(outcome)
+    handler.send_outcome(outcome)
 
 
 def _end_with(pipe: Connection) -> None:
-    """End when the other side does, however it does; a collective would wait for half an hour."""
+    """End with the process on the other side; a collective would wait for half an hour."""
     with suppress(EOFError, OSError):
         pipe.recv()
     os._exit(1)
 
 
-def _done(job: bytes) -> Any:
-    setup_globals()  # Hydra's resolvers
-    function, arguments, hydra = pickle.loads(job)
-    HydraConfig.instance().cfg = OmegaConf.create(hydra) if hydra else None
+def _made(call: bytes) -> Any:
+    function, arguments = pickle.loads(call)
     value = function(*arguments)
-    # On an error it stays until the process ends: other ranks notice, and only after we have told.
+    # After an error the group stays until the process ends: the outcome must arrive first.
     from torch import distributed
 
     if distributed.is_initialized():
@@ -103,11 +95,11 @@ def _done(job: bytes) -> Any:
 
 
 def _sendable(error: BaseException) -> BaseException:
-    """The error with its traceback as a note; where it cannot be sent, another that tells it."""
+    """Return the error with its traceback as a note; a ``RuntimeError`` where pickle refuses it."""
     where = "".join(traceback.format_exception(error))
     try:
         copy: BaseException = pickle.loads(pickle.dumps(error))
     except Exception:
         copy = RuntimeError(f"{type(error).__name__}: {error}")
-    copy.add_note(f"\nrank {os.environ['RANK']} tells:\n{where}")
+    copy.add_note(f"\nrank {os.environ['RANK']}:\n{where}")
     return copy

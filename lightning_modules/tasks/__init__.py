@@ -1,1 +1,1 @@
-"""What one job can do: ``python run.py task=NAME``."""
+"""The tasks of one job: ``python run.py task=NAME``."""

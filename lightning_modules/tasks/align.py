@@ -1,4 +1,4 @@
-"""``task=align``: let a trained run produce given translations, and see what it looked at."""
+"""``task=align``: force a trained run through given translations, and write its attention."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -12,77 +12,84 @@ from pydantic import BaseModel, NonNegativeInt, ValidationError
 
 from datamodules.batching import EncodedPairs, Sequences
 from datamodules.corpus import ParallelText
-from datamodules.errors import UserError, first_mistake
+from datamodules.errors import UserError, validated
 from datamodules.files import write_json, write_text
 from datamodules.text import read_lines
 from datamodules.tokenization import Tokenizers
-from lightning_modules.aligning import MEAN, Alignment, View, align_text, described
-from lightning_modules.charts import save_chart
-from lightning_modules.checkpoints import load_trained
-from lightning_modules.forced import StepRule, step_by_rule
-from lightning_modules.gold_files import read_gold_file
-from lightning_modules.heat_map import attention_map
-from lightning_modules.metrics.alignments import (
+from lightning_modules.figures.charts import save_chart
+from lightning_modules.figures.heat_map import attention_map
+from lightning_modules.metrics.alignment.gold import Gold, parse_gold
+from lightning_modules.metrics.alignment.word_alignment import (
     format_pharaoh,
     format_soft_pharaoh,
     hard_alignment,
 )
-from lightning_modules.metrics.gold import Gold, parse_gold
-from lightning_modules.run_folder import PREDICTIONS, Prediction, SentenceAttention
-from lightning_modules.suitability import check_text
-from lightning_modules.tasks.train import prepare_process
+from lightning_modules.runs.schema import PREDICTIONS, Prediction, SentenceAttention
+from lightning_modules.testing.alignment import (
+    MEAN,
+    Alignment,
+    HeadChoice,
+    align_text,
+    alignment_json,
+)
+from lightning_modules.testing.forced_decoding import StepRule, step_by_rule
+from lightning_modules.testing.gold_files import read_gold_file
+from lightning_modules.training.checkpoints import load_trained
+from lightning_modules.training.input_checks import check_text
+from lightning_modules.training.settings import training_settings
+from lightning_modules.training.setup import prepare_process
 
 log = logging.getLogger(__name__)
 
 ALIGNMENTS = "alignments.txt"
 SOFT = "soft_alignments.txt"
-DESCRIBED = "alignment.json"
-OF_THE_RUN = ("reference", "hypothesis")
-"""What a run's test set has as targets."""
-DRAWN = 3
-"""Heat maps where nobody says of which sentences."""
+ALIGNMENT_JSON = "alignment.json"
+RUN_TARGETS = ("reference", "hypothesis")
+"""Names of targets in the test set of a run."""
+DEFAULT_HEAT_MAPS = 3
+"""How many heat maps are drawn where ``sentences`` is null."""
 
 
 class Options(BaseModel):
-    """What is to be looked at; layer and head are checked against the model."""
+    """Settings of the task that can be checked without a model."""
 
     step: StepRule
     sentences: list[NonNegativeInt] | None
 
 
 def align(config: DictConfig) -> None:
-    """Write alignments, heat maps and what the attention looks like into the run's folder.
+    """Task: write alignments, heat maps and statistics of the attention into the output folder.
 
     Raises ``UserError`` for a run, text, gold or choice that cannot be used.
     """
-    prepare_process(config)
-    options = _options(config)
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    prepare_process(training_settings(config))
+    options = validated(Options, OmegaConf.masked_copy(config, list(Options.model_fields)))
     trained = load_trained(config.checkpoint)
     text = read_text(config.sources, config.targets, trained.folder)
     gold = _gold(config.gold, text)
     pairs = encode(text, trained.tokenizers)
-    drawn = to_draw(options.sentences, pairs, len(text))
+    numbers = sentences_to_draw(options.sentences, pairs, len(text))
     check_text(trained.config, trained.model, trained.tokenizers.source, {"given": pairs})
-    view = View(config.layer, config.head, step_by_rule(options.step, trained.model))
+    choice = HeadChoice(config.layer, config.head, step_by_rule(options.step, trained.model))
     limit = config.batching.decode_max_tokens
-    alignment = align_text(trained, text, pairs, gold, view, limit)
-    folder = Path(HydraConfig.get().runtime.output_dir)
+    alignment = align_text(trained, text, pairs, gold, choice, limit)
     write_lines(folder, alignment)
-    for number in drawn:
+    for number in numbers:
         draw(folder / f"heat_map_{number}", number, text, alignment, trained.config.variant)
-    content = {"variant": trained.config.variant, **described(alignment)}
-    write_json(folder / DESCRIBED, content)
-    log.info("\n".join([*said(content), f"everything is in {folder}"]))
+    content = {"variant": trained.config.variant, **alignment_json(alignment)}
+    write_json(folder / ALIGNMENT_JSON, content)
+    log.info("\n".join([*summary_lines(content), f"everything is in {folder}"]))
 
 
 def read_text(sources: str | None, targets: str, run: Path) -> ParallelText:
-    """Read two files of one translation a line, or the test set of a run.
+    """Read two line-aligned files, or the test set of a run.
 
-    Raises ``UserError`` for files that cannot be read or do not fit together.
+    Raises ``UserError`` for files that cannot be read or differ in length.
     """
     if sources is None:
         return _test_set(targets, run)
-    if targets in OF_THE_RUN:
+    if targets in RUN_TARGETS:
         raise UserError(
             f"targets={targets}: with sources=FILE give a file of translations, targets=FILE"
         )
@@ -108,11 +115,11 @@ def encode(text: ParallelText, tokenizers: Tokenizers) -> EncodedPairs:
     return EncodedPairs(np.array(full), *encoded)
 
 
-def to_draw(asked: Sequence[int] | None, pairs: EncodedPairs, count: int) -> list[int]:
-    """Return the numbers of the sentences to draw. Raises ``UserError`` for what cannot be."""
+def sentences_to_draw(asked: Sequence[int] | None, pairs: EncodedPairs, count: int) -> list[int]:
+    """Return the numbers of the sentences to draw. Raises ``UserError`` for a missing sentence."""
     full = pairs.ids.tolist()
     if asked is None:
-        return full[:DRAWN]
+        return full[:DEFAULT_HEAT_MAPS]
     for number in set(asked).difference(full):
         why = f"there are {count}, counted from 0" if number >= count else "a side of it is empty"
         raise UserError(f"sentences={list(asked)}: sentence {number} cannot be drawn: {why}")
@@ -120,16 +127,16 @@ def to_draw(asked: Sequence[int] | None, pairs: EncodedPairs, count: int) -> lis
 
 
 def write_lines(folder: Path, alignment: Alignment) -> None:
-    """Write hard and soft alignments, a line for each pair, empty where there is nothing."""
-    found = [np.zeros((0, 0)) if weights is None else weights for weights in alignment.weights]
-    hard = (format_pharaoh(hard_alignment(weights)) for weights in found)
+    """Write hard and soft alignments, a line for each pair, empty for a pair with an empty side."""
+    known = [np.zeros((0, 0)) if weights is None else weights for weights in alignment.weights]
+    hard = (format_pharaoh(hard_alignment(weights)) for weights in known)
     write_text(folder / ALIGNMENTS, "".join(f"{line}\n" for line in hard))
-    soft = (format_soft_pharaoh(weights) for weights in found)
+    soft = (format_soft_pharaoh(weights) for weights in known)
     write_text(folder / SOFT, "".join(f"{line}\n" for line in soft))
 
 
 def draw(stem: Path, number: int, text: ParallelText, alignment: Alignment, variant: str) -> None:
-    """Save the heat map of one pair; a title says of what, where a model has several."""
+    """Save the heat map of one pair; its title names the head where a model has several."""
     weights = alignment.weights[number]
     assert weights is not None
     attention = SentenceAttention(
@@ -144,8 +151,8 @@ def draw(stem: Path, number: int, text: ParallelText, alignment: Alignment, vari
     save_chart(attention_map(attention, title), stem)
 
 
-def said(content: dict[str, Any]) -> Iterator[str]:
-    """Yield what the terminal says of ``alignment.json``."""
+def summary_lines(content: dict[str, Any]) -> Iterator[str]:
+    """Yield a summary of ``alignment.json`` for the terminal, line by line."""
     yield (
         f"{content['variant']}: {content['aligned']} of {content['pairs']} pairs aligned by "
         f"{_one_of(content, 'layer')}, {_one_of(content, 'head')}, when a word is {content['step']}"
@@ -170,35 +177,27 @@ def said(content: dict[str, Any]) -> Iterator[str]:
         yield _row([layer, *map(_number, by_head.values())])
 
 
-def _options(config: DictConfig) -> Options:
-    try:
-        plain = OmegaConf.masked_copy(config, list(Options.model_fields))
-        return Options.model_validate(OmegaConf.to_container(plain, resolve=True))
-    except ValidationError as error:
-        raise UserError(first_mistake(error)) from None
-
-
 def _test_set(targets: str, run: Path) -> ParallelText:
-    if targets not in OF_THE_RUN:
+    if targets not in RUN_TARGETS:
         raise UserError(
-            f"targets={targets}: give sources=FILE too, or one of {', '.join(OF_THE_RUN)}"
+            f"targets={targets}: give sources=FILE too, or one of {', '.join(RUN_TARGETS)}"
         )
     path = run / PREDICTIONS
     try:
-        found = [Prediction.model_validate_json(line) for line in read_lines(path, "sources")]
+        predictions = [Prediction.model_validate_json(line) for line in read_lines(path, "sources")]
     except ValidationError as error:
-        told = error.errors()[0]["msg"]
-        raise UserError(f"{path} cannot be read ({told}): give sources=FILE targets=FILE") from None
-    gold = [prediction.gold for prediction in found if prediction.gold is not None]
+        why = error.errors()[0]["msg"]
+        raise UserError(f"{path} cannot be read ({why}): give sources=FILE targets=FILE") from None
+    gold = [prediction.gold for prediction in predictions if prediction.gold is not None]
     return ParallelText(
-        [prediction.source for prediction in found],
-        [getattr(prediction, targets) for prediction in found],
-        gold if targets == "reference" and len(gold) == len(found) else None,
+        [prediction.source for prediction in predictions],
+        [getattr(prediction, targets) for prediction in predictions],
+        gold if targets == "reference" and len(gold) == len(predictions) else None,
     )
 
 
 def _gold(file: str | None, text: ParallelText) -> list[Gold] | None:
-    """The gold alignments of a file, or else those that came with the run's test set."""
+    """Return the gold alignments of a file, or else of the run's test set; None without gold."""
     if file is not None:
         return read_gold_file(file, "gold", text.source, text.target)
     return None if text.alignments is None else [parse_gold(line) for line in text.alignments]

@@ -1,74 +1,100 @@
 """``task=test``: translate and score the test set again with a trained run."""
 
 import logging
-from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
-from datamodules.errors import UserError
-from lightning_modules.building import build, build_data
-from lightning_modules.checkpoints import load_trained
-from lightning_modules.interruption import EndedBySigterm, ended_by_signals
+from datamodules.errors import UserError, validated
+from datamodules.translation_data import TranslationData
 from lightning_modules.ranks.launcher import on_ranks
-from lightning_modules.ranks.sharing import share_out
-from lightning_modules.redaction import job_overrides
-from lightning_modules.run_folder import Result, Training, clear_results, read_result
-from lightning_modules.run_records import read_history, write_history
-from lightning_modules.settings import build_scoring
-from lightning_modules.suitability import check_text
-from lightning_modules.summary import summary
-from lightning_modules.tasks.train import build_module, prepare_process
-from lightning_modules.testing import test_model, write_run
+from lightning_modules.ranks.updates_across_ranks import share_out
+from lightning_modules.runs.job import Job
+from lightning_modules.runs.reader import read_history, read_result
+from lightning_modules.runs.renamed import has_old_fingerprint
+from lightning_modules.runs.schema import Result, Training
+from lightning_modules.runs.writer import clear_results, write_history
+from lightning_modules.testing.scoring_settings import Scoring
+from lightning_modules.testing.summary import summary
+from lightning_modules.testing.test_set import test_model, write_test
+from lightning_modules.training.checkpoints import TrainedModel, load_trained
+from lightning_modules.training.factories import build, build_data
+from lightning_modules.training.input_checks import check_text
+from lightning_modules.training.settings import training_settings
+from lightning_modules.training.setup import build_module, prepare_process
+from lightning_modules.training.signals import StopOnSigterm, ended_by_signals
 
 log = logging.getLogger(__name__)
 
-OWN = ("task=", "checkpoint=")
+TEST_OVERRIDES = ("task=", "checkpoint=")
+"""Overrides of this command that say nothing about the tested run."""
+
+
+def test(config: DictConfig) -> float | None:
+    """Task: return test BLEU; the new run folder keeps the cost of the old training.
+
+    Ranks other than the first return None. Raises ``UserError`` if the checkpoint was trained on
+    other text than ``config.data``.
+    """
+    job = Job.of(HydraConfig.get())
+    OmegaConf.resolve(config)
+    scoring = validated(Scoring, config.scoring, "scoring")
+    return test_again(config, scoring, build_data(config), job)
 
 
 @on_ranks
-def test(config: DictConfig) -> float | None:
-    """Return test BLEU; the new run folder keeps the old one's account of its training.
-
-    Ranks other than the first take part and return None.
-
-    Raises ``UserError`` if the checkpoint was trained on other text than ``config.data``.
-    """
-    prepare_process(config)
+def test_again(
+    config: DictConfig, scoring: Scoring, data: TranslationData, job: Job
+) -> float | None:
+    """Test on all ranks; see ``test``."""
+    prepare_process(training_settings(config))
     trained = load_trained(config.checkpoint)
-    scoring = build_scoring(config)
-    data = build_data(config)
-    if data.fingerprint != trained.config.data_fingerprint:
-        raise UserError(
-            f"checkpoint={config.checkpoint} was trained on {trained.config.corpus} "
-            f"({trained.config.data_fingerprint}), not on {data.corpus.name} "
-            f"({data.fingerprint}); give the data= and tokenizer= settings of that run"
-        )
-    encoded = {"test": data.prepared.encoded["test"]}
+    check_corpus(trained, config, data)
+    encoded = {"test": data.encoded_corpus.encoded["test"]}
     check_text(trained.config, trained.model, data.tokenizers.source, encoded)
-    settings = trained.config.copy()
-    settings.decoding, settings.scoring = config.decoding, config.scoring
-    module = build_module(settings, data, trained.model)
-    callbacks = [EndedBySigterm()]
-    trainer = build(config.trainer, callbacks=callbacks, logger=False, enable_progress_bar=False)
+    run_config = trained.config.copy()
+    run_config.decoding, run_config.scoring = config.decoding, config.scoring
+    module = build_module(run_config, training_settings(run_config), data, trained.model)
+    trainer = build(
+        config, "trainer", callbacks=[StopOnSigterm()], logger=False, enable_progress_bar=False
+    )
     share_out(trainer, pieces=None)
     with ended_by_signals():
-        tested = test_model(trainer, module, data, scoring, settings)
+        tested = test_model(trainer, module, data, scoring, run_config)
     if tested is None:
         return None
     before, history = read_result(trained.folder), read_history(trained.folder)
-    folder = Path(HydraConfig.get().runtime.output_dir)
-    clear_results(folder)
+    clear_results(job.folder)
     if history:
-        write_history(folder, history)
-    training = before.training if before else Training()
-    vectors = before.vectors if before else {}
-    result = write_run(folder, settings, data, training, tested, _overrides(before), vectors)
-    log.info(summary(result, tested.scores.curve, scoring, folder))
+        write_history(job.folder, history)
+    result = write_test(
+        job.folder,
+        run_config,
+        scoring,
+        data,
+        before.training if before else Training(),
+        tested,
+        _overrides(before, job),
+        before.vectors if before else {},
+    )
+    log.info(summary(result, tested.scores.curve, scoring, job.folder))
     return result.scores["bleu"]
 
 
-def _overrides(before: Result | None) -> list[str]:
-    """Return what made the run, then what makes this test of it another one."""
-    given = [o for o in job_overrides() if not o.startswith(OWN)]
+def check_corpus(trained: TrainedModel, config: DictConfig, data: TranslationData) -> None:
+    """Raise ``UserError`` unless ``data`` is the corpus that a model was trained on."""
+    then = trained.config
+    same = (then.data, then.tokenizer) == (config.data, config.tokenizer)
+    if data.fingerprint == then.data_fingerprint or (same and has_old_fingerprint(then)):
+        return
+    raise UserError(
+        f"checkpoint={config.checkpoint} was trained on {then.corpus} ({then.data_fingerprint}), "
+        f"not on {data.corpus.name} ({data.fingerprint}); give the data= and tokenizer= settings "
+        "of that run"
+    )
+
+
+def _overrides(before: Result | None, job: Job) -> list[str]:
+    """Return the overrides of the tested run, then the new overrides of this test."""
+    given = [override for override in job.overrides if not override.startswith(TEST_OVERRIDES)]
     return list(dict.fromkeys([*(before.overrides if before else []), *given]))

@@ -13,35 +13,42 @@ from datamodules.batching import batches_of, sources_alone
 from datamodules.errors import UserError
 from datamodules.files import whole_file
 from datamodules.text import decode_lines, read_bytes
-from lightning_modules.building import build
-from lightning_modules.checkpoints import TrainedModel, load_trained
 from lightning_modules.decoding import Hypothesis
-from lightning_modules.metrics.alignments import format_pharaoh, format_soft_pharaoh, hard_alignment
-from lightning_modules.scoring import words_attention
-from lightning_modules.suitability import check_text
-from lightning_modules.tasks.train import prepare_process
+from lightning_modules.metrics.alignment.word_alignment import (
+    format_pharaoh,
+    format_soft_pharaoh,
+    hard_alignment,
+)
+from lightning_modules.testing.scores import words_attention
+from lightning_modules.training.checkpoints import TrainedModel, load_trained
+from lightning_modules.training.factories import build
+from lightning_modules.training.input_checks import check_text
+from lightning_modules.training.settings import training_settings
+from lightning_modules.training.setup import prepare_process
 
 ALIGNED: dict[str, Callable[[np.ndarray], str]] = {
     "alignments": lambda weights: format_pharaoh(hard_alignment(weights)),
     "soft_alignments": format_soft_pharaoh,
 }
-"""How weights between words are written, by the setting that names the file."""
+"""Formats of word alignments, by the setting that names the file."""
 
 
 def translate(config: DictConfig) -> None:
-    """Translate ``config.input`` to ``config.output``; an empty line stays empty.
+    """Task: translate ``config.input`` to ``config.output``; an empty line stays empty.
 
     Raises ``UserError`` for a checkpoint or text that cannot be used, or if alignments are asked
     of a model without attention.
     """
-    prepare_process(config)
+    prepare_process(training_settings(config))
     trained = load_trained(config.checkpoint)
     lines = read_input(config.input)
-    found = search(trained, lines, config)
-    output = "".join(f"{line}\n" for line in written(trained, found))
+    translations = search(trained, lines, config)
+    output = "".join(f"{line}\n" for line in output_lines(trained, translations))
     asked = [option for option in ALIGNED if config[option] is not None]
-    texts = [(config[option], "".join(align(trained, lines, found, option))) for option in asked]
-    with ExitStack() as files:  # all are complete before any takes its place
+    texts = [
+        (config[option], "".join(align(trained, lines, translations, option))) for option in asked
+    ]
+    with ExitStack() as files:  # all files are written before the first replaces an old one
         for name, text in (*texts, (config.output, output)):
             if name == "-":
                 sys.stdout.write(text)
@@ -51,10 +58,10 @@ def translate(config: DictConfig) -> None:
                 path.write_bytes(packed(text.encode()))
 
 
-def written(trained: TrainedModel, found: Sequence[list[Hypothesis]]) -> Iterator[str]:
+def output_lines(trained: TrainedModel, translations: Sequence[list[Hypothesis]]) -> Iterator[str]:
     """Yield the output: a line each, or ``line ||| hypothesis ||| score`` for several each."""
-    several = any(len(hypotheses) > 1 for hypotheses in found)
-    for number, hypotheses in enumerate(found):
+    several = any(len(hypotheses) > 1 for hypotheses in translations)
+    for number, hypotheses in enumerate(translations):
         texts = trained.tokenizers.target.decode([hypothesis.tokens for hypothesis in hypotheses])
         if not several:
             yield texts[0] if texts else ""
@@ -74,28 +81,31 @@ def read_input(name: str) -> list[str]:
 def search(
     trained: TrainedModel, lines: Sequence[str], config: DictConfig
 ) -> list[list[Hypothesis]]:
-    """Return the hypotheses of each line, best first, none for an empty one.
+    """Return the hypotheses of each line, best first; none for an empty line.
 
     Raises ``UserError`` for lines that the model cannot read.
     """
-    translate_batch = build(config.decoding)
+    translate_batch = build(config, "decoding")
     full = [number for number, line in enumerate(lines) if line.strip()]
     encoded = trained.tokenizers.source.encode([lines[number] for number in full])
     given = {"input": sources_alone(encoded)}
     check_text(trained.config, trained.model, trained.tokenizers.source, given)
-    found: list[list[Hypothesis]] = [[] for _ in lines]
+    translations: list[list[Hypothesis]] = [[] for _ in lines]
     for batch in batches_of(encoded, config.batching.decode_max_tokens):
         hypotheses = translate_batch(trained.model, batch.src, batch.src_mask)
         for row, ranked in zip(batch.ids.tolist(), hypotheses, strict=True):
-            found[full[row]] = ranked
-    return found
+            translations[full[row]] = ranked
+    return translations
 
 
 def align(
-    trained: TrainedModel, lines: Sequence[str], found: Sequence[list[Hypothesis]], option: str
+    trained: TrainedModel,
+    lines: Sequence[str],
+    translations: Sequence[list[Hypothesis]],
+    option: str,
 ) -> Iterator[str]:
-    """Yield for each line where the words of its best hypothesis looked, as ``option`` has it."""
-    for line, hypotheses in zip(lines, found, strict=True):
+    """Yield the word alignment of each best hypothesis in the format of ``option``."""
+    for line, hypotheses in zip(lines, translations, strict=True):
         if not hypotheses:
             yield "\n"
             continue

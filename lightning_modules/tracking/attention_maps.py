@@ -1,31 +1,31 @@
-"""Seeing attention form."""
+"""Heat maps of attention during training."""
 
 import numpy as np
 import pytorch_lightning as pl
 
-from lightning_modules.forced import merge_words
 from lightning_modules.metrics.sentences import readable
-from lightning_modules.run_folder import SentenceAttention
+from lightning_modules.runs.schema import SentenceAttention
+from lightning_modules.testing.forced_decoding import merge_words
 from lightning_modules.tracking.results import log_attention
 from lightning_modules.tracking.tracker import Tracker
-from lightning_modules.translation import TranslationModule
+from lightning_modules.training.module import TranslationModule
 
 
 class AttentionMaps(pl.Callback):
-    """At each validation, show the tracker where the model looks in one sentence.
+    """At each validation, log a heat map of the attention on one sentence.
 
-    The model is made to produce the reference, so that the pictures differ by nothing but what was
-    learnt in between. A model without attention shows nothing.
+    The model is forced to produce the reference, so that the pictures differ only by what the model
+    has learnt in between. A model without attention logs nothing.
     """
 
     def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Draw and log it."""
+        """Draw and log the heat map."""
         assert isinstance(pl_module, TranslationModule)
         data = trainer.datamodule  # type: ignore[attr-defined]
-        pairs, text = data.prepared.encoded["val"], data.text("val")
+        pairs, text = data.encoded_corpus.encoded["val"], data.text("val")
         row = readable([text.source[number] for number in pairs.ids])
         batch = pl_module.transfer_batch_to_device(pairs[np.array([row])], pl_module.device, 0)
         model = pl_module.model

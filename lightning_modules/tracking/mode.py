@@ -1,4 +1,4 @@
-"""Whether W&B can be talked to: found out within seconds, and without a prompt."""
+"""Choose W&B's mode by a probe of the server, within seconds and without a prompt."""
 
 import os
 import shlex
@@ -24,7 +24,7 @@ Answer = TypeVar("Answer")
 
 
 def choose_mode(requested: Mode) -> tuple[str, str]:
-    """Return W&B's mode and why. Asks nothing, and waits at most ``PROBE_SECONDS``."""
+    """Return W&B's mode and the reason, without a prompt, within ``PROBE_SECONDS``."""
     if requested != "auto":
         return requested, "logger.mode"
     if os.environ.get("WANDB_MODE"):
@@ -33,15 +33,15 @@ def choose_mode(requested: Mode) -> tuple[str, str]:
         if not wandb.login(prompt=False, verify=False):
             return "offline", "not logged in"
     except Exception as error:  # a malformed key, an unreadable settings file…
-        return "offline", in_a_line(error)
+        return "offline", one_line(error)
     problem = unreachable(wandb.setup().settings.base_url)
     return ("online", "logged in") if problem is None else ("offline", problem)
 
 
 def unreachable(server: str, seconds: float = PROBE_SECONDS) -> str | None:
-    """Ask a server for anything, through a proxy where one is set; return what is wrong, if any."""
+    """Probe a server, through the proxy if a proxy is set; return the problem, or None."""
     try:
-        return within(seconds, lambda: _failure(server, seconds))
+        return call_with_timeout(seconds, lambda: _failure(server, seconds))
     except TimeoutError as error:
         return f"{server}: {error}"
 
@@ -49,10 +49,10 @@ def unreachable(server: str, seconds: float = PROBE_SECONDS) -> str | None:
 def _failure(server: str, seconds: float) -> str | None:
     try:
         build_opener().open(f"{server.rstrip('/')}/healthz", timeout=seconds).close()
-    except HTTPError as error:  # a page that is not there is an answer as well
+    except HTTPError as error:  # a missing page is an answer as well
         return f"{server} answers {error.code}" if error.code >= 500 else None
     except URLError as error:
-        # W&B has certificates of its own.
+        # W&B's client has other certificates than Python.
         unknown = isinstance(error.reason, ssl.SSLCertVerificationError)
         return None if unknown else f"{server} cannot be reached: {error.reason}"
     except OSError as error:
@@ -60,10 +60,10 @@ def _failure(server: str, seconds: float) -> str | None:
     return None
 
 
-def within(seconds: float, call: Callable[[], Answer]) -> Answer:
-    """Return what ``call`` returns, in a thread: the look-up of a name knows no time limit.
+def call_with_timeout(seconds: float, call: Callable[[], Answer]) -> Answer:
+    """Return the result of ``call``, made in a thread: a DNS look-up has no time limit.
 
-    Raises ``TimeoutError`` when it takes longer; the thread is then left to itself.
+    Raises ``TimeoutError`` when ``call`` takes longer; the thread then goes on alone.
     """
     answer: Future[Answer] = Future()
 
@@ -81,18 +81,18 @@ def within(seconds: float, call: Callable[[], Answer]) -> Answer:
 
 
 def sync_command(run_folder: Path) -> str:
-    """Return what sends a run to W&B later, whatever folder it is typed in."""
+    """Return the command that sends a run to W&B later, from any working folder."""
     server = os.environ.get("WANDB_BASE_URL", "")
-    # An address with a password is not for the terminal.
+    # Never print an address with a password.
     where = f"WANDB_BASE_URL={shlex.quote(server)} " if server and "@" not in server else ""
     program = "wandb" if shutil.which("wandb") else f"{shlex.quote(sys.executable)} -m wandb"
-    # W&B takes a run that began online for one that has arrived.
+    # By default W&B does not send a run that began online.
     begun_online = "" if run_folder.name.startswith("offline-") else " --include-online"
     return f"{where}{program} sync{begun_online} {shlex.quote(str(run_folder.absolute()))}"
 
 
-def in_a_line(error: Exception) -> str:
-    """Return the message without line breaks, or the kind of error if it has none."""
+def one_line(error: Exception) -> str:
+    """Return the message without line breaks, or the type of an error without message."""
     if isinstance(error, ValidationError):  # a variable WANDB_… with a value that W&B refuses
         return first_mistake(error)
     return " ".join(str(error).split()) or type(error).__name__

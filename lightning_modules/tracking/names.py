@@ -1,4 +1,4 @@
-"""What is logged, and against what each metric is drawn."""
+"""Names of the logged metrics, and the x-axis of each metric."""
 
 from collections.abc import Iterable
 
@@ -22,11 +22,11 @@ BY_STEP = (
 BY_LENGTH = (f"{CURVE}/bleu", f"{CURVE}/sentences")
 
 TRIAL_BLEU = "trial/bleu"
-"""In the summary of a trial of a study."""
+"""Name of a trial's BLEU in the summary of its run."""
 
 
 def define_metrics(run: wandb.Run) -> None:
-    """Say against what each metric is drawn. By exact names: of patterns, W&B takes any."""
+    """Set the x-axis of each metric. Names are exact: W&B may use any pattern that matches."""
     run.define_metric(STEP, hidden=True)
     for name in BY_STEP:
         run.define_metric(name, step_metric=STEP, step_sync=False)
@@ -34,7 +34,7 @@ def define_metrics(run: wandb.Run) -> None:
 
 
 def define_curves(run: wandb.Run, names: Iterable[str]) -> None:
-    """Draw metrics against length; their last value says nothing about a run."""
+    """Draw metrics against length, without a summary: their last value means nothing."""
     run.define_metric(LENGTH, hidden=True, summary="none")
     for name in names:
         run.define_metric(name, step_metric=LENGTH, step_sync=False, summary="none")

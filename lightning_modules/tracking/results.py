@@ -1,4 +1,4 @@
-"""What a W&B run is told once the test set is translated."""
+"""Log the test results to a W&B run."""
 
 from functools import partial
 from pathlib import Path
@@ -7,20 +7,20 @@ from tempfile import TemporaryDirectory
 import wandb
 from pytorch_lightning.loggers import Logger
 
-from lightning_modules.checkpoints import BEST, FOLDER, TOKENIZERS
-from lightning_modules.heat_map import attention_map
+from lightning_modules.figures.heat_map import attention_map
 from lightning_modules.metrics.sentences import readable
-from lightning_modules.run_folder import PREDICTIONS, SentenceAttention
-from lightning_modules.scoring import TestScores
-from lightning_modules.testing import Tested
+from lightning_modules.runs.schema import PREDICTIONS, SentenceAttention
+from lightning_modules.testing.scores import TestScores
+from lightning_modules.testing.test_set import Tested
 from lightning_modules.tracking.names import BY_LENGTH, LENGTH, STEP
 from lightning_modules.tracking.tracker import Tracker
+from lightning_modules.training.checkpoints import BEST, FOLDER, TOKENIZERS
 
 TABLE_ROWS = 100
 PATIENCE_SECONDS = 1.5
-"""For tables and artifacts, about which W&B asks the server at once."""
+"""Time limit of tables and artifacts, for which W&B calls the server at once."""
 DECIMALS = 4
-"""As ``bleu_by_length.csv`` has them."""
+"""Decimals of BLEU, as in ``bleu_by_length.csv``."""
 
 
 def log_test(logger: Logger | None, tested: Tested, folder: Path) -> None:
@@ -28,15 +28,15 @@ def log_test(logger: Logger | None, tested: Tested, folder: Path) -> None:
     if not isinstance(logger, Tracker):
         return
     scores = tested.scores
-    logger.tell(lambda run: _log_scores(run, scores))
+    logger.send(lambda run: _log_scores(run, scores))
     if (sentence := _readable_attention(scores)) is not None:
         log_attention(logger, "attention/test", sentence)
-    logger.tell(lambda run: run.log({"predictions": _table(scores)}), PATIENCE_SECONDS)
+    logger.send(lambda run: run.log({"predictions": _table(scores)}), PATIENCE_SECONDS)
     if logger.artifacts:
-        made: list[wandb.Artifact] = []  # copies of files, whose size nobody should be timed for
-        logger.tell(lambda run: made.extend(_artifacts(str(run.id), folder)))
+        made: list[wandb.Artifact] = []  # copies of files take long: no time limit
+        logger.send(lambda run: made.extend(_artifacts(str(run.id), folder)))
         for artifact in made:
-            logger.tell(
+            logger.send(
                 partial(wandb.Run.log_artifact, artifact_or_path=artifact), PATIENCE_SECONDS
             )
 
@@ -53,7 +53,7 @@ def log_attention(
             at = {} if step is None else {STEP: step}
             run.log({key: wandb.Image(str(picture)), **at})
 
-    tracker.tell(log)
+    tracker.send(log)
 
 
 def _log_scores(run: wandb.Run, scores: TestScores) -> None:
@@ -87,7 +87,7 @@ def _table(scores: TestScores) -> wandb.Table:
 
 
 def _artifacts(run_id: str, folder: Path) -> list[wandb.Artifact]:
-    """Return what translating takes, laid out like the run's folder, and the predictions."""
+    """Return the files for translating, laid out like the run's folder, and the predictions."""
     model = wandb.Artifact(f"model-{run_id}", type="model")
     model.add_file(str(folder / FOLDER / BEST), name=f"{FOLDER}/{BEST}")
     model.add_dir(str(folder / TOKENIZERS), name=TOKENIZERS)

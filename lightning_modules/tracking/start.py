@@ -1,4 +1,4 @@
-"""Starting a W&B run, or going on with the one of an interrupted training."""
+"""Start a W&B run, or resume the run of an interrupted training."""
 
 import logging
 import os
@@ -10,46 +10,46 @@ import wandb
 
 from datamodules.errors import UserError
 from datamodules.files import write_text
-from lightning_modules.run_folder import TRACKER_ID
-from lightning_modules.tracking.mode import Mode, choose_mode, in_a_line, sync_command
+from lightning_modules.runs.schema import TRACKER_ID
+from lightning_modules.tracking.mode import Mode, choose_mode, one_line, sync_command
 
 log = logging.getLogger(__name__)
 
 INIT_SECONDS = {"auto": 3.0, "online": 20.0}
-"""What a server gets to take a run: more where the user insists on it."""
+"""Time limit for the server to take a run; longer if the user asks for ``online``."""
 
 
 def start_run(
-    save_dir: Path, folder: Path, mode: Mode, finish_seconds: float, **about: Any
+    save_dir: Path, folder: Path, mode: Mode, finish_seconds: float, **labels: Any
 ) -> wandb.Run:
-    """Start a run of its own, also beside others in the same process, and say where it goes.
+    """Start a new run, also beside other runs of the process, and log its address.
 
     Args:
-        save_dir: everything W&B writes goes under it.
-        folder: of the training or comparison. It keeps the run's id, with which a resumed
-            training goes on in the same run.
+        save_dir: folder under which W&B writes everything.
+        folder: folder of the training or comparison. It keeps the run's id, so that a resumed
+            training continues the same run.
         mode: ``auto`` never fails.
-        finish_seconds: what the end of the run may take.
-        about: project, name, group, tags and job type.
+        finish_seconds: time limit for the end of the run.
+        labels: project, name, group, tags and job type.
 
     Raises ``UserError`` if no run can be started in the ``mode`` that was asked for.
     """
     try:
         save_dir.mkdir(parents=True, exist_ok=True)
         _keep_to(save_dir)
-        start = _starter(mode, finish_seconds, dir=save_dir, **_identity(folder), **about)
+        start = _starter(mode, finish_seconds, dir=save_dir, **_identity(folder), **labels)
         chosen, reason = choose_mode(mode)
         try:
             run = start(mode=chosen)
         except Exception as error:
             if mode != "auto" or chosen == "offline":
                 raise
-            chosen, reason = "offline", in_a_line(error)
+            chosen, reason = "offline", one_line(error)
             run = start(mode=chosen)
         write_text(folder / TRACKER_ID, f"{run.id}\n")
     except Exception as error:
         raise UserError(
-            f"W&B does not start ({in_a_line(error)}); give logger.mode=offline or logger=none"
+            f"W&B does not start ({one_line(error)}); give logger.mode=offline or logger=none"
         ) from None
     if chosen == "online":
         log.info("W&B online: %s", run.url)

@@ -1,69 +1,57 @@
-"""A W&B run that nobody waits for."""
+"""The tracked run of a training: its start, its configuration and its end."""
 
-import logging
-from collections.abc import Callable, Mapping
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import wandb
+from omegaconf import DictConfig
 
-from lightning_modules.tracking.mode import in_a_line, sync_command, within
+from lightning_modules.ranks.rank_environment import is_rank_zero
+from lightning_modules.runs.environment import environment
+from lightning_modules.runs.job import Job
+from lightning_modules.runs.provenance import git_commit
+from lightning_modules.tracking.tracker import Tracker
+from lightning_modules.training.factories import build
+from lightning_modules.variants import EncoderDecoder, count_parameters
 
-log = logging.getLogger(__name__)
+IGNORED_IN_SYSTEM_NAME = (
+    *("model=", "variant=", "seed=", "seeds.", "comparison=", "comparison_name="),
+    *("logger", "outputs=", "cache_dir="),
+)
+"""Overrides that the label of a run shows already, or that do not change its results."""
 
 
-class TrackedRun:
-    """A W&B run that its program never waits for nor fails with.
+@contextmanager
+def tracked(config: DictConfig, describe: Callable[[], dict[str, Any]]) -> Iterator[Tracker | None]:
+    """Start the tracked run of a training, and end it with the context.
 
-    Every call goes through ``tell``. The first that fails is told in one line; what was logged
-    before stays in W&B's folder, and nothing more is tracked.
+    Yields None with ``logger=none`` and on ranks other than the first. ``describe`` returns entries
+    for the configuration of the run. Raises ``UserError`` if no run starts in the wanted mode.
     """
+    if not config.logger or not is_rank_zero():
+        yield None
+        return
+    tracker: Tracker = build(config, "logger")
+    try:
+        tracker.log_hyperparams(describe())
+        yield tracker
+    except BaseException:
+        tracker.close(exit_code=1)
+        raise
+    tracker.close()
 
-    def __init__(self, run: wandb.Run) -> None:
-        self._run = run
-        self._failed = False
 
-    @property
-    def project(self) -> str:
-        """The project."""
-        return str(self._run.project)
+def tracker_config(model: EncoderDecoder, job: Job, variant: str) -> dict[str, Any]:
+    """Return entries for the tracker's tables beside a run's configuration.
 
-    @property
-    def id(self) -> str:
-        """What tells it from all others of its project."""
-        return str(self._run.id)
-
-    @property
-    def online(self) -> bool:
-        """Whether what is logged arrives at a server."""
-        return not (self._failed or self._run.offline or self._run.disabled)
-
-    @property
-    def sync_command(self) -> str:
-        """What sends the run to W&B later."""
-        return sync_command(Path(self._run.dir).parent)
-
-    def tell(self, what: Callable[[wandb.Run], object], seconds: float | None = None) -> None:
-        """Do something with the run; give up after ``seconds`` if it may ask the server."""
-        if not self._failed:
-            self._attempt(partial(what, self._run), seconds)
-
-    def describe(self, about: Mapping[str, Any]) -> None:
-        """Add to the run's configuration."""
-        self.tell(lambda run: run.config.update(dict(about), allow_val_change=True))
-
-    def close(self, exit_code: int = 0) -> None:
-        """End the run, so that the next of this process is one of its own."""
-        self._attempt(partial(self._run.finish, exit_code=exit_code))
-
-    def _attempt(self, call: Callable[[], object], seconds: float | None = None) -> None:
-        try:
-            if seconds is None:
-                call()
-            else:
-                within(seconds, call)
-        except Exception as error:
-            if not self._failed:
-                log.warning("W&B stopped (%s); later: %s", in_a_line(error), self.sync_command)
-            self._failed = True
+    All seeds of a system share ``system``: the variant and the other overrides of the command.
+    """
+    overrides = [each for each in job.overrides if not each.startswith(IGNORED_IN_SYSTEM_NAME)]
+    return {
+        "model_name": job.model_name,
+        "system": ", ".join([variant, *overrides]),
+        "parameters": count_parameters(model),
+        "folder": str(job.folder),
+        "git_commit": git_commit(),
+        "environment": environment(),
+    }

@@ -10,29 +10,29 @@ from pydantic import PositiveFloat, validate_call
 from pytorch_lightning.loggers import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
+from lightning_modules.tracking.failsafe_run import FailsafeRun
 from lightning_modules.tracking.mode import Mode
 from lightning_modules.tracking.names import STEP, define_metrics
 from lightning_modules.tracking.start import start_run
-from lightning_modules.tracking.tracked import TrackedRun
 
 
-class Tracker(TrackedRun, Logger):
+class Tracker(FailsafeRun, Logger):
     """The run of a training.
 
     Args:
-        run: a started one.
-        artifacts: whether the best checkpoint and the predictions are to be kept as artifacts.
+        run: a started run.
+        artifacts: whether to keep the best checkpoint and the predictions as artifacts.
     """
 
     def __init__(self, run: wandb.Run, artifacts: bool = False) -> None:
         Logger.__init__(self)
-        TrackedRun.__init__(self, run)
+        FailsafeRun.__init__(self, run)
         self.artifacts = artifacts
-        self.tell(define_metrics)
+        self.send(define_metrics)
 
     @property
     def name(self) -> str:
-        """The project, as Lightning has it."""
+        """The project, which Lightning calls the name."""
         return self.project
 
     @property
@@ -44,7 +44,7 @@ class Tracker(TrackedRun, Logger):
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Log a row of history; the step is a metric, since W&B's own counts rows."""
         row = dict(metrics) if step is None else {**metrics, STEP: step}
-        self.tell(lambda run: run.log(row))
+        self.send(lambda run: run.log(row))
 
     @rank_zero_only
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *_: Any, **__: Any) -> None:
@@ -66,6 +66,6 @@ def wandb_logger(
     job_type: str = "train",
 ) -> Tracker:
     """Start the W&B run of a training; see ``start_run``, which raises ``UserError``."""
-    about: dict[str, Any] = {"project": project, "name": name, "group": group, "tags": tags}
-    run = start_run(save_dir, folder, mode, finish_seconds, job_type=job_type, **about)
+    labels: dict[str, Any] = {"project": project, "name": name, "group": group, "tags": tags}
+    run = start_run(save_dir, folder, mode, finish_seconds, job_type=job_type, **labels)
     return Tracker(run, artifacts)

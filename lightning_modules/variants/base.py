@@ -1,4 +1,4 @@
-"""The interface that training and decoding meet, whatever the variant."""
+"""The interface of all variants to training and decoding."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from datamodules.tokenization import PAD
-from lightning_modules.variants.arguments import Placement, Tied
+from lightning_modules.variants.options import Placement, Tied
 
 
 class Decoded(NamedTuple):
     """A whole target decoded by teacher forcing."""
 
     features: Tensor
-    """What the output layer reads, ``(batch, tgt, features)``."""
+    """Input of the output layer, ``(batch, tgt, features)``."""
     weights: Tensor | None
     """Attention weights, ``(batch, tgt, src)``; None for a model without attention."""
 
@@ -27,22 +28,22 @@ class Step(NamedTuple):
     """One target position decoded."""
 
     features: Tensor
-    """What the output layer reads, ``(batch, features)``."""
+    """Input of the output layer, ``(batch, features)``."""
     state: Any
-    """What the next step needs; see ``select_batch``."""
+    """State for the next step; see ``select_batch``."""
     weights: Tensor | None
-    """``(batch, src)``; None for a model without attention."""
+    """Attention weights, ``(batch, src)``; None for a model without attention."""
 
 
 class Limit(NamedTuple):
-    """The longest sentence whose positions a model can tell apart."""
+    """The longest sentence whose positions a model can distinguish."""
 
     setting: str
-    """The key of the configuration that says so."""
+    """Configuration key of the limit."""
     src_tokens: int
-    """EOS counted."""
+    """Number of source tokens, EOS included."""
     tgt_tokens: int | None
-    """The same for targets; None for no limit."""
+    """Number of target tokens; None for no limit."""
 
 
 class EncoderDecoder(nn.Module, ABC):
@@ -50,22 +51,22 @@ class EncoderDecoder(nn.Module, ABC):
 
     ``Memory`` and ``State`` are nested named tuples of tensors whose first dimension is the batch,
     so that a search can reorder, repeat and drop sentences without knowing the variant. A state may
-    have several rows for each of the memory's, side by side: a beam reads one memory. Teacher
-    forcing and stepwise decoding give equal numbers. The output layer is apart (``logits``), so
-    that nothing but real positions and living hypotheses is projected.
+    have several adjacent rows for each row of the memory: a beam shares one memory. Teacher forcing
+    and stepwise decoding give equal numbers. The output layer is separate (``logits``), so that
+    only real positions and unfinished hypotheses are projected.
 
     Args:
-        src_vocabulary: source tokens.
-        tgt_vocabulary: target tokens.
+        src_vocabulary: number of source tokens.
+        tgt_vocabulary: number of target tokens.
         embedding_size: width of both embeddings.
-        features_size: width of what the output layer reads.
-        tied: tables that are one; ``output`` is Press and Wolf 2017 (arXiv 1608.05859), ``all``
-            Vaswani et al. 2017, section 3.4, which takes one vocabulary for both languages.
-        placement: devices of the parts. Whoever moves the model (``.to``, Lightning) moves only
-            what has no device of its own.
+        features_size: width of the input of the output layer.
+        tied: shared tables; ``output`` as in Press and Wolf 2017 (arXiv 1608.05859), ``all`` as in
+            Vaswani et al. 2017, section 3.4, with one vocabulary for both languages.
+        placement: devices of the parts. ``.to`` and Lightning move only parts without a device
+            here.
 
     Raises:
-        ValueError: for tables that cannot be one.
+        ValueError: for tables that cannot be shared.
     """
 
     def __init__(
@@ -106,19 +107,24 @@ class EncoderDecoder(nn.Module, ABC):
             self.src_embedding = self.tgt_embedding
 
     def _draw_small_tables(self) -> None:
-        """Draw rows of unit length: an output layer made of torch's, of √width, bets at random."""
+        """Draw rows of length 1: torch's rows, of length √width, make extreme first predictions."""
         for table in (self.src_embedding, self.tgt_embedding):
             nn.init.normal_(table.weight, std=table.embedding_dim**-0.5)
             nn.init.zeros_(table.weight[PAD].detach())
 
     @property
     def embedding_scale(self) -> float:
-        """What embeddings are multiplied by before anything reads them."""
+        """Factor of the embeddings."""
         return 1.0
 
     @abstractmethod
     def encode(self, src: Tensor, src_mask: Tensor) -> Any:
-        """``(batch, src)`` ids and mask -> memory: all about the source that no step changes."""
+        """Return the memory of a source, which no step changes.
+
+        Args:
+            src: ``(batch, src)`` token ids.
+            src_mask: True where a token is real, ``(batch, src)``.
+        """
 
     @abstractmethod
     def initial_state(self, memory: Any) -> Any:
@@ -126,7 +132,7 @@ class EncoderDecoder(nn.Module, ABC):
 
     @abstractmethod
     def decode(self, memory: Any, tgt_in: Tensor) -> Decoded:
-        """Decode a given target ``(batch, tgt)`` that starts with BOS, all positions."""
+        """Decode all positions of a given target ``(batch, tgt)`` that starts with BOS."""
 
     @abstractmethod
     def step(self, memory: Any, state: Any, last_token: Tensor) -> Step:
@@ -134,42 +140,43 @@ class EncoderDecoder(nn.Module, ABC):
 
     @abstractmethod
     def parts(self) -> dict[str, Iterable[nn.Module]]:
-        """Return the modules that ``model.placement`` moves together, by its keys."""
+        """Return the modules of each part in ``model.placement``."""
 
     @property
-    def looks_at_source(self) -> bool:
-        """False for weights that are chosen without seeing what is in the source."""
+    def is_content_based(self) -> bool:
+        """Whether attention weights depend on the content of the source."""
         return True
 
     def head_weights(self, memory: Any, tgt_in: Tensor) -> Tensor | None:
-        """Return all weights over the source, ``(batch, layers, heads, tgt, src)``.
+        """Return the weights of all layers and heads, ``(batch, layers, heads, tgt, src)``.
 
-        Those of ``decode`` are the last layer's, averaged over its heads. None for a model without
-        attention. They are computed beside ``decode``, which is left as quick as it is: every
-        attention is asked once more what it is asked there.
+        None for a model without attention. (``decode`` returns the weights of the last layer,
+        averaged over the heads.) To keep ``decode`` fast, hooks compute the weights a second time,
+        from the arguments of each attention.
         """
         attentions = list(self.parts()["attention"])
         if not attentions:
             return None
         layers: list[list[Tensor]] = [[] for _ in attentions]
-        with ExitStack() as watching:
-            # Compiled blocks do not look for hooks that came later.
-            watching.enter_context(torch.compiler.set_stance("force_eager"))
-            for attention, seen in zip(attentions, layers, strict=True):
-                watching.enter_context(attention.register_forward_pre_hook(partial(_watch, seen)))
+        with ExitStack() as hooks:
+            # Compiled blocks ignore hooks that are registered after compilation.
+            hooks.enter_context(torch.compiler.set_stance("force_eager"))
+            for attention, weights in zip(attentions, layers, strict=True):
+                hook = partial(_append_head_weights, weights)
+                hooks.enter_context(attention.register_forward_pre_hook(hook))
             self.decode(memory, tgt_in)
-        # One call for all positions, or one for each.
-        return torch.stack([torch.cat(seen, 2) for seen in layers], 1)
+        # Each list holds one tensor for all positions, or one tensor per position.
+        return torch.stack([torch.cat(weights, 2) for weights in layers], 1)
 
     def blocks(self) -> Iterable[nn.Module]:
-        """Return the modules that ``torch.compile`` is worth its start for."""
+        """Return the modules for which ``torch.compile`` saves more time than it takes."""
         return ()
 
     def layers(self) -> Iterable[nn.Module]:
-        """Return the modules that a pass over whole sentences goes through once each.
+        """Return the layers that process whole sentences, for activation checkpointing.
 
-        They are most of the model. Recurrent layers are not among them: most of what those keep is
-        small, or their own kernels'.
+        Recurrent layers are not included: most of their activations are small, or kept by fused
+        kernels.
         """
         return ()
 
@@ -178,51 +185,56 @@ class EncoderDecoder(nn.Module, ABC):
         return self.output(features)
 
     def limit(self) -> Limit | None:
-        """Return the longest sentence that the model can tell apart; None: any length."""
+        """Return the longest sentence with distinct positions; None for no limit."""
         return None
 
     def place(self) -> None:
-        """Bring the parts to their devices; a constructor ends with it."""
+        """Move the placed parts to their devices; the last line of every constructor."""
         for part, device in self.placement:
             for module in self.parts()[part] if device else ():
                 module.to(device)
 
+    @override
     def _apply(self, fn: Any, recurse: bool = True) -> "EncoderDecoder":
-        """Give parts with a device of their own a new type only, whatever moves the whole."""
-        homes = {
+        """Placed parts change dtype but stay on their device."""
+        devices = {
             id(tensor): device
             for part, device in self.placement
             for module in (self.parts()[part] if device else ())
-            for held in chain(module.parameters(), module.buffers())
-            for tensor in (held, held.grad)
+            for value in chain(module.parameters(), module.buffers())
+            for tensor in (value, value.grad)
         }
 
-        def at_home(tensor: Tensor) -> Tensor:
-            if id(tensor) not in homes:
+        def keep_device(tensor: Tensor) -> Tensor:
+            if id(tensor) not in devices:
                 return fn(tensor)
-            return tensor.to(homes[id(tensor)], fn(torch.empty(0, dtype=tensor.dtype)).dtype)
+            return tensor.to(devices[id(tensor)], fn(torch.empty(0, dtype=tensor.dtype)).dtype)
 
-        super()._apply(at_home, recurse)
+        super()._apply(keep_device, recurse)
         return self
 
 
-def _watch(seen: list[Tensor], attention: Any, asked: tuple[Any, ...]) -> None:
-    """Keep the weights of each head for what an attention is asked."""
-    seen.append(attention.head_weights(*asked))
+def _append_head_weights(weights: list[Tensor], attention: Any, inputs: tuple[Any, ...]) -> None:
+    weights.append(attention.head_weights(*inputs))
+
+
+def count_parameters(model: nn.Module) -> int:
+    """Return the number of trainable parameters; frozen word vectors do not count."""
+    return sum(part.numel() for part in model.parameters() if part.requires_grad)
 
 
 def select_batch(tree: Any, index: Tensor) -> Any:
-    """Pick batch entries of every tensor in nested tuples: ``index`` may repeat and reorder."""
+    """Pick batch entries of every tensor in nested tuples; ``index`` may repeat and reorder."""
     return for_each_tensor(tree, lambda tensor: tensor.index_select(0, index.to(tensor.device)))
 
 
 def move(tree: Any, device: torch.device) -> Any:
-    """Bring every tensor in nested tuples to ``device``."""
+    """Move every tensor in nested tuples to ``device``."""
     return for_each_tensor(tree, lambda tensor: tensor.to(device))
 
 
 def for_each_tensor(tree: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """Return nested tuples with every tensor changed."""
+    """Return nested tuples with ``change`` applied to every tensor."""
     if isinstance(tree, Tensor):
         return change(tree)
     if isinstance(tree, tuple):

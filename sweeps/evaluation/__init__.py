@@ -1,1 +1,1 @@
-"""What is told of systems that translated a test set: tables and figures, in every format."""
+"""Evaluation of systems that translated a test set: tables and figures, in every format."""

@@ -1,18 +1,22 @@
-"""Systems scored side by side on everything that is asked of them."""
+"""Systems scored side by side, on whole test sets and on length buckets."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lightning_modules.metrics.lengths import Bounds, Bucket
-from lightning_modules.metrics.resampling import Resamples
-from lightning_modules.metrics.scopes import Estimate, Scope, scopes
 from lightning_modules.metrics.statistics import METRICS, Metric
 from lightning_modules.metrics.systems import System
-from lightning_modules.settings import Scoring
+from lightning_modules.metrics.uncertainty.bootstrap_scores import (
+    Estimate,
+    ScoredSubset,
+    score_subsets,
+)
+from lightning_modules.metrics.uncertainty.resampling import Resamples
+from lightning_modules.testing.scoring_settings import Scoring
 
 RESAMPLES_FOR_A_TEST = 40
-"""Twice what it takes at 5%."""
+"""Resamples for each corrected test: twice the minimum for significance at 5%."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,50 +25,50 @@ class Group:
 
     systems: list[System]
     buckets: list[Bucket]
-    scopes: list[Scope]
+    subsets: list[ScoredSubset]
     """The whole test set, then the buckets."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """All systems, in the order given."""
+    """Scores of all systems, in the given order of the systems."""
 
     systems: list[System]
     groups: list[Group]
     scoring: Scoring
     draws: Resamples
-    """At least ``scoring.resamples``; more where many tests are corrected."""
+    """``scoring.resamples`` draws, or more where many tests are corrected."""
 
     @property
     def metrics(self) -> list[Metric]:
         """The metrics that at least one system has."""
-        known = {metric for group in self.groups for _, metric in group.scopes[0].scores}
+        known = {metric for group in self.groups for _, metric in group.subsets[0].scores}
         return [metric for metric in METRICS.values() if metric.name in known]
 
     @property
     def bounds(self) -> list[Bounds]:
         """Every length bucket with sentences, shortest first, the open one last."""
         buckets = [bucket for group in self.groups for bucket in group.buckets]
-        found = {bucket.bounds for bucket in buckets if len(bucket.index)}
-        return sorted(found, key=lambda bounds: (bounds.low, bounds.high or float("inf")))
+        used = {bucket.bounds for bucket in buckets if len(bucket.index)}
+        return sorted(used, key=lambda bounds: (bounds.low, bounds.high or float("inf")))
 
     def group(self, system: System) -> Group:
-        """The group of a system."""
+        """Return the group of a system."""
         return next(group for group in self.groups if system in group.systems)
 
     def named_groups(self, name: str) -> Iterator[tuple[Group, str]]:
-        """Test sets with several systems, each with a name for its table."""
+        """Yield each group of several systems, with a name for the group's table."""
         for place, group in enumerate(self.groups, start=1):
             if len(group.systems) > 1:
                 yield group, name if place == 1 else f"{name}_{place}"
 
     def estimate(self, system: System, bounds: Bounds | None, metric: str) -> Estimate | None:
-        """A system's score on a length bucket, or on the whole test set; None: not known."""
-        found = [scope for scope in self.group(system).scopes if scope.bounds == bounds]
-        return found[0].estimate(system.name, metric) if found else None
+        """Return a system's score on a length bucket (None: the whole test set), if known."""
+        subsets = [subset for subset in self.group(system).subsets if subset.bounds == bounds]
+        return subsets[0].estimate(system.name, metric) if subsets else None
 
     def mean_length(self, bounds: Bounds) -> float:
-        """Of all test sentences in a bucket."""
+        """Return the mean length of all test sentences in a bucket."""
         buckets = [
             bucket
             for group in self.groups
@@ -75,42 +79,44 @@ class Evaluation:
         return words / sum(len(bucket.index) for bucket in buckets)
 
     def sentences(self, bounds: Bounds | None) -> list[int]:
-        """How many sentences the test sets have there, each different number once."""
+        """Return the number of sentences that each test set has in a bucket, without repeats."""
         counts = {
-            len(scope.index)
+            len(subset.index)
             for group in self.groups
-            for scope in group.scopes
-            if scope.bounds == bounds
+            for subset in group.subsets
+            if subset.bounds == bounds
         }
         return sorted(counts)
 
 
 def evaluate(systems: Sequence[System], scoring: Scoring) -> Evaluation:
-    """Score systems, whatever test sets they translated.
+    """Score systems, on one test set or on several.
 
     Raises ``ValueError`` if source lengths are asked for and there are no sources.
     """
-    together = list(_by_test_set(systems))
-    buckets = scoring.buckets([group[0].test for group in together])
+    systems_by_test = list(_by_test_set(systems))
+    buckets_by_test = scoring.buckets([members[0].test for members in systems_by_test])
     metrics = list(METRICS.values())
-    draws = _enough(scoring.draws, together, buckets)
+    draws = _enough_draws(scoring.draws, systems_by_test, buckets_by_test)
     groups = [
-        Group(members, own, scopes(members, metrics, own, draws))
-        for members, own in zip(together, buckets, strict=True)
+        Group(members, buckets, score_subsets(members, metrics, buckets, draws))
+        for members, buckets in zip(systems_by_test, buckets_by_test, strict=True)
     ]
     return Evaluation(list(systems), groups, scoring, draws)
 
 
-def _enough(
-    draws: Resamples, groups: Sequence[Sequence[System]], buckets: Sequence[Sequence[Bucket]]
+def _enough_draws(
+    draws: Resamples,
+    systems_by_test: Sequence[Sequence[System]],
+    buckets_by_test: Sequence[Sequence[Bucket]],
 ) -> Resamples:
-    """Draw so often that a test can be significant after correction for all of a table.
+    """Draw so often that a test can be significant after correction for all tests of a table.
 
     No p-value is below 1 / (resamples + 1), and Holm multiplies the smallest by the tests.
     """
     tests = sum(
-        math.comb(len(systems), 2) * (1 + sum(not bucket.thin for bucket in own))
-        for systems, own in zip(groups, buckets, strict=True)
+        math.comb(len(systems), 2) * (1 + sum(not bucket.thin for bucket in buckets))
+        for systems, buckets in zip(systems_by_test, buckets_by_test, strict=True)
     )
     return replace(draws, count=max(draws.count, RESAMPLES_FOR_A_TEST * tests))
 

@@ -6,21 +6,21 @@ from typing import Literal
 
 import altair as alt
 
-from lightning_modules.charts import Chart
+from lightning_modules.figures.charts import Chart
 from lightning_modules.metrics.lengths import THIN
-from lightning_modules.metrics.scopes import Estimate
 from lightning_modules.metrics.statistics import Metric
+from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.score_tables import origin
 from sweeps.evaluation.tables import Table
 
 Width = int | Literal["container"]
-# Okabe and Ito's colours, told apart by colour-blind readers; yellow is left out on white.
+# Okabe and Ito's colours, distinct for colour-blind readers; yellow is too pale on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 MARGIN = 0.08
-"""Share of the curve's width that the axis goes on at either end."""
+"""Empty part of the axis at either end, as a share of the curve's width."""
 ROOM_FOR_A_LABEL = 0.09
-"""Share of the axis's width that a bucket's label takes."""
+"""Width of a bucket's label, as a share of the axis's width."""
 # One shape fewer than colours, so that pairs repeat only after 42 lines.
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 
@@ -28,18 +28,18 @@ SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 def length_curve(
     evaluation: Evaluation, metric: Metric, limits: Sequence[int] = (), width: Width = 620
 ) -> Chart:
-    """A score against sentence length, one line a system, the mean over its seeds.
+    """Draw a score against sentence length: one line for each system, the mean over its seeds.
 
-    A point stands at the mean length of its bucket. The band is the 95% bootstrap interval over
-    test sentences; a thin bar spans the lowest and the highest seed; the dashed rules stand at
-    ``limits``, the longest training sentences; ``n`` under a bucket counts its sentences, ``*``
-    and a hollow mark say that they are fewer than 30.
+    A point is at the mean length of its bucket. The band is the 95% bootstrap interval over test
+    sentences. A thin bar goes from the lowest to the highest seed. Dashed rules are at ``limits``,
+    the longest training sentences. ``n`` under a bucket is its number of sentences; ``*`` and a
+    hollow mark mean fewer than 30 sentences.
     """
     bounds = evaluation.bounds
     places = [round(evaluation.mean_length(each), 2) for each in bounds]
     margin = MARGIN * (places[-1] - places[0]) or 1.0
     domain = [places[0] - margin, places[-1] + margin]
-    # A limit beyond the axis marks nothing: all of the test is within it.
+    # A limit beyond the axis is left out: all test sentences are shorter.
     rules = [
         layer
         for row, limit in enumerate(limit for limit in limits if limit + 0.5 < domain[1])
@@ -63,14 +63,14 @@ def length_curve(
         if (estimate := evaluation.estimate(system, each, metric.name)) is not None
     ]
     layers = _layers(points, x, metric.label, metric.from_zero, _names(evaluation), width)
-    told = "; ".join(f"{key} {value}" for key, value in origin(evaluation, metric.name).items())
-    return finished(alt.layer(*rules, *layers), width, f"Bands 95%. {told}")
+    note = "; ".join(f"{key} {value}" for key, value in origin(evaluation, metric.name).items())
+    return finished(alt.layer(*rules, *layers), width, f"Bands 95%. {note}")
 
 
 def group_curve(table: Table, key: str, width: Width = 620) -> Chart:
-    """A column of estimates over groups of words or sentences, one line a system.
+    """Draw a column of estimates over groups of words or sentences, one line for each system.
 
-    The table has the columns ``system`` and ``group``; groups keep its order.
+    The table has the columns ``system`` and ``group``; groups keep the order of the table.
     """
     keys = [column.key for column in table.columns]
     rows = [dict(zip(keys, row, strict=True)) for row in table.rows]
@@ -85,7 +85,7 @@ def group_curve(table: Table, key: str, width: Width = 620) -> Chart:
     ]
     names = list(dict.fromkeys(str(row["system"]) for row in rows))
     layers = _layers(points, x, label, True, names, width)
-    return finished(alt.layer(*layers), width, f"Bands 95%. {table.told_origin}")
+    return finished(alt.layer(*layers), width, f"Bands 95%. {table.origin_text}")
 
 
 def _names(evaluation: Evaluation) -> list[str]:
@@ -147,13 +147,13 @@ def _layers(
     return [band, shown.mark_line(strokeWidth=2), seeds, marks]
 
 
-def finished(chart: Chart, width: Width, told: str) -> Chart:
-    """Put what the numbers depend on small above a printed figure, and set sizes."""
-    if width != "container":  # the page says it beside the figure, and may be a phone's
-        small = alt.TitleParams(
-            told, anchor="start", fontSize=8, fontWeight="normal", color="#777", offset=18
+def finished(chart: Chart, width: Width, note: str) -> Chart:
+    """Set the sizes of a figure, and put ``note`` in small type above a printed figure."""
+    if width != "container":  # the page has the note beside the figure, and may be narrow
+        title = alt.TitleParams(
+            note, anchor="start", fontSize=8, fontWeight="normal", color="#777", offset=18
         )
-        chart = chart.properties(title=small)
+        chart = chart.properties(title=title)
     finished: Chart = (
         chart.properties(width=width, height=340)
         .configure_view(stroke=None)
@@ -185,22 +185,22 @@ def _bucket_axis(
 
 
 def legend_of(names: Sequence[str], label_limit: int) -> alt.Legend:
-    """The legend below a figure, which may be as wide as its labels."""
-    # Two columns still fit a phone; long labels (with overrides in them) need a row each.
+    """Return a legend below the figure, with labels of at most ``label_limit`` pixels."""
+    # Two columns fit a phone, except for long labels, such as labels with overrides.
     columns = 1 if max(map(len, names)) > 18 else 2
-    # The band is pale, but its symbol in the legend must not be.
+    # symbolOpacity: the band is pale, but its symbol in the legend must not be pale.
     return alt.Legend(orient="bottom", columns=columns, labelLimit=label_limit, symbolOpacity=1)
 
 
 def scale_of(names: Sequence[str], values: Sequence[str]) -> alt.Scale:
-    """A colour or shape for each name, in their order, and from the start again."""
+    """Return a scale from names to ``values``, in order, starting again after the last value."""
     return alt.Scale(domain=names, range=[values[i % len(values)] for i in range(len(names))])
 
 
 def _limit_rule(limit: int, domain: Sequence[float], row: int) -> tuple[alt.Chart, alt.Chart]:
-    """The rule at the training limit, and its name above the plot; ``row`` keeps names apart."""
+    """Return the rule at a training limit, and its label in the given ``row`` above the plot."""
     place = limit + 0.5
-    # The name of a rule near either end runs inwards, so that it is not cut off there.
+    # The label of a rule near an end of the axis runs inwards, so that the label is not cut off.
     share = (place - domain[0]) / (domain[1] - domain[0])
     align: Literal["left", "center", "right"] = "center"
     if not 1 / 3 < share < 2 / 3:

@@ -1,10 +1,10 @@
-"""N-grams that set systems apart."""
+"""Tables of the n-grams that systems get right or wrong differently often."""
 
 from collections.abc import Iterator
 
 from lightning_modules.metrics.ngrams import Kind, SalientNgram, ngram_counts, salient
 from lightning_modules.metrics.systems import System
-from lightning_modules.metrics.words import tokens
+from lightning_modules.metrics.word_accuracy import tokens
 from sweeps.evaluation.evaluation import Evaluation, Group
 from sweeps.evaluation.score_tables import SYSTEM
 from sweeps.evaluation.tables import Cell, Column, Table
@@ -18,13 +18,13 @@ TOP_NGRAMS = 10
 
 
 def ngram_tables(evaluation: Evaluation) -> Iterator[Table]:
-    """A table for each test set with several systems."""
+    """Yield a table for each test set with several systems."""
     for group, name in evaluation.named_groups("ngrams"):
         yield _table(group, name)
 
 
 def _table(group: Group, name: str) -> Table:
-    """Every system beside the one with the best BLEU, by their first seeds."""
+    """Compare every system with the system of best BLEU, by the outputs of their first seeds."""
     references = tokens(group.systems[0].test.references)
     best = max(group.systems, key=lambda system: _bleu(group, system))
     counts = {
@@ -35,10 +35,10 @@ def _table(group: Group, name: str) -> Table:
     for system in group.systems:
         if system is best:
             continue
-        for kind, told in KINDS.items():
+        for kind, label in KINDS.items():
             sides = salient(counts[system.name], counts[best.name], kind, TOP_NGRAMS)
-            for one, other, found in ((system, best, sides[0]), (best, system, sides[1])):
-                rows += [[one.name, other.name, told, *_ngram(ngram)] for ngram in found]
+            for one, other, ngrams in ((system, best, sides[0]), (best, system, sides[1])):
+                rows += [[one.name, other.name, label, *_cells(ngram)] for ngram in ngrams]
     columns = [
         SYSTEM,
         Column("other", "beside"),
@@ -59,9 +59,9 @@ def _table(group: Group, name: str) -> Table:
 
 
 def _bleu(group: Group, system: System) -> float:
-    estimate = group.scopes[0].estimate(system.name, "bleu")
+    estimate = group.subsets[0].estimate(system.name, "bleu")
     return estimate.value if estimate else 0.0
 
 
-def _ngram(found: SalientNgram) -> list[Cell]:
-    return [" ".join(found.ngram), found.count, found.other, found.ratio]
+def _cells(ngram: SalientNgram) -> list[Cell]:
+    return [" ".join(ngram.ngram), ngram.count, ngram.other, ngram.ratio]

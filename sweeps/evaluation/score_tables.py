@@ -1,14 +1,14 @@
-"""Scores, scores by length, trends over length, and what differences mean."""
+"""Tables of scores, scores by length, and trends over length."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from lightning_modules.metrics.lengths import THIN, falls_below, slope_per_ten
-from lightning_modules.metrics.resampling import interval
-from lightning_modules.metrics.scopes import Estimate
 from lightning_modules.metrics.statistics import Metric, signatures
 from lightning_modules.metrics.systems import System
+from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from lightning_modules.metrics.uncertainty.resampling import interval
 from sweeps.evaluation.evaluation import Evaluation, Group
 from sweeps.evaluation.tables import Cell, Column, Table
 
@@ -22,7 +22,7 @@ UNCERTAINTY = (
 
 
 def score_tables(evaluation: Evaluation) -> Iterator[Table]:
-    """The tables that every evaluation has."""
+    """Yield the tables of scores, which every evaluation has."""
     alignment = [metric for metric in evaluation.metrics if metric.name in ATTENTION]
     others = [metric for metric in evaluation.metrics if metric not in alignment]
     yield scores(evaluation, "scores", "Scores", others)
@@ -34,7 +34,7 @@ def score_tables(evaluation: Evaluation) -> Iterator[Table]:
 
 
 def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:
-    """What the numbers of a table depend on."""
+    """Return the settings that the numbers of a table with ``metrics`` depend on."""
     signature = ", ".join(
         f"{name} {text}" if len(metrics) > 1 else text
         for name, text in signatures().items()
@@ -56,12 +56,12 @@ def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:
 
 
 def seeds(system: System) -> str:
-    """``1, 2, 3``."""
+    """Return the seeds of a system as text: ``1, 2, 3``."""
     return ", ".join(str(output.seed) for output in system.outputs)
 
 
 def scores(evaluation: Evaluation, name: str, title: str, metrics: Sequence[Metric]) -> Table:
-    """Metrics on the whole test set."""
+    """Return a table of metrics on the whole test set."""
     rows: list[list[Cell]] = [
         [
             system.name,
@@ -88,7 +88,7 @@ def _estimate_column(metric: Metric) -> Column:
 
 
 def by_length(evaluation: Evaluation, metric: Metric) -> Table:
-    """One metric in every length bucket, computed afresh over its sentences."""
+    """Return a table of one metric in every length bucket, computed on the bucket's sentences."""
     bounds = evaluation.bounds
     rows: list[list[Cell]] = [
         [
@@ -116,7 +116,7 @@ def by_length(evaluation: Evaluation, metric: Metric) -> Table:
 
 
 def trends(evaluation: Evaluation) -> Table:
-    """How BLEU moves with length: slope, and where it falls below 80% of its best."""
+    """Return a table of BLEU's slope over length, and where BLEU falls below 80% of its best."""
     rows = [_trend(evaluation.group(system), system) for system in evaluation.systems]
     columns = [
         SYSTEM,
@@ -137,14 +137,14 @@ def trends(evaluation: Evaluation) -> Table:
 
 
 def _trend(group: Group, system: System) -> list[Cell]:
-    pairs = zip(group.buckets, group.scopes[1:], strict=True)
-    solid = [(bucket, scope) for bucket, scope in pairs if not scope.thin]
-    buckets = [bucket for bucket, _ in solid]
+    pairs = zip(group.buckets, group.subsets[1:], strict=True)
+    used = [(bucket, subset) for bucket, subset in pairs if not subset.thin]
+    buckets = [bucket for bucket, _ in used]
     if len(buckets) < 2:
         return [system.name, None, None, None]
     key = (system.name, "bleu")
-    by_seed = np.stack([scope.scores[key] for _, scope in solid])  # (buckets, seeds)
-    resampled = np.stack([scope.resampled[key].mean(0) for _, scope in solid])
+    by_seed = np.stack([subset.scores[key] for _, subset in used])  # (buckets, seeds)
+    resampled = np.stack([subset.resampled[key].mean(0) for _, subset in used])
     slopes = slope_per_ten(buckets, by_seed)
     slope = Estimate(
         float(slopes.mean()),

@@ -1,10 +1,9 @@
-"""Sentences by how well they were translated, and those on which systems differ most."""
+"""Tables of sentences by BLEU, length or label, and of sentences on which systems differ most."""
 
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from lightning_modules.metrics.scopes import scope_of
 from lightning_modules.metrics.sentences import (
     SentenceBucket,
     bucket_by_label,
@@ -21,17 +20,18 @@ from lightning_modules.metrics.statistics import (
     signatures,
 )
 from lightning_modules.metrics.systems import Output
+from lightning_modules.metrics.uncertainty.bootstrap_scores import score_subset
 from sweeps.evaluation.evaluation import Evaluation, Group
 from sweeps.evaluation.score_tables import SYSTEM, UNCERTAINTY, origin, seeds
 from sweeps.evaluation.tables import Cell, Column, Table
 
-SHOWN = 10
+SENTENCES_SHOWN = 10
 Sort = Callable[[Output, Sequence[str]], list[SentenceBucket]]
-"""Puts an output's sentences into buckets, given the references."""
+"""A function that puts an output's sentences into buckets, given the references."""
 
 
 def sentence_tables(evaluation: Evaluation) -> Iterator[Table]:
-    """Tables of sentences."""
+    """Yield the tables of sentences."""
     yield _buckets(
         evaluation,
         "sentences_by_score",
@@ -84,11 +84,11 @@ def _buckets(evaluation: Evaluation, name: str, grouped_by: str, sort: Sort) -> 
 
 
 def _by_label(evaluation: Evaluation, group: Group, labels: Sequence[str]) -> Table:
-    """Corpus scores of the sentences of each label."""
+    """Return a table of corpus scores on the sentences of each label."""
     metrics = [METRICS[name] for name in TRANSLATION]
     draws = evaluation.draws
-    scored = {
-        bucket.label: scope_of(group.systems, metrics, None, bucket.sentences, draws)
+    subsets = {
+        bucket.label: score_subset(group.systems, metrics, None, bucket.sentences, draws)
         for bucket in bucket_by_label(labels)
     }
     rows: list[list[Cell]] = [
@@ -96,11 +96,11 @@ def _by_label(evaluation: Evaluation, group: Group, labels: Sequence[str]) -> Ta
             system.name,
             seeds(system),
             label,
-            len(scope.index),
-            *(scope.estimate(system.name, metric.name) for metric in metrics),
+            len(subset.index),
+            *(subset.estimate(system.name, metric.name) for metric in metrics),
         ]
         for system in group.systems
-        for label, scope in scored.items()
+        for label, subset in subsets.items()
     ]
     columns = [
         SYSTEM,
@@ -120,19 +120,19 @@ def _by_label(evaluation: Evaluation, group: Group, labels: Sequence[str]) -> Ta
 
 
 def ranked(group: Group) -> list[int]:
-    """Sentence numbers, those first on whose BLEU the systems' first seeds differ most."""
-    first = [system.outputs[0] for system in group.systems]
+    """Return sentence numbers, largest BLEU difference between systems' first seeds first."""
+    outputs = [system.outputs[0] for system in group.systems]
     test = group.systems[0].test
     sources = test.sources or test.references
     identities = list(
-        zip(sources, test.references, *(output.hypotheses for output in first), strict=True)
+        zip(sources, test.references, *(output.hypotheses for output in outputs), strict=True)
     )
-    scores = np.stack([sentence_bleu(output.statistics) for output in first])
+    scores = np.stack([sentence_bleu(output.statistics) for output in outputs])
     return [int(number) for number in most_different(scores, identities)]
 
 
 def _differing(group: Group, name: str) -> Table:
-    """The sentences on which systems differ most, a row for each translation."""
+    """Return a table of sentences on which systems differ most, a row for each translation."""
     test = group.systems[0].test
     scores = np.stack([sentence_bleu(system.outputs[0].statistics) for system in group.systems])
     rows: list[list[Cell]] = [
@@ -145,7 +145,7 @@ def _differing(group: Group, name: str) -> Table:
             test.references[number],
             None if test.sources is None else test.sources[number],
         ]
-        for number in ranked(group)[:SHOWN]
+        for number in ranked(group)[:SENTENCES_SHOWN]
         for system, score in zip(group.systems, scores[:, number], strict=True)
     ]
     columns = [

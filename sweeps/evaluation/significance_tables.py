@@ -1,10 +1,10 @@
-"""Which differences between systems are more than chance."""
+"""Tables of significance tests between systems."""
 
 from collections.abc import Iterator, Mapping
 
 from lightning_modules.metrics.lengths import THIN
-from lightning_modules.metrics.significance import compare_pairs, correct
 from lightning_modules.metrics.statistics import METRICS, TRANSLATION, Metric
+from lightning_modules.metrics.uncertainty.significance import compare_pairs, correct
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.score_tables import origin
 from sweeps.evaluation.tables import Cell, Column, Table
@@ -13,7 +13,7 @@ SIGNIFICANT = 0.05
 
 
 def significance_tables(evaluation: Evaluation) -> Iterator[Table]:
-    """A table for each metric of sacreBLEU with something to test."""
+    """Yield a table for each metric of sacreBLEU that has pairs of systems to test."""
     for name in TRANSLATION:
         table = _significance(evaluation, METRICS[name])
         if table.rows:
@@ -21,7 +21,7 @@ def significance_tables(evaluation: Evaluation) -> Iterator[Table]:
 
 
 def conclusions(evaluation: Evaluation, tables: Mapping[str, Table]) -> list[str]:
-    """Say how many pairs differ in BLEU on the whole test set, and which do not."""
+    """Return lines: how many pairs differ in BLEU on the whole test set, and which do not."""
     if all(len(group.systems) < 2 for group in evaluation.groups):
         return []
     if "bleu_significance" not in tables:
@@ -40,20 +40,20 @@ def conclusions(evaluation: Evaluation, tables: Mapping[str, Table]) -> list[str
             for row in whole
             if isinstance(p := row[column], float) and p >= SIGNIFICANT
         ]
-        told = f"; not {', nor '.join(alike)}" if alike else ""
+        exceptions = f"; not {', nor '.join(alike)}" if alike else ""
         lines.append(
             f"BLEU differs in {len(whole) - len(alike)} of {len(whole)} pairs by {method} "
-            f"(p < {SIGNIFICANT} after Holm's correction over {len(rows)} tests){told}"
+            f"(p < {SIGNIFICANT} after Holm's correction over {len(rows)} tests){exceptions}"
         )
     return lines
 
 
 def _significance(evaluation: Evaluation, metric: Metric) -> Table:
-    """Every pair of systems, on the whole test set and in each bucket that is not thin."""
+    """Test every pair of systems, on the whole test set and in each bucket that is not thin."""
     tests = [
         test
         for group in evaluation.groups
-        for test in compare_pairs(group.systems, group.scopes, metric.name, evaluation.draws)
+        for test in compare_pairs(group.systems, group.subsets, metric.name, evaluation.draws)
     ]
     seed_counts = {system.name: len(system.outputs) for system in evaluation.systems}
     rows: list[list[Cell]] = [
@@ -61,7 +61,7 @@ def _significance(evaluation: Evaluation, metric: Metric) -> Table:
             corrected.test.first,
             corrected.test.second,
             f"{seed_counts[corrected.test.first]}, {seed_counts[corrected.test.second]}",
-            corrected.test.scope,
+            corrected.test.subset,
             corrected.test.sentences,
             corrected.test.difference,
             corrected.test.p_bootstrap,

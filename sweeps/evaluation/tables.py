@@ -1,4 +1,4 @@
-"""Tables that carry where their numbers come from, as JSON, CSV, LaTeX and Markdown."""
+"""Tables with the origin of their numbers, written as JSON, CSV, LaTeX and Markdown."""
 
 import csv
 import html
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from tabulate import tabulate
 
 from datamodules.files import write_text
-from lightning_modules.metrics.scopes import Estimate
+from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 
 NOTHING = "–"
 Cell = str | int | float | Estimate | None
@@ -21,7 +21,7 @@ Kind = Literal["text", "count", "number", "estimate", "p"]
 
 @dataclass(frozen=True)
 class Column:
-    """One column; ``key`` names it in files, ``title`` to readers."""
+    """One column of a table: ``key`` is its name in files, ``title`` its name for readers."""
 
     key: str
     title: str
@@ -29,7 +29,7 @@ class Column:
     decimals: int = 1
 
     def shown(self, cell: Cell) -> str:
-        """A cell as readers see it, in one line."""
+        """Return a cell as one line of text for readers."""
         if cell is None:
             return NOTHING
         if isinstance(cell, Estimate):
@@ -42,12 +42,12 @@ class Column:
 
     @property
     def fields(self) -> list[str]:
-        """The fields that it takes in CSV."""
+        """Names of the column's fields in CSV."""
         parts = ("", "_low", "_high", "_deviation") if self.kind == "estimate" else ("",)
         return [f"{self.key}{part}" for part in parts]
 
     def values(self, cell: Cell) -> list[str | int | float | None]:
-        """The values of these fields."""
+        """Return a cell's values for ``fields``."""
         if self.kind != "estimate":
             assert not isinstance(cell, Estimate)
             return [_one_line(cell) if isinstance(cell, str) else cell]
@@ -58,17 +58,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns, with their origin."""
+    """Rows and columns of cells, with the origin of their numbers."""
 
     name: str
-    """Of its files."""
+    """Name of the table's files, without ending."""
     title: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     origin: Mapping[str, str | int]
-    """What every number depends on: signature, seed and number of resamples, sentences, …"""
+    """Settings that the numbers depend on: signature, seed and number of resamples, sentences, …"""
     note: str = ""
-    """What a reader must know to read the numbers."""
+    """Explanation that a reader needs to understand the numbers."""
 
     def __post_init__(self) -> None:
         """Check that every row has a cell for every column."""
@@ -77,7 +77,7 @@ class Table:
 
     @property
     def shown(self) -> list[list[str]]:
-        """The cells as readers see them."""
+        """All cells as text for readers."""
         return [
             [column.shown(cell) for column, cell in zip(self.columns, row, strict=True)]
             for row in self.rows
@@ -85,27 +85,27 @@ class Table:
 
     @property
     def titles(self) -> list[str]:
-        """Of the columns."""
+        """Titles of the columns."""
         return [column.title for column in self.columns]
 
     @property
     def caption(self) -> str:
-        """Title and note in a line."""
+        """Title and note in one line."""
         return _one_line(f"{self.title}. {self.note}".strip())
 
     @property
-    def told_origin(self) -> str:
-        """The origin in a line."""
+    def origin_text(self) -> str:
+        """The origin in one line."""
         return _one_line("; ".join(f"{key} {value}" for key, value in self.origin.items()))
 
 
 def _one_line(text: str) -> str:
-    """Line ends inside a text, of which Unicode has many, as spaces."""
+    """Replace all line ends of Unicode in a text by spaces."""
     return " ".join(text.splitlines())
 
 
 def shown_estimate(estimate: Estimate, decimals: int) -> str:
-    """``64.1 [62.0, 66.1] ± 0.5``: interval over sentences, standard deviation over seeds."""
+    """Return ``64.1 [62.0, 66.1] ± 0.5``: mean, interval over sentences, deviation over seeds."""
     parts = [f"{estimate.value:.{decimals}f}"]
     if estimate.low is not None:
         parts.append(f"[{estimate.low:.{decimals}f}, {estimate.high:.{decimals}f}]")
@@ -115,12 +115,12 @@ def shown_estimate(estimate: Estimate, decimals: int) -> str:
 
 
 def shown_p(p: float) -> str:
-    """Four decimals, or as many as it takes: no p-value is 0."""
+    """Return a p-value with four decimals, or in scientific notation: never 0."""
     return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
 
 
 def as_csv(table: Table) -> str:
-    """Numbers in full, texts in one line; the origin stands in every row."""
+    """Return a table as CSV: numbers in full, texts in one line, the origin in every row."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*(f for column in table.columns for f in column.fields), *table.origin])
@@ -132,7 +132,7 @@ def as_csv(table: Table) -> str:
 
 
 def as_json(table: Table) -> str:
-    """Numbers in full; an estimate is an object with its interval, deviation and seeds."""
+    """Return a table as JSON; an estimate is an object with its interval, deviation and seeds."""
     rows = [
         {column.key: _plain(cell) for column, cell in zip(table.columns, row, strict=True)}
         for row in table.rows
@@ -161,24 +161,24 @@ def _plain(cell: Cell) -> Any:
 
 
 def as_markdown(table: Table) -> str:
-    """A pipe table under its caption."""
+    """Return a Markdown pipe table under its caption."""
     rows = [[_escaped(cell) for cell in row] for row in table.shown]
     titles = [_escaped(title) for title in table.titles]
     body = tabulate(rows, titles, "github", colalign=_alignment(table), disable_numparse=True)
-    told = [html.escape(text, quote=False) for text in (table.caption, table.told_origin)]
-    return f"{told[0]}\n\n{body}\n\n{told[1]}\n"
+    caption, origin = (html.escape(t, quote=False) for t in (table.caption, table.origin_text))
+    return f"{caption}\n\n{body}\n\n{origin}\n"
 
 
 def _escaped(cell: str) -> str:
-    """Neither the end of a cell nor a tag, as ``<unk>`` would be."""
+    """Escape a cell for Markdown: ``|`` would end the cell, ``<unk>`` would be an HTML tag."""
     return html.escape(cell, quote=False).replace("\\", "\\\\").replace("|", "\\|")
 
 
 def as_latex(table: Table) -> str:
-    """A ``table`` with ``booktabs``, ready to be included; its origin stands small below it."""
+    """Return a LaTeX ``table`` with ``booktabs``, its origin in small type below the rows."""
     options = {"colalign": _alignment(table), "disable_numparse": True}
     body = tabulate(table.shown, table.titles, "latex_booktabs", **options)
-    caption, origin = map(_latex, (table.caption, table.told_origin))
+    caption, origin = map(_latex, (table.caption, table.origin_text))
     return (
         f"\\begin{{table}}\n\\centering\\small\n\\caption{{{caption}}}\n"
         f"\\label{{tab:{table.name}}}\n{body}\n\n\\footnotesize {origin}\n\\end{{table}}\n"
@@ -186,7 +186,7 @@ def as_latex(table: Table) -> str:
 
 
 def _latex(text: str) -> str:
-    """Text with what is special to LaTeX escaped, as the cells have it."""
+    """Escape LaTeX's special characters as ``tabulate`` does in cells."""
     row = tabulate([[text]], tablefmt="latex", disable_numparse=True).splitlines()[2]
     return row.removesuffix("\\\\").strip()
 
@@ -206,7 +206,7 @@ FORMATS: Mapping[str, Callable[[Table], str]] = {
 
 
 def write_tables(tables: Sequence[Table], folder: Path) -> None:
-    """Write every table in every format, each file whole or not at all."""
+    """Write every table in every format; each file is written whole or not at all."""
     for table in tables:
         for ending, text in FORMATS.items():
             write_text(folder / f"{table.name}.{ending}", text(table))

@@ -1,4 +1,4 @@
-"""Which words systems get right."""
+"""Tables of the words that systems get right."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lightning_modules.metrics.resampling import resampled_sums
-from lightning_modules.metrics.scopes import Estimate
 from lightning_modules.metrics.statistics import Array, ratio
 from lightning_modules.metrics.systems import System
-from lightning_modules.metrics.words import (
+from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from lightning_modules.metrics.uncertainty.resampling import resampled_sums
+from lightning_modules.metrics.word_accuracy import (
     GroupedWords,
     group_by_case,
     group_by_frequency,
@@ -31,7 +31,7 @@ Sentences = Sequence[Sequence[str]]
 
 
 def word_tables(evaluation: Evaluation) -> Iterator[Table]:
-    """Tables of words."""
+    """Yield the tables of words."""
     systems = evaluation.systems
     trained = all(system.test.reference_counts is not None for system in systems)
     yield _accuracy(
@@ -59,7 +59,7 @@ def word_tables(evaluation: Evaluation) -> Iterator[Table]:
 
 
 class Grouped(NamedTuple):
-    """The words of a system's outputs beside those of the references, in groups."""
+    """Grouped words of the references and of each output of a system."""
 
     system: System
     references: GroupedWords
@@ -79,19 +79,18 @@ def _by_frequency(system: System, trained: bool) -> Callable[[Sentences], Groupe
 
 
 def _by_label(system: System) -> Grouped | None:
-    """Words by the labels that were given for them; None unless all were."""
-    of_references = system.test.word_labels
-    of_outputs = [output.word_labels for output in system.outputs]
-    known = [labels for labels in of_outputs if labels is not None]
-    if of_references is None or len(known) < len(of_outputs):
+    """Group words by their given labels; None unless references and all outputs have labels."""
+    reference_labels = system.test.word_labels
+    output_labels = [o.word_labels for o in system.outputs if o.word_labels is not None]
+    if reference_labels is None or len(output_labels) < len(system.outputs):
         return None
-    names = label_names(of_references, *known)
+    names = label_names(reference_labels, *output_labels)
     outputs = [
         group_by_label([line.split() for line in output.hypotheses], labels, names)
-        for output, labels in zip(system.outputs, known, strict=True)
+        for output, labels in zip(system.outputs, output_labels, strict=True)
     ]
     references = [line.split() for line in system.test.references]
-    return Grouped(system, group_by_label(references, of_references, names), outputs)
+    return Grouped(system, group_by_label(references, reference_labels, names), outputs)
 
 
 def _accuracy(
@@ -123,14 +122,14 @@ def _accuracy(
 
 
 Counted = tuple[System, Sequence[str], NDArray[np.integer] | Array]
-"""A system, the names of groups, and counts ``(seeds, sentences, groups, columns)``; the last
-column counts the words or links of the references."""
+"""A system, the names of the groups, and counts ``(seeds, sentences, groups, columns)``, where the
+last column counts the words or links of the references."""
 
 
 def _rows(
     evaluation: Evaluation, counted: Iterable[Counted], score: Callable[[Array], Array]
 ) -> list[list[Cell]]:
-    """System, seeds, group, how many, and the estimates of ``score`` for each group in use."""
+    """Return rows of system, seeds, group, count, and estimates of ``score``, for used groups."""
     rows: list[list[Cell]] = []
     for system, names, counts in counted:
         flat = np.concatenate([one.reshape(len(one), -1) for one in counts], axis=1)
@@ -139,13 +138,13 @@ def _rows(
         by_seed = score(counts.sum(1).astype(np.float64))  # (seeds, groups, scores)
         means = score(sums).mean(1)  # (resamples, groups, scores)
         for group, name in enumerate(names):
-            many = int(counts[0, :, group, -1].sum())
+            count = int(counts[0, :, group, -1].sum())
             estimates = [
                 Estimate.of(by_seed[:, group, column], means[:, group, column])
                 for column in range(by_seed.shape[2])
             ]
-            if many or any(estimates):
-                rows.append([system.name, seeds(system), name, many, *estimates])
+            if count or any(estimates):
+                rows.append([system.name, seeds(system), name, count, *estimates])
     return rows
 
 
@@ -169,21 +168,21 @@ def _table(
 
 
 def _nats(system: System) -> list[Sequence[Sequence[float]]] | None:
-    """Of the words of the references by each seed; None unless all seeds have them."""
-    nats = [output.reference_nats for output in system.outputs]
-    known = [of_words for of_words in nats if of_words is not None]
-    return known if len(known) == len(nats) else None
+    """Return each seed's nats of the reference words; None unless all seeds have such nats."""
+    nats = [o.reference_nats for o in system.outputs if o.reference_nats is not None]
+    return nats if len(nats) == len(system.outputs) else None
 
 
 def _likelihood(evaluation: Evaluation, systems: Sequence[System]) -> Table:
-    """How probable systems find the words of the references: compare-mt's ``compare-ll``."""
+    """Return a table of the likelihood of reference words, as compare-mt's ``compare-ll`` does."""
     trained = all(system.test.reference_word_counts is not None for system in systems)
     counted: list[Counted] = []
     for system in systems:
         references = [line.split() for line in system.test.references]
-        known = system.test.reference_word_counts
-        own = Counter(chain.from_iterable(references))
-        grouped = group_by_frequency(references, known if known and trained else own)
+        in_training = system.test.reference_word_counts
+        in_test = Counter(chain.from_iterable(references))
+        frequencies = in_training if in_training and trained else in_test
+        grouped = group_by_frequency(references, frequencies)
         counts = np.stack([_summed(grouped, nats) for nats in _nats(system) or []])
         counted.append((system, grouped.names, counts))
     where = "training" if trained else "the test references"
@@ -204,18 +203,18 @@ def _likelihood(evaluation: Evaluation, systems: Sequence[System]) -> Table:
 
 
 def _summed(words: GroupedWords, nats: Sequence[Sequence[float]]) -> Array:
-    """Nats and number of words of each group: ``(sentences, groups, 2)``."""
+    """Return sums of nats and numbers of words in each group: ``(sentences, groups, 2)``."""
     width = len(words.names)
     return np.array(
         [
-            (np.bincount(of_groups, of_words, width), np.bincount(of_groups, minlength=width))
-            for of_groups, of_words in zip(words.groups, nats, strict=True)
+            (np.bincount(groups, word_nats, width), np.bincount(groups, minlength=width))
+            for groups, word_nats in zip(words.groups, nats, strict=True)
         ]
     ).swapaxes(1, 2)
 
 
 def _mean(sums: Array) -> Array:
-    """Nats of a word, ``(…, 2) -> (…, 1)``; NaN without words."""
+    """Return nats per word, ``(…, 2) -> (…, 1)``; NaN without words."""
     return ratio(sums)[..., None]
 
 
@@ -227,9 +226,9 @@ def _source_recall(evaluation: Evaluation) -> Table:
         if test.sources is None or test.gold is None:
             continue
         sources = [line.split() for line in test.sources]
-        own = Counter(chain.from_iterable(sources))
-        known = test.source_counts
-        grouped = group_by_frequency(sources, known if known and trained else own)
+        in_training, in_test = test.source_counts, Counter(chain.from_iterable(sources))
+        frequencies = in_training if in_training and trained else in_test
+        grouped = group_by_frequency(sources, frequencies)
         references = [line.split() for line in test.references]
         links = [sorted(gold.sure) for gold in test.gold]
         counts = [
@@ -256,5 +255,5 @@ def _source_recall(evaluation: Evaluation) -> Table:
 
 
 def _percentage(sums: Array) -> Array:
-    """Recalled of all links, ``(…, 2) -> (…, 1)``; NaN without links."""
+    """Return the share of links recalled, in percent, ``(…, 2) -> (…, 1)``; NaN without links."""
     return 100 * ratio(sums)[..., None]

@@ -1,16 +1,73 @@
-"""The outcome of a study as files and as one page that opens from disk."""
+"""The outcome of studies as tables, figures and one page that opens from disk."""
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from datamodules.files import write_text
-from lightning_modules.charts import as_spec, save_chart
-from sweeps.evaluation.tables import as_csv, write_tables
-from sweeps.page import render_page
-from sweeps.studies.outcome import Outcome
-from sweeps.studies.plots import write_pictures
-from sweeps.studies.section import StudySection, study_section
-from sweeps.studies.space import Choices, Floats, Integers, written
-from sweeps.studies.study import IDENTITY
+from lightning_modules.figures.charts import ENDINGS, as_spec, save_chart
+from lightning_modules.training.control.budgets import UNITS
+from sweeps.evaluation.tables import Column, Table, as_csv, write_tables
+from sweeps.report.html import render_page, study_specs
+from sweeps.report.study_section import StudySection
+from sweeps.studies.figures import (
+    DECIMALS,
+    TITLES,
+    performance_curves,
+    performance_table,
+    study_figures,
+)
+from sweeps.studies.plan import IDENTITY
+from sweeps.studies.results import Outcome
+from sweeps.studies.settings import Choices, Floats, Integers, hydra_value
+
+STUDIES = "studies"
+
+
+def study_section(outcomes: Sequence[Outcome]) -> StudySection:
+    """Return tables and figures of studies that have the same first objective."""
+    first = outcomes[0].sweep
+    searches = {outcome.sweep.name: outcome.search for outcome in outcomes}
+    largest = first.directions[0] == "maximize"
+    performance = performance_table(searches, first.objectives[0], largest)
+    return StudySection(
+        tables={table.name: table for table in (_studies_table(outcomes), performance)},
+        figures={
+            outcome.sweep.name: study_figures(outcome.study, outcome.sweep.objectives)
+            for outcome in outcomes
+        },
+        parameters={outcome.sweep.name: list(outcome.sweep.space) for outcome in outcomes},
+        kind=outcomes[0].kind,
+        curves=partial(performance_curves, performance),
+    )
+
+
+def _studies_table(outcomes: Sequence[Outcome]) -> Table:
+    first, kind = outcomes[0].sweep.objectives[0], outcomes[0].kind
+    columns = [
+        Column("study", "study"),
+        Column("trials", "trials", "count"),
+        Column("complete", "finished", "count"),
+        Column("pruned", "pruned", "count"),
+        Column("fail", "failed", "count"),
+        Column("spent", UNITS[kind], "count"),
+        Column("seconds", "seconds of trials", "number", 0),
+        Column("best", f"best {TITLES[first]}", "number", DECIMALS[first]),
+    ]
+    rows = [
+        [
+            outcome.sweep.name,
+            len(outcome.trials),
+            *(outcome.counts.get(state, 0) for state in ("complete", "pruned", "fail")),
+            round(outcome.spent(kind)),
+            outcome.seconds,
+            outcome.top,
+        ]
+        for outcome in outcomes
+    ]
+    note = "Trials that a lost worker left behind count as failed, and again when taken up."
+    return Table(STUDIES, "Studies", columns, rows, {"objective": first}, note)
+
 
 REPORT, TABLES, FIGURES = "report.html", "tables", "figures"
 
@@ -22,15 +79,21 @@ def write_outcome(outcome: Outcome) -> Path:
     """
     folder, section = outcome.folder, study_section([outcome])
     write_tables([outcome.trials_table, section.tables["search_performance"]], folder / TABLES)
+    write_text(folder / REPORT, render_outcome(outcome, section))
     for name, chart in section.curves(620).items():
         save_chart(chart, folder / FIGURES / name)
-    write_pictures(section.pictures[outcome.sweep.name], folder / FIGURES)
-    write_text(folder / REPORT, render_outcome(outcome, section))
+    for figure in section.figures[outcome.sweep.name]:
+        stem = folder / FIGURES / figure.name
+        if figure.chart is not None:
+            save_chart(figure.chart, stem)
+            continue
+        for ending in ENDINGS:  # of an earlier outcome
+            stem.with_name(f"{stem.name}.{ending}").unlink(missing_ok=True)
     return folder / REPORT
 
 
 def render_outcome(outcome: Outcome, section: StudySection) -> str:
-    """The page as text."""
+    """Return the page as text."""
     tables = {"trials": outcome.trials_table, **section.tables}
     return render_page(
         "study.html.j2",
@@ -38,21 +101,19 @@ def render_outcome(outcome: Outcome, section: StudySection) -> str:
         section=section,
         trials=tables["trials"],
         method=method(outcome),
-        figures={name: as_spec(chart) for name, chart in section.curves("container").items()},
+        figures={name: as_spec(chart) for name, chart in section.curves("container").items()}
+        | study_specs(section),
         files={name: as_csv(table) for name, table in tables.items()},
     )
 
 
 def method(outcome: Outcome) -> list[tuple[str, list[str]]]:
-    """How the settings were found: (aspect, lines)."""
+    """Return how the settings were chosen, as (aspect, lines)."""
     sweep = outcome.sweep
     goals = zip(sweep.directions, sweep.objectives, strict=True)
     return [
         ("Space", [f"{name}: {_range(parameter)}" for name, parameter in sweep.space.items()]),
-        (
-            "Objectives",
-            [f"{direction} {objective}" for direction, objective in goals],
-        ),
+        ("Objectives", [f"{direction} {objective}" for direction, objective in goals]),
         ("Sampler", [f"{sweep.sampler}, seed {sweep.sampler_seed} and on, one for each worker"]),
         ("Pruner", [f"{sweep.pruner}, after {sweep.warmup_trials} trials"]),
         ("Tried first", [str(settings) for settings in sweep.known] or ["nothing"]),
@@ -64,16 +125,16 @@ def method(outcome: Outcome) -> list[tuple[str, list[str]]]:
 
 def _range(parameter: Floats | Integers | Choices) -> str:
     if isinstance(parameter, Choices):
-        told = "one of " + ", ".join(map(written, parameter.choices))
+        text = "one of " + ", ".join(map(hydra_value, parameter.choices))
     else:
-        told = f"{parameter.type} from {parameter.low:g} to {parameter.high:g}"
-        told += ", by its logarithm" if parameter.log else ""
-        told += f", in steps of {parameter.step:g}" if parameter.step not in (None, 1) else ""
+        text = f"{parameter.type} from {parameter.low:g} to {parameter.high:g}"
+        text += ", by its logarithm" if parameter.log else ""
+        text += f", in steps of {parameter.step:g}" if parameter.step not in (None, 1) else ""
     if parameter.when:
         conditions = [f"{name} is {_any_of(wanted)}" for name, wanted in parameter.when.items()]
-        told += f", where {' and '.join(conditions)}"
-    return told
+        text += f", where {' and '.join(conditions)}"
+    return text
 
 
 def _any_of(wanted: object) -> str:
-    return " or ".join(map(written, wanted if isinstance(wanted, list) else [wanted]))
+    return " or ".join(map(hydra_value, wanted if isinstance(wanted, list) else [wanted]))

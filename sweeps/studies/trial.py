@@ -6,73 +6,76 @@ from pathlib import Path
 from statistics import mean
 
 import optuna
-from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from pydantic import BaseModel
 
 from datamodules.errors import UserError
 from datamodules.files import write_json
-from lightning_modules.budgets import Cost, total
-from lightning_modules.callbacks import budget_of
-from lightning_modules.matching import match_size
+from datamodules.translation_data import TranslationData
 from lightning_modules.ranks.launcher import on_ranks
-from lightning_modules.redaction import redacted
-from lightning_modules.tasks.train import fit, prepared
-from lightning_modules.testing import count_parameters
+from lightning_modules.runs.job import Job
+from lightning_modules.runs.redaction import redacted
+from lightning_modules.tasks.train import settings_and_data, tracked_training
 from lightning_modules.tracking.tracker import Tracker
-from sweeps.studies.compose import as_job
-from sweeps.studies.places import BY_SEED, SLOT
+from lightning_modules.training.callbacks import budget_of
+from lightning_modules.training.control.budgets import Cost, total
+from lightning_modules.training.settings import TrainingSettings
+from lightning_modules.training.setup import fit
+from lightning_modules.variants import count_parameters
+from sweeps.launch.compose import hydra_job
+from sweeps.studies.plan import StudyPlan
 from sweeps.studies.settings import Sweep
-from sweeps.studies.watch import Verdict, Watch, end_by
+from sweeps.studies.slots import BY_SEED, SLOT
+from sweeps.studies.trial_callback import TrialCallback, Verdict, end_by
 
 TRAINED = "trained.json"
 
 
-class Trained(BaseModel):
-    """What one seed of a trial came to."""
+class SeedResult(BaseModel):
+    """Results of one seed of a trial."""
 
     bleu: float
-    """Best in validation."""
+    """Best BLEU in validation."""
     loss: float
-    """Lowest in validation, nats a token."""
+    """Lowest loss in validation, nats a target token."""
     parameters: int
     seconds: float
-    """Of training."""
+    """Seconds of training, validation left out."""
     cost: Cost
     reports: list[tuple[int, float]] = []
-    """What the trial was told while it ran: steps and values."""
+    """Reports to the trial: steps and values."""
 
 
 def train_trial(
-    trial: optuna.Trial, sweep: Sweep, overrides: Sequence[str], folder: Path
+    trial: optuna.Trial, plan: StudyPlan, overrides: Sequence[str], folder: Path
 ) -> list[float]:
-    """Train with every seed of the sweep; return the value of each objective, the seeds' mean.
+    """Train with every seed of the sweep; return the mean over the seeds for each objective.
 
-    Raises ``optuna.TrialPruned``, ``DivergedError``, and whatever training raises.
+    Raises ``optuna.TrialPruned``, ``DivergedError``, and any error of the training.
     """
-    overrides = [*overrides, *_tracked(sweep, trial.user_attrs[SLOT])]
-    found: list[Trained] = []
+    sweep = plan.sweep
+    if plan.tracked:
+        overrides = [*overrides, *_tracker_overrides(sweep, trial.user_attrs[SLOT])]
+    results: list[SeedResult] = []
     for done, seed in enumerate(sweep.seeds):
-        spent = total([each.cost for each in found])
-        own = folder / f"seed-{seed}"
+        spent = total([each.cost for each in results])
+        seed_folder = folder / f"seed-{seed}"
         arguments = [*overrides, f"seed={seed}"]
-        known = trained_before(own, arguments)
-        watch = Watch(trial, sweep, done, spent)
+        known = trained_before(seed_folder, arguments)
+        callback = TrialCallback(trial, sweep, done, spent)
         if known is not None:
-            watch.take_over(known.reports, known.cost)
-        found.append(known or train_seed(arguments, own, watch))
+            callback.take_over(known.reports, known.cost)
+        results.append(known or train_seed(arguments, seed_folder, callback))
         if sweep.pruner == "wilcoxon":
-            trial.report(getattr(found[-1], sweep.objectives[0]), seed)
+            trial.report(getattr(results[-1], sweep.objectives[0]), seed)
             if done + 1 < len(sweep.seeds) and trial.should_prune():
                 raise optuna.TrialPruned
-    trial.set_user_attr(BY_SEED, [each.bleu for each in found])
-    return [mean(getattr(each, objective) for each in found) for objective in sweep.objectives]
+    trial.set_user_attr(BY_SEED, [each.bleu for each in results])
+    return [mean(getattr(each, objective) for each in results) for objective in sweep.objectives]
 
 
-def _tracked(sweep: Sweep, slot: int) -> list[str]:
-    """A tracked run for each seed of a trial, in the group of its study."""
-    if HydraConfig.get().runtime.choices["logger"] != "wandb":
-        return []
+def _tracker_overrides(sweep: Sweep, slot: int) -> list[str]:
+    """Give each seed of a trial a tracked run in the group of its study."""
     return [
         "logger.job_type=trial",
         f"logger.group={sweep.name}",
@@ -80,45 +83,51 @@ def _tracked(sweep: Sweep, slot: int) -> list[str]:
     ]
 
 
-def train_seed(overrides: Sequence[str], folder: Path, watch: Watch) -> Trained:
-    """Train once, without a look at the test set, going on where a dead worker left off.
+def train_seed(overrides: Sequence[str], folder: Path, callback: TrialCallback) -> SeedResult:
+    """Train once without testing; go on where a dead worker stopped.
 
-    Raises ``optuna.TrialPruned``, ``DivergedError``, and whatever training raises.
+    Raises ``optuna.TrialPruned``, ``DivergedError``, and any error of the training.
     """
-    (folder / TRAINED).unlink(missing_ok=True)  # of other settings
-    with as_job(overrides, folder) as config:
-        match_size(config)
-        trained, verdict = train_watched(config, folder, watch)
+    (folder / TRAINED).unlink(missing_ok=True)  # maybe a result of other settings
+    with hydra_job(overrides, folder) as (job, config):
+        settings, data = settings_and_data(config)
+        result, verdict = train_reporting(config, settings, data, job, callback)
     end_by(verdict)
-    write_json(folder / TRAINED, trained.model_dump())
-    return trained
+    write_json(folder / TRAINED, result.model_dump())
+    return result
 
 
 @on_ranks
-def train_watched(config: DictConfig, folder: Path, watch: Watch) -> tuple[Trained, Verdict]:
-    """Train, and say what the study thought of it."""
-    with prepared(config, folder, watch) as run:
-        training = fit(run.trainer, run.module, run.data, run.checkpoint)
-        if isinstance(run.trainer.logger, Tracker):
-            run.trainer.logger.tell(watch.tell)
-        if not watch.verdict and watch.lowest_loss == math.inf:
+def train_reporting(
+    config: DictConfig,
+    settings: TrainingSettings,
+    data: TranslationData,
+    job: Job,
+    callback: TrialCallback,
+) -> tuple[SeedResult, Verdict]:
+    """Train on all ranks; return the result, and the verdict of the study."""
+    with tracked_training(config, settings, data, job, callback) as (trainer, setup):
+        training = fit(trainer, setup)
+        if isinstance(trainer.logger, Tracker):
+            trainer.logger.send(callback.summarise)
+        if not callback.verdict and callback.lowest_loss == math.inf:
             raise UserError(
                 "the budget ended before a validation: lower trainer.val_check_interval"
             )
-        trained = Trained(
-            bleu=watch.best_bleu,
-            loss=watch.lowest_loss,
-            parameters=count_parameters(run.module.model),
+        result = SeedResult(
+            bleu=callback.best_bleu,
+            loss=callback.lowest_loss,
+            parameters=count_parameters(setup.module.model),
             seconds=training.seconds or 0.0,
-            cost=budget_of(run.trainer).cost,
-            reports=watch.reports,
+            cost=budget_of(trainer).cost,
+            reports=callback.reports,
         )
-    return trained, watch.verdict
+    return result, callback.verdict
 
 
-def trained_before(folder: Path, overrides: Sequence[str]) -> Trained | None:
-    """What a worker that died later had finished, with these very settings."""
-    file, told = folder / TRAINED, folder / ".hydra" / "overrides.yaml"
-    if not file.is_file() or OmegaConf.load(told) != redacted(list(overrides)):
+def trained_before(folder: Path, overrides: Sequence[str]) -> SeedResult | None:
+    """Return the result of a dead worker with the same overrides; None without one."""
+    file, recorded = folder / TRAINED, folder / ".hydra" / "overrides.yaml"
+    if not file.is_file() or OmegaConf.load(recorded) != redacted(list(overrides)):
         return None
-    return Trained.model_validate_json(file.read_bytes())
+    return SeedResult.model_validate_json(file.read_bytes())

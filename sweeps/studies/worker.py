@@ -1,10 +1,14 @@
-"""Task: one worker. It takes trials from the storage until all of all studies have ended."""
+"""Task: one worker of a study. It takes trials from the storage until all have ended."""
 
 import logging
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import optuna
 import torch
@@ -14,110 +18,152 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
-from sweeps.errors import as_user_error
-from sweeps.studies.final import open_final, train_final
-from sweeps.studies.places import (
+from sweeps.launch.errors import as_user_error
+from sweeps.launch.parent import end_with_parent
+from sweeps.studies.final_runs import open_final, train_final
+from sweeps.studies.plan import StudyPlan, open_study, reason, study_plans, trial_folder
+from sweeps.studies.settings import Sweep, as_overrides, suggest
+from sweeps.studies.slots import (
     REASON,
     SLOT,
     WORKER,
-    has_signed,
-    here,
+    is_duplicate,
+    requeue_dead,
+    requeue_interrupted,
     running,
-    superfluous,
-    take_up_lost,
-    wait_again,
     waiting,
+    was_claimed_by,
+    worker_id,
 )
-from sweeps.studies.planned import Planned, planned
-from sweeps.studies.process import DiedError, run_apart
-from sweeps.studies.settings import Sweep
-from sweeps.studies.space import as_overrides, suggest
-from sweeps.studies.storage import open_storage, quiet
-from sweeps.studies.study import open_study, reason, trial_folder
+from sweeps.studies.storage import open_storage, silence_optuna
 from sweeps.studies.trial import train_trial
 
 log = logging.getLogger(__name__)
 
-SECONDS_BETWEEN_LOOKS = 1.0
-"""Of a worker without work, at those that may yet die."""
+POLL_SECONDS = 1.0
+"""Polling interval of an idle worker, in seconds."""
 Objective = Callable[[optuna.Trial], float | list[float]]
 Work = Sequence[tuple[optuna.Study, Objective]]
+Returned = TypeVar("Returned")
+
+
+class Worker(NamedTuple):
+    """What one worker takes trials for."""
+
+    plans: Sequence[StudyPlan]
+    out: Path
+    """The folder of the studies, and of the final runs."""
+    number: int
+    comparison: str | None
+    """The comparison whose final runs follow the studies; None without one."""
+
+    @classmethod
+    def of(cls, config: DictConfig, hydra: Any) -> "Worker":
+        """Read the configuration of a worker; ``hydra`` is the node of Hydra."""
+        plans, out = study_plans(config, hydra), Path(hydra.sweep.dir)
+        comparison = config.comparison_name if "tuned" in config else None
+        return cls(plans, out, config.sweep.worker, comparison)
+
+    @property
+    def storage(self) -> BaseStorage:
+        """A new connection to the storage of the studies."""
+        return open_storage(self.plans[0].sweep, self.out)
+
+
+class DiedError(RuntimeError):
+    """A process was killed, or ended without a result."""
+
+    def __init__(self, worker: str) -> None:
+        super().__init__("a worker died before it took a trial")
+        self.worker = worker
+        """The id by which trials remember the process."""
 
 
 def work(config: DictConfig) -> None:
-    """Let a process of its own take trials, and another one whenever it dies of a trial.
+    """Task: let a process take trials, and start another one whenever a trial kills the process.
 
-    So whoever started this job need not start it again, and its neighbours do not notice. Raises
-    ``DiedError`` if the process died without having taken any.
+    So a trial that kills its process disturbs neither the launcher nor the other workers. Raises
+    ``DiedError`` if the process died before it took a trial.
     """
-    quiet()
-    _tell_of_trials_alone()
+    worker = Worker.of(config, HydraConfig.get())
+    silence_optuna()
+    _show_trials_only()
     while True:
         try:
-            run_apart(take_trials, config)
+            run_in_fork(take_trials, worker)
             return
         except DiedError as death:
-            if not run_apart(has_taken, config, death.worker):
+            if not run_in_fork(has_taken, worker, death.worker):
                 raise
-            log.warning("worker %s died; another goes on", config.sweep.worker)
+            log.warning("worker %s died; another goes on", worker.number)
 
 
-def take_trials(config: DictConfig) -> None:
-    """Take one trial after the other; stay until no other worker can lose one."""
-    studies, out = planned(config, HydraConfig.get()), Path(HydraConfig.get().sweep.dir)
-    sweep = studies[0].sweep
-    storage = open_storage(sweep, out)
+def run_in_fork(task: Callable[..., Returned], *arguments: object) -> Returned:
+    """Call ``task`` in a fork of this process, which never outlives this process.
+
+    Raises what the task raises, and ``DiedError``.
+    """
+    with ProcessPoolExecutor(1, get_context("fork"), end_with_parent) as pool:
+        process = pool.submit(worker_id).result()
+        try:
+            return pool.submit(task, *arguments).result()
+        except BrokenProcessPool:
+            raise DiedError(process) from None
+
+
+def take_trials(worker: Worker) -> None:
+    """Take one trial after the other, until no trial waits and no other worker can lose one."""
+    storage, sweep = worker.storage, worker.plans[0].sweep
     searches = [
-        (open_study(one.sweep, storage, sweep.worker), partial(train_place, planned=one))
-        for one in studies
+        (open_study(plan.sweep, storage, worker.number), partial(train_slot, plan=plan))
+        for plan in worker.plans
     ]
-    drain(searches, storage, sweep)
-    if "tuned" in config:
-        final = partial(train_final, studies=studies, storage=storage, out=out)
-        drain([(open_final(config.comparison_name, storage), final)], storage, sweep)
+    run_all(searches, storage, sweep)
+    if worker.comparison is not None:
+        final = partial(train_final, plans=worker.plans, storage=storage, out=worker.out)
+        run_all([(open_final(worker.comparison, storage), final)], storage, sweep)
 
 
-def has_taken(config: DictConfig, worker: str) -> bool:
-    """Whether a worker of these studies has ever taken a trial."""
-    studies = planned(config, HydraConfig.get())
-    storage = open_storage(studies[0].sweep, Path(HydraConfig.get().sweep.dir))
-    opened = [open_study(one.sweep, storage) for one in studies]
-    if "tuned" in config:
-        opened.append(open_final(config.comparison_name, storage))
-    return any(has_signed(study, worker) for study in opened)
+def has_taken(worker: Worker, process: str) -> bool:
+    """Whether a process has ever taken a trial of these studies."""
+    storage = worker.storage
+    studies = [open_study(plan.sweep, storage) for plan in worker.plans]
+    if worker.comparison is not None:
+        studies.append(open_final(worker.comparison, storage))
+    return any(was_claimed_by(study, process) for study in studies)
 
 
-def drain(work: Work, storage: BaseStorage, sweep: Sweep) -> None:
-    """Take trials from one study after the other until none waits or runs."""
+def run_all(work: Work, storage: BaseStorage, sweep: Sweep) -> None:
+    """Take trials of one study after the other until none waits or runs."""
     while True:
         for study, _ in work:
-            take_up_lost(study, storage, sweep)
+            requeue_dead(study, storage, sweep)
         ready = next(((study, task) for study, task in work if waiting(study)), None)
         if ready is not None:
-            work_once(*ready)
+            run_one(*ready)
         elif any(running(study) for study, _ in work):
-            time.sleep(SECONDS_BETWEEN_LOOKS)
+            time.sleep(POLL_SECONDS)
         else:
             return
 
 
-def work_once(study: optuna.Study, task: Objective) -> None:
-    """Take a trial, with a heartbeat while it runs, and tell what came of it."""
+def run_one(study: optuna.Study, task: Objective) -> None:
+    """Take a trial, with a heartbeat while it runs, and record its outcome."""
 
     def objective(trial: optuna.Trial) -> float | list[float]:
         if SLOT not in trial.user_attrs:
-            trial.set_user_attr(REASON, "another worker was quicker to take the last place")
+            trial.set_user_attr(REASON, "another worker took the last slot")
             raise optuna.TrialPruned
-        if superfluous(study, trial):
+        if is_duplicate(study, trial):
             trial.set_user_attr(REASON, "planned twice")
             raise optuna.TrialPruned
-        trial.set_user_attr(WORKER, here())
+        trial.set_user_attr(WORKER, worker_id())
         try:
             return task(trial)
         except optuna.TrialPruned:
             raise
         except KeyboardInterrupt:
-            wait_again(study, trial)
+            requeue_interrupted(study, trial)
             raise
         except Exception as error:
             trial.set_user_attr(REASON, reason(error))
@@ -129,24 +175,23 @@ def work_once(study: optuna.Study, task: Objective) -> None:
                 torch.cuda.empty_cache()
 
     try:
-        study.optimize(objective, n_trials=1, catch=(Exception,), callbacks=[_tell])
+        study.optimize(objective, n_trials=1, catch=(Exception,), callbacks=[_log_trial])
     except (UpdateFinishedTrialError, ValueError) as error:
         if isinstance(error, ValueError) and not str(error).startswith("Cannot tell a "):
             raise
-        # As after a restart of the database that took longer than a worker may be silent.
+        # For instance after a restart of the database that took longer than the heartbeat allows.
         log.warning("a trial was given to another worker meanwhile")
 
 
-def train_place(trial: optuna.Trial, planned: Planned) -> list[float]:
-    """Choose settings for a trial of a study, and train it."""
+def train_slot(trial: optuna.Trial, plan: StudyPlan) -> list[float]:
+    """Choose settings for the trial of a slot, and train it."""
     slot = trial.user_attrs[SLOT]
-    chosen = as_overrides(suggest(trial, planned.sweep.space))
-    log.info("%s trial %s  %s", planned.sweep.name, slot, " ".join(chosen))
-    folder = trial_folder(planned.folder, slot)
-    return train_trial(trial, planned.sweep, [*planned.overrides, *chosen], folder)
+    chosen = as_overrides(suggest(trial, plan.sweep.space))
+    log.info("%s trial %s  %s", plan.sweep.name, slot, " ".join(chosen))
+    return train_trial(trial, plan, [*plan.overrides, *chosen], trial_folder(plan.folder, slot))
 
 
-def _tell(study: optuna.Study, trial: FrozenTrial) -> None:
+def _log_trial(study: optuna.Study, trial: FrozenTrial) -> None:
     if trial.state == TrialState.COMPLETE:
         outcome = ", ".join(f"{value:.6g}" for value in trial.values)
     else:
@@ -154,8 +199,8 @@ def _tell(study: optuna.Study, trial: FrozenTrial) -> None:
     log.info("%s trial %s  %s", study.study_name, trial.user_attrs.get(SLOT, "-"), outcome)
 
 
-def _tell_of_trials_alone() -> None:
-    """On the terminal; the worker's own file has the course of every training too."""
+def _show_trials_only() -> None:
+    """Keep all but the trials off the terminal; the file of the worker has every record."""
     for handler in logging.getLogger().handlers:
         if not isinstance(handler, logging.FileHandler):
             handler.addFilter(lambda record: record.name.startswith("sweeps."))

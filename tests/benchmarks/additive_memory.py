@@ -1,7 +1,7 @@
 """Additive energies at (64, 100, 100, 512): peak memory and time beside the plain formula.
 
 ``python -m tests.benchmarks.additive_memory``: forward and backward, each way in processes of its
-own, one thread, medians. "compiled" is what ``compile=default`` makes of it.
+own, one thread, medians. "compiled" is the formula with ``compile=default``.
 """
 
 import json
@@ -12,14 +12,14 @@ from statistics import median
 
 import torch
 
-from lightning_modules.environment import peak_memory_mib
 from lightning_modules.kernels import additive_energies
+from lightning_modules.runs.environment import peak_memory_mib
 
 BATCH, TGT, SRC, SIZE = 64, 100, 100, 512
 
 
 def plain(query: torch.Tensor, keys: torch.Tensor, energy: torch.Tensor) -> torch.Tensor:
-    """The formula."""
+    """Return the energies by the formula."""
     return (query.unsqueeze(-2) + keys.unsqueeze(-3)).tanh() @ energy
 
 
@@ -47,14 +47,14 @@ def main() -> None:
     if len(sys.argv) > 1:
         print(json.dumps(measure(sys.argv[1])))
         return
-    found: dict[str, list[dict[str, float]]] = {way: [] for way in [*WAYS, "compiled"]}
+    results: dict[str, list[dict[str, float]]] = {way: [] for way in [*WAYS, "compiled"]}
     for _ in range(2):
-        for way, rounds in found.items():
+        for way, rounds in results.items():
             command = [sys.executable, "-m", "tests.benchmarks.additive_memory", way]
             rounds.append(json.loads(subprocess.check_output(command)))
     middle = {
-        way: {key: median(found[key] for found in rounds) for key in rounds[0]}
-        for way, rounds in found.items()
+        way: {key: median(figures[key] for figures in rounds) for key in rounds[0]}
+        for way, rounds in results.items()
     }
     for way, figures in middle.items():
         print(f"{way:8} {figures['mib']:8,.0f} MiB {figures['seconds']:6.2f} s")

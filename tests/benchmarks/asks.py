@@ -1,7 +1,7 @@
 """How long a study's storage takes per trial after 10,000: ``python -m tests.benchmarks.asks``.
 
-One trial is opened, asked for all its parameters, told its value; a worker's looks at the study are
-part of it. ``--postgresql`` measures on a server of its own instead of a journal file.
+One trial is opened, gets all its parameters and then its value; the times that a worker reads the
+study are included. ``--postgresql`` measures on a server of its own instead of a journal file.
 """
 
 import argparse
@@ -18,13 +18,13 @@ from hydra import compose, initialize_config_dir
 from optuna.storages import BaseStorage
 from optuna.trial import TrialState, create_trial
 
-from sweeps.studies.places import SLOT, running, take_up_lost, waiting
-from sweeps.studies.settings import Sweep, build_sweep
-from sweeps.studies.space import suggest
-from sweeps.studies.storage import open_storage, quiet
-from sweeps.studies.study import open_study, plan
-from tests.commands import ROOT
-from tests.postgres import postgres
+from datamodules.errors import validated
+from sweeps.studies.plan import create_study, open_study
+from sweeps.studies.settings import Sweep, suggest
+from sweeps.studies.slots import SLOT, requeue_dead, running, waiting
+from sweeps.studies.storage import open_storage, silence_optuna
+from tests.helpers.commands import ROOT
+from tests.helpers.postgres import postgres
 
 T = TypeVar("T")
 FINISHED, ASKED = 10_000, 5
@@ -45,8 +45,8 @@ def main() -> None:
 
 
 def measure(finished: int, overrides: list[str]) -> float:
-    """Print what a worker waits for; return the seconds of a trial that costs nothing."""
-    quiet()
+    """Print the seconds that a worker waits; return the seconds of a trial without training."""
+    silence_optuna()
     with tempfile.TemporaryDirectory() as space:
         sweep = _sweep([*overrides, f"sweep.trials={finished + ASKED}"])
         storage = open_storage(sweep, Path(space))
@@ -62,8 +62,8 @@ def measure(finished: int, overrides: list[str]) -> float:
 
 
 def _turn(sweep: Sweep, study: optuna.Study, storage: BaseStorage) -> None:
-    """All that a worker does for a trial, but for training it."""
-    take_up_lost(study, storage, sweep)
+    """Do all steps of a worker for a trial, except training."""
+    requeue_dead(study, storage, sweep)
     assert waiting(study)
     study.optimize(lambda trial: _value(trial, sweep), n_trials=1)
     running(study)
@@ -74,7 +74,7 @@ def _value(trial: optuna.Trial, sweep: Sweep) -> float:
 
 
 def _fill(sweep: Sweep, storage: BaseStorage, finished: int) -> None:
-    """Plan the last trials alone; those before them have ended."""
+    """Fill the storage with finished trials, then plan the last trials."""
     study = optuna.create_study(study_name=sweep.name, storage=storage, directions=sweep.directions)
     generator = np.random.default_rng(0)
     sampler = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
@@ -90,13 +90,13 @@ def _fill(sweep: Sweep, storage: BaseStorage, finished: int) -> None:
             intermediate_values=dict.fromkeys((25, 50, 75, 100), 0.5),
         )
         storage.create_new_trial(study._study_id, template)
-    plan(sweep, storage, [])
+    create_study(sweep, storage, [])
 
 
 def _sweep(overrides: list[str]) -> Sweep:
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         config = compose("config", ["sweep=recurrent", "sweep.name=asks", *overrides])
-    return build_sweep(config)
+    return validated(Sweep, config.sweep, "sweep")
 
 
 def _timed(work: Callable[[], T]) -> tuple[float, T]:

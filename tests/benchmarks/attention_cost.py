@@ -9,9 +9,9 @@ from statistics import median
 
 import torch
 
-from lightning_modules.building import build_model
+from lightning_modules.training.factories import build_model
 from lightning_modules.variants import EncoderDecoder
-from tests.variants import configuration
+from tests.helpers.variants import configuration
 
 VOCABULARY = 8000
 BATCH, SRC, TGT = 64, 30, 30

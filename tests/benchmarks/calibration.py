@@ -8,8 +8,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from lightning_modules.metrics import significance
-from tests.simulations import (
+from lightning_modules.metrics.uncertainty import significance
+from tests.helpers.simulations import (
     LEVEL,
     equal_pairs,
     families,
@@ -32,8 +32,8 @@ def main() -> None:
     equal = equal_pairs(count)
     for name in ("p_bootstrap", "p_randomisation", "p_moses"):
         row(f"equal systems differ, one seed, {name}", share(equal, name))
-    for name, found in zip(("bootstrap", "randomisation"), rejected(families(count)), strict=True):
-        row(f"a family of 24 equal ones has a difference after Holm, {name}", found)
+    for name, rate in zip(("bootstrap", "randomisation"), rejected(families(count)), strict=True):
+        row(f"a family of 24 equal ones has a difference after Holm, {name}", rate)
     for seeds in (2, 3, 5):
         for deviation in (0.07, 0.3, 1.0):
             pairs = trained_pairs(count, deviation, seeds)
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def share(tests: list[significance.Test], name: str) -> float:
-    """Of tests with a p-value of 5% or less."""
+    """Return the share of tests with a p-value of 5% or less."""
     p_values = [getattr(test, name) for test in tests]
     return float(np.mean([p is not None and p <= LEVEL for p in p_values]))
 

@@ -1,8 +1,8 @@
 """How each cost grows: ``make growth`` prints seconds and fitted exponents of a training update.
 
 One dimension is varied at a time, the others stay at ``BASE``; one thread, medians. An exponent of
-1 is "twice as much takes twice as long"; it is fitted to the upper half of the values, where fixed
-costs no longer hide it.
+1 means that twice as much takes twice as long; exponents are fitted to the upper half of the
+values, where fixed costs matter less.
 """
 
 import argparse
@@ -19,13 +19,13 @@ from rich.table import Table
 
 from datamodules.batching import Batch
 from datamodules.files import write_json
-from lightning_modules.allocator import keep_freed_memory
-from lightning_modules.building import build, build_model
 from lightning_modules.kernels import output_loss
+from lightning_modules.training.factories import build, build_model
+from lightning_modules.training.malloc import keep_freed_memory
 from lightning_modules.variants import EncoderDecoder
 from tests.benchmarks.machine import machine, track
 from tests.benchmarks.workloads import WORKLOADS
-from tests.variants import configuration
+from tests.helpers.variants import configuration
 
 BASE = {"source": 20, "target": 20, "batch": 16, "vocabulary": 4000, "width": 128}
 VALUES = {
@@ -44,8 +44,8 @@ def widths(name: str, width: int) -> list[str]:
     scaled = []
     for override in given:
         key, _, value = override.partition("=")
-        own = value.isdigit() and int(value) >= 128
-        scaled.append(f"{key}={int(value) * width // 256}" if own else override)
+        is_width = value.isdigit() and int(value) >= 128
+        scaled.append(f"{key}={int(value) * width // 256}" if is_width else override)
     return scaled
 
 
@@ -66,7 +66,7 @@ def update(name: str, shape: dict[str, int], device: str) -> Callable[[], None]:
     config = configuration(*widths(name, shape["width"]))
     model: EncoderDecoder = build_model(config, shape["vocabulary"], shape["vocabulary"])
     model = model.to(device).train()
-    optimizer = build(config.optimizer)(list(model.parameters()))
+    optimizer = build(config, "optimizer")(list(model.parameters()))
     batch = random_batch(shape, device)
 
     def run() -> None:
@@ -117,13 +117,13 @@ def main() -> None:
             gc.collect()
     fitted = {
         name: {
-            dimension: exponent(VALUES[dimension], found) for dimension, found in measured.items()
+            dimension: exponent(VALUES[dimension], taken) for dimension, taken in measured.items()
         }
         for name, measured in times.items()
     }
-    told = {"machine": machine(), "base": BASE, "values": VALUES}
-    write_json(options.out, told | {"seconds": times, "exponents": fitted})
-    track("growth", told, fitted)
+    settings = {"machine": machine(), "base": BASE, "values": VALUES}
+    write_json(options.out, settings | {"seconds": times, "exponents": fitted})
+    track("growth", settings, fitted)
     show(times, fitted)
 
 

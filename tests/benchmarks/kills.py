@@ -1,8 +1,8 @@
 """Whether a killed training ends the same: ``python -m tests.benchmarks.kills [COUNT]``.
 
-One command runs to its end. The same command is then killed (``kill -9``) after a random time that
-it trains, and started again, until it has been killed that many times and ends by itself. Weights,
-history, data order and scores of both must be the same to the last bit.
+One command runs to its end. The same command is then killed (``kill -9``) after a random time
+of training, and started again, until COUNT kills have happened and the command ends by itself.
+Weights, history, data order and scores of both must be the same to the last bit.
 """
 
 import json
@@ -19,27 +19,27 @@ from tempfile import mkdtemp
 
 import torch
 
-from tests.commands import ROOT
+from tests.helpers.commands import ROOT
 
 ARGUMENTS = [
     "scale=0.25", "model.dropout=0.2", "teacher_forcing=scheduled", "logger=none", "threads=1",
     "data.train_size=2000", "data.val_size=40", "data.test_size=24", "val_sentences=20",
     "batching.max_tokens=600", "trainer.val_check_interval=60", "budget.target_tokens=150000",
-    "callbacks.last.minutes=0.01", "scoring.ter=false", "scoring.resamples=100",
+    "callbacks.resume_checkpoint.minutes=0.01", "scoring.ter=false", "scoring.resamples=100",
 ]  # fmt: skip
 LONGEST = 6.0
 """Seconds between the first sign of training and a kill."""
 
 
 def start(space: Path, name: str) -> "subprocess.Popen[bytes]":
-    """Start the command in its folder."""
-    own = [f"hydra.run.dir={space / name}", f"cache_dir={space}/cache", f"outputs={space}"]
-    command = [sys.executable, "run.py", *ARGUMENTS, *own]
+    """Start the command in a folder ``name``."""
+    folders = [f"hydra.run.dir={space / name}", f"cache_dir={space}/cache", f"outputs={space}"]
+    command = [sys.executable, "run.py", *ARGUMENTS, *folders]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
 
 
 def killed(space: Path, name: str, seconds: float) -> bool:
-    """Kill the command that long after it began to train; False if it was quicker."""
+    """Kill the command ``seconds`` after training began; return False if it ended before."""
     folder = space / name / "checkpoints"
     before = changed(folder)
     process = start(space, name)
@@ -51,20 +51,20 @@ def killed(space: Path, name: str, seconds: float) -> bool:
 
 
 def changed(folder: Path) -> list[tuple[str, int]]:
-    """What a process changes there when it trains."""
+    """Return names and inodes of the checkpoints, which change when a process trains."""
     if not folder.is_dir():
         return []
     return sorted((entry.name, entry.inode()) for entry in os.scandir(folder))
 
 
 def course(folder: Path) -> dict[str, str]:
-    """What two trainings share that are one and the same."""
+    """Return the values that two equal trainings share."""
     weights = {}
     for name in ("last", "best"):
         content = torch.load(folder / "checkpoints" / f"{name}.ckpt", weights_only=True)
         state = content["state_dict"]
-        told = b"".join(state[key].numpy().tobytes() for key in sorted(state))
-        weights[name] = sha256(told).hexdigest()[:16]
+        weight_bytes = b"".join(state[key].numpy().tobytes() for key in sorted(state))
+        weights[name] = sha256(weight_bytes).hexdigest()[:16]
     rows = [line.split(",") for line in (folder / "history.csv").read_text().splitlines()]
     history = "\n".join(",".join([row[0], *row[2:]]) for row in rows)
     result = json.loads((folder / "result.json").read_text())

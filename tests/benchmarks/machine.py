@@ -1,4 +1,4 @@
-"""What the benchmarks have in common: where they ran, and their W&B run."""
+"""Common parts of the benchmarks: description of the machine, and W&B run."""
 
 import os
 from typing import Any, Literal, cast
@@ -6,26 +6,26 @@ from typing import Any, Literal, cast
 import torch
 import wandb
 
-from lightning_modules.environment import environment
-from lightning_modules.provenance import git_commit
+from lightning_modules.runs.environment import environment
+from lightning_modules.runs.provenance import git_commit
 
 
 def machine() -> dict[str, Any]:
     """Return hardware, versions and commit."""
-    found = environment() | {"git_commit": git_commit()}
+    description = environment() | {"git_commit": git_commit()}
     if torch.cuda.is_available():
-        found["gpu"] = torch.cuda.get_device_name()
-    return found
+        description["gpu"] = torch.cuda.get_device_name()
+    return description
 
 
-def track(name: str, told: dict[str, Any], rows: dict[str, dict[str, float]]) -> None:
+def track(name: str, config: dict[str, Any], rows: dict[str, dict[str, float]]) -> None:
     """Log ``rows`` as a table and as a summary; offline unless ``WANDB_MODE`` says otherwise."""
     mode = cast(Literal["offline"], os.environ.get("WANDB_MODE", "offline"))
     with wandb.init(
         project="attention-bench",
         job_type="benchmark",
         name=name,
-        config=told,
+        config=config,
         mode=mode,
         dir="outputs",
     ) as run:

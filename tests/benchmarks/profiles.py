@@ -5,10 +5,10 @@ import argparse
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from lightning_modules.building import build_data
+from lightning_modules.training.factories import build_data
 from tests.benchmarks.worker import batches_on, direct_step
 from tests.benchmarks.workloads import WORKLOADS, data_overrides
-from tests.variants import configuration
+from tests.helpers.variants import configuration
 
 WARM_UP, UPDATES, TOP = 3, 6, 10
 
@@ -24,8 +24,8 @@ def operators(name: str) -> tuple[float, list[tuple[str, float]]]:
     with profile(activities=[ProfilerActivity.CPU]) as profiled:
         for _ in range(UPDATES):
             step(next(batches))
-    found = profiled.key_averages()
-    times = {event.key: event.self_cpu_time_total / 1000 / UPDATES for event in found}
+    events = profiled.key_averages()
+    times = {event.key: event.self_cpu_time_total / 1000 / UPDATES for event in events}
     ranked = sorted(times.items(), key=lambda pair: -pair[1])
     return sum(times.values()), ranked[:TOP]
 

@@ -1,8 +1,8 @@
 """How fast each variant trains and translates, beside a bare PyTorch loop: ``make benchmark``.
 
 Every measurement has a process of its own with one thread; the harness and the bare loop take
-turns, and medians are told. "Of the peak" compares with a large matrix product. What the harness
-needs around a step is measured on a model of next to nothing, where it is not lost in the noise.
+turns, and the table has medians. "Of the peak" compares with a large matrix product. The time of
+the harness around a step is measured on a tiny model, where noise does not hide that time.
 ``outputs/benchmarks`` keeps the figures as JSON with the machine.
 """
 
@@ -47,8 +47,8 @@ COLUMNS = {
 def worker(job: dict[str, Any]) -> dict[str, Any]:
     """Run ``tests.benchmarks.worker``."""
     command = [sys.executable, "-m", "tests.benchmarks.worker", json.dumps(job)]
-    found: dict[str, Any] = json.loads(_run(command).splitlines()[-1])
-    return found
+    result: dict[str, Any] = json.loads(_run(command).splitlines()[-1])
+    return result
 
 
 def harness(name: str, windows: int, overrides: list[str]) -> dict[str, Any]:
@@ -59,17 +59,17 @@ def harness(name: str, windows: int, overrides: list[str]) -> dict[str, Any]:
             "+callbacks.watch={_target_: tests.benchmarks.stopwatch.Stopwatch, "
             f"file: {file}, windows: {windows}, process_started: {time.time()}}}"
         )
-        own = ["threads=1", "logger=none", f"hydra.run.dir={folder}/run", watch]
-        settings = [*data_overrides(), *WORKLOADS[name].overrides, *own, *overrides]
-        said = _run([sys.executable, "run.py", *settings])
+        fixed = ["threads=1", "logger=none", f"hydra.run.dir={folder}/run", watch]
+        settings = [*data_overrides(), *WORKLOADS[name].overrides, *fixed, *overrides]
+        output = _run([sys.executable, "run.py", *settings])
         if not file.is_file():
-            raise RuntimeError(said)
-        found: dict[str, Any] = json.loads(file.read_text())
-        return found
+            raise RuntimeError(output)
+        rates: dict[str, Any] = json.loads(file.read_text())
+        return rates
 
 
 def _run(command: list[str]) -> str:
-    """Return what a command prints; ``RuntimeError`` with its complaint if it fails."""
+    """Return what a command prints; raise ``RuntimeError`` with its errors if it fails."""
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode:
@@ -81,13 +81,14 @@ def measure(name: str, options: argparse.Namespace) -> dict[str, dict[str, Any]]
     """Measure one workload: each kind's rounds, put together."""
     job = {"workload": name, "windows": options.windows, "device": options.device}
     job["overrides"] = options.overrides
-    found: dict[str, list[dict[str, Any]]] = {"bare": [], "harness": [], "direct": [], "decode": []}
+    kinds = ("bare", "harness", "direct", "decode")
+    rounds: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
     for _ in range(options.rounds):
-        found["bare"].append(worker(job | {"kind": "bare"}))
-        found["harness"].append(harness(name, options.windows, options.overrides))
-    found["direct"].append(worker(job | {"kind": "direct"}))
-    found["decode"].append(worker(job | {"kind": "decode"}))
-    return {kind: _together(rounds) for kind, rounds in found.items()}
+        rounds["bare"].append(worker(job | {"kind": "bare"}))
+        rounds["harness"].append(harness(name, options.windows, options.overrides))
+    rounds["direct"].append(worker(job | {"kind": "direct"}))
+    rounds["decode"].append(worker(job | {"kind": "decode"}))
+    return {kind: _together(results) for kind, results in rounds.items()}
 
 
 def around(options: argparse.Namespace) -> float:
@@ -100,27 +101,27 @@ def around(options: argparse.Namespace) -> float:
 
 
 def _together(rounds: list[dict[str, Any]]) -> dict[str, Any]:
-    """Median of every figure; the windows of all rounds."""
+    """Return the median of every figure, and the windows of all rounds."""
     numbers = [key for key, value in rounds[0].items() if isinstance(value, float)]
-    joined = {key: median(found[key] for found in rounds) for key in numbers}
+    joined = {key: median(result[key] for result in rounds) for key in numbers}
     if "windows" in rounds[0]:
-        joined["windows"] = [rate for found in rounds for rate in found["windows"]]
+        joined["windows"] = [rate for result in rounds for rate in result["windows"]]
         joined["tokens_per_second"] = median(joined["windows"])
     return joined
 
 
-def row(found: dict[str, dict[str, Any]], seconds_around: float) -> dict[str, float]:
+def row(measured: dict[str, dict[str, Any]], seconds_around: float) -> dict[str, float]:
     """Return the figures of a line, by column."""
-    rate = {kind: found[kind]["tokens_per_second"] for kind in ("bare", "harness")}
-    speed = rate["harness"] * found["direct"]["flops_per_token"]
+    rate = {kind: measured[kind]["tokens_per_second"] for kind in ("bare", "harness")}
+    speed = rate["harness"] * measured["direct"]["flops_per_token"]
     derived = {
         "gflops": speed / 1e9,
-        "share": speed / found["direct"]["peak_flops"],
+        "share": speed / measured["direct"]["peak_flops"],
         "ratio": rate["harness"] / rate["bare"],
-        "around": seconds_around / found["harness"]["seconds_per_update"],
+        "around": seconds_around / measured["harness"]["seconds_per_update"],
     }
     return {
-        title: derived[kind] if key is None else found[kind][key]
+        title: derived[kind] if key is None else measured[kind][key]
         for title, (kind, key, _) in COLUMNS.items()
     }
 
@@ -149,16 +150,16 @@ def main() -> None:
     options = parser.parse_args()
     seconds_around = around(options)
     print(f"around a step: {1000 * seconds_around:.2f} ms", flush=True)
-    found = {}
+    results = {}
     for name in options.only or WORKLOADS:
-        found[name] = measure(name, options)
-        figures = row(found[name], seconds_around)
+        results[name] = measure(name, options)
+        figures = row(results[name], seconds_around)
         print(name, {title: round(value, 3) for title, value in figures.items()}, flush=True)
-    rows = {name: row(measured, seconds_around) for name, measured in found.items()}
+    rows = {name: row(measured, seconds_around) for name, measured in results.items()}
     corpus = "multi30k" if MULTI30K.is_dir() else "grammar"
-    told = {"machine": machine(), "corpus": corpus, "overrides": options.overrides}
-    write_json(options.out, told | {"rows": rows, "measured": found})
-    track("speed", told, rows)
+    settings = {"machine": machine(), "corpus": corpus, "overrides": options.overrides}
+    write_json(options.out, settings | {"rows": rows, "measured": results})
+    track("speed", settings, rows)
     Console(width=200).print(table(rows))
 
 

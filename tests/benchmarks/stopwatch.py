@@ -1,4 +1,4 @@
-"""Times training from inside: a callback for ``run.py``."""
+"""Timing a training from inside, with a callback for ``run.py``."""
 
 import os
 import time
@@ -11,7 +11,7 @@ import torch
 
 from datamodules.batching import Batch
 from datamodules.files import write_json
-from lightning_modules.environment import peak_memory_mib
+from lightning_modules.runs.environment import peak_memory_mib
 
 WINDOW = 10
 """Updates between two readings of the clock."""
@@ -21,7 +21,7 @@ class Windows:
     """Real target tokens per second, by windows of updates; the first window warms up.
 
     Args:
-        count: windows that count.
+        count: number of windows after the first.
     """
 
     def __init__(self, count: int) -> None:
@@ -47,15 +47,15 @@ class Windows:
 
     def result(self) -> dict[str, Any]:
         """Return the median, all windows, and the peak of this process's memory."""
-        found = {
+        figures = {
             "tokens_per_second": median(self.rates),
             "windows": self.rates,
             "seconds_per_update": median(self.updates),
             "peak_memory_mib": peak_memory_mib(),
         }
         if torch.cuda.is_available():
-            found["peak_memory_mib"] = torch.cuda.max_memory_allocated() / 2**20
-        return found
+            figures["peak_memory_mib"] = torch.cuda.max_memory_allocated() / 2**20
+        return figures
 
 
 class Stopwatch(pl.Callback):
@@ -75,7 +75,7 @@ class Stopwatch(pl.Callback):
         batch: Batch,
         batch_idx: int,
     ) -> None:
-        """Count."""
+        """Count an update."""
         if self.first_step is None:
             self.first_step = time.time() - self.process_started
         if self.windows.add(batch):

@@ -1,8 +1,8 @@
 """What a study adds to the time of its trainings: ``python -m tests.benchmarks.trials``.
 
 A worker takes trials of a small training from a journal (``--postgresql``: from a server of its
-own). What is not spent on preparing and training is the study's: its storage, the sampler, the
-pruner, the composition of each trial's configuration and the files that are written about it.
+own). All time besides preparing and training is the study's: storage, sampler, pruner, composing
+the configuration of each trial, and writing its files.
 """
 
 import argparse
@@ -16,11 +16,11 @@ from typing import Any
 from hydra import compose, initialize_config_dir
 
 import sweeps.studies.trial as trials
-from sweeps.studies.compose import current
-from sweeps.studies.course import begin
-from sweeps.studies.worker import take_trials
-from tests.commands import ROOT, TINY
-from tests.postgres import postgres
+from sweeps.launch.compose import use_hydra_config
+from sweeps.studies.lifecycle import begin
+from sweeps.studies.worker import Worker, take_trials
+from tests.helpers.commands import ROOT, TINY
+from tests.helpers.postgres import postgres
 
 
 def main() -> None:
@@ -39,11 +39,11 @@ def main() -> None:
 def measure(number: int, overrides: list[str]) -> float:
     """Print and return the seconds a trial takes besides its training."""
     training = _Clock()
-    trials.prepared = training.around(trials.prepared)
+    trials.tracked_training = training.around(trials.tracked_training)
     with tempfile.TemporaryDirectory() as space, _study(number, space, overrides) as config:
         begin(config)
         started = time.perf_counter()
-        take_trials(config)
+        take_trials(Worker.of(config, config.hydra))
         whole = time.perf_counter() - started
     beside = (whole - training.seconds) / number
     print(f"{number} trials in {whole:.1f} s, {training.seconds:.1f} s of them in trainings")
@@ -72,17 +72,17 @@ class _Clock:
 
 @contextmanager
 def _study(number: int, space: str, overrides: list[str]) -> Iterator[Any]:
-    told = [
+    overrides = [
         *("sweep=recurrent", "model=bahdanau", f"sweep.trials={number}", "logger=none"),
         *(f"outputs={space}/outputs", f"cache_dir={space}/cache", *TINY, *overrides),
     ]
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        config = compose("config", told, return_hydra_config=True)
+        config = compose("config", overrides, return_hydra_config=True)
         folder = Path(space) / "outputs"
         config.hydra.sweep.dir = str(folder)
         config.hydra.runtime.output_dir = str(folder)
-        config.hydra.overrides.task = told
-        with current(config):
+        config.hydra.overrides.task = overrides
+        with use_hydra_config(config):
             yield config
 
 

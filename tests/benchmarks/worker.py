@@ -19,18 +19,18 @@ from torch.utils.flop_counter import FlopCounterMode
 from datamodules.batching import Batch
 from datamodules.tokenization import EOS
 from datamodules.translation_data import TranslationData
-from lightning_modules.allocator import keep_freed_memory
-from lightning_modules.building import build, build_data, build_model
 from lightning_modules.decoding import BeamSearch, GreedySearch
-from lightning_modules.environment import peak_memory_mib
-from lightning_modules.translation import TranslationModule
-from tests.benchmarks.bare import BareLoop
+from lightning_modules.runs.environment import peak_memory_mib
+from lightning_modules.training.factories import build, build_data, build_model
+from lightning_modules.training.malloc import keep_freed_memory
+from lightning_modules.training.module import TranslationModule
+from tests.benchmarks.rivals.bare import BareLoop
 from tests.benchmarks.stopwatch import Windows
 from tests.benchmarks.workloads import WORKLOADS, data_overrides
-from tests.variants import configuration
+from tests.helpers.variants import configuration
 
 OUTPUT_TOKENS = 14
-"""Of every hypothesis: about as many as a caption of Multi30k has."""
+"""Length of every hypothesis, about that of a caption of Multi30k."""
 
 
 def batches_on(data: TranslationData, device: str) -> Iterator[Batch]:
@@ -51,10 +51,10 @@ def train(step: Callable[[Batch], None], batches: Iterator[Batch], count: int) -
 
 
 def direct_step(config: DictConfig, data: TranslationData, device: str) -> Callable[[Batch], None]:
-    """Return the harness's own update without the harness around it."""
+    """Return the update of the harness without the harness around it."""
     keep_freed_memory()
     model = build_model(config, *(len(tokenizer) for tokenizer in data.tokenizers)).to(device)
-    make_optimizer = build(config.optimizer)
+    make_optimizer = build(config, "optimizer")
     module = TranslationModule(
         model, data.tokenizers.target, make_optimizer, ConstantLR, GreedySearch(), 0.1, {}
     ).train()
@@ -76,7 +76,7 @@ def direct_step(config: DictConfig, data: TranslationData, device: str) -> Calla
 def flops_per_token(step: Callable[[Batch], None], batch: Batch) -> float:
     """Count the operations of an update's products for each real target token.
 
-    The kernels that run a whole RNN at once are not known to the counter: it counts others.
+    The counter does not know kernels that run a whole RNN at once, so other kernels run here.
     """
     with (
         torch.backends.mkldnn.flags(enabled=False),
@@ -88,7 +88,7 @@ def flops_per_token(step: Callable[[Batch], None], batch: Batch) -> float:
 
 
 def peak(device: str, precision: str) -> float:
-    """Return the operations per second of large products, as fast as any update could be."""
+    """Return the operations per second of large products, an upper bound for any update."""
     kind = torch.bfloat16 if precision.startswith("bf16") else torch.float32
     one, other = (torch.randn(2048, 2048, device=device, dtype=kind) for _ in range(2))
     rates = []
@@ -102,14 +102,14 @@ def peak(device: str, precision: str) -> float:
 
 
 def decode(config: DictConfig, data: TranslationData, device: str) -> dict[str, Any]:
-    """Translate the test set with hypotheses of one length: sentences per second."""
+    """Translate the test set with hypotheses of one length; return sentences per second."""
     keep_freed_memory()
     torch.manual_seed(0)
     sizes = [len(tokenizer) for tokenizer in data.tokenizers]
     model = build_model(config, *sizes).to(device).eval()
     with torch.no_grad():
         model.output.bias[EOS] = -1e4
-    found = {}
+    figures = {}
     for name, search in (
         ("greedy", GreedySearch(0.0, OUTPUT_TOKENS)),
         ("beam", BeamSearch(5, 0.6, 1, 0.0, OUTPUT_TOKENS)),
@@ -121,8 +121,8 @@ def decode(config: DictConfig, data: TranslationData, device: str) -> dict[str, 
                 search(model, batch.src.to(device), batch.src_mask.to(device))
                 sentences += len(batch.ids)
             rates.append(sentences / (time.perf_counter() - started))
-        found[name] = sorted(rates)[1]
-    return found | {"decoding_memory_mib": peak_memory_mib()}
+        figures[name] = sorted(rates)[1]
+    return figures | {"decoding_memory_mib": peak_memory_mib()}
 
 
 def main() -> None:

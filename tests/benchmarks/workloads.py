@@ -1,4 +1,4 @@
-"""What is measured: each variant as overrides of the harness, and as a bare PyTorch model."""
+"""The workloads: each variant as overrides of the harness, and as a bare PyTorch model."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from torch import nn
 
-from tests.benchmarks.bare import BareRnn, BareTransformer
+from tests.benchmarks.rivals.bare import BareRnn, BareTransformer
 
 MULTI30K = Path(__file__).resolve().parents[3] / "shared" / "data" / "multi30k"
-"""Read where it exists; the built-in corpus otherwise."""
+"""Folder of Multi30k; without the folder, the built-in corpus is used."""
 
 
 class Workload(NamedTuple):
@@ -17,11 +17,11 @@ class Workload(NamedTuple):
 
     overrides: list[str]
     bare: Callable[[int], nn.Module]
-    """From the size of the vocabulary."""
+    """Makes the bare model for a vocabulary size."""
 
 
 def data_overrides() -> list[str]:
-    """2,048 padded tokens a batch, a joint vocabulary of 10,000 subwords."""
+    """Return overrides: 2,048 padded tokens a batch, a joint vocabulary of 10,000 subwords."""
     batches = ["batching.max_tokens=2048"]
     if not MULTI30K.is_dir():
         return batches

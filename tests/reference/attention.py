@@ -16,13 +16,13 @@ def attend(
     states: np.ndarray,
     step: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the context and the weight of every source position.
+    """Return the context ``(memory,)`` and the weights ``(src,)``.
 
     Args:
         parameters: of the attention.
         settings: ``model.attention``.
-        query: what looks.
-        states: ``(src, memory)``, what is looked at, padding left out.
+        query: ``(query,)``.
+        states: encoder states without padding, ``(src, memory)``.
         step: target position, from 0.
     """
     view = look(part(parameters, "window"), settings, query, step, len(states))
@@ -32,17 +32,17 @@ def attend(
         weights = align(score, settings, query, states, view)
         return average(weights, states), weights
     queries = affine(parameters, "query", query)
-    looked_at = settings["score"] != "location"
-    keys = [affine(parameters, "key", state) for state in states] if looked_at else states
+    content_based = settings["score"] != "location"
+    keys = [affine(parameters, "key", state) for state in states] if content_based else states
     values = [affine(parameters, "value", state) for state in states]
     size = len(queries) // heads
-    contexts, of_heads = [], []
+    contexts, head_weights = [], []
     for head in range(heads):
         mine = slice(head * size, (head + 1) * size)
         weights = align(score, settings, queries[mine], [key[mine] for key in keys], view)
         contexts.append(average(weights, [value[mine] for value in values]))
-        of_heads.append(weights)
-    return affine(parameters, "out", np.concatenate(contexts)), sum(of_heads) / heads
+        head_weights.append(weights)
+    return affine(parameters, "out", np.concatenate(contexts)), sum(head_weights) / heads
 
 
 def average(weights: np.ndarray, values: Any) -> np.ndarray:
@@ -60,15 +60,15 @@ def align(
     states: Any,
     view: dict[int, float],
 ) -> np.ndarray:
-    """Softmax over the positions in view, times the window's factors."""
+    """Return weights ``(src,)``: softmax over the positions in view, times the window's factors."""
     if settings["score"] == "location":
-        found = location(parameters, query, view)
+        weights = location(parameters, query, view)
     else:
         energies = {
             s: energy(settings["score"], parameters, settings, query, states[s]) for s in view
         }
-        found = softmax(energies)
-    factored = {s: found[s] * view[s] for s in found}
+        weights = softmax(energies)
+    factored = {s: weights[s] * view[s] for s in weights}
     if settings.get("renormalise"):
         total = sum(factored.values())
         factored = {s: weight / total for s, weight in factored.items()}
@@ -76,7 +76,7 @@ def align(
 
 
 def softmax(energies: dict[int, float]) -> dict[int, float]:
-    """``exp(e_s) / Σ exp(e_s')``; the largest is taken off so that none overflows."""
+    """Return ``exp(e_s) / Σ exp(e_s')``, without overflow: minus the largest energy."""
     largest = max(energies.values())
     exponentials = {s: math.exp(value - largest) for s, value in energies.items()}
     total = sum(exponentials.values())
@@ -84,9 +84,9 @@ def softmax(energies: dict[int, float]) -> dict[int, float]:
 
 
 def location(parameters: Parameters, query: np.ndarray, view: dict[int, float]) -> dict[int, float]:
-    """Luong 3.1: ``softmax(W_a h_t)`` over all places there are; cut to the sentence, renormalised.
+    """Luong 3.1: ``softmax(W_a h_t)`` over all rows of ``W_a``, cut to the sentence, renormalised.
 
-    Places beyond the last row of ``W_a`` are left out.
+    Positions beyond the last row of ``W_a`` are left out.
     """
     rows = parameters["positions.weight"]
     everywhere = softmax({s: float(row @ query) for s, row in enumerate(rows)})
@@ -102,7 +102,7 @@ def energy(
     query: np.ndarray,
     state: np.ndarray,
 ) -> float:
-    """One energy ``e_ts`` of ``h_t`` (or ``s_{t-1}``) and ``h̄_s``."""
+    """Return the energy ``e_ts`` of ``h_t`` (or ``s_{t-1}``) and ``h̄_s``."""
     if score == "dot":
         return float(query @ state)
     if score == "scaled_dot":
@@ -129,12 +129,12 @@ def energy(
 def look(
     parameters: Parameters, settings: Mapping[str, Any], query: np.ndarray, step: int, length: int
 ) -> dict[int, float]:
-    """Positions in the window, each with the factor that its weight is multiplied by."""
+    """Return the positions in the window, each with the factor of its weight."""
     window = settings.get("window", "global")
     if window == "global":
         return dict.fromkeys(range(length), 1.0)
     width = settings.get("half_width", 10)
-    if window == "local_m":  # p_t = t, or the last position there is
+    if window == "local_m":  # p_t = t, or the last position
         middle: float = min(step, length - 1)
         return {s: 1.0 for s in range(length) if middle - width <= s <= middle + width}
     middle = centre(parameters, query, length)

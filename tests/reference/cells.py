@@ -8,7 +8,7 @@ from tests.reference.parameters import Parameters, part
 
 
 class State(NamedTuple):
-    """Of one layer."""
+    """State of one layer."""
 
     hidden: np.ndarray
     cell: np.ndarray | None
@@ -20,7 +20,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def zeros(cell: str, size: int) -> State:
-    """Where an encoder starts."""
+    """Return the first state of an encoder."""
     return State(np.zeros(size), np.zeros(size) if cell == "lstm" else None)
 
 
@@ -57,7 +57,7 @@ def gru_2014(parameters: Parameters, x: np.ndarray, state: State) -> State:
 
 
 def gru(parameters: Parameters, x: np.ndarray, state: State) -> State:
-    """Torch's: its reset gate acts behind the product, and its z keeps the old state."""
+    """Torch's GRU: the reset gate acts after the product, and z keeps the old state."""
     (w_r, w_z, w_n), (u_r, u_z, u_n), (b_r, b_z, b_n), (d_r, d_z, d_n) = (
         np.split(parameters[name], 3) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     )

@@ -10,12 +10,12 @@ from tests.reference.parameters import Parameters, affine, part
 
 
 class Encoded(NamedTuple):
-    """A source sentence that was read."""
+    """An encoded source sentence."""
 
     states: list[np.ndarray]
-    """One for each position as written."""
+    """States in the order of the text."""
     last: list[list[State]]
-    """Where each layer's directions, left to right and right to left, ended."""
+    """Last states of each layer: left to right, then right to left."""
 
 
 def encode(
@@ -24,9 +24,9 @@ def encode(
     """Read a sentence whose last token is EOS.
 
     Args:
-        parameters: of the encoder.
+        parameters: parameters of the encoder.
         settings: ``model``.
-        embedded: embeddings, padding left out.
+        embedded: embeddings without padding.
     """
     options = settings["encoder"]
     sequence = list(embedded)
@@ -49,7 +49,7 @@ def encode(
 
 
 def mirrored(sequence: list[np.ndarray]) -> list[np.ndarray]:
-    """Turn a sentence around; EOS stays last."""
+    """Reverse a sentence; EOS stays last."""
     return [*reversed(sequence[:-1]), sequence[-1]]
 
 
@@ -86,7 +86,7 @@ def start(
     encoded: Encoded,
     summary: np.ndarray | None,
 ) -> list[State]:
-    """Where each layer of the decoder starts; ``parameters`` are those of the model."""
+    """Return the first state of each decoder layer; ``parameters`` are the model's."""
     return [start_layer(parameters, settings, ends, summary) for ends in encoded.last]
 
 
@@ -96,7 +96,7 @@ def start_layer(
     ends: list[State],
     summary: np.ndarray | None,
 ) -> State:
-    """Where one layer of the decoder starts."""
+    """Return the first state of one decoder layer."""
     bridge = settings["bridge"]
     if bridge == "copy":
         sums = settings["encoder"].get("merge", "concat") == "sum"

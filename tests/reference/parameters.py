@@ -8,7 +8,7 @@ Parameters = dict[str, np.ndarray]
 
 
 def arrays(module: Any) -> Parameters:
-    """Copy all parameters of a torch module; tied ones appear under each of their names."""
+    """Copy all parameters of a torch module; a tied table appears under each of its names."""
     return {
         name: value.detach().cpu().numpy().astype(np.float64)
         for name, value in module.state_dict().items()
@@ -16,7 +16,7 @@ def arrays(module: Any) -> Parameters:
 
 
 def part(parameters: Parameters, name: str) -> Parameters:
-    """Pick what lies below ``name``, without the prefix."""
+    """Return the parameters below ``name``, without the prefix."""
     prefix = f"{name}."
     return {
         key.removeprefix(prefix): value
@@ -26,5 +26,5 @@ def part(parameters: Parameters, name: str) -> Parameters:
 
 
 def affine(parameters: Parameters, name: str, x: np.ndarray) -> np.ndarray:
-    """``W x + b``, or ``W x`` where there is no b."""
+    """Return ``W x + b``, or ``W x`` for a layer without bias."""
     return parameters[f"{name}.weight"] @ x + parameters.get(f"{name}.bias", 0.0)

@@ -1,4 +1,4 @@
-"""A whole recurrent encoder-decoder, made to produce one given target."""
+"""A whole recurrent encoder-decoder, forced to decode one given target."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from tests.reference.parameters import Parameters, affine, part
 
 
 class Decoded(NamedTuple):
-    """One sentence."""
+    """Result of decoding one sentence."""
 
     logits: np.ndarray
     """``(tgt, vocabulary)``."""
@@ -24,9 +24,9 @@ class Decoder:
     """Decodes one sentence, one token after the other.
 
     Args:
-        parameters: of the model.
+        parameters: parameters of the model.
         settings: ``model``.
-        source: ids, EOS last, padding left out.
+        source: token ids without padding, EOS last.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class Decoder:
         return affine(self.parameters, "output", self.fed), weights
 
     def summaries(self) -> list[np.ndarray]:
-        """The one summary, if there is one."""
+        """Return a list with the summary, empty for a model without summary."""
         return [] if self.summary is None else [self.summary]
 
     def attend(self, state: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Look at the source with a decoder state and what the query has beside it."""
+        """Attend to the source with a decoder state and the further parts of the query."""
         query = [state]
         if self.query.get("context"):
             query.append(self.context)
@@ -91,7 +91,7 @@ class Decoder:
         )
 
     def move(self, inputs: list[np.ndarray]) -> None:
-        """``s_t = RNN(s_{t-1}, inputs)``, each layer over the one below."""
+        """Compute ``s_t = RNN(s_{t-1}, inputs)``; each layer reads the layer below."""
         cell, x = self.settings["cell"], np.concatenate(inputs)
         moved = []
         for number, state in enumerate(self.layers):
@@ -112,13 +112,9 @@ class Decoder:
         )[0]
 
     def read(
-        self,
-        before: np.ndarray,
-        state: np.ndarray,
-        y: np.ndarray,
-        contexts: list[np.ndarray],
+        self, before: np.ndarray, state: np.ndarray, y: np.ndarray, contexts: list[np.ndarray]
     ) -> np.ndarray:
-        """What the output layer reads."""
+        """Return the input of the output layer."""
         readout = self.settings["readout"]
         if readout["kind"] == "none":
             return state

@@ -1,4 +1,4 @@
-"""The Transformer of Vaswani et al. 2017, made to produce one given target.
+"""The Transformer of Vaswani et al. 2017, forced to decode one given target.
 
 Position by position and head by head. Sequences are lists of vectors.
 """
@@ -25,10 +25,10 @@ def decode(
     """Return logits ``(tgt, vocabulary)`` and the last layer's weights ``(tgt, src)``.
 
     Args:
-        parameters: of the model.
+        parameters: parameters of the model.
         settings: ``model``.
-        source: ids, EOS last, padding left out.
-        target: ids, BOS first.
+        source: token ids without padding, EOS last.
+        target: token ids, BOS first.
     """
     states = embed(parameters, settings, "src", source)
     for number in range(settings["encoder_layers"]):
@@ -80,7 +80,7 @@ def encoder_layer(parameters: Parameters, settings: Mapping[str, Any], states: V
 def decoder_layer(
     parameters: Parameters, settings: Mapping[str, Any], states: Vectors, memory: Vectors
 ) -> tuple[Vectors, np.ndarray]:
-    """Masked self-attention, attention to the source (its weights too), feed-forward."""
+    """Masked self-attention, attention to the source, feed-forward; also return the weights."""
     seen: list[np.ndarray] = []
 
     def look_back(inputs: Vectors) -> Vectors:
@@ -89,9 +89,9 @@ def decoder_layer(
 
     def look_at_source(inputs: Vectors) -> Vectors:
         mine = part(parameters, "cross_attention")
-        found, weights = attend(mine, settings, inputs, memory, "none")
+        contexts, weights = attend(mine, settings, inputs, memory, "none")
         seen.append(weights)
-        return found
+        return contexts
 
     states = around(parameters, settings, "around_self_attention", states, look_back)
     states = around(parameters, settings, "around_cross_attention", states, look_at_source)
@@ -122,7 +122,7 @@ def around(
 def final(
     parameters: Parameters, settings: Mapping[str, Any], name: str, states: Vectors
 ) -> Vectors:
-    """Pre-norm normalises once more after the last layer."""
+    """Apply the last layer norm, which only pre-norm has."""
     if not settings["pre_norm"]:
         return states
     return [layer_norm(part(parameters, name), x) for x in states]
@@ -149,7 +149,7 @@ def attend(
         [np.split(affine(parameters, name, x), settings["heads"]) for x in read]
         for name, read in (("query", inputs), ("key", memory), ("value", memory))
     )
-    found, weights = [], np.zeros((len(inputs), len(memory)))
+    results, weights = [], np.zeros((len(inputs), len(memory)))
     for i, query in enumerate(queries):
         contexts = []
         for head in range(settings["heads"]):
@@ -162,8 +162,8 @@ def attend(
             mine = np.array([shares.get(j, 0.0) for j in range(len(memory))])
             contexts.append(average(mine, [value[head] for value in values]))
             weights[i] += mine / settings["heads"]
-        found.append(affine(parameters, "out", np.concatenate(contexts)))
-    return found, weights
+        results.append(affine(parameters, "out", np.concatenate(contexts)))
+    return results, weights
 
 
 def energy(
@@ -185,7 +185,7 @@ def energy(
 
 
 def turned(x: np.ndarray, place: int) -> np.ndarray:
-    """Su et al. 2021, eq. 15: each pair of numbers turned by an angle of its own."""
+    """Su et al. 2021, eq. 15: each pair of numbers is rotated by a different angle."""
     result = np.zeros(len(x))
     for i in range(len(x) // 2):
         angle = place * 10000 ** (-2 * i / len(x))

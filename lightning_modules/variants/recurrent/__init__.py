@@ -1,5 +1,3 @@
-"""Recurrent encoder-decoders: with and without attention, from 2014 to Luong and beyond."""
+"""Recurrent encoder-decoders with and without attention, as published since 2014."""
 
 from lightning_modules.variants.recurrent.model import Recurrent
-
-__all__ = ["Recurrent"]

@@ -1,4 +1,4 @@
-"""Stacked recurrent layers: a whole sequence at once, one step after the other, or in a loop."""
+"""Stacked recurrent layers, for a whole sequence, for single steps, or unrolled."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -7,14 +7,15 @@ from typing import Literal, cast
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
+from typing_extensions import override
 
-from lightning_modules.variants.recurrent.loops import (
+from lightning_modules.variants.recurrent.unrolled_cells import (
     CellState,
-    Gru2014Layer,
-    GruLayer,
-    Inputs,
-    Loop,
-    LstmLayer,
+    InputProjection,
+    UnrolledGru,
+    UnrolledGru2014,
+    UnrolledLstm,
+    UnrolledStack,
     gru_2014,
 )
 
@@ -22,21 +23,21 @@ Cell = Literal["gru", "gru_2014", "lstm"]
 
 
 class Stack(nn.Module, ABC):
-    """Layers of one cell on top of each other; dropout acts between them."""
+    """Stacked layers of one kind of cell, with dropout between the layers."""
 
     has_cell_state = False
 
     @abstractmethod
     def run(self, inputs: Tensor, state: CellState) -> Tensor:
-        """Run over ``(batch, tgt, input)``; return the top states ``(batch, tgt, hidden)``."""
+        """Return the states of the last layer: ``(batch, tgt, input) -> (batch, tgt, hidden)``."""
 
     @abstractmethod
     def advance(self, inputs: Tensor, state: CellState) -> CellState:
-        """Run one step over ``(batch, input)``: the same numbers as ``run``."""
+        """Run one step over ``(batch, input)``; the numbers equal those of ``run``."""
 
     @abstractmethod
-    def loop(self, known: Tensor) -> Loop:
-        """Begin a run whose inputs at each step are ``known`` ``(batch, tgt, …)`` and others."""
+    def unroll(self, known: Tensor) -> UnrolledStack:
+        """Unroll over a target whose inputs begin with ``known``, ``(batch, tgt, known)``."""
 
 
 class FusedStack(Stack):
@@ -49,19 +50,16 @@ class FusedStack(Stack):
         self.rnn = fused(cell, input_size, hidden_size, layers, dropout, bidirectional=False)
         self.has_cell_state = cell == "lstm"
 
+    @override
     def run(self, inputs: Tensor, state: CellState) -> Tensor:
-        """See the base class."""
         hidden = torch.stack(state.hidden)
         if state.cell is None:
             return self.rnn(inputs, hidden)[0]
         return self.rnn(inputs, (hidden, torch.stack(state.cell)))[0]
 
+    @override
     def advance(self, inputs: Tensor, state: CellState) -> CellState:
-        """See the base class.
-
-        By the cell functions: a whole-sequence kernel called for every step spends most of its time
-        on preparing itself.
-        """
+        # A kernel for whole sequences would spend most of the time of one step on its start.
         hidden, cells = [], []
         for layer, weights in enumerate(self.rnn.all_weights):
             inputs = self._drop(inputs) if layer else inputs
@@ -74,12 +72,12 @@ class FusedStack(Stack):
             hidden.append(inputs)
         return CellState(tuple(hidden), tuple(cells) or None)
 
-    def loop(self, known: Tensor) -> Loop:
-        """See the base class."""
-        kind = LstmLayer if self.has_cell_state else GruLayer
-        knowns = [known, *[None] * (self.rnn.num_layers - 1)]
-        layers = [kind(*pair) for pair in zip(knowns, self.rnn.all_weights, strict=True)]
-        return Loop(layers, self._drop)
+    @override
+    def unroll(self, known: Tensor) -> UnrolledStack:
+        kind = UnrolledLstm if self.has_cell_state else UnrolledGru
+        parts = [known, *[None] * (self.rnn.num_layers - 1)]
+        cells = [kind(*pair) for pair in zip(parts, self.rnn.all_weights, strict=True)]
+        return UnrolledStack(cells, self._drop)
 
     def _drop(self, inputs: Tensor) -> Tensor:
         return dropout(inputs, self.rnn.dropout, self.training)
@@ -88,7 +86,7 @@ class FusedStack(Stack):
 class Gru2014(nn.Module):
     """Weights of the gated unit of Cho et al. 2014 and Bahdanau et al. 2015; see ``gru_2014``.
 
-    Biases are ours.
+    The biases are not in the papers.
     """
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
@@ -98,13 +96,13 @@ class Gru2014(nn.Module):
         self.candidate = nn.Linear(hidden_size, hidden_size, bias=False)
 
     def forward(self, inputs: Tensor, hidden: Tensor) -> Tensor:
-        """``x (batch, input), s_{t-1} (batch, hidden) -> s_t``."""
+        """Return ``s_t``: ``(batch, input), (batch, hidden) -> (batch, hidden)``."""
         return gru_2014(self.inputs(inputs), hidden, self.gates.weight, self.candidate.weight)
 
-    def layer(self, known: Tensor | None) -> Gru2014Layer:
-        """Return the layer of a loop."""
-        inputs = Inputs(known, self.inputs.weight, self.inputs.bias)
-        return Gru2014Layer(inputs, self.gates.weight, self.candidate.weight)
+    def unroll(self, known: Tensor | None) -> UnrolledGru2014:
+        """Return the unrolled cell; ``known`` is ``(batch, tgt, known)`` or None."""
+        inputs = InputProjection(known, self.inputs.weight, self.inputs.bias)
+        return UnrolledGru2014(inputs, self.gates.weight, self.candidate.weight)
 
 
 class Stack2014(Stack):
@@ -119,47 +117,43 @@ class Stack2014(Stack):
     def _layers(self) -> Iterable[Gru2014]:
         return cast(Iterable[Gru2014], self.cells)
 
+    @override
     def run(self, inputs: Tensor, state: CellState) -> Tensor:
-        """See the base class."""
         for number, (cell, hidden) in enumerate(zip(self._layers(), state.hidden, strict=True)):
-            layer = cell.layer(self.dropout(inputs) if number else inputs)
+            unrolled = cell.unroll(self.dropout(inputs) if number else inputs)
             states = []
             for position in range(inputs.shape[1]):
-                hidden, _ = layer(position, None, hidden, None)
+                hidden, _ = unrolled(position, None, hidden, None)
                 states.append(hidden)
             inputs = torch.stack(states, 1)
         return inputs
 
+    @override
     def advance(self, inputs: Tensor, state: CellState) -> CellState:
-        """See the base class."""
         hidden = []
         for number, cell in enumerate(self._layers()):
             inputs = cell(self.dropout(inputs) if number else inputs, state.hidden[number])
             hidden.append(inputs)
         return CellState(tuple(hidden), None)
 
-    def loop(self, known: Tensor) -> Loop:
-        """See the base class."""
+    @override
+    def unroll(self, known: Tensor) -> UnrolledStack:
         first, *others = self._layers()
-        return Loop([first.layer(known), *(cell.layer(None) for cell in others)], self.dropout)
+        cells = [first.unroll(known), *(cell.unroll(None) for cell in others)]
+        return UnrolledStack(cells, self.dropout)
 
 
 def build_stack(
     cell: Cell, input_size: int, hidden_size: int, layers: int, dropout: float
 ) -> Stack:
-    """Build the layers of a decoder."""
+    """Build the stack of a decoder."""
     if cell == "gru_2014":
         return Stack2014(input_size, hidden_size, layers, dropout)
     return FusedStack(cell, input_size, hidden_size, layers, dropout)
 
 
 def fused(
-    cell: Cell,
-    input_size: int,
-    hidden_size: int,
-    layers: int,
-    dropout: float,
-    bidirectional: bool,
+    cell: Cell, input_size: int, hidden_size: int, layers: int, dropout: float, bidirectional: bool
 ) -> nn.GRU | nn.LSTM:
     """Build torch's stacked, batch-first RNN."""
     kind = nn.LSTM if cell == "lstm" else nn.GRU

@@ -6,32 +6,33 @@ from typing import Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
-from lightning_modules.variants.arguments import Options, Size
+from lightning_modules.variants.options import Options, Size
 from lightning_modules.variants.recurrent.cells import Cell, Stack2014, fused
-from lightning_modules.variants.recurrent.loops import CellState
-from lightning_modules.variants.recurrent.reading import flip, mirror, read_packed, read_together
+from lightning_modules.variants.recurrent.cpu_rnn import flip, mirror, run_on_cpu, run_packed
+from lightning_modules.variants.recurrent.unrolled_cells import CellState
 
 
 class EncoderOptions(Options):
     """``model.encoder``."""
 
     hidden_size: Size
-    """Of each direction."""
+    """Width of the states of each direction."""
     bidirectional: bool = False
     merge: Literal["concat", "sum"] = "concat"
-    """How the two directions become one state."""
+    """How to join the states of two directions."""
     reverse_source: bool = False
     """Read the source backwards (Sutskever et al. 2014, section 3.3)."""
 
     @property
     def directions(self) -> int:
-        """1 or 2."""
+        """Number of directions, 1 or 2."""
         return 2 if self.bidirectional else 1
 
     @property
     def memory_size(self) -> int:
-        """Width of a state."""
+        """Width of a state of the memory."""
         return self.hidden_size * (self.directions if self.merge == "concat" else 1)
 
 
@@ -41,14 +42,14 @@ class Encoded(NamedTuple):
     states: Tensor
     """``(batch, src, memory)``, zero at padding."""
     hidden: Tensor
-    """Last hidden states, ``(batch, layers, directions, hidden)``; backward's is that of the token
-    read first."""
+    """Last hidden states, ``(batch, layers, directions, hidden)``; the backward direction ends at
+    the token that the forward direction reads first."""
     cell: Tensor | None
-    """The same for an LSTM's cells."""
+    """Last cell states of an LSTM, ``(batch, layers, directions, hidden)``; None for a GRU."""
 
     @property
     def summary(self) -> Tensor:
-        """Bahdanau et al. 2015, section 2.1: the last forward state, ``(batch, hidden)``."""
+        """The last forward state, ``(batch, hidden)`` (Bahdanau et al. 2015, section 2.1)."""
         return self.hidden[:, -1, 0]
 
 
@@ -63,18 +64,18 @@ class RecurrentEncoder(nn.Module, ABC):
         self.options = options
 
     def forward(self, embedded: Tensor, mask: Tensor) -> Encoded:
-        """``(batch, src, input), (batch, src)`` -> states and last states."""
+        """Return states and last states of ``(batch, src, input)``, mask ``(batch, src)``."""
         backwards = self.options.reverse_source
         encoded = self.read(reverse(embedded, mask) if backwards else embedded, mask)
         states = encoded.states
         if self.options.bidirectional and self.options.merge == "sum":
             states = torch.stack(states.chunk(2, -1)).sum(0)
-        # Windows and weights speak of positions as they are written.
+        # Windows and weights refer to positions in the order of the text.
         return encoded._replace(states=reverse(states, mask) if backwards else states)
 
     @abstractmethod
     def read(self, embedded: Tensor, mask: Tensor) -> Encoded:
-        """Read from left to right; two directions stay beside each other."""
+        """Read from left to right; the states of two directions are concatenated."""
 
 
 class FusedEncoder(RecurrentEncoder):
@@ -88,17 +89,17 @@ class FusedEncoder(RecurrentEncoder):
             cell, input_size, options.hidden_size, layers, dropout, options.bidirectional
         )
 
+    @override
     def read(self, embedded: Tensor, mask: Tensor) -> Encoded:
-        """See the base class."""
         lengths = mask.sum(1)
-        read = read_together if embedded.device.type == "cpu" else read_packed
-        states, hidden, cell = read(self.rnn, embedded, lengths)
+        run = run_on_cpu if embedded.device.type == "cpu" else run_packed
+        states, hidden, cell = run(self.rnn, embedded, lengths)
         return Encoded(
             states, self._by_layer(hidden), cell if cell is None else self._by_layer(cell)
         )
 
     def _by_layer(self, final: Tensor) -> Tensor:
-        """``(layers × directions, batch, hidden) -> (batch, layers, directions, hidden)``."""
+        """Reorder ``(layers × directions, batch, hidden)`` to batch, layers, directions, hidden."""
         return final.transpose(0, 1).unflatten(1, (-1, self.options.directions))
 
 
@@ -118,8 +119,8 @@ class Encoder2014(RecurrentEncoder):
             for size in [input_size] + [width] * (layers - 1)
         )
 
+    @override
     def read(self, embedded: Tensor, mask: Tensor) -> Encoded:
-        """See the base class."""
         states, hidden, lengths = embedded, [], mask.sum(1)
         for number, layer in enumerate(cast(Iterable[Iterable[Stack2014]], self.layers)):
             inputs = self.dropout(states) if number else states
@@ -133,7 +134,7 @@ class Encoder2014(RecurrentEncoder):
         return Encoded(states, torch.stack(hidden, 1), None)
 
     def _direction(self, stack: Stack2014, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return states ``(batch, src, hidden)``, zero at padding, and each sentence's last."""
+        """Return states ``(batch, src, hidden)``, zero at padding, and last states."""
         start = inputs.new_zeros(len(inputs), self.options.hidden_size)
         states = stack.run(inputs, CellState((start,), None)) * mask.unsqueeze(-1)
         last = (mask.sum(1) - 1).view(-1, 1, 1).expand(-1, 1, states.shape[-1])
@@ -143,12 +144,15 @@ class Encoder2014(RecurrentEncoder):
 def build_encoder(
     cell: Cell, input_size: int, layers: int, dropout: float, options: EncoderOptions
 ) -> RecurrentEncoder:
-    """Build an encoder of ``layers`` layers."""
+    """Build the encoder for a cell."""
     if cell == "gru_2014":
         return Encoder2014(input_size, layers, dropout, options)
     return FusedEncoder(cell, input_size, layers, dropout, options)
 
 
 def reverse(sequences: Tensor, mask: Tensor) -> Tensor:
-    """Reverse each sentence but for its last token (EOS), which stays in its place."""
+    """Reverse each sentence of ``(batch, src, …)`` except the last token (EOS).
+
+    ``mask`` is True where a token is real, ``(batch, src)``.
+    """
     return mirror(sequences, mask.sum(1) - 2)

@@ -7,55 +7,50 @@ from typing import Any, NamedTuple
 import torch
 from pydantic import Field, validate_call
 from torch import Tensor, nn
+from typing_extensions import override
 
 from datamodules.tokenization import PAD
 from lightning_modules.attention import AttentionMemory, build_attention
 from lightning_modules.attention.scores import Location
-from lightning_modules.variants.arguments import (
-    ARBITRARY,
-    Dropout,
-    Placement,
-    Size,
-    Tied,
-)
 from lightning_modules.variants.base import Decoded, EncoderDecoder, Limit, Step, move
+from lightning_modules.variants.options import ARBITRARY, Dropout, Placement, Size, Tied
 from lightning_modules.variants.recurrent.bridge import Bridge, BridgeKind
 from lightning_modules.variants.recurrent.cells import Cell, build_stack
 from lightning_modules.variants.recurrent.encoder import EncoderOptions, build_encoder
-from lightning_modules.variants.recurrent.intra import IntraAttention
-from lightning_modules.variants.recurrent.loops import CellState
+from lightning_modules.variants.recurrent.intra_attention import IntraAttention
 from lightning_modules.variants.recurrent.query import QueryOptions
 from lightning_modules.variants.recurrent.readout import ReadoutOptions, build_readout
+from lightning_modules.variants.recurrent.unrolled_cells import CellState
 
 STATE_ALONE = QueryOptions()
-Move = Callable[[Tensor | None, CellState], CellState]
+RunCells = Callable[[Tensor | None, CellState], CellState]
 
 
 class RecurrentMemory(NamedTuple):
-    """All of a source that no step changes; what a model does without is None."""
+    """The encoded source, which no step changes; unused parts are None."""
 
     start: CellState
-    """Where the decoder starts."""
+    """First state of the decoder."""
     attention: AttentionMemory | None
     summary: Tensor | None
     """The whole source in one vector, ``(batch, hidden)``."""
     language: Tensor | None
-    """``(batch, embedding)``."""
+    """Embedding of the target language's tag, ``(batch, embedding)``."""
 
 
 class RecurrentState(NamedTuple):
-    """The decoder between two steps; what a model does without is None."""
+    """The decoder before step t; unused parts are None."""
 
     cells: CellState
     """``s_{t-1}``."""
     position: Tensor
     """t, ``(batch,)``."""
     context: Tensor | None
-    """``c_{t-1}``, ``(batch, memory)``, where the query takes it."""
+    """``c_{t-1}``, ``(batch, memory)``, for a query with the context."""
     features: Tensor | None
-    """The last readout, ``(batch, readout)``, with input feeding."""
+    """The last readout, ``(batch, readout)``, for input feeding."""
     past: AttentionMemory | None
-    """``s_0`` to ``s_{t-2}``, with intra-attention."""
+    """``s_0`` to ``s_{t-2}``, for intra-attention."""
 
 
 class Recurrent(EncoderDecoder):
@@ -65,19 +60,20 @@ class Recurrent(EncoderDecoder):
 
     - query on the *previous* state: ``c_t = attend(s_{t-1})``, ``s_t = RNN(s_{t-1}, [E y; c_t])``;
     - query on the *current* state: ``s_t = RNN(s_{t-1}, E y)``, ``c_t = attend(s_t)``;
-    - readout of the state, the contexts and, if asked for, ``E y``, for the output layer.
+    - readout of the state, the contexts and, with ``readout.last_token``, ``E y``, for the output
+      layer.
 
     Args:
-        src_vocabulary: source tokens.
-        tgt_vocabulary: target tokens.
-        embedding_size: of both languages.
-        hidden_size: of the decoder's layers.
+        src_vocabulary: number of source tokens.
+        tgt_vocabulary: number of target tokens.
+        embedding_size: width of both embeddings.
+        hidden_size: width of the decoder's states.
         cell: ``lstm``, ``gru`` (torch's), or ``gru_2014`` (as first published; slower).
-        layers: of the encoder and of the decoder.
+        layers: number of layers of the encoder, and of the decoder.
         encoder: see ``EncoderOptions``.
         bridge: see ``Bridge``.
         readout: see ``ReadoutOptions``.
-        attention: arguments of ``Attention``; None for a model without.
+        attention: arguments of ``Attention``; None for a model without attention.
         query: see ``QueryOptions``.
         summary: give every step ``c = tanh(V h_T)`` (Cho et al. 2014).
         input_feeding: give the next step the last readout (Luong et al. 2015, section 3.3).
@@ -137,7 +133,7 @@ class Recurrent(EncoderDecoder):
         self.bridge = Bridge(bridge, encoder, hidden_size, cell == "lstm", summary)
         self.attention = None
         if attention is None:
-            query.refuse_unasked()
+            query.refuse_without_attention()
         else:
             query_size = query.size(hidden_size, encoder.memory_size, embedding_size)
             self.attention = build_attention(
@@ -150,7 +146,7 @@ class Recurrent(EncoderDecoder):
             cell,
             embedding_size
             + summary_size
-            + (self.context_size if self.looks_first else 0)
+            + (self.context_size if self.attends_before_step else 0)
             + (features_size if input_feeding else 0),
             hidden_size,
             layers,
@@ -169,17 +165,17 @@ class Recurrent(EncoderDecoder):
         self.place()
 
     @property
-    def looks_first(self) -> bool:
-        """Whether the source is looked at before the decoder moves."""
+    def attends_before_step(self) -> bool:
+        """Whether attention comes before the decoder's step."""
         return self.attention is not None and self.query.state == "previous"
 
     @property
-    def waits_for_itself(self) -> bool:
-        """Whether a step of a given target needs the attention of the step before."""
-        return self.looks_first or self.query.context or self.input_feeding
+    def needs_steps(self) -> bool:
+        """Whether a step needs the attention or readout of the step before."""
+        return self.attends_before_step or self.query.context or self.input_feeding
 
+    @override
     def parts(self) -> dict[str, Iterable[nn.Module]]:
-        """See the base class."""
         parts: dict[str, list[nn.Module | None]] = {
             "encoder": [self.src_embedding, self.encoder, self.summary, self.bridge],
             "attention": [self.attention],
@@ -194,38 +190,39 @@ class Recurrent(EncoderDecoder):
         return {part: [m for m in modules if m is not None] for part, modules in parts.items()}
 
     @property
-    def looks_at_source(self) -> bool:
-        """See the base class."""
-        return self.attention is None or self.attention.score.looks_at_source
+    @override
+    def is_content_based(self) -> bool:
+        return self.attention is None or self.attention.score.is_content_based
 
+    @override
     def blocks(self) -> Iterable[nn.Module]:
-        """See the base class; the recurrent layers have kernels of their own."""
+        # Recurrent layers have fused kernels already.
         parts = (self.attention, self.readout)
         return (part for part in parts if part is not None)
 
+    @override
     def limit(self) -> Limit | None:
-        """See the base class."""
         if self.attention is None or not isinstance(self.attention.score, Location):
             return None
         return Limit("model.attention.max_length", self.attention.score.max_length, None)
 
+    @override
     def encode(self, src: Tensor, src_mask: Tensor) -> RecurrentMemory:
-        """See the base class."""
         src, mask = move((src, src_mask), self.src_embedding.weight.device)
         embedded = self.dropout(self.src_embedding(src))
         encoded = self.encoder(embedded, mask)
         summary = None if self.summary is None else self.summary(encoded.summary).tanh()
         start = self.bridge(encoded, summary)
         language = embedded[:, 0] if self.query.language else None
-        seen = None
+        attention = None
         if self.attention is not None:
-            seen = self.attention.prepare(encoded.states, mask)
-        onward = move((start, summary, language), self.tgt_embedding.weight.device)
-        start, summary, language = onward
-        return RecurrentMemory(start, seen, summary, language)
+            attention = self.attention.prepare(encoded.states, mask)
+        moved = move((start, summary, language), self.tgt_embedding.weight.device)
+        start, summary, language = moved
+        return RecurrentMemory(start, attention, summary, language)
 
+    @override
     def initial_state(self, memory: RecurrentMemory) -> RecurrentState:
-        """See the base class."""
         hidden = memory.start.top
         batch = len(hidden)
         intra = self.intra_attention
@@ -234,81 +231,88 @@ class Recurrent(EncoderDecoder):
             torch.zeros(batch, dtype=torch.long, device=hidden.device),
             hidden.new_zeros(batch, self.context_size) if self.query.context else None,
             hidden.new_zeros(batch, self.features_size) if self.input_feeding else None,
-            None if intra is None else intra.begin(memory.start.top),
+            None if intra is None else intra.empty_past(memory.start.top),
         )
 
+    @override
     def decode(self, memory: RecurrentMemory, tgt_in: Tensor) -> Decoded:
-        """See the base class."""
         embedded = self.dropout(self._embed(tgt_in))
-        if self.waits_for_itself:
+        if self.needs_steps:
             return self._decode_stepwise(memory, embedded)
         return self._decode_at_once(memory, embedded)
 
+    @override
     def step(self, memory: RecurrentMemory, state: RecurrentState, last_token: Tensor) -> Step:
-        """See the base class."""
         embedded = self._embed(last_token)
         if memory.summary is not None:
             rows = len(embedded) // len(memory.summary)
             memory = memory._replace(summary=memory.summary.repeat_interleave(rows, 0))
 
-        def move(others: Tensor | None, cells: CellState) -> CellState:
-            known = beside(embedded, memory.summary)
-            return self.decoder.advance(known if others is None else beside(known, others), cells)
+        def run_cells(unknown: Tensor | None, cells: CellState) -> CellState:
+            return self.decoder.advance(concat_present(embedded, memory.summary, unknown), cells)
 
-        state, readable, weights = self._advance(memory, state, embedded, move)
+        state, readable, weights = self._advance(memory, state, embedded, run_cells)
         features = self._read(readable) if state.features is None else state.features
         return Step(features, state, weights)
 
     def _decode_stepwise(self, memory: RecurrentMemory, embedded: Tensor) -> Decoded:
+        """Run the decoder step by step over the target ``(batch, tgt, embedding)``."""
         if memory.attention is not None:
             memory = memory._replace(attention=memory.attention.shared())
         state = self.initial_state(memory)
-        loop = self.decoder.loop(beside(embedded, self._at_all(memory.summary, embedded)))
-        read, weights = [], []
+        summary = self._at_all(memory.summary, embedded)
+        unrolled = self.decoder.unroll(concat_present(embedded, summary))
+        collected, weights = [], []
         for position, token in enumerate(embedded.unbind(1)):
-            move = partial(loop.advance, position)
-            state, readable, weight = self._advance(memory, state, token, move)
-            read.append(readable if state.features is None else state.features)
+            run_cells = partial(unrolled.advance, position)
+            state, readable, weight = self._advance(memory, state, token, run_cells)
+            collected.append(readable if state.features is None else state.features)
             weights.append(weight)
-        # Without input feeding no step waits for a readout: one product for all positions.
-        stacked = torch.stack(read, 1)
+        # Without input feeding, no step needs a readout: one product for all positions.
+        stacked = torch.stack(collected, 1)
         features = stacked if self.input_feeding else self._read(stacked)
-        known = [weight for weight in weights if weight is not None]
-        return Decoded(features, torch.stack(known, 1) if known else None)
+        present = [weight for weight in weights if weight is not None]
+        return Decoded(features, torch.stack(present, 1) if present else None)
 
     def _decode_at_once(self, memory: RecurrentMemory, embedded: Tensor) -> Decoded:
-        """Run the decoder over the whole target, then attend with all its states together."""
+        """Run the decoder over the whole target, then attend with all decoder states at once."""
         length = embedded.shape[1]
         summary = self._at_all(memory.summary, embedded)
-        states = self.decoder.run(beside(embedded, summary), memory.start)
+        states = self.decoder.run(concat_present(embedded, summary), memory.start)
         before = torch.cat([memory.start.top.unsqueeze(1), states[:, :-1]], 1)
-        context = weights = looked_back = None
+        context = weights = intra_context = None
         if self.attention is not None:
             steps = torch.arange(length, device=embedded.device).unsqueeze(0)
             context, weights = self._attend(memory, states, None, embedded, steps)
         if self.intra_attention is not None:
-            looked_back = self.intra_attention.all_at_once(before, states)
-        readable = self._readable(before, states, embedded, context, summary, looked_back)
+            intra_context = self.intra_attention.attend_all(before, states)
+        readable = self._readable(before, states, embedded, context, summary, intra_context)
         return Decoded(self._read(readable), weights)
 
     def _advance(
-        self, memory: RecurrentMemory, state: RecurrentState, embedded: Tensor, move: Move
+        self, memory: RecurrentMemory, state: RecurrentState, embedded: Tensor, run_cells: RunCells
     ) -> tuple[RecurrentState, Tensor, Tensor | None]:
-        """Move by one token ``(batch, embedding)``: state, what is to be read out, weights.
+        """Run one step: return the new state, the input of the readout, and weights.
 
-        ``move`` is told the inputs of the decoder that are not known before the step.
+        Args:
+            memory: the encoded source.
+            state: the decoder before the step.
+            embedded: embedding of the last token, ``(batch, embedding)``.
+            run_cells: runs the cells on the inputs that are unknown before the step.
         """
         before = state.cells.top
-        context = weights = past = looked_back = None
-        if self.looks_first:
+        context = weights = past = intra_context = None
+        if self.attends_before_step:
             context, weights = self._attend_once(memory, before, state, embedded)
-        others = [part for part in (context, state.features) if part is not None]
-        cells = move(beside(*others) if others else None, state.cells)
-        if self.attention is not None and not self.looks_first:
+        unknown = [part for part in (context, state.features) if part is not None]
+        cells = run_cells(concat_present(*unknown) if unknown else None, state.cells)
+        if self.attention is not None and not self.attends_before_step:
             context, weights = self._attend_once(memory, cells.top, state, embedded)
         if self.intra_attention is not None:
-            past, looked_back = self.intra_attention(state.past, before, cells.top)
-        readable = self._readable(before, cells.top, embedded, context, memory.summary, looked_back)
+            past, intra_context = self.intra_attention(state.past, before, cells.top)
+        readable = self._readable(
+            before, cells.top, embedded, context, memory.summary, intra_context
+        )
         state = RecurrentState(
             cells,
             state.position + 1,
@@ -321,9 +325,9 @@ class Recurrent(EncoderDecoder):
     def _attend_once(
         self, memory: RecurrentMemory, hidden: Tensor, state: RecurrentState, embedded: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Attend with one decoder state ``(rows, hidden)``: context and weights.
+        """Return context and weights of one decoder state per row, ``(rows, hidden)``.
 
-        Rows that share a memory ask beside each other, like positions of one target.
+        Rows that share a memory are treated like positions of one target.
         """
         sentences = len(memory.start.top)
         hidden, embedded, steps = (
@@ -331,8 +335,8 @@ class Recurrent(EncoderDecoder):
         )
         context = state.context
         context = None if context is None else context.unflatten(0, (sentences, -1))
-        found = self._attend(memory, hidden, context, embedded, steps)
-        return found[0].flatten(0, 1), found[1].flatten(0, 1)
+        context, weights = self._attend(memory, hidden, context, embedded, steps)
+        return context.flatten(0, 1), weights.flatten(0, 1)
 
     def _attend(
         self,
@@ -342,7 +346,7 @@ class Recurrent(EncoderDecoder):
         embedded: Tensor,
         steps: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """Attend with decoder states ``(batch, tgt, hidden)``."""
+        """Return context and weights of decoder states ``(batch, tgt, hidden)``."""
         assert self.attention is not None
         query = self.query.make(states, context, embedded, memory.language)
         return self.attention(query, memory.attention, steps)
@@ -350,8 +354,8 @@ class Recurrent(EncoderDecoder):
     def _readable(
         self, before: Tensor, state: Tensor, embedded: Tensor, *contexts: Tensor | None
     ) -> Tensor:
-        """Put beside each other what the readout reads, each ``(…, width)``."""
-        return beside(
+        """Concatenate the inputs of the readout, each ``(…, width)``."""
+        return concat_present(
             before if self.reads_before else state,
             embedded if self.reads_token else None,
             *contexts,
@@ -369,13 +373,13 @@ class Recurrent(EncoderDecoder):
 
     def _draw_from(self, initial_range: float) -> None:
         for parameter in self.parameters():
-            if parameter.dim():  # a single number, such as cosine's temperature, has its own start
+            if parameter.dim():  # a single number, such as cosine's temperature, keeps its value
                 nn.init.uniform_(parameter, -initial_range, initial_range)
         for table in (self.src_embedding, self.tgt_embedding):
             nn.init.zeros_(table.weight[PAD].detach())
 
 
-def beside(*parts: Tensor | None) -> Tensor:
-    """Concatenate along the last dimension what there is."""
-    found = [part for part in parts if part is not None]
-    return found[0] if len(found) == 1 else torch.cat(found, -1)
+def concat_present(*parts: Tensor | None) -> Tensor:
+    """Concatenate all parts that are not None along the last dimension."""
+    present = [part for part in parts if part is not None]
+    return present[0] if len(present) == 1 else torch.cat(present, -1)

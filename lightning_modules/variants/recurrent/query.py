@@ -1,48 +1,52 @@
-"""What looks at the source."""
+"""The query of an attention to the source."""
 
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from lightning_modules.variants.arguments import Options
+from lightning_modules.variants.options import Options
 
 
 class QueryOptions(Options):
-    """``model.query``. Each flag puts something beside the state."""
+    """``model.query``. Each flag adds a part to the query."""
 
     state: Literal["previous", "current"] = "current"
-    """``s_{t-1}``, whose context enters step t (Bahdanau et al. 2015), or ``s_t``, whose context
-    is read after it (Luong et al. 2015)."""
+    """``s_{t-1}``, with a context that enters step t (Bahdanau et al. 2015), or ``s_t``, with a
+    context for the readout (Luong et al. 2015)."""
     context: bool = False
-    """The context of the step before."""
+    """Add the context of the previous step."""
     last_token: bool = False
-    """The embedding of the last target token."""
+    """Add the embedding of the last target token."""
     language: bool = False
-    """The embedding of the target language's tag, the first token of the source (Johnson et al.
+    """Add the embedding of the target language's tag, the first token of the source (Johnson et al.
     2017, arXiv 1611.04558)."""
 
-    def refuse_unasked(self) -> None:
-        """Raise ``ValueError`` for settings that do nothing in a model without attention."""
+    def refuse_without_attention(self) -> None:
+        """Raise ``ValueError`` for an option that has no effect without attention."""
         for name, field in type(self).model_fields.items():
             value = getattr(self, name)
             if value != field.default:
-                told, plain = (str(v).lower() for v in (value, field.default))
+                value, default = (str(v).lower() for v in (value, field.default))
                 raise ValueError(
-                    f"model.query.{name}={told}: without model.attention nothing is asked; set "
-                    f"model.query.{name}={plain}"
+                    f"model.query.{name}={value}: has no effect without model.attention; set "
+                    f"model.query.{name}={default}"
                 )
 
     def size(self, hidden: int, context: int, embedding: int) -> int:
-        """Return the width of a query made of parts of these widths."""
+        """Return the width of a query with parts of these widths."""
         return hidden + context * self.context + embedding * (self.last_token + self.language)
 
     def make(
         self, states: Tensor, context: Tensor | None, embedded: Tensor, language: Tensor | None
     ) -> Tensor:
-        """Put queries ``(batch, tgt, query)`` together from parts ``(batch, tgt, …)``.
+        """Return queries ``(batch, tgt, query)``, concatenated from the parts.
 
-        ``context`` may be None where it is not asked for; ``language`` is ``(batch, embedding)``.
+        Args:
+            states: ``(batch, tgt, hidden)``.
+            context: ``(batch, tgt, memory)``; may be None for a query without context.
+            embedded: embeddings of the last target tokens, ``(batch, tgt, embedding)``.
+            language: ``(batch, embedding)``; may be None for a query without language.
         """
         parts = [states]
         if self.context:

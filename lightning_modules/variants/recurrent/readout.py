@@ -1,10 +1,10 @@
-"""From a decoder step to what the output layer reads."""
+"""The readout: from a decoder state and contexts to the input of the output layer."""
 
 from typing import Literal
 
 from torch import Tensor, nn
 
-from lightning_modules.variants.arguments import Options, Size
+from lightning_modules.variants.options import Options, Size
 
 
 class ReadoutOptions(Options):
@@ -14,22 +14,22 @@ class ReadoutOptions(Options):
     """``maxout``: Bahdanau et al. 2015, A.2.2; ``tanh``: the attentional state of Luong et al.
     2015, eq. 5; ``none``: the decoder's state itself."""
     size: Size | None = None
-    """Width of the result; None for ``none``."""
+    """Width of the readout; None for ``kind=none``."""
     state: Literal["previous", "current"] = "current"
-    """Which decoder state is read, ``s_{t-1}`` or ``s_t``."""
+    """Decoder state to read, ``s_{t-1}`` or ``s_t``."""
     last_token: bool = False
-    """Read the embedding of the last target token too."""
+    """Also read the embedding of the last target token."""
 
 
 class Maxout(nn.Module):
-    """Bahdanau et al. 2015, A.2.2: the larger of each pair of a layer twice as wide."""
+    """Bahdanau et al. 2015, A.2.2: the maximum of each pair of a layer twice as wide."""
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__()
         self.pairs = nn.Linear(input_size, 2 * size)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """``(…, input) -> (…, size)``."""
+        """Return the readout: ``(…, input) -> (…, size)``."""
         return self.pairs(inputs).unflatten(-1, (-1, 2)).amax(-1)
 
 
@@ -41,14 +41,14 @@ class Attentional(nn.Module):
         self.combine = nn.Linear(input_size, size, bias=False)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """``(…, input) -> (…, size)``."""
+        """Return the readout: ``(…, input) -> (…, size)``."""
         return self.combine(inputs).tanh()
 
 
 def build_readout(options: ReadoutOptions, state_size: int, others: int) -> nn.Module:
     """Build the readout of a state and ``others`` further numbers.
 
-    Raises ``ValueError`` for a readout that would drop them, or has no size.
+    Raises ``ValueError`` for a readout without size, or ``none`` with further numbers.
     """
     if options.kind == "none":
         if others or options.state == "previous":

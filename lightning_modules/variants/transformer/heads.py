@@ -1,4 +1,4 @@
-"""Vaswani et al. 2017, section 3.2: attention by several heads."""
+"""Multi-head attention (Vaswani et al. 2017, section 3.2)."""
 
 import math
 from typing import NamedTuple
@@ -14,23 +14,23 @@ class KeysValues(NamedTuple):
     """Projected keys and values of one attention."""
 
     keys: Tensor
-    """``(batch, heads, positions, key)``; turned already where positions are rotary."""
+    """``(batch, heads, positions, key)``, rotated for rotary positions."""
     values: Tensor
     """``(batch, heads, positions, value)``."""
 
 
 class MultiHeadAttention(nn.Module):
-    """Section 3.2.2: ``softmax(QKᵀ/√d_k) V`` in ``heads`` parallel heads.
+    """``softmax(QKᵀ/√d_k) V`` in ``heads`` parallel heads (section 3.2.2).
 
-    It computes on its own device and answers on that of the queries, from which
-    ``model.placement`` may keep it apart.
+    Inputs move to the device of the parameters, and results move back to the device of the
+    queries: ``model.placement`` may make these devices different.
 
     Args:
-        width: of what is read and returned.
-        heads: how many.
+        width: width of inputs and results.
+        heads: number of heads.
         key_size: d_k, of each head.
         value_size: d_v, of each head.
-        positions: how a self-attention knows the order of its inputs; None: it does not.
+        positions: position encoding of a self-attention; None for no positions.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class MultiHeadAttention(nn.Module):
         self.positions = positions or AttentionPositions()
 
     def prepare(self, inputs: Tensor, start: int = 0) -> KeysValues:
-        """Project ``(batch, positions, width)``, the first at ``start``, to keys and values."""
+        """Project ``(batch, positions, width)``, from position ``start``, to keys and values."""
         inputs = inputs.to(self.key.weight.device)
         keys = self.positions.rotate(self._split(self.key(inputs)), start)
         return KeysValues(keys, self._split(self.value(inputs)))
@@ -62,14 +62,14 @@ class MultiHeadAttention(nn.Module):
         causal: bool = False,
         need_weights: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """Return ``(batch, tgt, width)`` and, if asked for, weights averaged over the heads.
+        """Return results ``(batch, tgt, width)`` and weights averaged over the heads, or None.
 
         Args:
-            inputs: where the queries come from, ``(batch, tgt, width)``; in a self-attention the
-                last ``tgt`` of the positions in ``memory``.
+            inputs: inputs of the queries, ``(batch, tgt, width)``; in a self-attention the last
+                ``tgt`` positions of ``memory``.
             memory: from ``prepare``.
-            mask: True where a position may be seen, broadcast to ``(batch, heads, tgt, src)``.
-            causal: in a whole self-attention, let position t see positions up to t only.
+            mask: True where a query may look, broadcast to ``(batch, heads, tgt, src)``.
+            causal: in a whole self-attention, let position t attend only to positions up to t.
             need_weights: compute the weights ``(batch, tgt, src)``, by the plain formula.
         """
         heads, weights = self._attend(inputs, memory, mask, causal, need_weights)
@@ -92,16 +92,16 @@ class MultiHeadAttention(nn.Module):
         causal: bool,
         need_weights: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        """Return ``(batch, heads, tgt, value)`` and, if asked for, weights of each head."""
+        """Return results ``(batch, heads, tgt, value)`` and the weights of each head, or None."""
         query = self._split(self.query(inputs.to(self.query.weight.device)))
         length, positions = query.shape[2], memory.keys.shape[2]
         query = self.positions.rotate(query, positions - length)
         bias = self.positions.bias(query, positions)
-        # PyTorch's causal kernel takes no mask besides.
+        # PyTorch's causal kernel takes no further mask.
         only_causal = causal and mask is None and bias is None and not need_weights
         if causal and not only_causal:
-            past = torch.ones(length, positions, dtype=torch.bool, device=query.device).tril()
-            mask = past if mask is None else past & mask
+            earlier = torch.ones(length, positions, dtype=torch.bool, device=query.device).tril()
+            mask = earlier if mask is None else earlier & mask
         return attend(query, memory, added(bias, mask, query), only_causal, need_weights)
 
     def _split(self, projected: Tensor) -> Tensor:
@@ -109,7 +109,10 @@ class MultiHeadAttention(nn.Module):
 
 
 def added(bias: Tensor | None, mask: Tensor | None, query: Tensor) -> Tensor | None:
-    """Return what is added to the energies: ``bias``, and -∞ where ``mask`` hides a position."""
+    """Return the term added to the energies: ``bias``, and -∞ where ``mask`` is False.
+
+    ``bias`` and ``mask`` broadcast to ``(batch, heads, tgt, src)``; ``query`` gives the dtype.
+    """
     if mask is None:
         return bias
     return (query.new_zeros(()) if bias is None else bias).masked_fill(~mask, float("-inf"))
@@ -118,8 +121,11 @@ def added(bias: Tensor | None, mask: Tensor | None, query: Tensor) -> Tensor | N
 def attend(
     query: Tensor, memory: KeysValues, bias: Tensor | None, causal: bool, need_weights: bool
 ) -> tuple[Tensor, Tensor | None]:
-    """Return ``(batch, heads, tgt, value)`` and, if asked for, weights of each head."""
-    # For one position after the other the formula takes half the time of the fused kernel.
+    """Return results ``(batch, heads, tgt, value)`` and the weights of each head, or None.
+
+    ``query`` is ``(batch, heads, tgt, key)``; ``bias`` broadcasts to ``(batch, heads, tgt, src)``.
+    """
+    # For a single position, the formula takes half the time of the fused kernel.
     if not need_weights and query.shape[2] > 1:
         return _fused(query, memory, bias, causal), None
     energies = query @ memory.keys.transpose(-1, -2) / math.sqrt(query.shape[-1])
@@ -128,7 +134,10 @@ def attend(
 
 
 def _fused(query: Tensor, memory: KeysValues, bias: Tensor | None, causal: bool) -> Tensor:
-    """PyTorch's kernel; on a CPU in float32, as its backward pass is seven times slower below."""
+    """Return ``(batch, heads, tgt, value)`` from PyTorch's kernel.
+
+    On a CPU in float32: the backward pass in bfloat16 is seven times slower.
+    """
     if query.device.type != "cpu" or query.dtype != torch.bfloat16:
         return scaled_dot_product_attention(query, *memory, bias, is_causal=causal)
     with torch.autocast("cpu", enabled=False):

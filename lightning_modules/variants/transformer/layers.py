@@ -11,7 +11,7 @@ from lightning_modules.variants.transformer.positions import Positions, attentio
 
 
 class Shape(NamedTuple):
-    """What all layers of a model have in common; see ``Transformer``."""
+    """Options that all layers of a model share; see ``Transformer``."""
 
     width: int
     heads: int
@@ -24,17 +24,17 @@ class Shape(NamedTuple):
     relative_distance: int
 
     def self_attention(self) -> MultiHeadAttention:
-        """Return an attention that knows the order of its inputs."""
+        """Return an attention with the positions of its inputs."""
         positions = attention_positions(self.positions, self.key_size, self.relative_distance)
         return MultiHeadAttention(*self[:4], positions)
 
     def cross_attention(self) -> MultiHeadAttention:
-        """Return an attention to another sentence, to which distances mean nothing."""
+        """Return an attention to another sentence, where distances have no meaning."""
         return MultiHeadAttention(*self[:4])
 
 
 class FeedForward(nn.Sequential):
-    """Section 3.3: ``max(0, x W_1 + b_1) W_2 + b_2``."""
+    """``max(0, x W_1 + b_1) W_2 + b_2`` (section 3.3)."""
 
     def __init__(self, width: int, hidden_size: int) -> None:
         super().__init__(
@@ -52,17 +52,17 @@ class Residual(nn.Module):
         self.pre_norm = shape.pre_norm
 
     def enter(self, states: Tensor) -> Tensor:
-        """What the sublayer reads."""
+        """Return the input of the sublayer, ``(batch, positions, width)``."""
         return self.norm(states) if self.pre_norm else states
 
     def leave(self, states: Tensor, result: Tensor) -> Tensor:
-        """Add what the sublayer made."""
+        """Add the result of the sublayer, ``(batch, positions, width)``."""
         states = states + self.dropout(result)
         return states if self.pre_norm else self.norm(states)
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward, each with a residual connection around it."""
+    """Self-attention, then feed-forward, each with a residual connection."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class EncoderLayer(nn.Module):
         self.around_attention, self.around_feed_forward = (Residual(shape) for _ in range(2))
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """``(batch, src, width)``, mask ``(batch, 1, 1, src)`` -> ``(batch, src, width)``."""
+        """Return states ``(batch, src, width)``; mask ``(batch, 1, 1, src)``."""
         inputs = self.around_attention.enter(states)
         attended, _ = self.attention(inputs, self.attention.prepare(inputs), mask)
         states = self.around_attention.leave(states, attended)
@@ -92,7 +92,7 @@ class DecoderLayer(nn.Module):
         )
 
     def beside_cross_attention(self) -> Iterator[nn.Module]:
-        """What ``model.placement`` counts to the decoder."""
+        """Return the parts that belong to the decoder in ``model.placement``."""
         return (part for part in self.children() if part is not self.cross_attention)
 
     def forward(
@@ -106,23 +106,23 @@ class DecoderLayer(nn.Module):
         """Decode positions after ``past``.
 
         Args:
-            states: ``(batch, tgt, width)``; a whole target, or one position with a ``past``, and
-                then maybe several for each of ``source``.
+            states: ``(batch, tgt, width)``: a whole target, or with ``past`` one position. With
+                ``past``, several adjacent rows may share one row of ``source``.
             past: keys and values of earlier positions; None for a whole target.
-            source: the encoded source as this layer sees it.
-            mask: of the source, ``(batch, 1, 1, src)``.
+            source: keys and values of the encoded source in this layer.
+            mask: True where a source token is real, ``(batch, 1, 1, src)``.
             need_weights: return the weights over the source, ``(batch, tgt, src)``.
 
         Returns:
-            States ``(batch, tgt, width)``, keys and values so far, weights or None.
+            States ``(batch, tgt, width)``, keys and values of all positions, weights or None.
         """
         inputs = self.around_self_attention.enter(states)
         known = self.self_attention.prepare(inputs, 0 if past is None else past.keys.shape[2])
         if past is not None:
             known = KeysValues(*(torch.cat(pair, 2) for pair in zip(past, known, strict=True)))
-        looked_back, _ = self.self_attention(inputs, known, causal=past is None)
-        states = self.around_self_attention.leave(states, looked_back)
-        # States that share a source ask beside each other, like positions of one target.
+        self_attended, _ = self.self_attention(inputs, known, causal=past is None)
+        states = self.around_self_attention.leave(states, self_attended)
+        # Rows that share a source are treated like positions of one target.
         query = self.around_cross_attention.enter(states).reshape(len(mask), -1, states.shape[2])
         attended, weights = self.cross_attention(query, source, mask, need_weights=need_weights)
         if weights is not None:

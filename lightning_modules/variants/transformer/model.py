@@ -7,9 +7,10 @@ from typing import NamedTuple, cast
 
 from pydantic import validate_call
 from torch import Tensor, nn
+from typing_extensions import override
 
-from lightning_modules.variants.arguments import ARBITRARY, Dropout, Placement, Size, Tied
 from lightning_modules.variants.base import Decoded, EncoderDecoder, Limit, Step
+from lightning_modules.variants.options import ARBITRARY, Dropout, Placement, Size, Tied
 from lightning_modules.variants.transformer.heads import KeysValues
 from lightning_modules.variants.transformer.layers import DecoderLayer, EncoderLayer, Shape
 from lightning_modules.variants.transformer.positions import (
@@ -21,27 +22,29 @@ from lightning_modules.variants.transformer.positions import (
 
 
 class TransformerMemory(NamedTuple):
-    """Each decoder layer's view of the encoded source: projected once, read at every step."""
+    """The encoded source, projected once for every decoder layer."""
 
     layers: tuple[KeysValues, ...]
+    """Keys and values of each decoder layer's attention to the source."""
     mask: Tensor
-    """``(batch, src)``, True where a token is real."""
+    """True where a token is real, ``(batch, src)``."""
 
 
 class TransformerState(NamedTuple):
-    """The target so far: one cache for each decoder layer."""
+    """The target so far."""
 
     layers: tuple[KeysValues, ...]
+    """Keys and values of each decoder layer's self-attention."""
 
 
 class Transformer(EncoderDecoder):
-    """Attention everywhere, no recurrence.
+    """Encoder and decoder of attention layers, without recurrence.
 
-    The weights returned are the last decoder layer's over the source, averaged over its heads.
+    Returned weights are the weights of the last decoder layer over the source, averaged over heads.
 
     Args:
-        src_vocabulary: source tokens.
-        tgt_vocabulary: target tokens.
+        src_vocabulary: number of source tokens.
+        tgt_vocabulary: number of target tokens.
         width: d_model.
         heads: h, of every attention.
         hidden_size: d_ff.
@@ -50,14 +53,14 @@ class Transformer(EncoderDecoder):
         key_size: d_k; None: width / heads, as published.
         value_size: d_v; None: width / heads, as published.
         pre_norm: LayerNorm before each sublayer (Xiong et al. 2020, arXiv 2002.04745), which
-            trains without a long warm-up; false: after it, as published.
-        positions: how order is told: ``sinusoidal`` (section 3.5) or ``learned`` (Table 3 E) at
+            trains without a long warm-up; false: after each sublayer, as published.
+        positions: position encoding: ``sinusoidal`` (section 3.5) or ``learned`` (Table 3 E) at
             the input; ``rotary`` (Su et al. 2021, arXiv 2104.09864) or ``relative`` (Shaw et al.
             2018, arXiv 1803.02155) in the self-attentions.
-        max_length: learned positions of either side.
+        max_length: number of learned positions of each side.
         relative_distance: relative positions farther apart than this share one vector.
-        tied: tables that are one; see the base class.
-        dropout: on the embeddings and on what each sublayer adds (section 5.4).
+        tied: shared tables; see the base class.
+        dropout: on the embeddings and on the result of each sublayer (section 5.4).
         placement: devices of the parts; see the base class.
     """
 
@@ -95,28 +98,29 @@ class Transformer(EncoderDecoder):
         )
         self.encoder = nn.ModuleList(EncoderLayer(shape) for _ in range(encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(shape) for _ in range(decoder_layers))
-        # Pre-norm leaves the last sum as it is; post-norm has just normalised it.
+        # Pre-norm leaves the last sum without normalisation; post-norm has just normalised it.
         self.encoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
         self.place()
 
     @property
+    @override
     def embedding_scale(self) -> float:
         """Section 3.4: √d_model."""
         return math.sqrt(self.tgt_embedding.embedding_dim)
 
+    @override
     def encode(self, src: Tensor, src_mask: Tensor) -> TransformerMemory:
-        """See the base class."""
         states = self._embed(self.src_embedding, self.src_positions, src, 0)
         mask = src_mask.to(states.device)[:, None, None]
         for layer in self.encoder:
             states = layer(states, mask)
         states = self.encoder_norm(states)
-        views = tuple(layer.cross_attention.prepare(states) for layer in self._decoder_layers())
-        return TransformerMemory(views, src_mask.to(views[0].keys.device))
+        layers = tuple(layer.cross_attention.prepare(states) for layer in self._decoder_layers())
+        return TransformerMemory(layers, src_mask.to(layers[0].keys.device))
 
+    @override
     def initial_state(self, memory: TransformerMemory) -> TransformerState:
-        """See the base class."""
         device = self.tgt_embedding.weight.device
         return TransformerState(
             tuple(
@@ -125,40 +129,40 @@ class Transformer(EncoderDecoder):
             )
         )
 
+    @override
     def decode(self, memory: TransformerMemory, tgt_in: Tensor) -> Decoded:
-        """See the base class."""
         features, _, weights = self._advance(memory, None, tgt_in, need_weights=not self.training)
         return Decoded(features, weights)
 
+    @override
     def step(self, memory: TransformerMemory, state: TransformerState, last_token: Tensor) -> Step:
-        """See the base class."""
         features, state, weights = self._advance(
             memory, state, last_token.unsqueeze(1), need_weights=True
         )
         assert weights is not None
         return Step(features.squeeze(1), state, weights.squeeze(1))
 
+    @override
     def parts(self) -> dict[str, Iterable[nn.Module]]:
-        """See the base class."""
         layers = list(self._decoder_layers())
-        beside = chain.from_iterable(layer.beside_cross_attention() for layer in layers)
+        others = chain.from_iterable(layer.beside_cross_attention() for layer in layers)
         tgt_side = (self.tgt_embedding, self.tgt_positions, self.decoder_norm, self.output)
         return {
             "encoder": (self.src_embedding, self.src_positions, self.encoder, self.encoder_norm),
             "attention": [layer.cross_attention for layer in layers],
-            "decoder": (*tgt_side, *beside),
+            "decoder": (*tgt_side, *others),
         }
 
+    @override
     def blocks(self) -> Iterable[nn.Module]:
-        """See the base class."""
         return self.layers()
 
+    @override
     def layers(self) -> Iterable[nn.Module]:
-        """See the base class."""
         return chain(self.encoder, self.decoder)
 
+    @override
     def limit(self) -> Limit | None:
-        """See the base class."""
         if not isinstance(self.src_positions, Learned):
             return None
         length = self.src_positions.table.num_embeddings
@@ -174,6 +178,7 @@ class Transformer(EncoderDecoder):
         tokens: Tensor,
         need_weights: bool,
     ) -> tuple[Tensor, TransformerState, Tensor | None]:
+        """Decode ``tokens`` ``(batch, tgt)`` after ``state``; None for a whole target."""
         start = 0 if state is None else state.layers[0].keys.shape[2]
         states = self._embed(self.tgt_embedding, self.tgt_positions, tokens, start)
         mask = memory.mask[:, None, None]
@@ -190,7 +195,7 @@ class Transformer(EncoderDecoder):
     def _embed(
         self, table: nn.Embedding, positions: InputPositions, tokens: Tensor, start: int
     ) -> Tensor:
-        """Section 3.4 and 3.5: embeddings × √d_model, plus positions from ``start``."""
+        """Return embeddings × √d_model plus positions from ``start`` (sections 3.4 and 3.5)."""
         embedded = table(tokens.to(table.weight.device)) * self.embedding_scale
         placed: Tensor = self.dropout(positions(embedded, start))
         return placed
@@ -199,7 +204,10 @@ class Transformer(EncoderDecoder):
 def head_sizes(
     width: int, heads: int, key_size: int | None, value_size: int | None
 ) -> tuple[int, int]:
-    """Return d_k and d_v; what is not given is an equal share of the width."""
+    """Return d_k and d_v; None becomes width / heads.
+
+    Raises ``ValueError`` if ``heads`` does not divide the width then.
+    """
     if None in (key_size, value_size) and width % heads:
         raise ValueError(
             f"model.heads={heads}: must divide model.width={width}, unless model.key_size and "
@@ -209,7 +217,7 @@ def head_sizes(
 
 
 def check_even(positions: Positions, width: int, key_size: int) -> None:
-    """Refuse sizes whose numbers do not come in pairs of a sine and a cosine."""
+    """Raise ``ValueError`` for an odd size, which has no pairs of a sine and a cosine."""
     if positions == "sinusoidal" and width % 2:
         raise ValueError(f"model.width={width}: sinusoidal positions need an even width")
     if positions == "rotary" and key_size % 2:

@@ -1,36 +1,37 @@
-"""Where a Transformer learns of the order of tokens: at its input or in its self-attentions."""
+"""Position encodings of a Transformer, at the input or in the self-attentions."""
 
 import math
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 Positions = Literal["sinusoidal", "learned", "rotary", "relative"]
 
 
 class InputPositions(nn.Module):
-    """Nothing at the input: positions that the self-attentions tell."""
+    """No positions at the input, for position encodings in the self-attentions."""
 
     def forward(self, embedded: Tensor, start: int) -> Tensor:
-        """``(batch, positions, width)``, the first at ``start`` -> the same with their order."""
+        """Add positions from ``start`` to ``embedded`` ``(batch, positions, width)``."""
         return embedded
 
 
 class Sinusoidal(InputPositions):
-    """Vaswani et al. 2017, section 3.5: ``sinusoids`` are added."""
+    """Add ``sinusoids`` (Vaswani et al. 2017, section 3.5)."""
 
+    @override
     def forward(self, embedded: Tensor, start: int) -> Tensor:
-        """See the base class."""
         _, length, width = embedded.shape
         positions = torch.arange(start, start + length, device=embedded.device)
         return embedded + sinusoids(positions, width, embedded.dtype).to(embedded.dtype)
 
 
 class Learned(InputPositions):
-    """Vaswani et al. 2017, Table 3 (E): a learned vector for each position is added.
+    """Add a learned vector for each position (Vaswani et al. 2017, Table 3 E).
 
-    Positions beyond the table share its last vector.
+    Positions beyond the table share the last vector of the table.
     """
 
     def __init__(self, width: int, max_length: int) -> None:
@@ -38,51 +39,51 @@ class Learned(InputPositions):
         self.table = nn.Embedding(max_length, width)
         nn.init.normal_(self.table.weight, std=width**-0.5)
 
+    @override
     def forward(self, embedded: Tensor, start: int) -> Tensor:
-        """See the base class."""
         positions = torch.arange(start, start + embedded.shape[1], device=embedded.device)
         return embedded + self.table(positions.clamp(max=self.table.num_embeddings - 1))
 
 
 class AttentionPositions(nn.Module):
-    """Nothing in an attention: to the source, or of positions that the input tells."""
+    """No positions in an attention, to the source or with position encodings at the input."""
 
     def rotate(self, projected: Tensor, start: int) -> Tensor:
-        """Turn queries or keys ``(batch, heads, positions, key)``, the first at ``start``."""
+        """Rotate queries or keys ``(batch, heads, positions, key)``, from position ``start``."""
         return projected
 
     def bias(self, query: Tensor, positions: int) -> Tensor | None:
-        """Return what to add to the energies, ``(batch, heads, tgt, src)``.
+        """Return the term added to the energies, ``(batch, heads, tgt, src)``; None for 0.
 
         Args:
-            query: ``(batch, heads, tgt, key)``; its positions are the last of the keys'.
-            positions: of the keys.
+            query: ``(batch, heads, tgt, key)``, at the last ``tgt`` positions of the keys.
+            positions: number of key positions.
         """
         return None
 
 
 class Rotary(AttentionPositions):
-    """Su et al. 2021 (arXiv 2104.09864), section 3.2.2: pairs turned by angles of a position.
+    """Rotate pairs of numbers by position (Su et al. 2021, arXiv 2104.09864, section 3.2.2).
 
-    The angles are those of the sinusoids, so energies depend on distances only.
+    The angles are the angles of the sinusoids: energies depend on distances only.
     """
 
+    @override
     def rotate(self, projected: Tensor, start: int) -> Tensor:
-        """See the base class."""
         length, size = projected.shape[-2:]
         positions = torch.arange(start, start + length, device=projected.device)
         angles = sinusoids(positions, size, projected.dtype)
         sines, cosines = angles.unflatten(1, (-1, 2)).unbind(-1)
         first, second = projected.unflatten(-1, (-1, 2)).unbind(-1)
-        turned = (first * cosines - second * sines, second * cosines + first * sines)
-        return torch.stack(turned, -1).flatten(-2).to(projected.dtype)
+        rotated = (first * cosines - second * sines, second * cosines + first * sines)
+        return torch.stack(rotated, -1).flatten(-2).to(projected.dtype)
 
 
 class Relative(AttentionPositions):
-    """Shaw et al. 2018 (arXiv 1803.02155), eq. 4: ``q_i · a_{j-i} / √d_k`` on the energies.
+    """Add ``q_i · a_{j-i} / √d_k`` to the energies (Shaw et al. 2018, arXiv 1803.02155, eq. 4).
 
-    One table for all heads (section 3.3). No vectors are added to the values: the paper finds
-    that they change nothing (Table 3).
+    One table for all heads (section 3.3). No vectors are added to the values: the paper finds no
+    effect of such vectors (Table 3).
     """
 
     def __init__(self, key_size: int, distance: int) -> None:
@@ -91,8 +92,8 @@ class Relative(AttentionPositions):
         self.table = nn.Parameter(torch.empty(2 * distance + 1, key_size))
         nn.init.xavier_uniform_(self.table)
 
+    @override
     def bias(self, query: Tensor, positions: int) -> Tensor:
-        """See the base class."""
         *batch, length, size = query.shape
         by_distance = query @ self.table.T / math.sqrt(size)
         keys = torch.arange(positions, device=query.device)
@@ -102,23 +103,23 @@ class Relative(AttentionPositions):
 
 
 def input_positions(kind: Positions, width: int, max_length: int) -> InputPositions:
-    """Return what ``kind`` does to the embeddings of one side."""
+    """Return the position encoding at the input of one side."""
     if kind == "sinusoidal":
         return Sinusoidal()
     return Learned(width, max_length) if kind == "learned" else InputPositions()
 
 
 def attention_positions(kind: Positions, key_size: int, distance: int) -> AttentionPositions:
-    """Return what ``kind`` does in one self-attention."""
+    """Return the position encoding of one self-attention."""
     if kind == "rotary":
         return Rotary()
     return Relative(key_size, distance) if kind == "relative" else AttentionPositions()
 
 
 def sinusoids(positions: Tensor, width: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Section 3.5: sines and cosines of geometric wavelengths, ``(positions, width)``.
+    """Return sines and cosines of ``(positions,)``, ``(positions, width)`` (section 3.5).
 
-    In ``dtype``, but at least float32: a half-precision number tells no two far positions apart.
+    The dtype is ``dtype``, but at least float32: half precision cannot distinguish far positions.
     """
     dtype = torch.promote_types(dtype, torch.float32)
     even = torch.arange(0, width, 2, device=positions.device, dtype=dtype)

@@ -1,0 +1,1 @@
+"""The morphology of each language."""

@@ -1,0 +1,42 @@
+"""English morphology: regular plurals, verb endings, and the choice between *a* and *an*."""
+
+_AN = ("honest", "hour")
+_A = ("uni", "use")
+
+
+def plural(noun: str) -> str:
+    """Return the regular plural of a noun; in a compound, the last word takes the plural."""
+    return _with_s(noun)
+
+
+def third_person(verb: str) -> str:
+    """Return the third person singular of the present; the first word is the verb."""
+    base, space, particle = verb.partition(" ")
+    return ("goes" if base == "go" else _with_s(base)) + space + particle
+
+
+def past(verb: str) -> str:
+    """Return the regular past; the first word is the verb."""
+    base, space, particle = verb.partition(" ")
+    if base.endswith("e"):
+        base += "d"
+    elif base.endswith("y") and base[-2] not in "aeiou":
+        base = base[:-1] + "ied"
+    else:
+        base += "ed"
+    return base + space + particle
+
+
+def takes_an(word: str) -> bool:
+    """Return whether the indefinite article before ``word`` is *an*."""
+    if word.startswith(_AN):
+        return True
+    return word[0].lower() in "aeiou" and not word.startswith(_A)
+
+
+def _with_s(word: str) -> str:
+    if word.endswith(("s", "x", "z", "ch", "sh")):
+        return word + "es"
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + "s"

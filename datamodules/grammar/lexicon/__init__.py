@@ -1,0 +1,1 @@
+"""The words of the built-in corpus, and the frequency of each word."""

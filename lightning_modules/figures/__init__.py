@@ -1,0 +1,1 @@
+"""Charts and heat maps, described once for page, print and tracker."""

@@ -1,0 +1,31 @@
+"""Files of figures for print and screen."""
+
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from datamodules.files import whole_file
+
+Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart
+ENDINGS = ("svg", "png", "pdf")
+PNG_SCALE = 2
+
+
+def as_spec(chart: Chart) -> dict[str, Any]:
+    """Return the chart as Vega-Lite; Altair checked its parts when they were made."""
+    return chart.to_dict(validate=False)
+
+
+def save_chart(chart: Chart, stem: Path) -> None:
+    """Write ``stem.svg``, ``stem.png`` (at double size) and ``stem.pdf``, none of them in part."""
+    svg = vl_convert.vegalite_to_svg(as_spec(chart))  # one layout for all three files
+    contents = (
+        svg.encode(),
+        vl_convert.svg_to_png(svg, scale=PNG_SCALE),
+        vl_convert.svg_to_pdf(svg),
+    )
+    for ending, content in zip(ENDINGS, contents, strict=True):
+        with whole_file(stem.with_name(f"{stem.name}.{ending}")) as temporary:
+            temporary.write_bytes(content)

@@ -1,0 +1,1 @@
+"""Word alignments from attention weights, and their error against gold alignments."""

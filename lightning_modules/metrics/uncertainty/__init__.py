@@ -1,0 +1,1 @@
+"""Intervals and p-values, by resampling test sentences and seeds."""

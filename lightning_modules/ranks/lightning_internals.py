@@ -1,0 +1,80 @@
+"""The private parts of Lightning that the harness uses; a test fails where Lightning changes one.
+
+Lightning counts batches and validations in ways that are exact at the end of an epoch only, and its
+handler of SIGTERM may speak to other ranks in the middle of an exchange.
+"""
+
+from typing import Any
+
+import pytorch_lightning as pl
+from pytorch_lightning.callbacks import LambdaCallback
+from pytorch_lightning.utilities.exceptions import SIGTERMException
+
+
+def end_ranks_together(trainer: pl.Trainer) -> None:
+    """Let SIGTERM on any rank end all ranks between two updates or validation batches.
+
+    Lightning's handler talks to the other ranks at once, maybe in the middle of another exchange;
+    and the other ranks would wait forever for a rank that ends alone.
+    """
+    connector, fitting = trainer._signal_connector, trainer.fit_loop
+    noted = False
+
+    def note(*_: Any) -> None:
+        nonlocal noted
+        noted = True
+        connector.received_sigterm = trainer.predicting  # a test exchanges nothing
+
+    def ask(*_: Any) -> None:
+        connector.received_sigterm = trainer.strategy.reduce_boolean_decision(noted, all=False)
+
+    def ask_before_update() -> None:
+        if not fitting._should_accumulate():
+            ask()
+            if connector.received_sigterm:
+                raise SIGTERMException
+
+    connector._sigterm_notifier_fn = note  # type: ignore[assignment, method-assign]
+    fitting.epoch_loop._broadcast_sigterm_tensor = ask_before_update  # type: ignore[method-assign]
+    trainer.callbacks.append(LambdaCallback(on_validation_batch_start=ask))  # type: ignore[attr-defined]
+
+
+def correct_step_count(trainer: pl.Trainer) -> None:
+    """Set Lightning's step counter to the true number.
+
+    After a resumed validation the counter is one too high.
+    """
+    trainer.fit_loop.epoch_loop._batches_that_stepped = trainer.global_step
+
+
+def skip_batches(checkpoint: dict[str, Any], total: int, of_epoch: int) -> None:
+    """Let a training go on after ``total`` batches of this rank, ``of_epoch`` in this epoch."""
+    progress = _batch_progress(total, of_epoch)
+    checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"] = progress
+
+
+def validate_now(trainer: pl.Trainer) -> None:
+    """Validate between two updates as Lightning does at the end of an update."""
+    loop = trainer.fit_loop.epoch_loop
+    loop.val_loop.restarting = False
+    trainer.validating = True
+    loop.val_loop.run()
+    trainer.training = True
+    loop.update_lr_schedulers("step", update_plateau_schedulers=True)
+    loop._batches_that_stepped += 1
+
+
+def rewind_progress(checkpoint: dict[str, Any], epoch: int) -> None:
+    """Let the loops of a checkpoint stand between two updates of ``epoch``, before a validation."""
+    loops = checkpoint["loops"]["fit_loop"]
+    loops["epoch_progress"] = {name: _counts(epoch + 1, epoch) for name in ("total", "current")}
+    loops["epoch_loop.val_loop.batch_progress"] = _batch_progress(0, 0)
+
+
+def _batch_progress(total: int, of_epoch: int) -> dict[str, Any]:
+    counts = {"total": _counts(total, total), "current": _counts(of_epoch, of_epoch)}
+    return {**counts, "is_last_batch": False}
+
+
+def _counts(begun: int, done: int) -> dict[str, int]:
+    return {"ready": begun, "started": begun, "processed": done, "completed": done}

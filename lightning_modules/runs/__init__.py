@@ -1,0 +1,1 @@
+"""The folder of a run: files, readers and writers, and the identity of the run."""

@@ -1,0 +1,1 @@
+"""Testing a trained model: translations, forced references, scores, alignments."""

@@ -1,0 +1,151 @@
+"""Forced decoding: the attention of a model that is made to produce given translations."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import cross_entropy, pad
+
+from datamodules.batching import Batch, EncodedPairs, LengthBatchSampler
+from datamodules.corpus import ParallelText
+from datamodules.tokenization import Tokenizers
+from lightning_modules.metrics.alignment.gold import alignment_statistics, parse_gold
+from lightning_modules.metrics.alignment.word_alignment import hard_alignment, word_weights
+from lightning_modules.metrics.statistics import Statistics
+from lightning_modules.testing.scoring_settings import StepRule
+from lightning_modules.variants import EncoderDecoder
+
+ROWS = 1024
+"""Positions projected to the vocabulary at a time."""
+Step = Literal["predicted", "read"]
+"""Decoder step that gives a word its weights: the step predicts the word, or reads the word."""
+
+
+class Forced(NamedTuple):
+    """Weights and losses of a reference's tokens, EOS included, under forced decoding."""
+
+    id: int
+    """The sentence's index in its split."""
+    weights: Tensor | None
+    """``(tgt, src)`` on the CPU, padded as the sentence's batch; None without attention."""
+    nats: NDArray[np.float64]
+    """Negative log-likelihood of each token, ``(tgt,)``, without padding."""
+
+
+class ForcedDecoding(pl.LightningModule):
+    """Force a model to produce the references of a split, for ``Trainer.predict``."""
+
+    def __init__(self, model: EncoderDecoder) -> None:
+        super().__init__()
+        self.model = model
+
+    def configure_model(self) -> None:
+        """Keep the model as given; Lightning requires this method where parameters are sharded."""
+
+    def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[Forced]:
+        """Return weights and losses of the references of a batch."""
+        memory = self.model.encode(batch.src, batch.src_mask)
+        features, weights = self.model.decode(memory, batch.tgt_in)
+        rows = [None] * len(batch.ids) if weights is None else weights.float().cpu()
+        mask = batch.tgt_mask.to(features.device)
+        nats = torch.zeros(mask.shape, dtype=torch.float32, device=features.device)
+        nats[mask] = self._nats(features[mask], batch.tgt_out.to(features.device)[mask])
+        lengths = batch.tgt_mask.sum(1).tolist()
+        by_sentence = zip(nats.double().detach().cpu().numpy(), lengths, strict=True)
+        token_nats = [row[:length] for row, length in by_sentence]
+        parts = zip(batch.ids.tolist(), rows, token_nats, strict=True)
+        return [Forced(*part) for part in parts]
+
+    def _nats(self, features: Tensor, tokens: Tensor) -> Tensor:
+        """Loss by position: ``(positions, features), (positions,) -> (positions,)``."""
+        return torch.cat(
+            [
+                cross_entropy(self.model.logits(part).float(), wanted, reduction="none")
+                for part, wanted in zip(features.split(ROWS), tokens.split(ROWS), strict=True)
+            ]
+        )
+
+
+def forced_statistics(
+    forced: Sequence[Forced], text: ParallelText, tokenizers: Tokenizers, step: Step
+) -> Statistics:
+    """Return each sentence's counts for perplexity and alignment error, in the split's order.
+
+    ``likelihood`` counts nats and tokens; ``links`` compares the strongest link of each reference
+    word with the gold alignment (Luong et al. 2015, section 5.4), and is missing for a model
+    without attention or a corpus without gold links.
+    """
+    likelihood = [(one.nats.sum(), len(one.nats)) for one in forced]
+    counts = {"likelihood": np.array(likelihood, np.float64)}
+    if text.alignments is None or any(one.weights is None for one in forced):
+        return counts
+    links = [
+        hard_alignment(
+            merge_words(
+                weights_at(step, one.weights), text.source[one.id], text.target[one.id], tokenizers
+            )
+        )
+        for one in forced
+        if one.weights is not None
+    ]
+    gold = [parse_gold(text.alignments[one.id]) for one in forced]
+    return counts | {"links": alignment_statistics(links, gold).astype(np.float64)}
+
+
+def word_nats(one: Forced, target: str, tokenizers: Tokenizers) -> list[float]:
+    """Return each reference word's negative log-likelihood, summed over its tokens, without EOS."""
+    words = tokenizers.target.words_of_line(target)
+    sums = np.bincount(words, weights=one.nats[: len(words)], minlength=len(target.split()))
+    return [round(float(nats), 4) for nats in sums]
+
+
+def forced_head_weights(
+    model: EncoderDecoder, pairs: EncodedPairs, decode_max_tokens: int
+) -> Iterator[tuple[int, Tensor]]:
+    """Yield for each pair its id and all weights ``(layers, heads, tgt, src)``, with padding.
+
+    Yields nothing for a model without attention. Raises ``UserError`` of ``LengthBatchSampler``.
+    """
+    option = "batching.decode_max_tokens"
+    for rows in LengthBatchSampler(pairs, decode_max_tokens, option=option):
+        batch = pairs[rows]
+        with torch.no_grad():
+            memory = model.encode(batch.src, batch.src_mask)
+            weights = model.head_weights(memory, batch.tgt_in)
+        if weights is None:
+            return
+        yield from zip(batch.ids.tolist(), weights, strict=True)
+
+
+def step_by_rule(rule: StepRule, model: EncoderDecoder) -> Step:
+    """Return the step that ``rule`` chooses for ``model``.
+
+    ``footnote14`` is the rule of Luong et al. 2015, footnote 14: content-based scores align the
+    word that is read, and the location score aligns the word that is predicted.
+    """
+    if rule == "footnote14":
+        return "read" if model.is_content_based else "predicted"
+    return rule
+
+
+def weights_at(step: Step, weights: Tensor) -> Tensor:
+    """Give each target token its weights: ``(…, tgt, src)`` by step -> ``(…, tgt, src)`` by token.
+
+    Step t reads token t - 1 and predicts token t. No step reads EOS: with ``read``, the weights of
+    EOS are zero.
+    """
+    return weights if step == "predicted" else pad(weights[..., 1:, :], (0, 0, 0, 1))
+
+
+def merge_words(
+    weights: Tensor, source: str, target: str, tokenizers: Tokenizers
+) -> NDArray[np.float64]:
+    """Merge token weights, padded or not: ``(…, tgt, src) -> (…, tgt words, src words)``."""
+    src_words = [*tokenizers.source.words_of_line(source), -1]  # EOS belongs to no word
+    tgt_words = [*tokenizers.target.words_of_line(target), -1]
+    real = weights[..., : len(tgt_words), : len(src_words)]
+    return word_weights(real.numpy(), src_words, tgt_words)

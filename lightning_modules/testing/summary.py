@@ -1,0 +1,58 @@
+"""The summary of a finished run in the terminal."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from lightning_modules.metrics.curves import CurvePoint
+from lightning_modules.metrics.statistics import METRICS
+from lightning_modules.runs.schema import Result
+from lightning_modules.testing.scoring_settings import Scoring
+
+SHOWN = ("bleu", "chrf", "ter", "perplexity", "aer")
+
+
+def summary(result: Result, curve: Sequence[CurvePoint], scoring: Scoring, folder: Path) -> str:
+    """Return a few lines: scores by length, size, speed, and the folder of all files."""
+    training, decoding = result.training, result.decoding
+    columns = [("length", "BLEU", "sentences")] + [
+        (
+            point.bounds.label,
+            "-" if point.bleu is None else f"{point.bleu:.1f}",
+            str(point.sentences),
+        )
+        for point in curve
+    ]
+    rows = [
+        "  " + " ".join(f"{column[row]:>9}" for column in columns) for row in range(len(columns[0]))
+    ]
+    lines = [
+        f"{result.variant} seed {result.seed}: {_scores(result)}",
+        f"95% over test sentences: {scoring.resamples} resamples, seed {scoring.seed}; "
+        f"{result.signature}",
+        f"BLEU by {scoring.length_axis}:",
+        *rows,
+        f"{result.parameters:,} parameters; {training.target_tokens or 0:,} target tokens in "
+        f"{training.updates or 0:,} updates, {training.flops or 0:.3g} FLOPs, "
+        f"{training.seconds or 0:.0f} s, {training.target_tokens_per_second or 0:,.0f} a second; "
+        f"test set translated in {decoding['seconds']:.1f} s",
+    ]
+    left_out = [
+        f"{count:,} {split} pairs {reason}"
+        for split, counts in result.data.left_out.items()
+        for reason, count in counts.items()
+    ]
+    if left_out:
+        lines.append(f"left out: {', '.join(left_out)}")
+    lines.append(f"everything is in {folder}")
+    return "\n".join(lines)
+
+
+def _scores(result: Result) -> str:
+    """Return ``test BLEU 61.20 [60.1, 62.3], chrF 70.10 […], …``, without missing scores."""
+    parts = []
+    for name in SHOWN:
+        if name in result.scores:
+            low, high = result.intervals.get(name, (None, None))
+            interval = "" if low is None else f" [{low:.1f}, {high:.1f}]"
+            parts.append(f"{METRICS[name].label} {result.scores[name]:.2f}{interval}")
+    return "test " + ", ".join(parts)

@@ -1,0 +1,1 @@
+"""Training one variant: its module, its control, its checkpoints, its callbacks."""

@@ -1,0 +1,8 @@
+"""Callbacks of the training loop: budget, history, progress, checkpoints, examples."""
+
+from lightning_modules.training.callbacks.budget import TrainingBudget, budget_of
+from lightning_modules.training.callbacks.divergence import DivergedError, StopOnDivergence
+from lightning_modules.training.callbacks.examples import ExampleTranslations
+from lightning_modules.training.callbacks.history import History
+from lightning_modules.training.callbacks.progress import ProgressFile, ProgressLines
+from lightning_modules.training.callbacks.resume_checkpoint import ResumeCheckpoint

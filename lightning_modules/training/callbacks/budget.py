@@ -1,0 +1,121 @@
+"""The training budget, and the cost of a training so far."""
+
+import hashlib
+import time
+from typing import Any
+
+import numpy as np
+import pytorch_lightning as pl
+from numpy.typing import NDArray
+from pydantic import validate_call
+
+from datamodules.batching import Batch
+from lightning_modules.ranks.updates_across_ranks import begins_update, ends_update
+from lightning_modules.runs.environment import peak_memory_mib
+from lightning_modules.training.control.budgets import Budget, Cost
+
+
+class TrainingBudget(pl.Callback):
+    """Stop after the update that spends the budget.
+
+    All variants see the same batches, so all stop after the same update if the budget is in target
+    tokens or updates. ``data_order`` is a hash of the sentence numbers of all batches so far: two
+    runs with equal values saw the same sentences in the same batches in the same order. Every rank
+    counts whole updates, so all ranks have the same counts.
+    """
+
+    @validate_call
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.flops_by_id: NDArray[np.float64] | None = None
+        """FLOPs of each training sentence, forward and backward; None to count no FLOPs."""
+        self.seen_tokens = 0
+        self.updates = 0
+        self.flops = 0.0
+        self.seconds = 0.0
+        self.data_order = ""
+        self.data_order_at: dict[int, str] = {}
+        """``data_order`` after 1, 2, 4, 8, … updates, to compare trainings of unequal length."""
+        self._started = 0.0
+
+    @property
+    def cost(self) -> Cost:
+        """The cost so far, by kind of budget."""
+        return {
+            "target_tokens": self.seen_tokens,
+            "updates": self.updates,
+            "flops": self.flops,
+            "seconds": self.seconds,
+        }
+
+    @property
+    def share(self) -> float:
+        """Share of the budget that is spent, 0 to 1."""
+        return min(1.0, self.cost[self.budget.kind] / self.budget.amount)
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Real target tokens trained on per second, validation left out."""
+        return self.seen_tokens / self.seconds if self.seconds else 0.0
+
+    def on_train_batch_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
+    ) -> None:
+        """Start the clock with the first piece of an update."""
+        if begins_update(trainer, batch_idx):
+            self._started = time.perf_counter()
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Batch,
+        batch_idx: int,
+    ) -> None:
+        """Count an update at its last piece; stop the trainer when the budget is spent."""
+        if not ends_update(trainer, batch_idx):
+            return
+        ids = batch.update_ids.cpu().numpy()  # on a GPU, this waits for the update
+        self.seconds += time.perf_counter() - self._started
+        self.seen_tokens += batch.update_tokens
+        self.updates += 1
+        if self.flops_by_id is not None:
+            self.flops += float(self.flops_by_id[ids].sum())
+        order = self.data_order.encode() + ids.tobytes()
+        self.data_order = hashlib.sha256(order).hexdigest()[:16]
+        if self.updates.bit_count() == 1:
+            self.data_order_at[self.updates] = self.data_order
+        if trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
+            pl_module.log("train/target_tokens", float(self.seen_tokens))
+            pl_module.log("train/target_tokens_per_second", self.tokens_per_second)
+            pl_module.log("train/peak_memory_mib", peak_memory_mib())
+        if self._is_spent(trainer):
+            trainer.should_stop = True
+
+    def _is_spent(self, trainer: pl.Trainer) -> bool:
+        spent = self.cost[self.budget.kind] >= self.budget.amount
+        if self.budget.kind == "seconds":  # the clocks of the ranks differ
+            return trainer.strategy.reduce_boolean_decision(spent, all=False)
+        return spent
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the counts so far."""
+        return {
+            "seen_tokens": self.seen_tokens,
+            "updates": self.updates,
+            "flops": self.flops,
+            "seconds": self.seconds,
+            "data_order": self.data_order,
+            "data_order_at": dict(self.data_order_at),
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Restore the counts of an interrupted training."""
+        for name, value in state_dict.items():
+            setattr(self, name, value)
+
+
+def budget_of(trainer: pl.Trainer) -> TrainingBudget:
+    """Return the budget callback of a trainer."""
+    return next(c for c in trainer.callbacks if isinstance(c, TrainingBudget))  # type: ignore[attr-defined]

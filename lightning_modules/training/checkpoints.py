@@ -1,0 +1,158 @@
+"""Checkpoints: written whole, read back as trained models, found again after an interruption."""
+
+import io
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from omegaconf import DictConfig, OmegaConf
+from pytorch_lightning.plugins.io import TorchCheckpointIO
+from torch import Tensor
+from torch.distributed.tensor import DTensor, distribute_tensor
+
+from datamodules.errors import UserError
+from datamodules.files import whole_file
+from datamodules.tokenization import Tokenizers
+from lightning_modules.runs.identity import TEST_SETTINGS, difference
+from lightning_modules.runs.renamed import with_new_names
+from lightning_modules.training.factories import build_model
+from lightning_modules.variants import EncoderDecoder
+
+if TYPE_CHECKING:  # the module itself needs the names of checkpoints
+    from lightning_modules.training.module import TranslationModule
+
+log = logging.getLogger(__name__)
+
+FOLDER = "checkpoints"
+BEST = "best.ckpt"
+LAST = "last.ckpt"
+TOKENIZERS = "tokenizers"
+
+
+class WholeCheckpoints(TorchCheckpointIO):
+    """Write each checkpoint whole or not at all, in its own folder."""
+
+    def save_checkpoint(
+        self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None
+    ) -> None:
+        """Replace ``path`` once the whole checkpoint is on the disk. Raises ``OSError``."""
+        content = io.BytesIO()
+        torch.save(checkpoint, content)
+        with whole_file(path) as temporary:
+            temporary.write_bytes(content.getbuffer())
+
+
+class TrainedModel(NamedTuple):
+    """A past run, ready to translate."""
+
+    model: EncoderDecoder
+    """The model in evaluation mode, on the CPU."""
+    tokenizers: Tokenizers
+    config: DictConfig
+    """The whole configuration of the run, resolved, with the fingerprint of its data."""
+    folder: Path
+    """The run folder."""
+
+
+def load_trained(path: str | Path) -> TrainedModel:
+    """Load the best checkpoint of a run folder, or one checkpoint file of a run.
+
+    Raises ``UserError`` for a missing or damaged file.
+    """
+    path = Path(path)
+    file = path / FOLDER / BEST if path.is_dir() else path
+    if not file.is_file():
+        raise UserError(f"checkpoint={path}: there is no {file}; give the folder of a finished run")
+    content = read_checkpoint(file)
+    config = OmegaConf.create(with_new_names(content["hyper_parameters"]))
+    if OmegaConf.select(config, "model.placement") is not None:
+        config.model.placement = None  # devices of the machine that trained
+    folder = file.parent.parent
+    tokenizers = _tokenizers(folder / TOKENIZERS)
+    vocabulary = content["hyper_parameters"]["tokenizers"]
+    if [tokenizer.fingerprint for tokenizer in tokenizers] != vocabulary:
+        raise UserError(
+            f"checkpoint={path}: {file} was trained with other vocabularies than those in "
+            f"{folder / TOKENIZERS}; give a checkpoint in the folder of its own run"
+        )
+    model = build_model(config, len(tokenizers.source), len(tokenizers.target))
+    try:
+        load_weights(model, content)
+    except RuntimeError as error:
+        why = str(error).splitlines()[-1].strip()
+        raise UserError(
+            f"checkpoint={path}: does not fit the model of its settings: {why}"
+        ) from None
+    return TrainedModel(model.eval(), tokenizers, config, folder)
+
+
+def load_weights(model: EncoderDecoder, content: dict[str, Any]) -> None:
+    """Put the weights of a checkpoint into ``model``. Raises ``RuntimeError`` for a misfit."""
+    prefix = "model."
+    weights = {
+        name.removeprefix(prefix): tensor
+        for name, tensor in content["state_dict"].items()
+        if name.startswith(prefix)
+    }
+    held = model.state_dict()
+    model.load_state_dict({name: _distributed(weights[name], held.get(name)) for name in weights})
+
+
+def _distributed(whole: Tensor, like: Tensor | None) -> Tensor:
+    """Split a tensor, which every rank has whole, over the ranks in the way of ``like``."""
+    if not isinstance(like, DTensor):
+        return whole
+    whole = whole.to(like.device)
+    return distribute_tensor(whole, like.device_mesh, like.placements, src_data_rank=None)
+
+
+def read_checkpoint(file: Path) -> dict[str, Any]:
+    """Read the tensors and plain values of a checkpoint. Raises ``UserError`` for damage."""
+    try:
+        content: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+        _ = content["state_dict"], content["hyper_parameters"]["tokenizers"]
+    except Exception as error:  # damaged files raise many types
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:80]
+        raise UserError(f"{file}: cannot be read as a checkpoint of a run ({reason})") from error
+    return content
+
+
+def read_own_checkpoint(file: Path) -> dict[str, Any]:
+    """Read a checkpoint of the current run. Raises ``UserError`` for damage."""
+    try:
+        return read_checkpoint(file)
+    except UserError as error:
+        raise UserError(f"{error}; force=true trains anew") from error
+
+
+def last_checkpoint(folder: Path, module: "TranslationModule") -> Path | None:
+    """Return the checkpoint from which this training goes on; None to begin anew.
+
+    Two trainings are the same if configuration, data and code are equal. Half-written files of a
+    killed process are removed. Raises ``UserError`` for a checkpoint that cannot be used.
+    """
+    file = folder / FOLDER / LAST
+    for rest in file.parent.glob(".*.part.ckpt"):
+        rest.unlink()
+    if not file.is_file():
+        return None
+    content = read_own_checkpoint(file)
+    other = difference(content["hyper_parameters"], module.hparams, TEST_SETTINGS)
+    if other:
+        log.info("%s is of a training with another %s: this training starts over", file, other)
+        return None
+    sizes = {name: tensor.shape for name, tensor in module.state_dict().items()}
+    if sizes != {name: tensor.shape for name, tensor in content["state_dict"].items()}:
+        raise UserError(f"{file}: its weights have other sizes than the model; remove it")
+    log.info("%s: training goes on after update %s", file, content["global_step"])
+    return file
+
+
+def _tokenizers(folder: Path) -> Tokenizers:
+    try:
+        return Tokenizers.load(folder)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"{folder}: the vocabularies of the run cannot be read ({error})"
+        ) from error

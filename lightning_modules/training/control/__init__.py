@@ -1,0 +1,1 @@
+"""Making trainings comparable: budgets, FLOPs, matched sizes, schedules."""

@@ -1,0 +1,116 @@
+"""Build objects from the configuration; a mistake becomes one line that names the override."""
+
+from collections.abc import Callable
+from functools import partial
+from logging import getLogger
+from typing import Any
+
+import hydra.utils
+import torch
+from hydra.errors import InstantiationException
+from omegaconf import DictConfig, OmegaConf
+from pydantic import ValidationError
+from torch.utils.checkpoint import checkpoint
+
+import lightning_modules.training.control.widths  # noqa: F401  # the resolver of conf/model
+from datamodules.errors import UserError, first_mistake
+from datamodules.translation_data import TranslationData
+from lightning_modules.variants import EncoderDecoder
+
+log = getLogger(__name__)
+
+
+def build(config: DictConfig, key: str, **arguments: Any) -> Any:
+    """Instantiate the node ``key`` of a configuration, with further arguments.
+
+    Raises ``UserError`` for values that the class of the node refuses.
+    """
+    try:
+        return hydra.utils.instantiate(OmegaConf.select(config, key), _convert_="all", **arguments)
+    except InstantiationException as error:
+        cause = error.__cause__
+        if isinstance(cause, UserError):
+            raise cause from None
+        if isinstance(cause, ValidationError):
+            raise UserError(first_mistake(cause, key)) from None
+        if isinstance(cause, ValueError):
+            raise UserError(str(cause)) from None
+        if isinstance(cause, TypeError):  # a value of the wrong type, or an unknown argument
+            raise UserError(f"{key}: {cause}") from None
+        raise
+
+
+def build_data(config: DictConfig) -> TranslationData:
+    """Build the corpus and its batches. Raises ``UserError``; reads no text yet."""
+    try:
+        return TranslationData(
+            tokenizer=build(config, "tokenizer"),
+            batching=build(config, "batching"),
+            corpus=build(config, "data"),
+            val_sentences=config.val_sentences,
+            seed=config.seeds.data_order,
+            cache_dir=config.cache_dir,
+        )
+    except ValidationError as error:
+        raise UserError(first_mistake(error)) from None
+
+
+def check_optimizer(optimizer: Callable[..., Any], scheduler: Callable[..., Any]) -> None:
+    """Make optimizer and scheduler once on one number, to refuse wrong settings before training.
+
+    Raises ``UserError`` that names the group with the wrong value.
+    """
+    name = "optimizer"
+    try:
+        made = optimizer([torch.nn.Parameter(torch.zeros(1))])
+        name = "scheduler"
+        scheduler(made)
+    except ValidationError as error:
+        raise UserError(first_mistake(error, name)) from None
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{name}: {error}; correct {name}.KEY=VALUE") from None
+
+
+def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) -> EncoderDecoder:
+    """Build a variant for vocabularies of these sizes. Raises ``UserError``."""
+    if OmegaConf.select(config, "model.tied") == "all" and not config.tokenizer.shared:
+        raise UserError("model.tied=all: needs one vocabulary; set tokenizer.shared=true")
+    sizes = {"src_vocabulary": src_vocabulary, "tgt_vocabulary": tgt_vocabulary}
+    model: EncoderDecoder = build(config, "model", **sizes)
+    for part, device in model.placement:
+        if device is not None and torch.device(device).type == "meta":
+            raise UserError(
+                f"model.placement.{part}={device}: holds no numbers; write cpu or cuda:N"
+            )
+    return model
+
+
+def compile_blocks(model: EncoderDecoder, mode: str | None) -> None:
+    """Compile the blocks of a model with ``torch.compile``, for any sentence length.
+
+    Raises ``UserError`` if ``torch.compile`` fails, for example without a C++ compiler.
+    """
+    if mode is None:
+        return
+    try:
+        torch.compile(torch.neg, mode=mode)(torch.zeros(1))
+    except RuntimeError as error:
+        why = str(error).strip().splitlines()[0]
+        raise UserError(f"compile={mode}: {why}; mend that or set compile=null") from None
+    for block in model.blocks():
+        block.compile(mode=mode, dynamic=True)
+
+
+def recompute_layers(model: EncoderDecoder) -> None:
+    """Keep only the inputs of each layer; recompute its activations in the backward pass."""
+    layers = list(model.layers())
+    if not layers:
+        name = type(model).__name__.lower()
+        log.info("activation_checkpointing=true: changes nothing for a %s", name)
+    for layer in layers:  # torch's own wrapper would be a module, and rename the parameters
+        layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
+
+
+def embedding_width(config: DictConfig) -> str:
+    """Return the setting that holds the width of a variant's embeddings."""
+    return "model.embedding_size" if "embedding_size" in config.model else "model.width"

@@ -1,0 +1,205 @@
+"""The one training loop that all variants share."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import pytorch_lightning as pl
+from pytorch_lightning.plugins.precision import MixedPrecision
+from pytorch_lightning.utilities import GradClipAlgorithmType
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
+from torch.nn.utils import clip_grad_norm_, clip_grad_value_
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+
+from datamodules.batching import Batch
+from datamodules.errors import UserError
+from datamodules.tokenization import Tokenizer
+from lightning_modules.decoding import GreedySearch, Hypothesis, Search
+from lightning_modules.kernels import output_loss
+from lightning_modules.metrics.statistics import corpus_bleu
+from lightning_modules.ranks.fsdp import share_parameters
+from lightning_modules.ranks.updates_across_ranks import ends_update, merged
+from lightning_modules.training.seeds import ALL_ONE, Seeds, seed_draws
+from lightning_modules.training.teacher_forcing import ALWAYS, TeacherForcing, mixed_inputs
+from lightning_modules.variants import EncoderDecoder
+
+
+class Translation(NamedTuple):
+    """The hypotheses of one sentence."""
+
+    id: int
+    """Index of the sentence in its split."""
+    hypotheses: list[Hypothesis]
+    """Hypotheses, best first."""
+
+
+class TranslationModule(pl.LightningModule):
+    """Train a variant, validate by loss and by BLEU of greedy translations, and translate.
+
+    Args:
+        model: any variant.
+        target: the target vocabulary, to turn hypotheses into text.
+        optimizer: makes the optimizer from the parameters.
+        scheduler: makes the learning rate schedule from the optimizer.
+        search: how ``predict_step`` translates.
+        label_smoothing: probability spread over the vocabulary in the training loss.
+        config: the whole resolved configuration; kept in checkpoints and sent to the tracker.
+        teacher_forcing: schedule of the share of reference tokens as training inputs.
+        seeds: seeds of all random draws; each update is seeded anew.
+    """
+
+    def __init__(
+        self,
+        model: EncoderDecoder,
+        target: Tokenizer,
+        optimizer: Callable[[Iterable[nn.Parameter]], Optimizer],
+        scheduler: Callable[[Optimizer], LRScheduler],
+        search: Search,
+        label_smoothing: float,
+        config: dict[str, Any],
+        teacher_forcing: TeacherForcing = ALWAYS,
+        seeds: Seeds = ALL_ONE,
+    ) -> None:
+        super().__init__()
+        self.save_hyperparameters(config)
+        self.model = model
+        self.target = target
+        self.search = search
+        self.label_smoothing = label_smoothing
+        self.teacher_forcing = teacher_forcing
+        self.seeds = seeds
+        self.validated: dict[int, str] = {}
+        self._make_optimizer = optimizer
+        self._make_scheduler = scheduler
+        self._validation_search = GreedySearch()
+        self._update_loss: Tensor | float = 0.0
+        self._validated_nats: dict[int, tuple[float, int]] = {}
+        self._plateau_loss: float | None = None
+
+    def configure_model(self) -> None:
+        """Share out the parameters if the strategy has a device mesh, as FSDP has."""
+        if self.device_mesh is not None and self.trainer.training:
+            mesh = self.device_mesh["data_parallel"]
+            # Rollouts differ in length, so ranks could not gather single layers together.
+            share_parameters(self, self.model, mesh, by_layers=self.teacher_forcing.always)
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Convert the module to its precision before loading; Lightning converts it too late."""
+        self.trainer.precision_plugin.convert_module(self)
+
+    def loss(self, batch: Batch, label_smoothing: float = 0.0, share: float = 1.0) -> Tensor:
+        """Return the mean cross-entropy in nats over real target tokens; no padding is projected.
+
+        The decoder reads a ``share`` of the reference tokens; see ``mixed_inputs``.
+        """
+        memory = self.model.encode(batch.src, batch.src_mask)
+        tgt_in = mixed_inputs(self.model, memory, batch.tgt_in, batch.tgt_mask, share)
+        features = self.model.decode(memory, tgt_in).features
+        # The decoder may be on another device than the batch.
+        mask, tgt_out = (part.to(features.device) for part in (batch.tgt_mask, batch.tgt_out))
+        output = self.model.output
+        return output_loss(
+            features[mask], output.weight, output.bias, tgt_out[mask], label_smoothing
+        )
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """Return the label-smoothed loss, weighted by the tokens of the piece."""
+        seed_draws(self.seeds.dropout, self.global_step, batch.piece)
+        share = self.teacher_forcing.share(self.global_step)
+        loss = self.loss(batch, self.label_smoothing, share)
+        turns = self.trainer.accumulate_grad_batches
+        if (pieces := turns * self.trainer.world_size) > 1:
+            loss = loss * (batch.weight * pieces)  # Lightning takes the mean of turns, DDP of ranks
+        self._update_loss = self._update_loss + loss.detach() / turns
+        if not ends_update(self.trainer, batch_idx):
+            return loss
+        self.log("train/loss", self._update_loss, sync_dist=True)
+        self._update_loss = 0.0
+        self.log("train/learning_rate", self.trainer.optimizers[0].param_groups[0]["lr"])
+        if not self.teacher_forcing.always:
+            self.log("train/teacher_forcing", share)
+        return loss
+
+    def on_validation_epoch_start(self) -> None:
+        """Seed the draws, and forget the translations of the last validation."""
+        seed_draws(self.seeds.decoding, self.global_step)
+        self.validated, self._validated_nats = {}, {}
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        """Compute the loss of the references, and translate the sources."""
+        tokens, ids = batch.update_tokens, batch.ids.tolist()
+        self._validated_nats[ids[0]] = float(self.loss(batch)) * tokens, tokens
+        hypotheses = self._validation_search(self.model, batch.src, batch.src_mask)
+        texts = self.target.decode([ranked[0].tokens for ranked in hypotheses])
+        self.validated.update(zip(ids, texts, strict=True))
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the mean loss over all tokens and corpus BLEU, the same on every rank."""
+        nats, tokens = zip(*merged(self.trainer, self._validated_nats).values(), strict=True)
+        self._plateau_loss = sum(nats) / sum(tokens)
+        self.log("val/loss", self._plateau_loss)
+        self.validated = merged(self.trainer, self.validated)
+        references = self.trainer.datamodule.text("val").target  # type: ignore[attr-defined]
+        self.log(
+            "val/bleu",
+            corpus_bleu(list(self.validated.values()), [references[i] for i in self.validated]),
+        )
+
+    def on_predict_start(self) -> None:
+        """Seed the draws, so that earlier steps do not change the translations."""
+        seed_draws(self.seeds.decoding)
+
+    def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[Translation]:
+        """Translate a batch with the configured search."""
+        hypotheses = self.search(self.model, batch.src, batch.src_mask)
+        return [Translation(*pair) for pair in zip(batch.ids.tolist(), hypotheses, strict=True)]
+
+    def configure_optimizers(self) -> Any:
+        """Return optimizer and schedule, which steps every update; see ``lr_scheduler_step``."""
+        trained = [parameter for parameter in self.parameters() if parameter.requires_grad]
+        optimizer = self._make_optimizer(trained)
+        schedule = {
+            "scheduler": self._make_scheduler(optimizer),
+            "interval": "step",
+            "monitor": "val/loss",
+            "strict": False,  # there is no validation loss before the first validation
+        }
+        return {"optimizer": optimizer, "lr_scheduler": schedule}
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: Any = None,
+    ) -> None:
+        """Clip gradients with the settings of the trainer; log the norm when clipping by norm.
+
+        Raises ``UserError`` for a fused optimizer in float16: such an optimizer unscales gradients
+        only in its step, after the clipping.
+        """
+        if gradient_clip_val is None or gradient_clip_val <= 0:
+            return
+        precision = self.trainer.precision_plugin
+        fused = getattr(optimizer, "_step_supports_amp_scaling", False)
+        if fused and isinstance(precision, MixedPrecision) and precision.scaler is not None:
+            raise UserError(
+                "optimizer.fused=true: cannot clip float16 gradients; set optimizer.fused=false, "
+                "trainer.precision=bf16-mixed or trainer.gradient_clip_val=null"
+            )
+        parameters = precision.main_params(optimizer)
+        if gradient_clip_algorithm == GradClipAlgorithmType.VALUE:
+            clip_grad_value_(parameters, gradient_clip_val)
+            return
+        norm = clip_grad_norm_(parameters, gradient_clip_val)
+        if (self.global_step + 1) % self.trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
+            whole = norm.full_tensor() if isinstance(norm, DTensor) else norm
+            self.log("train/gradient_norm", whole)
+
+    def lr_scheduler_step(self, scheduler: Any, metric: Any) -> None:
+        """Let a plateau schedule see each validation loss once, not at every update."""
+        if not isinstance(scheduler, ReduceLROnPlateau):
+            scheduler.step()
+        elif self._plateau_loss is not None:
+            scheduler.step(self._plateau_loss)
+            self._plateau_loss = None

@@ -1,0 +1,193 @@
+"""Pretrained word vectors in place of random embeddings."""
+
+import gzip
+import hashlib
+import logging
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import BaseModel
+from torch import nn
+
+from datamodules.errors import UserError
+from datamodules.tokenization import Tokenizer, Tokenizers
+from lightning_modules.runs.schema import Coverage
+from lightning_modules.variants import EncoderDecoder
+
+log = logging.getLogger(__name__)
+
+Vector = NDArray[np.float32]
+SIDES = {"source": "src_embedding", "target": "tgt_embedding"}
+
+
+class VectorFiles(BaseModel):
+    """Group ``vectors`` of the configuration: a file for the embeddings of each side, or None."""
+
+    source: Path | None = None
+    target: Path | None = None
+    frozen: bool = False
+    """Whether embeddings with a file are not trained, including words that the file lacks."""
+
+    @property
+    def given(self) -> dict[str, Path]:
+        """The files that are set, by side."""
+        return {side: path for side in SIDES if (path := getattr(self, side)) is not None}
+
+
+def freeze(model: EncoderDecoder, files: VectorFiles) -> None:
+    """If ``files.frozen``, switch off training of the embeddings that have a file.
+
+    Raises ``UserError`` without a file, or for embeddings that are tied to the output layer.
+    """
+    if not files.frozen:
+        return
+    if not files.given:
+        raise UserError("vectors.frozen=true: give vectors.source=FILE or vectors.target=FILE")
+    for side in files.given:
+        table: nn.Embedding = getattr(model, SIDES[side])
+        if table.weight is model.output.weight:
+            raise UserError(
+                f"vectors.frozen=true: the {side} embeddings are the output layer too, which must "
+                "learn; set model.tied=none or vectors.frozen=false"
+            )
+        table.weight.requires_grad_(False)
+
+
+def load_vectors(
+    model: EncoderDecoder, tokenizers: Tokenizers, files: VectorFiles, width_key: str
+) -> dict[str, Coverage]:
+    """Put the vectors of ``files`` into the embeddings; return the coverage by side.
+
+    Args:
+        model: any variant, just built.
+        tokenizers: the vocabularies of its embeddings.
+        files: files in the text format of GloVe or word2vec, plain or ``.gz``.
+        width_key: name of the setting of the embeddings' width, for messages.
+
+    Raises:
+        UserError: for a file that cannot be used.
+    """
+    if model.src_embedding is model.tgt_embedding and len(set(files.given.values())) > 1:
+        raise UserError(
+            "model.tied=all: one table serves both languages; give one file as vectors.source and "
+            "vectors.target, or set model.tied=output"
+        )
+    return {
+        side: _load(model, getattr(tokenizers, side), side, path, width_key)
+        for side, path in files.given.items()
+    }
+
+
+def _load(
+    model: EncoderDecoder, tokenizer: Tokenizer, side: str, path: Path, width_key: str
+) -> Coverage:
+    table: nn.Embedding = getattr(model, SIDES[side])
+    setting = f"vectors.{side}"
+    words = {token: word for token, word in enumerate(tokenizer.surfaces) if word}
+    wanted = {form for word in words.values() for form in (word, word.lower())}
+    vectors = read_vectors(path, wanted, table.embedding_dim, setting, width_key)
+    matches: dict[int, Vector] = {}
+    for token, word in words.items():
+        form = word if word in vectors else word.lower()
+        if form in vectors:
+            matches[token] = vectors[form]
+    if not matches:
+        raise UserError(
+            f"{setting}={path}: has none of the vocabulary's {len(words):,} tokens; give a file of "
+            f"the {side} language"
+        )
+    with torch.no_grad():
+        # The model multiplies embeddings by this scale; the product is the vector of the file.
+        rows = torch.from_numpy(np.stack(list(matches.values()))) / model.embedding_scale
+        table.weight[list(matches)] = rows.to(table.weight.device)
+    share = f"{len(matches):,} of {len(words):,} tokens covered ({len(matches) / len(words):.1%})"
+    log.info("%s: %s", setting, share)
+    return Coverage(
+        file=str(path),
+        covered=len(matches),
+        missing=len(words) - len(matches),
+        fingerprint=fingerprint(path),
+    )
+
+
+def fingerprint(path: Path) -> str | None:
+    """Return a hash of a file, twelve hexadecimal digits; None for an unreadable file."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:12]
+    except OSError:
+        return None
+
+
+def read_vectors(
+    path: Path, wanted: set[str], width: int, setting: str, width_key: str
+) -> dict[str, Vector]:
+    """Return the vectors, ``(width,)`` each, of the ``wanted`` words that a file has.
+
+    A word ends at the first space. Lines with too many fields are skipped: GloVe.840B has words
+    with spaces, and no token has a space inside. If a word has several lines, the first counts.
+    Raises ``UserError``, which names ``setting`` or ``width_key``.
+    """
+    file = f"{setting}={path}"
+    vectors: dict[str, Vector] = {}
+    for number, line in enumerate(_lines(path, setting), 1):
+        if number == 1 and _is_header(line, width, file, width_key):
+            continue
+        name, _, numbers = line.partition(b" ")
+        try:
+            word = name.decode()
+        except UnicodeDecodeError:
+            raise UserError(f"{file}: line {number} is not UTF-8; convert the file") from None
+        if word not in wanted or word in vectors:
+            continue
+        fields = numbers.split()
+        if len(fields) <= width:
+            vectors[word] = _vector(fields, width, f"{file}: line {number}")
+    return vectors
+
+
+def _is_header(first: bytes, width: int, file: str, width_key: str) -> bool:
+    """Return whether the first line is a header of word2vec: number of words, then width.
+
+    Raises ``UserError`` for another width than that of the model.
+    """
+    fields = first.split()
+    header = len(fields) == 2 and all(field.isdigit() for field in fields)
+    file_width = int(fields[1]) if header else len(fields) - 1
+    if file_width < 1:
+        raise UserError(f"{file}: line 1 is not a word and {width} numbers; mend the file")
+    if file_width != width:
+        raise UserError(
+            f"{file}: its vectors have {file_width} numbers, the embeddings {width}; set "
+            f"{width_key}={file_width} or give another file"
+        )
+    return header
+
+
+def _vector(fields: list[bytes], width: int, where: str) -> Vector:
+    try:
+        vector = np.array([float(field) for field in fields], np.float32)
+    except ValueError:
+        vector = np.array([])
+    if len(vector) != width or not np.isfinite(vector).all():
+        raise UserError(f"{where} is not a word and {width} numbers; mend the file")
+    return vector
+
+
+def _lines(path: Path, setting: str) -> Iterator[bytes]:
+    """Yield the lines of a file one by one; a file ``*.gz`` is unpacked."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield from file
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UserError(
+            f"{setting}={path}: truncated or no gzip file ({error}); fetch it again"
+        ) from None
+    except OSError as error:
+        raise UserError(
+            f"{setting}={path}: cannot be read ({error.strerror}); mend that or give another file"
+        ) from None

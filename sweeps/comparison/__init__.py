@@ -1,0 +1,1 @@
+"""Comparison of several runs: labels, conditions of fairness, learning curves, costs."""

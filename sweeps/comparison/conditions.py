@@ -1,0 +1,255 @@
+"""Conditions of a fair comparison: what must be equal between runs, checked and reported."""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from lightning_modules.runs.schema import Result, Training
+from lightning_modules.training.control.budgets import UNEQUALLY_LONG, UNITS, Kind, kind_of
+from lightning_modules.training.control.match_settings import MEASURES, Measure, SizeMatch
+from sweeps.evaluation.tables import Table
+
+PARAMETER_TOLERANCE = 0.10
+"""Largest relative difference of parameters between variants that were not matched in size."""
+MATCH_TOLERANCE = 0.02
+"""Largest relative difference between sizes that were to match."""
+BATCH_TOLERANCE = 0.01
+"""Largest share of a budget that the last batch may add; the last batch depends on the seed."""
+DECODING_TIMES = ("seconds", "sentences_per_second")
+"""Entries of ``Result.decoding`` that are no settings."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of a fair comparison; ``text`` gives the compared values in one line."""
+
+    name: str
+    holds: bool
+    text: str
+
+
+def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[Condition]:
+    """Check all conditions over the finished runs; ``labels[i]`` names ``results[i]``."""
+
+    def equal(name: str, value: Callable[[Result], Hashable], template: str = "{}") -> Condition:
+        return _check_equal(name, labels, [value(result) for result in results], template)
+
+    return [
+        equal("data", lambda result: result.data.fingerprint, "fingerprint {}"),
+        _check_budget(labels, results),
+        _check_data_order(labels, results),
+        _check_size(labels, results),
+        equal("precision", _precision),
+        equal("decoding", _decoding_settings),
+        equal("attention step", lambda result: result.attention_step),
+        equal("code", _code_version, "version {}"),
+    ]
+
+
+def equally_tuned(studies: Table, kind: Kind) -> Condition:
+    """Check in a table of studies that every study had as many trials and spent as much."""
+    keys = [column.key for column in studies.columns]
+    rows = [dict(zip(keys, row, strict=True)) for row in studies.rows]
+    spent = [cast(float, row["spent"]) for row in rows]
+    tolerance = BATCH_TOLERANCE if kind in UNEQUALLY_LONG else 0.0
+    equal = len({row["trials"] for row in rows}) == 1
+    holds = equal and max(spent) <= (1 + tolerance) * min(spent)
+    amounts = [
+        f"{row['trials']} trials, {amount:,.9g} {UNITS[kind]}"
+        for row, amount in zip(rows, spent, strict=True)
+    ]
+    if holds and len(set(amounts)) == 1:
+        return Condition("tuning", True, f"{amounts[0]} for each system")
+    each = "; ".join(f"{row['study']}: {text}" for row, text in zip(rows, amounts, strict=True))
+    return Condition("tuning", holds, each)
+
+
+def _check_equal(
+    name: str, labels: Sequence[str], values: Sequence[Hashable], template: str
+) -> Condition:
+    """Check that all values are equal; the text names the runs with unusual values."""
+    unrecorded = _unrecorded(name, labels, values)
+    if unrecorded:
+        return unrecorded
+    [(usual, _), *others] = Counter(values).most_common()
+    text = template.format(usual)
+    if others:
+        unusual = [
+            f"{label}: {template.format(value)}"
+            for label, value in dict.fromkeys(zip(labels, values, strict=True))
+            if value != usual
+        ]
+        text += f", but {'; '.join(unusual)}"
+    return Condition(name, not others, text)
+
+
+def _unrecorded(name: str, labels: Sequence[str], values: Sequence[Hashable]) -> Condition | None:
+    """Return a condition that does not hold if a run did not record its value, else None."""
+    missing = [label for label, value in zip(labels, values, strict=True) if value is None]
+    if not missing:
+        return None
+    return Condition(name, False, f"not recorded by {', '.join(dict.fromkeys(missing))}")
+
+
+def _check_budget(labels: Sequence[str], results: Sequence[Result]) -> Condition:
+    """Check that all runs have one kind of budget and spent equally much of the budget."""
+    name, kinds = "budget", [kind_of(result.config) for result in results]
+    if len(set(kinds)) > 1:
+        return _check_equal(name, labels, [f"in {UNITS[kind]}" for kind in kinds], "{}")
+    spent = [getattr(result.training, kinds[0]) for result in results]
+    unrecorded = _unrecorded(name, labels, spent)
+    if unrecorded:
+        return unrecorded
+    if kinds[0] == "target_tokens":
+        return _check_target_tokens(name, labels, results)
+    low, high = min(spent), max(spent)
+    exact = kinds[0] == "updates"
+    amounts = f"{low:,}" if low == high else f"{low:,.6g} to {high:,.6g}"
+    text = f"{amounts} {UNITS[kinds[0]]}"
+    if not exact:
+        text += f", {high / low - 1:.2%} apart because the last update exceeds the budget"
+    tokens = [result.training.target_tokens or 0 for result in results]
+    text += f"; trained on {min(tokens):,} to {max(tokens):,} target tokens"
+    return Condition(name, high <= (1 if exact else 1 + BATCH_TOLERANCE) * low, text)
+
+
+def _check_target_tokens(name: str, labels: Sequence[str], results: Sequence[Result]) -> Condition:
+    """Check that runs of one seed had equally many tokens; the last batch depends on the seed."""
+    counts = [result.training.target_tokens or 0 for result in results]
+    by_seed: dict[int, Counter[int]] = {}
+    for result, count in zip(results, counts, strict=True):
+        by_seed.setdefault(result.seed, Counter())[count] += 1
+    usual = {seed: tally.most_common(1)[0][0] for seed, tally in by_seed.items()}
+    unusual = [
+        f"{label}: {count:,}"
+        for label, result, count in zip(labels, results, counts, strict=True)
+        if count != usual[result.seed]
+    ]
+    low, high = min(usual.values()), max(usual.values())
+    to_high = "" if low == high else f" to {high:,}"
+    text = f"{low:,}{to_high} target tokens{', by seed' if to_high else ''}"
+    if unusual:
+        text += f", but {'; '.join(dict.fromkeys(unusual))}"
+    return Condition(name, not unusual and high <= (1 + BATCH_TOLERANCE) * low, text)
+
+
+def _check_data_order(labels: Sequence[str], results: Sequence[Result]) -> Condition:
+    """Check the order of batches within each seed, because the order may depend on the seed."""
+    name = "data order"
+    unrecorded = _unrecorded(name, labels, [result.training.data_order for result in results])
+    if unrecorded:
+        return unrecorded
+    by_seed: dict[int, list[Training]] = {}
+    for result in results:
+        by_seed.setdefault(result.seed, []).append(result.training)
+    mixed = [seed for seed, runs in by_seed.items() if len({run.data_order for run in runs}) > 1]
+    text = "every run of a seed saw the same batches in the same order"
+    if not mixed:
+        return Condition(name, True, text)
+    if all(kind_of(result.config) in UNEQUALLY_LONG for result in results):
+        updates = [_last_common_update(by_seed[seed]) for seed in mixed]
+        if all(updates):
+            text += f", compared up to update {min(updates):,}: the budget ends runs unequally long"
+            return Condition(name, True, text)
+    seeds = ", ".join(map(str, sorted(mixed)))
+    return Condition(name, False, f"the runs of seed {seeds} saw different batches")
+
+
+def _last_common_update(trainings: Sequence[Training]) -> int:
+    """Return the last update at which all runs recorded the data order; 0 if the orders differ."""
+    common = set.intersection(*(set(training.data_order_at) for training in trainings))
+    last = max(common, default=0)
+    return last if len({training.data_order_at.get(last) for training in trainings}) == 1 else 0
+
+
+def _check_size(labels: Sequence[str], results: Sequence[Result]) -> Condition:
+    """Check sizes that were matched; without matching, check for similar numbers of parameters."""
+    measures = {by for result in results if (by := _match_settings(result).get("by"))}
+    if len(measures) > 1:
+        return Condition("size", False, f"matched by {' and by '.join(sorted(measures))}")
+    if measures:
+        return _check_matched_size(measures.pop(), labels, results)
+    return _check_parameters(labels, results)
+
+
+def _check_matched_size(
+    measure: Measure, labels: Sequence[str], results: Sequence[Result]
+) -> Condition:
+    """Check each run's count against the count of the variant that was to be matched."""
+    unit = MEASURES[measure]
+    size = _parameters if measure == "parameters" else _flops_per_target_token
+    counts = [size(result) for result in results]
+    unrecorded = _unrecorded(measure, labels, counts)
+    if unrecorded:
+        return unrecorded
+    references = {
+        (str(match["variant"]), SizeMatch.model_validate(match["found"]).other)
+        for match in map(_match_settings, results)
+        if match.get("found")
+    }
+    sizes = [f"{count:,.0f} of {variant}" for variant, count in sorted(references)]
+    if len(references) != 1:
+        return Condition(measure, False, f"{unit} matched to {' and to '.join(sizes) or 'nothing'}")
+    [(_, reference)] = references
+    rows = dict.fromkeys(
+        (label, count, abs((count or 0) / reference - 1) <= MATCH_TOLERANCE)
+        for label, count in zip(labels, counts, strict=True)
+    )
+    each = [
+        f"{label} {count:,.0f} ({count / reference - 1:+.1%}{'' if near else ', too far'})"
+        for label, count, near in rows
+        if count is not None
+    ]
+    text = f"{unit} within {MATCH_TOLERANCE:.0%} of the {sizes[0]}: {', '.join(each)}"
+    return Condition(measure, all(near for _, _, near in rows), text)
+
+
+def _match_settings(result: Result) -> dict[str, Any]:
+    return result.config.get("match") or {}
+
+
+def _parameters(result: Result) -> float | None:
+    return result.parameters
+
+
+def _flops_per_target_token(result: Result) -> float | None:
+    """Return the FLOPs that the size matching computed, or else the mean over the training."""
+    sizes, training = _match_settings(result).get("found"), result.training
+    if sizes:
+        return SizeMatch.model_validate(sizes).own
+    if not training.flops or not training.target_tokens:
+        return None
+    return training.flops / training.target_tokens
+
+
+def _check_parameters(labels: Sequence[str], results: Sequence[Result]) -> Condition:
+    """Check that all runs have about as many parameters."""
+    name = "parameters"
+    unrecorded = _unrecorded(name, labels, [result.parameters for result in results])
+    if unrecorded:
+        return unrecorded
+    counts = [result.parameters or 0 for result in results]
+    low, high = min(counts), max(counts)
+    spread = (high - low) / low if low else float(high > 0)
+    text = f"{low:,} to {high:,}, {spread:.1%} apart"
+    if spread > PARAMETER_TOLERANCE:
+        smallest, largest = labels[counts.index(low)], labels[counts.index(high)]
+        text += f" ({smallest} smallest, {largest} largest; at most {PARAMETER_TOLERANCE:.0%})"
+    return Condition(name, spread <= PARAMETER_TOLERANCE, text)
+
+
+def _precision(result: Result) -> str:
+    """Return the number format of training, as in the trainer's settings."""
+    trainer = result.config.get("trainer") or {}
+    return str(trainer.get("precision", "32-true"))
+
+
+def _code_version(result: Result) -> str | None:
+    """Return the code version without the user's own attention scores, in which variants differ."""
+    return result.code.partition("+")[0] if result.code else None
+
+
+def _decoding_settings(result: Result) -> str | None:
+    settings = {key: value for key, value in result.decoding.items() if key not in DECODING_TIMES}
+    return ", ".join(f"{key} {value}" for key, value in sorted(settings.items())) or None

@@ -1,0 +1,101 @@
+"""Learning curves of the runs of a comparison."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import altair as alt
+
+from lightning_modules.figures.charts import Chart
+from lightning_modules.runs.reader import BrokenFileError, read_history
+from lightning_modules.runs.schema import HistoryPoint
+from sweeps.comparison.collect import Comparison, Run
+from sweeps.evaluation.figures import COLOURS, SHAPES, Width, finished, legend_of, scale_of
+from sweeps.evaluation.tables import Column, Table
+
+log = logging.getLogger(__name__)
+
+COLUMNS = [
+    Column("system", "system"),
+    Column("seed", "seed", "count"),
+    Column("target_tokens", "target tokens", "count"),
+    Column("seconds", "seconds of training", "number"),
+    Column("train_loss", "training loss (nats)", "number", 3),
+    Column("val_loss", "validation loss (nats)", "number", 3),
+    Column("val_bleu", "validation BLEU", "number", 2),
+]
+Pace = Literal["target_tokens", "seconds"]
+PACES: tuple[Pace, ...] = ("target_tokens", "seconds")
+"""Columns of the horizontal axes."""
+MEASURES = {"bleu": ("val_bleu",), "loss": ("train_loss", "val_loss")}
+"""Columns that each figure draws."""
+
+
+def learning_table(comparison: Comparison) -> Table | None:
+    """Return a table with a row for each validation of each run; None if no run has a history."""
+    points = [(run, point) for run in comparison.runs for point in _history(run)]
+    if not points:
+        return None
+    with_history = len({run.folder for run, _ in points})
+    return Table(
+        "learning",
+        "Learning curves",
+        COLUMNS,
+        [[run.label, run.result.seed, *point.model_dump().values()] for run, point in points],
+        {"runs": f"{with_history} of {len(comparison.runs)}"},
+        "A row for each validation: target tokens trained on and the seconds they took, the mean "
+        "training loss since the validation before, with label smoothing as trained, and loss and "
+        "BLEU on the validation sentences.",
+    )
+
+
+def _history(run: Run) -> Iterator[HistoryPoint]:
+    try:
+        yield from read_history(run.folder)
+    except BrokenFileError as error:
+        log.warning("%s is left out of the learning curves: %s", run.folder, error)
+
+
+def learning_curves(table: Table, width: Width = 620) -> dict[str, Chart]:
+    """Return figures of BLEU and of losses, by tokens and by seconds, one line for each run."""
+    keys = [column.key for column in table.columns]
+    rows = [dict(zip(keys, row, strict=True)) for row in table.rows]
+    return {
+        f"learning_{measure}_by_{pace}": _curve(rows, pace, columns, width)
+        for measure, columns in MEASURES.items()
+        for pace in PACES
+    }
+
+
+def _curve(
+    rows: Sequence[Mapping[str, object]], pace: Pace, measured: Sequence[str], width: Width
+) -> Chart:
+    names = list(dict.fromkeys(str(row["system"]) for row in rows))
+    titles = {column.key: column.title for column in COLUMNS}
+    legend = legend_of(names, label_limit=240 if width == "container" else 540)
+    points = [{**row, "what": titles[key], "value": row[key]} for row in rows for key in measured]
+    unit = "validation BLEU" if len(measured) == 1 else "loss (nats a target token)"
+    highlighted = alt.selection_point(fields=["system"], bind="legend")
+    base = alt.Chart(alt.Data(values=points)).encode(
+        x=alt.X(f"{pace}:Q", title=titles[pace], axis=alt.Axis(grid=False, tickCount=6)),
+        y=alt.Y("value:Q", title=unit, scale=alt.Scale(zero=False)),
+        color=alt.Color("system:N", title=None, scale=scale_of(names, COLOURS), legend=legend),
+        detail=["seed:N", "what:N"],
+        opacity=alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15)),
+        tooltip=[
+            alt.Tooltip("system:N"),
+            alt.Tooltip("seed:N"),
+            alt.Tooltip("what:N"),
+            alt.Tooltip("value:Q", format=".3~f"),
+            *(alt.Tooltip(f"{key}:Q", title=titles[key], format=",.6~r") for key in PACES),
+        ],
+    )
+    lines = base.mark_line(strokeWidth=2)
+    if len(measured) > 1:
+        dashes = alt.Scale(domain=[titles[key] for key in measured], range=[[4, 3], [1, 0]])
+        kinds = alt.Legend(orient="bottom", columns=1, symbolType="stroke", labelLimit=240)
+        dash = alt.StrokeDash("what:N", title=None, scale=dashes, legend=kinds)
+        lines = lines.encode(strokeDash=dash)
+    shape = alt.Shape("system:N", title=None, scale=scale_of(names, SHAPES), legend=legend)
+    marks = base.mark_point(size=40, filled=True).encode(shape=shape).add_params(highlighted)
+    return finished(alt.layer(lines, marks), width, "One line a seed.")

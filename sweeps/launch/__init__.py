@@ -1,0 +1,1 @@
+"""Starting jobs: Hydra's callbacks and folders, GPUs, ranks, errors, the live table."""

@@ -1,0 +1,76 @@
+"""Composing the configuration of a job that Hydra did not start, such as a trial."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hydra import compose
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from datamodules.files import write_text
+from lightning_modules.runs.job import Job
+from lightning_modules.runs.redaction import redacted
+
+IGNORED_OVERRIDES = ("task=", "seed=")
+"""Overrides on the command line of a study that its trainings do not take."""
+STUDY_GROUPS = ("hydra", "sweep", "tuned", "task")
+"""Parts of the configuration of a study that its trainings do not have."""
+
+
+def base_overrides(overrides: Sequence[str]) -> list[str]:
+    """Return the overrides of a study's command line that every training takes."""
+    return [override for override in overrides if not override.startswith(IGNORED_OVERRIDES)]
+
+
+def composed(overrides: Sequence[str]) -> DictConfig:
+    """Compose the configuration of a command line, with Hydra's own node.
+
+    Raises what Hydra raises for wrong overrides.
+    """
+    return compose("config", list(overrides), return_hydra_config=True)
+
+
+@contextmanager
+def hydra_job(overrides: Sequence[str], folder: Path) -> Iterator[tuple[Job, DictConfig]]:
+    """Yield a job in ``folder`` with these overrides, and its configuration.
+
+    As for a job that Hydra starts, ``folder`` gets ``.hydra/``, and ``${hydra:…}`` resolves.
+    """
+    config = composed(overrides)
+    with open_dict(config):
+        config.hydra.runtime.output_dir = str(folder)
+        config.hydra.mode = RunMode.MULTIRUN  # the job writes its progress to a file
+        config.hydra.job.num = 0
+    settings = training_config(config)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {
+        "config": settings,
+        "overrides": OmegaConf.create(list(overrides)),
+        "hydra": OmegaConf.create({"hydra": config.hydra}),
+    }
+    for name, content in files.items():
+        write_text(folder / ".hydra" / f"{name}.yaml", redacted(OmegaConf.to_yaml(content)))
+    with use_hydra_config(config):
+        yield Job.of(config.hydra), settings
+
+
+@contextmanager
+def use_hydra_config(config: Any) -> Iterator[None]:
+    """Let ``${hydra:…}`` resolve from this configuration."""
+    outer = HydraConfig.instance().cfg
+    HydraConfig.instance().cfg = config
+    try:
+        yield
+    finally:
+        HydraConfig.instance().cfg = outer
+
+
+def training_config(config: DictConfig) -> DictConfig:
+    """Return the settings of a training without those of its study; interpolations stay."""
+    kept: Any = OmegaConf.masked_copy(
+        config, [str(key) for key in config if key not in STUDY_GROUPS]
+    )
+    return kept

@@ -1,0 +1,92 @@
+"""One job of Hydra: its task, its GPUs, and the record of its error."""
+
+import logging
+import os
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from pathlib import Path
+
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from hydra.utils import get_method
+from omegaconf import DictConfig, OmegaConf
+
+from datamodules.errors import UserError
+from datamodules.files import write_json
+from lightning_modules.runs.job import Job
+from lightning_modules.runs.job_state import QUIET
+from lightning_modules.runs.redaction import redact_files, redacted
+from lightning_modules.runs.schema import FAILURE
+from sweeps.launch.errors import as_user_error, stop
+from sweeps.launch.parent import end_with_parent
+
+log = logging.getLogger(__name__)
+
+SECONDS_TO_SAVE = 60.0
+"""Time for the jobs of a killed command to save a last checkpoint."""
+
+
+def run_job(config: DictConfig) -> float | None:
+    """Run ``config.task`` and return its score.
+
+    In a multirun an error is written to ``failure.json`` of the job, so that the other jobs go on;
+    the traceback of a defect is in the log of the job.
+    """
+    if os.environ.get(QUIET):
+        _leave_console()
+    _end_with_command()
+    hydra = HydraConfig.get()
+    redact_files(Path(hydra.runtime.output_dir).glob(".hydra/*.yaml"))
+    redact_files(Path(hydra.sweep.dir).glob("multirun.yaml"))
+    try:
+        missing = sorted(OmegaConf.missing_keys(config))
+        if missing:
+            raise UserError(f"{missing[0]} has no value: give {missing[0]}=...")
+        with _devices(config):
+            score: float | None = get_method(config.task)(config)
+        return score
+    except Exception as error:
+        mistake = as_user_error(error)
+        if hydra.mode == RunMode.MULTIRUN:
+            _record_failure(config, Job.of(hydra), mistake or error)
+            return None
+        if mistake is None:
+            raise
+        stop(f"error: {mistake}", 2)  # now: Hydra would print a line of its own first
+
+
+@cache  # one worker of joblib runs many jobs
+def _end_with_command() -> None:
+    """Let a worker of joblib save and end when the command that started it is killed."""
+    end_with_parent(SECONDS_TO_SAVE)
+
+
+def _devices(config: DictConfig) -> AbstractContextManager[None]:
+    if config.devices.gpus_per_job == 0:
+        return nullcontext()
+    from sweeps.launch.gpu_leases import leased  # imports torch, which takes seconds
+
+    return leased(config)
+
+
+def _leave_console() -> None:
+    """Log to the file of the job alone."""
+    root = logging.getLogger()
+    for handler in list(root.handlers):
+        if not isinstance(handler, logging.FileHandler):
+            root.removeHandler(handler)
+
+
+def _record_failure(config: DictConfig, job: Job, error: Exception) -> None:
+    text = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+    line = redacted(" ".join(text.split()))
+    log.error("%s seed %s failed: %s", config.variant, config.seed, line)
+    if not isinstance(error, UserError):
+        log.error("traceback", exc_info=error)
+    failure = {
+        "variant": config.variant,
+        "seed": config.seed,
+        "overrides": job.overrides,
+        "error": line,
+    }
+    write_json(job.folder / FAILURE, failure)

@@ -1,0 +1,112 @@
+"""A table of a multirun's jobs in the terminal, kept up to date while they run."""
+
+import atexit
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Event, Thread
+
+from omegaconf import DictConfig
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from lightning_modules.runs.job_state import QUIET, JobState, read_state
+from lightning_modules.runs.schema import FAILURE, RESULT
+from sweeps.evaluation.tables import NOTHING
+
+EVERY_SECONDS = 0.5
+
+
+class LiveTable:
+    """A thread that reads the progress files of the jobs and draws the table.
+
+    ``jobs`` are the overrides of each job, in the order of their numbers.
+    """
+
+    def __init__(self, folder: Path, jobs: Sequence[Sequence[str]], console: Console) -> None:
+        self._folder = folder
+        self._jobs = jobs
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._over = Event()
+        self._thread = Thread(target=self._keep_up, daemon=True)
+
+    def start(self) -> None:
+        """Show the table until ``stop`` or the end of the program."""
+        os.environ[QUIET] = "1"
+        self._live.start()
+        self._thread.start()
+        atexit.register(self.stop)
+
+    def stop(self) -> None:
+        """Take the table away."""
+        if not self._over.is_set():
+            self._over.set()
+            self._thread.join()
+            self._live.stop()
+            os.environ.pop(QUIET, None)
+
+    def _keep_up(self) -> None:
+        while not self._over.wait(EVERY_SECONDS):
+            self._live.update(job_table(self._folder, self._jobs), refresh=True)
+
+
+def job_table(folder: Path, jobs: Sequence[Sequence[str]]) -> Table:
+    """Return a row for each job: its label, state, updates, share, speed, BLEU and time left."""
+    table = Table(box=None, padding=(0, 1, 0, 0), title_justify="left")
+    table.add_column("job", overflow="fold", min_width=11)
+    table.add_column("state")
+    for name in ("updates", "done", "tokens/s", "val BLEU", "left"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for number, overrides in enumerate(jobs):
+        table.add_row(Text(_label(overrides)), *_cells(folder / str(number)))
+    return table
+
+
+def _label(overrides: Sequence[str]) -> str:
+    """Return ``bahdanau, seed=2``: the model, then the other overrides in which the jobs differ."""
+    return ", ".join(override.removeprefix("model=") for override in overrides)
+
+
+def _cells(folder: Path) -> list[Text | str]:
+    state = read_state(folder)
+    if (folder / RESULT).is_file():
+        doing = Text("done", "green")
+    elif (folder / FAILURE).is_file():
+        doing = Text("failed", "bold red")
+    elif state is not None:
+        doing = Text(state.doing, "cyan")
+    else:
+        doing = Text("starting" if folder.is_dir() else "waiting", "dim")
+    return [doing, *_numbers(state or JobState(""))]
+
+
+def _numbers(state: JobState) -> list[str]:
+    bleu, left = state.val_bleu, state.seconds_left
+    return [
+        f"{state.updates:,}" if state.updates else NOTHING,
+        f"{state.share:.0%}" if state.updates else NOTHING,
+        f"{state.tokens_per_second:,.0f}" if state.tokens_per_second else NOTHING,
+        NOTHING if bleu is None else f"{bleu:.2f}",
+        NOTHING if left is None or state.doing != "training" else _clock(left),
+    ]
+
+
+def _clock(seconds: float) -> str:
+    return f"{seconds // 60:.0f}:{seconds % 60:02.0f}"
+
+
+def jobs_of(config: DictConfig) -> list[list[str]]:
+    """Return the overrides in which the jobs of a multirun differ, in their order."""
+    from sweeps.launch.hydra_internals import split_into_jobs
+
+    lists = [f"{key}={values}" for key, values in (config.hydra.sweeper.params or {}).items()]
+    jobs = split_into_jobs([*lists, *config.hydra.overrides.task])
+    shared = set(jobs[0]).intersection(*jobs) if len(jobs) > 1 else set()
+    differing = [[override for override in job if override not in shared] for job in jobs]
+    models = [next((each for each in job if each.startswith("model=")), None) for job in jobs]
+    return [
+        kept if model is None or model in kept else [model, *kept]
+        for kept, model in zip(differing, models, strict=True)
+    ]

@@ -1,0 +1,11 @@
+"""Allow ``systems.NAME=FILE`` on the command line for any name, without Hydra's ``+``."""
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import DictConfig
+
+# YAML cannot allow new keys in a node; a node of the ConfigStore can.
+NAMED = {
+    name: DictConfig({}, flags={"struct": False})
+    for name in ("systems", "word_labels", "log_likelihoods")
+}
+ConfigStore.instance().store(name="named_systems", node=DictConfig(NAMED))

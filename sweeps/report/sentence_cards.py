@@ -1,0 +1,195 @@
+"""Example sentences: the translation and the attention of each system."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lightning_modules.figures.charts import as_spec
+from lightning_modules.figures.heat_map import attention_map, positions
+from lightning_modules.metrics.sentences import readable
+from lightning_modules.metrics.statistics import sentence_bleu
+from lightning_modules.metrics.systems import Output
+from lightning_modules.runs.reader import (
+    BrokenFileError,
+    read_attention,
+    read_head_attention,
+    read_predictions,
+)
+from lightning_modules.runs.schema import HeadWeights, SentenceAttention
+from sweeps.evaluation.evaluation import Group
+from sweeps.evaluation.sentence_tables import ranked
+
+MOST_WEIGHTS = 800_000
+"""Most weights of single heads on a page, about 2 MB."""
+HeatMap = dict[str, Any]
+
+
+def heat_map(attention: SentenceAttention, heads: NDArray[np.floating] | None = None) -> HeatMap:
+    """Return a Vega-Lite ``spec`` without cells, its rows and columns, and weights in thousandths.
+
+    The mean of ``heads`` ``(layers, heads, tgt words, src words)`` becomes the last head.
+    """
+    made = {
+        "spec": as_spec(attention_map(attention.model_copy(update={"weights": []}))),
+        "source": positions(attention.source_words),
+        "target": positions(attention.target_words),
+        "weights": _thousandths(attention.weights),
+    }
+    if heads is not None:
+        made["heads"] = _thousandths(np.append(heads, heads.mean(1, keepdims=True), axis=1))
+    return made
+
+
+def limit_heads(maps: Iterable[HeatMap]) -> int:
+    """Remove single heads from the maps that would make the page too large to mail.
+
+    Returns the number of changed maps.
+    """
+    total = left_out = 0
+    for drawn in maps:
+        if "heads" in drawn:
+            count = np.size(drawn["heads"])
+            if total + count > MOST_WEIGHTS:
+                del drawn["heads"]
+                left_out += 1
+            else:
+                total += count
+    return left_out
+
+
+def _thousandths(weights: ArrayLike) -> Any:
+    return np.rint(1000 * np.asarray(weights)).astype(int).tolist()
+
+
+log = logging.getLogger(__name__)
+
+DIFFERING = 5
+NO_ATTENTION = "This model has no attention: there are no weights to draw."
+NOT_RECORDED = "No attention was recorded."
+
+
+@dataclass(frozen=True)
+class TranslationCard:
+    """One system's translation of a sentence, with its attention or a note on why it has none."""
+
+    label: str
+    hypothesis: str
+    bleu: float
+    heat_map: HeatMap | None
+    note: str
+    parts: list[tuple[str, bool]]
+    """The hypothesis cut up: words, and whether the reference lacks them at their place."""
+
+
+@dataclass(frozen=True)
+class SentenceCard:
+    """A sentence with all translations, and the reason ``why`` it is shown."""
+
+    number: int
+    why: str
+    source: str | None
+    reference: str
+    translations: list[TranslationCard]
+
+
+@dataclass(frozen=True, eq=False)
+class _SystemAttention:
+    """The attention of a system's first output."""
+
+    output: Output
+    heads: HeadWeights
+    numbers: list[int]
+    """Numbers of the sentences that are shown."""
+
+    @cached_property
+    def recorded(self) -> tuple[dict[int, SentenceAttention], str]:
+        """Attention by sentence number, and a note if there is no attention."""
+        if self.output.folder is None:
+            return {}, NOT_RECORDED
+        try:
+            predictions = read_predictions(self.output.folder)
+            chosen = [predictions[number] for number in self.numbers]
+            attention = read_attention(self.output.folder, chosen)
+        except BrokenFileError as error:
+            return {}, str(error)
+        if attention is None:
+            return {}, NOT_RECORDED
+        return attention, "" if attention else NO_ATTENTION
+
+
+def sentence_cards(group: Group) -> list[SentenceCard]:
+    """Return a readable sentence, then sentences on which the systems' first seeds differ most."""
+    test = group.systems[0].test
+    reasons = {readable(test.sources or test.references): "easily read"}
+    if len(group.systems) > 1:
+        for place, number in enumerate(ranked(group)[:DIFFERING], start=1):
+            reasons.setdefault(number, f"differs most, number {place}")
+    first = [system.outputs[0] for system in group.systems]
+    scores = np.stack([sentence_bleu(output.statistics) for output in first])
+    heads = [_heads(output) for output in first]
+    for number in sorted({number for by_number in heads for number in by_number}):
+        if number < len(test.references):
+            reasons.setdefault(number, "easily read for its length")
+    attentions = [
+        _SystemAttention(*parts, list(reasons)) for parts in zip(first, heads, strict=True)
+    ]
+    return [
+        SentenceCard(
+            number=number,
+            why=why,
+            source=None if test.sources is None else test.sources[number],
+            reference=test.references[number],
+            translations=[
+                _card(system.name, each, number, test.references[number], float(score))
+                for system, each, score in zip(
+                    group.systems, attentions, scores[:, number], strict=True
+                )
+            ],
+        )
+        for number, why in reasons.items()
+    ]
+
+
+def _heads(output: Output) -> HeadWeights:
+    """Return single-head weights by sentence number; empty if no weights were recorded."""
+    try:
+        return {} if output.folder is None else read_head_attention(output.folder)
+    except BrokenFileError as error:
+        log.warning("%s: %s", output.folder, error)
+        return {}
+
+
+def _card(
+    label: str, attention: _SystemAttention, number: int, reference: str, score: float
+) -> TranslationCard:
+    by_number, note = attention.recorded
+    sentence = by_number.get(number)
+    drawn = sentence if sentence and sentence.target_words else None
+    heads = attention.heads.get(number)
+    if drawn and heads is not None and heads.shape[2:] != np.shape(drawn.weights):
+        heads = None  # these weights belong to another translation
+    hypothesis = attention.output.hypotheses[number]
+    return TranslationCard(
+        label=label,
+        hypothesis=hypothesis,
+        bleu=score,
+        heat_map=heat_map(drawn, heads) if drawn else None,
+        note=note,
+        parts=diff_parts(hypothesis, reference),
+    )
+
+
+def diff_parts(hypothesis: str, reference: str) -> list[tuple[str, bool]]:
+    """Split a hypothesis into words that agree with the reference and words that differ."""
+    words = hypothesis.split()
+    blocks = SequenceMatcher(None, reference.split(), words, autojunk=False).get_matching_blocks()
+    shared = {block.b + place for block in blocks for place in range(block.size)}
+    parts = groupby(enumerate(words), key=lambda numbered: numbered[0] not in shared)
+    return [(" ".join(word for _, word in part), differs) for differs, part in parts]

@@ -1,0 +1,187 @@
+"use strict";
+const embedded = id => JSON.parse(document.getElementById(id).textContent);
+const figures = embedded("figures");
+const files = embedded("tables");
+const sentences = embedded("attentions");
+const views = new Map(); // of what is drawn, by place
+
+// Pictures. What is not shown has no width yet: it is drawn when it is.
+
+async function render(place, spec, name) {
+  place.dataset.name = name;
+  const {view} = await vegaEmbed(place, spec, {renderer: "svg", actions: false});
+  views.set(place, view);
+}
+
+function filled({spec, source, target}, weights) {
+  const values = target.flatMap((row, j) => source.map((column, i) =>
+    ({source: column, target: row, weight: weights[j][i] / 1000})));
+  const made = structuredClone(spec);
+  // Of two layers, the one below only carries axes.
+  const layers = made.layer ?? [made];
+  for (const layer of layers) layer.data.values = values.slice(0, 1);
+  layers.at(-1).data.values = values;
+  return made;
+}
+
+function draw(place) {
+  const {figure, map, name} = place.dataset;
+  if (name) return;
+  if (figure) return render(place, figures[figure], figure);
+  const [sentence, system] = map.split("-");
+  const drawn = sentences[sentence].translations[system].heat_map;
+  return render(place, filled(drawn, drawn.weights), `attention-${map}`);
+}
+
+function drawVisible(part) {
+  const places = part.querySelectorAll(".chart:is([data-figure], [data-map])");
+  for (const place of places) if (place.checkVisibility()) draw(place);
+}
+
+drawVisible(document);
+for (const fold of document.querySelectorAll("details")) {
+  fold.addEventListener("toggle", () => drawVisible(fold));
+}
+
+// Paper has no folds.
+
+const opened = [];
+addEventListener("beforeprint", () => {
+  opened.push(...document.querySelectorAll("details:not([open])"));
+  for (const fold of opened) fold.open = true;
+  drawVisible(document);
+});
+addEventListener("afterprint", () => {
+  for (const fold of opened.splice(0)) fold.open = false;
+});
+
+// Tables sort by a column: up, down, and back to the order of the page.
+
+const NEXT = {none: "ascending", ascending: "descending", descending: "none"};
+const words = new Intl.Collator(undefined, {numeric: true});
+
+function compare(a, b, direction) {
+  const [first, second] = [a.dataset.value, b.dataset.value];
+  if (first === undefined) return direction * words.compare(a.textContent, b.textContent);
+  if (first === "" || second === "") return (first === "") - (second === ""); // nothing comes last
+  return direction * (first - second);
+}
+
+function sort(header) {
+  const body = header.closest("table").tBodies[0];
+  const order = NEXT[header.ariaSort];
+  for (const other of header.parentElement.cells) other.ariaSort = "none";
+  header.ariaSort = order;
+  const rows = [...body.rows];
+  rows.forEach((row, place) => row.dataset.place ??= place);
+  rows.sort((a, b) => a.dataset.place - b.dataset.place);
+  const direction = order === "ascending" ? 1 : -1;
+  const column = header.cellIndex;
+  if (order !== "none") rows.sort((a, b) => compare(a.cells[column], b.cells[column], direction));
+  body.append(...rows);
+}
+
+for (const header of document.querySelectorAll(".sorts thead th")) {
+  header.querySelector("button").addEventListener("click", () => sort(header));
+}
+
+// One of several panels is shown at a time.
+
+for (const choice of document.querySelectorAll(".choice")) {
+  const [select, panels] = [choice.querySelector("select"), choice.querySelectorAll(".panel")];
+  select.addEventListener("change", () => {
+    panels.forEach((panel, place) => panel.hidden = place !== select.selectedIndex);
+    drawVisible(choice);
+  });
+}
+
+// One heat map at a time, of the sentence, system, layer and head that are chosen.
+
+const look = document.getElementById("look");
+let drawing = Promise.resolve(); // one after the other
+
+function selectOf(name) {
+  return look.querySelector(`[data-of=${name}]`);
+}
+
+function offer(name, labels, usual = 0) {
+  const select = selectOf(name);
+  select.closest("label").hidden = !labels.length;
+  if (labels.join("\n") === [...select.options].map(option => option.value).join("\n")) return;
+  select.replaceChildren(...labels.map(label => new Option(label, label)));
+  select.selectedIndex = usual;
+}
+
+function show() {
+  const sentence = sentences[selectOf("sentence").selectedIndex];
+  offer("system", sentence.translations.map(({label}) => label));
+  const {hypothesis, heat_map: map, note} = sentence.translations[selectOf("system").selectedIndex];
+  const layers = map?.heads?.length ?? 0, heads = map?.heads?.[0].length ?? 0;
+  const counted = count => Array.from({length: count}, (_, number) => `${number}`);
+  offer("layer", counted(layers), layers - 1);
+  offer("head", heads ? [...counted(heads - 1), "mean"] : [], heads - 1);
+  look.querySelector("[data-shown=source]").textContent = sentence.source ?? "–";
+  look.querySelector("[data-shown=hypothesis]").textContent = hypothesis;
+  look.querySelector(".note").textContent = map ? "" : note;
+  look.querySelector(".drawing").hidden = !map;
+  if (!map) return;
+  const [layer, head] = [selectOf("layer").selectedIndex, selectOf("head").selectedIndex];
+  const spec = filled(map, map.heads?.[layer][head] ?? map.weights);
+  const name = `attention-${sentence.number}` + (map.heads ? `-layer${layer}-head${head}` : "");
+  drawing = drawing.then(() => render(look.querySelector(".chart"), spec, name));
+}
+
+function step(name, by) {
+  const select = selectOf(name);
+  select.selectedIndex = (select.selectedIndex + by + select.length) % select.length;
+  show();
+}
+
+const ARROWS = {
+  ArrowLeft: ["sentence", -1], ArrowRight: ["sentence", 1],
+  ArrowUp: ["system", -1], ArrowDown: ["system", 1],
+};
+
+if (look) {
+  offer("sentence", sentences.map(({number, why}) => `${number}: ${why}`));
+  offer("system", sentences[0].translations.map(({label}) => label),
+    Math.max(0, sentences[0].translations.findIndex(({heat_map: map}) => map)));
+  show();
+  look.addEventListener("change", show);
+  look.addEventListener("click", ({target}) => {
+    if (target.dataset.step) step(target.dataset.step, Number(target.dataset.by));
+  });
+  look.addEventListener("keydown", event => {
+    if (!(event.key in ARROWS) || event.target.matches("select")) return;
+    event.preventDefault();
+    step(...ARROWS[event.key]);
+  });
+}
+
+// Files are made here, of what the page holds: it may be read far from its folder.
+
+function save(name, address) {
+  const link = document.createElement("a");
+  Object.assign(link, {download: name, href: address});
+  link.click();
+}
+
+function saveText(name, text, type) {
+  const address = URL.createObjectURL(new Blob([text], {type}));
+  save(name, address);
+  setTimeout(() => URL.revokeObjectURL(address), 60000); // the browser reads it after the click
+}
+
+async function savePicture(drawing, ending) {
+  const place = drawing.querySelector(".chart");
+  const view = views.get(place);
+  const name = `${place.dataset.name}.${ending}`;
+  if (ending === "svg") saveText(name, await view.toSVG(), "image/svg+xml");
+  else save(name, await view.toImageURL("png", 2));
+}
+
+document.addEventListener("click", ({target}) => {
+  const {csv, picture} = target.dataset;
+  if (csv) saveText(`${csv}.csv`, files[csv], "text/csv");
+  if (picture) savePicture(target.closest(".drawing"), picture);
+});

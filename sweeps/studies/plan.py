@@ -1,0 +1,166 @@
+"""The studies that a command asks for, and making each in its storage or finding it there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import optuna
+import torch
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+from optuna.storages import BaseStorage
+from pydantic import BaseModel, Field, NonNegativeInt
+
+from datamodules.errors import UserError, validated
+from lightning_modules.runs.redaction import redacted
+from lightning_modules.runs.renamed import with_new_names
+from sweeps.launch.compose import base_overrides, composed, use_hydra_config
+from sweeps.launch.errors import as_user_error
+from sweeps.studies.settings import Sweep, Value, as_overrides, build_pruner, build_sampler, grid
+from sweeps.studies.slots import enqueue_missing
+
+IDENTITY = "identity"
+"""Attribute of a study: what all of its trials share."""
+IGNORED_IN_STUDY = ("sweep.", "outputs=", "cache_dir=", "logger", "hydra")
+"""Overrides that may change when a study goes on; the identity holds what matters of ``sweep``."""
+
+
+class Tuned(BaseModel, extra="forbid"):
+    """The group ``tuned``: variants, each with the family whose space is searched."""
+
+    variants: dict[str, str] = Field(min_length=1)
+    seeds: list[NonNegativeInt] = Field(min_length=1)
+    """Seeds of the final runs, which are compared."""
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """A study to make, or to go on with."""
+
+    variant: str
+    sweep: Sweep
+    overrides: list[str]
+    """Overrides that all of its trainings share."""
+    folder: Path
+    tracked: bool
+    """Whether each seed of a trial is a run of the tracker."""
+
+
+def study_plans(config: DictConfig, hydra: Any) -> list[StudyPlan]:
+    """Return the studies of a command line: one, or one for each tuned variant.
+
+    ``hydra`` is the node of Hydra. Raises ``UserError`` for settings that cannot be used, such as
+    seeds of trials among those of the final runs.
+    """
+    base, out = base_overrides(hydra.overrides.task), Path(hydra.sweep.dir)
+    tracked = hydra.runtime.choices["logger"] == "wandb"
+    tuned = tuned_settings(config)
+    if tuned is None:
+        sweep = validated(Sweep, config.sweep, "sweep")
+        return [StudyPlan(config.variant, sweep, _without_worker(base), out, tracked)]
+    plans = []
+    for variant, family in tuned.variants.items():
+        overrides = [*base, f"sweep={family}", f"model={variant}"]
+        composed_config = _composed(overrides, f"tuned.variants.{variant}={family}")
+        with use_hydra_config(composed_config):
+            sweep = validated(Sweep, composed_config.sweep, "sweep")
+        if len(sweep.objectives) > 1:
+            raise UserError("sweep.objectives: comparison=tuned chooses by one; give one")
+        seen = set(sweep.seeds) & set(tuned.seeds)
+        if seen:
+            raise UserError(
+                f"tuned.seeds: {min(seen)} is a seed of the trials too; give fresh ones"
+            )
+        folder = out / "studies" / variant
+        plans.append(StudyPlan(variant, sweep, _without_worker(overrides), folder, tracked))
+    return plans
+
+
+def _without_worker(overrides: list[str]) -> list[str]:
+    return [override for override in overrides if not override.startswith("sweep.worker=")]
+
+
+def tuned_settings(config: DictConfig) -> Tuned | None:
+    """Return the group ``tuned``; None for a study of one variant. Raises ``UserError``."""
+    return validated(Tuned, config.tuned, "tuned") if "tuned" in config else None
+
+
+def check_space(study: StudyPlan) -> None:
+    """Raise ``UserError`` for a parameter that is no override of Hydra."""
+    for name, parameter in study.sweep.space.items():
+        chosen: dict[str, Value] = {
+            other: wanted[0] if isinstance(wanted, list) else wanted
+            for other, wanted in parameter.when.items()
+        }
+        chosen[name] = parameter.example
+        _composed([*study.overrides, *as_overrides(chosen)], f"sweep.space.{name}")
+
+
+def _composed(overrides: list[str], option: str) -> DictConfig:
+    try:
+        return composed(overrides)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise UserError(f"{option}: {as_user_error(error)}") from None
+
+
+def open_study(sweep: Sweep, storage: BaseStorage, worker: int = 0) -> optuna.Study:
+    """Open a study that ``create_study`` has made, for the worker of this number."""
+    return optuna.load_study(
+        study_name=sweep.name,
+        storage=storage,
+        sampler=build_sampler(sweep, worker),
+        pruner=build_pruner(sweep),
+    )
+
+
+def create_study(sweep: Sweep, storage: BaseStorage, overrides: Sequence[str]) -> optuna.Study:
+    """Make a study or find it again, and enqueue the trials that it lacks.
+
+    Raises ``UserError`` for a study of the same name with another space or other settings.
+    """
+    study = optuna.create_study(
+        study_name=sweep.name, storage=storage, directions=sweep.directions, load_if_exists=True
+    )
+    study.set_metric_names(list(sweep.objectives))
+    identity = _identity(sweep, overrides)
+    known = with_new_names(study.user_attrs.get(IDENTITY))
+    if known is None:
+        study.set_user_attr(IDENTITY, identity)
+    elif known != identity:
+        other = next(key for key in identity if known.get(key) != identity[key])
+        raise UserError(
+            f"sweep.name={sweep.name}: there is a study of this name with another {other}; give "
+            "its settings to go on with it, or another sweep.name to begin one"
+        )
+    first = [*sweep.known, *(grid(sweep.space) if sweep.sampler == "grid" else [])]
+    wanted = len(first) if sweep.sampler == "grid" else sweep.trials
+    enqueue_missing(study, first, wanted, sweep.retries)
+    return study
+
+
+def _identity(sweep: Sweep, overrides: Sequence[str]) -> dict[str, Any]:
+    """Return what two trials of one study must share."""
+    return {
+        "search space": {name: one.model_dump() for name, one in sweep.space.items()},
+        "objectives": list(sweep.objectives),
+        "seeds": sweep.seeds,
+        "list of overrides": sorted(
+            redacted([one for one in overrides if not one.startswith(IGNORED_IN_STUDY)])
+        ),
+    }
+
+
+def reason(error: Exception) -> str:
+    """Return in one line why a trial has no value."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return "out of memory"
+    mistake = as_user_error(error)
+    text = str(mistake) if mistake else f"{type(error).__name__}: {error}"
+    return str(redacted(" ".join(text.split())))
+
+
+def trial_folder(folder: Path, slot: int) -> Path:
+    """Return the folder of the trial of a slot, the same for every worker."""
+    return folder / "trials" / f"{slot:04d}"

@@ -1,0 +1,94 @@
+"""``task=compare``: build a comparison from run folders, or from the jobs of a multirun."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+
+from datamodules.errors import UserError, validated
+from lightning_modules.runs.reader import find_runs
+from lightning_modules.runs.renamed import with_new_names
+from lightning_modules.runs.schema import FAILURE, RESULT
+from lightning_modules.testing.scoring_settings import Scoring
+from sweeps.comparison.collect import collect
+from sweeps.comparison.conditions import equally_tuned
+from sweeps.evaluation.evaluation import evaluate
+from sweeps.report.contents import Findings, gather_findings
+from sweeps.report.publish import publish, write_all
+from sweeps.report.study_section import StudySection
+
+MULTIRUN = "multirun.yaml"
+"""Hydra's record of a multirun: the configuration and the overrides of its command."""
+
+
+def compare(config: DictConfig) -> None:
+    """Task: compare ``config.runs``, each a run folder or a folder of runs.
+
+    Raises ``UserError`` when there is nothing to compare.
+    """
+    out = Path(HydraConfig.get().runtime.output_dir)
+    named = [config.runs] if isinstance(config.runs, str) else list(config.runs or [])
+    if not named:
+        raise UserError("nothing to compare: name run folders, like runs=[DIR,DIR]")
+    runs: list[Path] = []
+    for folder in map(Path, named):
+        inside = find_runs(folder)
+        if not inside:
+            raise UserError(f"{folder} is no run and holds none: name the folder of a run or sweep")
+        runs += inside
+    scoring = validated(Scoring, config.scoring, "scoring")
+    publish(build_comparison(runs, out, scoring), out, config.logger)
+
+
+def compare_jobs(config: DictConfig) -> None:
+    """Compare the jobs of a finished multirun into its folder; do nothing if no job was a run.
+
+    Raises ``UserError`` when no run finished, and ends the program with status 1 if a job failed.
+    """
+    out = Path(config.hydra.sweep.dir)
+    jobs = find_runs(out)
+    if not any((job / name).is_file() for job in jobs for name in (RESULT, FAILURE)):
+        return
+    findings = build_comparison(jobs, out, validated(Scoring, config.scoring, "scoring"))
+    publish(findings, out, config.logger)
+    if findings.comparison.failed:
+        raise SystemExit(1)
+
+
+def build_comparison(run_dirs: Sequence[Path], out: Path, scoring: Scoring) -> Findings:
+    """Compare runs and write the findings into ``out``, each file whole or not at all.
+
+    Studies in ``out`` that tuned the runs join the findings. Raises ``UserError`` that names the
+    failures when no run finished.
+    """
+    comparison = collect(run_dirs, scoring.ter)
+    if not comparison.runs:
+        jobs: dict[str, list[str]] = {}
+        for job in comparison.failed:
+            jobs.setdefault(job.error, []).append(job.label)
+        causes = "; ".join(f"{error} ({', '.join(labels)})" for error, labels in jobs.items())
+        raise UserError(f"no run finished, so there is nothing to compare: {causes}")
+    evaluation = evaluate([variant.system for variant in comparison.variants], scoring)
+    studies = studies_of(out)
+    if studies is not None:
+        tuning = equally_tuned(studies.tables["studies"], studies.kind)
+        comparison = replace(comparison, conditions=[*comparison.conditions, tuning])
+    findings = gather_findings(out.resolve().name, evaluation, comparison, studies)
+    write_all(findings, out)
+    return findings
+
+
+def studies_of(out: Path) -> StudySection | None:
+    """Return the section on the studies of ``comparison=tuned``; None for any other comparison."""
+    file = out / MULTIRUN
+    if not (out / "studies").is_dir() or not file.is_file():
+        return None
+    from sweeps.studies.lifecycle import find_outcomes  # loads Optuna and torch, which are slow
+    from sweeps.studies.page import study_section
+
+    recorded = OmegaConf.to_container(OmegaConf.load(file))
+    config = OmegaConf.create(with_new_names(recorded))
+    assert isinstance(config, DictConfig)
+    return study_section(find_outcomes(config))

@@ -1,0 +1,38 @@
+"""``task=report``: build the report of a comparison again, in its own folder."""
+
+from pathlib import Path
+
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
+
+from datamodules.errors import UserError, validated
+from lightning_modules.runs.reader import find_runs
+from lightning_modules.runs.schema import COMPARISON
+from lightning_modules.testing.scoring_settings import Scoring
+from sweeps.report.contents import read_comparison
+from sweeps.report.publish import publish
+from sweeps.tasks.compare import build_comparison
+
+
+def report(config: DictConfig) -> None:
+    """Task: build the report of ``config.runs``, a folder with runs, again and in that folder.
+
+    The runs of a comparison are scored as before. Raises ``UserError`` for a folder without runs.
+    """
+    overrides = HydraConfig.get().overrides.task
+    if not isinstance(config.runs, str):
+        raise UserError(f"runs={config.runs}: give one folder; task=compare takes several")
+    out = Path(config.runs)
+    if (out / COMPARISON).is_file():
+        asked = [override for override in overrides if override.startswith("scoring.")]
+        if asked:
+            raise UserError(
+                f"{asked[0]}: task=report keeps to the scoring that it finds; to score anew give "
+                f"task=compare runs=[{out}]"
+            )
+        runs, scoring = read_comparison(out)
+    else:
+        runs, scoring = find_runs(out), validated(Scoring, config.scoring, "scoring")
+    if not runs:
+        raise UserError(f"runs={out}: holds no runs; name the folder of a comparison or of runs")
+    publish(build_comparison(runs, out, scoring), out, config.logger)

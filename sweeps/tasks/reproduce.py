@@ -1,0 +1,164 @@
+"""``task=reproduce``: train a past run again from its own record, and compare the scores."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf, open_dict
+from rich.console import Console
+from rich.table import Table
+from yaml import YAMLError
+
+from datamodules.errors import UserError
+from datamodules.files import write_json
+from lightning_modules.runs.environment import environment
+from lightning_modules.runs.job import Job
+from lightning_modules.runs.provenance import code_of, git_commit
+from lightning_modules.runs.reader import read_predictions, read_result
+from lightning_modules.runs.renamed import has_old_fingerprint, with_new_names
+from lightning_modules.runs.schema import Result
+from lightning_modules.tasks.train import train_in
+from lightning_modules.training.settings import training_settings
+from lightning_modules.training.setup import prepare_process
+from sweeps.launch.compose import use_hydra_config
+
+REPRODUCTION = "reproduction.json"
+TRAINING = "lightning_modules.tasks.train.train"
+COMMAND_SETTINGS = ("outputs", "cache_dir", "logger", "force")
+"""Settings that come from this command, not from the record."""
+
+
+class Compared(NamedTuple):
+    """A recorded value, and the value of this command."""
+
+    then: Any
+    now: Any
+
+    @property
+    def same(self) -> bool:
+        """Whether the two values are equal to the last digit."""
+        return bool(self.then == self.now)
+
+
+def reproduce(config: DictConfig) -> float | None:
+    """Task: list what differs now, train and test again, compare; return test BLEU.
+
+    Raises ``UserError`` for a folder without a finished run and its record, and ends the program
+    with status 1 if a score differs.
+    """
+    folder, out = Path(config.run), Path(HydraConfig.get().runtime.output_dir)
+    recorded = read_result(folder)
+    record = folder / ".hydra"
+    if recorded is None or not (record / "hydra.yaml").is_file():
+        raise UserError(f"run={folder}: holds no finished run with its .hydra/; give one that does")
+    console = Console(highlight=False)
+    settings = _settings(record, recorded, config)
+    hydra = _hydra(record, out)
+    with use_hydra_config(hydra):
+        prepare_process(training_settings(settings))  # the number of threads is compared too
+        changed = {
+            name: each for name, each in _surroundings(recorded, settings).items() if not each.same
+        }
+        title = "different now" if changed else "the same versions, code and hardware"
+        console.print(_table(f"{folder}: {title}", changed), soft_wrap=True)
+        bleu = train_in(Job.of(hydra.hydra), settings)
+    if bleu is None:  # on ranks other than the first
+        return None
+    outcome = _outcome(folder, recorded, out)
+    console.print(_table(f"{out}: trained again", outcome), soft_wrap=True)
+    content = {"run": str(folder), **_as_json(changed), **_as_json(outcome)}
+    write_json(out / REPRODUCTION, content)
+    differing = [name for name, each in outcome.items() if not each.same]
+    if differing:
+        console.print(f"not the same: {', '.join(differing)}")
+        raise SystemExit(1)
+    console.print("every score and translation is the same")
+    return bleu
+
+
+def _surroundings(recorded: Result, settings: DictConfig) -> dict[str, Compared]:
+    then, now = recorded.environment.model_dump(), environment()
+    known = {name: Compared(then.get(name), now.get(name)) for name in {**now, **then}}
+    return {
+        "commit": Compared(recorded.git_commit, git_commit()),
+        "code": Compared(recorded.code, code_of(settings)),
+        **known,
+    }
+
+
+def _outcome(folder: Path, recorded: Result, out: Path) -> dict[str, Compared]:
+    """Compare two runs: the recorded one in ``folder`` and its reproduction in ``out``."""
+    again = read_result(out)
+    assert again is not None
+    then, now = ([line.hypothesis for line in read_predictions(each)] for each in (folder, out))
+    same = sum(a == b for a, b in zip(then, now, strict=False))
+    known = not has_old_fingerprint(recorded.model_dump())
+    data = again.data.fingerprint if known else recorded.data.fingerprint
+    return {
+        "data": Compared(recorded.data.fingerprint, data),
+        "data order": Compared(recorded.training.data_order, again.training.data_order),
+        "target tokens": Compared(recorded.training.target_tokens, again.training.target_tokens),
+        "validation BLEU": Compared(recorded.training.val_bleu, again.training.val_bleu),
+        **{
+            name: Compared(score, again.scores.get(name)) for name, score in recorded.scores.items()
+        },
+        "translations": Compared(len(then), same),
+    }
+
+
+def _settings(record: Path, recorded: Result, config: DictConfig) -> DictConfig:
+    """Return the recorded configuration, with the folders of this command and newer settings.
+
+    Raises ``UserError`` for a damaged record, or the record of another task than training.
+    """
+    settings = _read(record / "config.yaml")
+    if lacking := sorted(recorded.config.keys() - settings.keys()):
+        raise UserError(
+            f"{record / 'config.yaml'}: lacks {lacking[0]}, with which the run was made"
+        )
+    if settings.get("task", TRAINING) != TRAINING:
+        raise UserError(
+            f"run={record.parent}: its .hydra/ is of {settings.task}; give a run that was trained "
+            "by task=train"
+        )
+    plain: Any = OmegaConf.to_container(config)
+    with open_dict(settings):
+        for key in config:
+            if key in COMMAND_SETTINGS or key not in settings:
+                settings[key] = plain[key]
+    return settings
+
+
+def _hydra(record: Path, out: Path) -> DictConfig:
+    hydra = _read(record / "hydra.yaml")
+    if "hydra" not in hydra:
+        raise UserError(f"{record / 'hydra.yaml'}: is no record of a run")
+    hydra.hydra.runtime.output_dir = str(out)
+    return hydra
+
+
+def _read(file: Path) -> DictConfig:
+    try:
+        content = OmegaConf.load(file)
+    except (OSError, ValueError, YAMLError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{file}: cannot be read as the record of a run ({reason})") from None
+    if not isinstance(content, DictConfig):
+        raise UserError(f"{file}: is no record of a run")
+    renamed = OmegaConf.create(with_new_names(OmegaConf.to_container(content)))
+    assert isinstance(renamed, DictConfig)
+    return renamed
+
+
+def _table(title: str, rows: Mapping[str, Compared]) -> Table:
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for heading in ("", "then", "now", ""):
+        table.add_column(heading)
+    for name, each in rows.items():
+        table.add_row(name, str(each.then), str(each.now), "" if each.same else "differs")
+    return table
+
+
+def _as_json(rows: Mapping[str, Compared]) -> dict[str, Any]:
+    return {name: each._asdict() for name, each in rows.items()}

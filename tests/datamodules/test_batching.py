@@ -1,0 +1,204 @@
+import gzip
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from datamodules.batching import (
+    Batching,
+    EncodedPairs,
+    LengthBatchSampler,
+    Sequences,
+    batches_of,
+    collate,
+)
+from datamodules.corpus import ParallelText
+from datamodules.errors import UserError
+from datamodules.tokenization import BOS, EOS, PAD, Tokenizers, TokenizerSettings
+
+MULTI30K = Path(__file__).parents[3] / "shared" / "data" / "multi30k"
+
+repeatable = settings(derandomize=True, deadline=None, database=None)
+sentences = st.lists(st.integers(4, 99), max_size=12)
+
+
+def encoded(pairs):
+    src, tgt = ([pair[side] for pair in pairs] for side in (0, 1))
+    return EncodedPairs(np.arange(len(pairs)), Sequences.of(src), Sequences.of(tgt))
+
+
+def random_pairs(count, longest=30, seed=0):
+    random = np.random.default_rng(seed)
+    return encoded(
+        [
+            tuple(random.integers(4, 99, random.integers(0, longest)).tolist() for _ in range(2))
+            for _ in range(count)
+        ]
+    )
+
+
+def passed(sampler):
+    return [rows.tolist() for rows in sampler]
+
+
+@repeatable
+@given(st.lists(st.tuples(sentences, sentences), min_size=1))
+def test_collate_frames_and_pads_each_sentence(pairs):
+    batch = collate(encoded(pairs))
+    src_width = max(len(src) for src, _ in pairs) + 1
+    tgt_width = max(len(tgt) for _, tgt in pairs) + 1
+    assert batch.ids.tolist() == list(range(len(pairs)))
+    for row, (src, tgt) in enumerate(pairs):
+        after = [PAD] * (src_width - len(src) - 1)
+        assert batch.src[row].tolist() == [*src, EOS, *after]
+        assert batch.src_mask[row].tolist() == [True] * (len(src) + 1) + [False] * len(after)
+        after = [PAD] * (tgt_width - len(tgt) - 1)
+        assert batch.tgt_in[row].tolist() == [BOS, *tgt, *after]
+        assert batch.tgt_out[row].tolist() == [*tgt, EOS, *after]
+        assert batch.tgt_mask[row].tolist() == [True] * (len(tgt) + 1) + [False] * len(after)
+    assert {array.dtype for array in (batch.ids, batch.src, batch.tgt_in, batch.tgt_out)} == {
+        torch.int64
+    }
+    assert batch.src_mask.dtype == batch.tgt_mask.dtype == torch.bool
+
+
+def test_selected_pairs_keep_their_ids():
+    pairs = random_pairs(50)
+    chosen = pairs.select(np.array([40, 7, 9]))
+    assert len(chosen) == 3
+    batch = chosen[np.array([2, 0])]
+    assert batch.ids.tolist() == [9, 40]
+    whole = collate(pairs)
+    assert batch.src[0][batch.src_mask[0]].equal(whole.src[9][whole.src_mask[9]])
+
+
+def test_sequences_must_add_up():
+    with pytest.raises(ValueError, match="add up"):
+        Sequences.joined(np.arange(5, dtype=np.int32), np.array([2, 2]))
+
+
+@repeatable
+@given(st.lists(st.tuples(sentences, sentences)), st.integers(13, 200), st.booleans())
+def test_every_sentence_once_and_no_batch_over_budget(pairs, max_tokens, shuffle):
+    data = encoded(pairs)
+    sampler = LengthBatchSampler(data, max_tokens, shuffle=shuffle)
+    for epoch in range(2):
+        sampler.set_epoch(epoch)
+        batches = passed(sampler)
+        assert len(batches) == len(sampler)
+        assert sorted(chain(*batches)) == list(range(len(pairs)))
+        for rows in batches:
+            assert len(rows) > 0
+            assert len(rows) * max(data.longest[rows]) <= max_tokens
+
+
+def test_batches_are_as_full_as_their_lengths_allow():
+    data = random_pairs(500)
+    by_length = sorted(passed(LengthBatchSampler(data, 200)), key=lambda r: -max(data.longest[r]))
+    for rows in by_length[:-1]:
+        assert (len(rows) + 1) * max(data.longest[rows]) > 200
+
+
+def test_order_depends_on_seed_and_epoch_alone():
+    data = random_pairs(500)
+
+    def epoch(seed, number):
+        sampler = LengthBatchSampler(data, 200, seed=seed, shuffle=True)
+        sampler.set_epoch(number)
+        return passed(sampler)
+
+    torch.manual_seed(1)
+    np.random.seed(1)
+    first = epoch(0, 3)
+    before = torch.get_rng_state(), np.random.get_state(legacy=False)
+    assert epoch(0, 3) == first
+    assert torch.get_rng_state().equal(before[0])
+    np.testing.assert_equal(np.random.get_state(legacy=False), before[1])
+    others = [epoch(0, 4), epoch(1, 3), epoch(3, 0)]
+    assert first not in others
+    # Other orders are other batches too, not the same ones shuffled.
+    assert all(sorted(map(sorted, first)) != sorted(map(sorted, other)) for other in others)
+
+
+def test_without_shuffling_the_longest_come_first_and_equal_pairs_in_the_order_of_the_text():
+    data = random_pairs(500)
+    sampler = LengthBatchSampler(data, 200)
+    order = list(chain(*passed(sampler)))
+    assert sorted(order) == list(range(500))
+    longest, difference = data.longest[order], (data.src.lengths - data.tgt.lengths)[order]
+    assert (np.diff(longest) <= 0).all()
+    for length in np.unique(longest):
+        rising = difference[longest == length] * (1 if length % 2 else -1)
+        assert (np.diff(rising) >= 0).all()
+    same = (np.diff(longest) == 0) & (np.diff(difference) == 0)
+    assert (np.diff(order)[same] > 0).all()
+    sampler.set_epoch(5)
+    assert list(chain(*passed(sampler))) == order
+
+
+def test_a_sentence_longer_than_the_budget():
+    data = encoded([([4] * 9, [5]), ([4], [5] * 14), ([4], [5] * 10), ([4], [5])])
+    with pytest.raises(UserError, match=r"batching\.max_tokens=10 .* 2 of 4 .* 15 tokens"):
+        LengthBatchSampler(data, 10)
+    assert len(LengthBatchSampler(data, 15)) == 4
+
+
+def test_batches_of_free_text():
+    lines = [[4], [], [5, 6, 7], [8, 9]]
+    batches = list(batches_of(lines, 8))
+    assert [batch.ids.tolist() for batch in batches] == [[2, 3], [0, 1]]
+    for batch in batches:
+        assert batch.tgt_in.tolist() == [[BOS]] * 2
+        assert batch.tgt_out.tolist() == [[EOS]] * 2
+        for row, index in enumerate(batch.ids.tolist()):
+            assert batch.src[row][batch.src_mask[row]].tolist() == [*lines[index], EOS]
+    assert list(batches_of([], 8)) == []
+    with pytest.raises(UserError, match=r"batching\.decode_max_tokens=3 "):
+        next(batches_of(lines, 3))
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "decode_max_tokens"])
+def test_budgets_must_be_positive(name):
+    with pytest.raises(ValidationError, match=name):
+        Batching(**({"max_tokens": 10, "decode_max_tokens": 10} | {name: 0}))
+
+
+def test_sentences_meet_others_in_the_next_epoch():
+    """The sentences of a batch differ between epochs."""
+    random = np.random.default_rng(0)
+    lengths = random.integers(5, 20, 5000)
+    shape = zip(lengths, lengths + random.integers(-3, 4, 5000), strict=True)
+    data = encoded([([4] * src, [4] * tgt) for src, tgt in shape])
+    sampler = LengthBatchSampler(data, 600, shuffle=True)
+
+    def neighbours(epoch):
+        sampler.set_epoch(epoch)
+        return {row: set(batch) - {row} for batch in passed(sampler) for row in batch}
+
+    first, second = neighbours(0), neighbours(1)
+    again = [len(first[row] & second[row]) / max(1, len(first[row])) for row in first]
+    assert np.mean(again) < 0.5
+
+
+@pytest.mark.real_text
+def test_little_padding_on_real_text():
+    if not MULTI30K.is_dir():
+        pytest.skip("no multi30k in shared/data")
+    sides = [
+        gzip.decompress((MULTI30K / f"train.{language}.gz").read_bytes()).decode().split("\n")[:-1]
+        for language in ("de", "en")
+    ]
+    text = ParallelText(source=sides[0], target=sides[1])
+    tokenizers = Tokenizers.train(text, TokenizerSettings("words", 10000, 2, shared=True))
+    data = encoded(
+        list(zip(*(t.encode(side) for t, side in zip(tokenizers, sides, strict=True)), strict=True))
+    )
+    batches = [data[rows] for rows in LengthBatchSampler(data, 2048, shuffle=True)]
+    for mask in ("src_mask", "tgt_mask"):
+        masks = [getattr(batch, mask) for batch in batches]
+        assert sum(int(m.sum()) for m in masks) / sum(m.numel() for m in masks) > 0.95

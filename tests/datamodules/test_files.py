@@ -1,0 +1,87 @@
+"""Atomic file writes, and locks."""
+
+import errno
+import os
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+
+from datamodules.files import whole_file, write_json, write_text
+from lightning_modules.training.checkpoints import WholeCheckpoints
+from sweeps.launch.errors import as_user_error
+
+
+def full_disk(*_, **__):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/some/disk/file")
+
+
+def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "deep" / "result.json"
+    write_json(path, {"old": 1})
+
+    def interrupted():
+        with whole_file(path) as temporary:
+            temporary.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert path.read_text() == '{\n  "old": 1\n}\n'
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_failed_write_names_its_file(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space left") as stopped:
+        write_text(tmp_path / "x.json", "text")
+    assert stopped.value.filename == str(tmp_path / "x.json")
+
+
+def test_nan_is_no_json(tmp_path):
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(tmp_path / "x.json", float("nan"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
+    write_text(tmp_path / "link.txt", "new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "new"
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    write_text(pipe, "through")
+    reader.join(timeout=10)
+    assert read == ["through"]
+    assert pipe.is_fifo()
+
+
+def test_a_disk_that_fills_up_leaves_the_last_checkpoint_whole(tmp_path, monkeypatch):
+    path = tmp_path / "checkpoints" / "best.ckpt"
+    WholeCheckpoints().save_checkpoint({"state_dict": {"weight": torch.ones(3)}}, path)
+    monkeypatch.setattr(Path, "write_bytes", full_disk)
+    with pytest.raises(OSError, match="No space left") as stopped:
+        WholeCheckpoints().save_checkpoint({"state_dict": {"weight": torch.zeros(3)}}, path)
+    kept = torch.load(path, weights_only=True)["state_dict"]["weight"]
+    assert kept.tolist() == [1, 1, 1]
+    assert list(path.parent.iterdir()) == [path]
+    message = str(as_user_error(stopped.value))
+    assert message.startswith("/some/disk/file: No space left on device; make room")
+    assert "\n" not in message
+
+
+def test_other_errors_of_the_system_are_defects():
+    assert as_user_error(OSError(errno.EBADF, "bad descriptor")) is None
+    assert as_user_error(RuntimeError("wrong")) is None

@@ -1,0 +1,231 @@
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+from pydantic import ValidationError
+
+from datamodules.corpus import SPLITS
+from datamodules.errors import UserError
+from datamodules.text import TextCorpus
+
+REAL = Path(__file__).parents[3] / "shared" / "data"
+
+CONTENT = {
+    "train.de": "ein Hund\nzwei große Hunde\n",
+    "train.en": "a dog\ntwo big dogs\n",
+    "val.de": "ein Hund\n",
+    "val.en": "a dog\n",
+    "test.de": "eine Katze\n",
+    "test.en": "a cat\n",
+}
+
+
+@pytest.fixture
+def root(tmp_path):
+    for name, content in CONTENT.items():
+        (tmp_path / name).write_bytes(content.encode())
+    return tmp_path
+
+
+def corpus(root, **options):
+    return TextCorpus(root, "de", "en", **options)
+
+
+def refusal(root, split="train", **options):
+    with pytest.raises(UserError) as caught:
+        corpus(root, **options).split(split)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_reads_the_lines_of_both_sides(root):
+    text = corpus(root).split("train")
+    assert text.source == ["ein Hund", "zwei große Hunde"]
+    assert text.target == ["a dog", "two big dogs"]
+    assert text.left_out == {}
+    assert text.alignments is None
+
+
+def test_direction_can_be_turned(root):
+    forth, back = TextCorpus(root, "de", "en"), TextCorpus(root, "en", "de")
+    assert back.split("test").source == forth.split("test").target
+    assert back.fingerprint != forth.fingerprint
+
+
+def test_gzip_reads_as_plain_text_does(root):
+    plain = corpus(root)
+    before = plain.split("train"), plain.fingerprint
+    (root / "train.de").unlink()
+    (root / "train.de.gz").write_bytes(gzip.compress(CONTENT["train.de"].encode()))
+    zipped = corpus(root)
+    assert (zipped.split("train"), zipped.fingerprint) == before
+
+
+def test_splits_may_have_other_file_names(root):
+    (root / "test.de").rename(root / "test_2016.de")
+    (root / "test.en").rename(root / "test_2016.en")
+    files = OmegaConf.create({"test": "test_2016"})
+    assert corpus(root, files=files).split("test").target == ["a cat"]
+
+
+@pytest.mark.parametrize("character", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r"])
+def test_only_newlines_end_a_line(root, character):
+    line = f"ein{character}Hund"
+    (root / "val.de").write_bytes(f"{line}\n".encode())
+    assert corpus(root).split("val").source == [line]
+
+
+@pytest.mark.parametrize(
+    "content", ["ein Hund", "ein Hund\n", "ein Hund\r\n", "\ufeffein Hund\n", "\ufeffein Hund\r\n"]
+)
+def test_ends_of_lines_and_byte_order_marks_are_no_text(root, content):
+    (root / "val.de").write_bytes(content.encode())
+    assert corpus(root).split("val").source == ["ein Hund"]
+
+
+def test_limits_leave_out_pairs_by_their_longer_side_and_count_them(root):
+    (root / "val.en").write_text("a dog that barks\n")
+    (root / "val.de").write_text("ein Hund\n")
+    limited = corpus(root, train_max_words=2)
+    assert limited.split("train").source == ["ein Hund"]
+    assert limited.split("train").left_out == {"longer than 2 words": 1}
+    assert limited.split("val").left_out == {}
+    message = refusal(root, "val", test_max_words=3)
+    assert "1 longer than 3 words" in message
+    assert "data.test_max_words" in message
+
+
+def test_nothing_left_to_train_on(root):
+    message = refusal(root, train_max_words=1)
+    assert "2 longer than 1 words" in message
+    assert "data.train_max_words" in message
+
+
+def test_empty_lines_are_refused_or_counted(root):
+    (root / "train.en").write_text("a dog\n \t\n")
+    message = refusal(root)
+    assert f"{root / 'train.en'}, line 2" in message
+    assert "data.skip_empty=true" in message
+    text = corpus(root, skip_empty=True).split("train")
+    assert (text.source, text.left_out) == (["ein Hund"], {"empty": 1})
+
+
+def test_missing_folder(root):
+    message = refusal(root / "nowhere")
+    assert str(root / "nowhere") in message
+    assert "data.root=" in message
+
+
+def test_missing_file(root):
+    (root / "test.en").unlink()
+    message = refusal(root, "test")
+    assert "test.en" in message
+    assert "test.en.gz" in message
+    assert str(root) in message
+    assert "data.root=" in message
+
+
+def test_empty_file(root):
+    (root / "val.en").write_bytes(b"")
+    message = refusal(root, "val")
+    assert f"{root / 'val.en'} is empty" in message
+
+
+def test_different_line_counts(root):
+    (root / "train.en").write_text("a dog\n")
+    message = refusal(root)
+    assert f"{root / 'train.de'} has 2 lines" in message
+    assert f"{root / 'train.en'} has 1" in message
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
+def test_undecodable_bytes(root, start):
+    (root / "train.de").write_bytes(start + b"ein Hund\n\nzwei gro\xdfe Hunde\n")
+    message = refusal(root)
+    assert f"{root / 'train.de'}, line 3" in message
+    assert "0xdf" in message
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[:-9], lambda data: b"x" + data, lambda _: b"no"]
+)
+def test_damaged_gzip(root, damage):
+    data = gzip.compress(CONTENT["train.de"].encode())
+    (root / "train.de").unlink()
+    (root / "train.de.gz").write_bytes(damage(data))
+    message = refusal(root)
+    assert str(root / "train.de.gz") in message
+    assert "gzip" in message
+
+
+def test_gzip_with_a_wrong_checksum(root):
+    data = bytearray(gzip.compress(CONTENT["train.de"].encode()))
+    data[-6] ^= 1
+    (root / "train.de").unlink()
+    (root / "train.de.gz").write_bytes(data)
+    assert "gzip" in refusal(root)
+
+
+def test_two_languages_are_needed(root):
+    with pytest.raises(UserError, match=r"data\.target="):
+        TextCorpus(root, "de", "de")
+
+
+@pytest.mark.parametrize(
+    "options", [{"train_max_words": 0}, {"test_max_words": "many"}, {"files": {"dev": "val"}}]
+)
+def test_wrong_values_are_refused_at_once(root, options):
+    with pytest.raises(ValidationError, match=next(iter(options))):
+        corpus(root, **options)
+
+
+@pytest.mark.parametrize("name", CONTENT)
+def test_fingerprint_changes_with_every_file(root, name):
+    before = corpus(root).fingerprint
+    assert before == corpus(root).fingerprint
+    assert len(before) == 12
+    (root / name).write_text(CONTENT[name].replace("a", "o").replace("e", "i"))
+    assert corpus(root).fingerprint != before
+
+
+def test_fingerprint_changes_with_the_limits(root):
+    options: list[dict[str, Any]] = [
+        {},
+        {"train_max_words": 9},
+        {"test_max_words": 9},
+        {"skip_empty": True},
+    ]
+    assert len({corpus(root, **each).fingerprint for each in options}) == len(options)
+
+
+def test_each_file_is_read_once(root, monkeypatch):
+    read: list[Path] = []
+    original = Path.read_bytes
+
+    def noted(path):
+        read.append(path)
+        return original(path)
+
+    monkeypatch.setattr(Path, "read_bytes", noted)
+    text = corpus(root)
+    _ = text.fingerprint, text.fingerprint
+    for split in SPLITS:
+        text.split(split)
+    assert sorted(path.name for path in read) == sorted(CONTENT)
+
+
+@pytest.mark.real_text
+@pytest.mark.parametrize(
+    ("folder", "files", "pairs"),
+    [
+        ("multi30k", {"test": "test_2016_flickr"}, (29000, 1014, 1000)),
+        ("wmt_en_de", {}, (8500, 500, 999)),
+    ],
+)
+def test_real_corpora(folder, files, pairs):
+    if not (REAL / folder).is_dir():
+        pytest.skip(f"no {folder} in shared/data")
+    text = TextCorpus(REAL / folder, "en", "de", files=files)
+    assert tuple(len(text.split(split)) for split in SPLITS) == pairs

@@ -1,0 +1,277 @@
+import json
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+
+import numpy as np
+import pytest
+import pytorch_lightning as pl
+import torch
+from pydantic import ValidationError
+
+from datamodules.batching import Batching, batches_of
+from datamodules.corpus import SPLITS
+from datamodules.errors import UserError
+from datamodules.text import TextCorpus
+from datamodules.tokenization import EOS, UNK, TokenizerSettings
+from datamodules.translation_data import TranslationData
+
+WORDS = ["der", "Hund", "l'homme", "n'aime", "pas.", "Käse", "(sehr)"]
+
+
+@pytest.fixture
+def root(tmp_path):
+    root = tmp_path / "text"
+    root.mkdir()
+    random = np.random.default_rng(0)
+    for split, count in (("train", 120), ("val", 20), ("test", 15)):
+        for language in ("de", "en"):
+            lines = (" ".join(random.choice(WORDS, n)) for n in random.integers(1, 9, count))
+            (root / f"{split}.{language}").write_text("\n".join(lines) + "\n")
+    return root
+
+
+@pytest.fixture
+def data(root, tmp_path):
+    def make(corpus=None, **options):
+        corpus = corpus or TextCorpus(root, "de", "en", train_max_words=7)
+        tokenizer = TokenizerSettings(
+            options.pop("kind", "bpe"), 300, 1, options.pop("shared", True)
+        )
+        values = {"val_sentences": None, "seed": 3, "cache_dir": tmp_path / "cache"} | options
+        return TranslationData(corpus, tokenizer, Batching(64, 200), **values)
+
+    return make
+
+
+class NoText:
+    """A corpus with a name and a fingerprint, but without text."""
+
+    def __init__(self, corpus):
+        self.name, self.source, self.target = corpus.name, corpus.source, corpus.target
+        self.train_max_words = corpus.train_max_words
+        self.fingerprint = corpus.fingerprint
+
+    def split(self, name):
+        raise AssertionError(f"{name} was read again")
+
+
+def drawn(loader):
+    return [
+        [part.tolist() if isinstance(part, torch.Tensor) else part for part in batch]
+        for batch in loader
+    ]
+
+
+def epochs(data, *numbers):
+    for number in numbers:
+        loader = data.train_dataloader()
+        loader.sampler.set_epoch(number)
+        yield from (batch.ids.tolist() for batch in loader)
+
+
+@pytest.mark.parametrize("kind", ["words", "bpe"])
+@pytest.mark.parametrize("shared", [True, False])
+def test_batches_hold_the_text(data, kind, shared):
+    made = data(kind=kind, shared=shared)
+    loaders = (made.train_dataloader(), made.val_dataloader(), made.test_dataloader())
+    for split, loader in zip(SPLITS, loaders, strict=True):
+        text = made.text(split)
+        seen = []
+        for batch in loader:
+            sources = made.tokenizers.source.decode(batch.src.tolist())
+            targets = made.tokenizers.target.decode(batch.tgt_out.tolist())
+            seen += batch.ids.tolist()
+            for index, source, target in zip(batch.ids.tolist(), sources, targets, strict=True):
+                assert (source, target) == (text.source[index], text.target[index])
+        assert sorted(seen) == list(range(len(text)))
+
+
+def test_statistics(data, root):
+    made = data()
+    text = TextCorpus(root, "de", "en", train_max_words=7).split("train")
+    assert made.statistics == {
+        "name": "text",
+        "source": "de",
+        "target": "en",
+        "fingerprint": made.fingerprint,
+        "pairs": {"train": len(text), "val": 20, "test": 15},
+        "left_out": {"train": text.left_out, "val": {}, "test": {}},
+        "vocabulary": {side: len(made.tokenizers.source) for side in ("source", "target")},
+    }
+    assert text.left_out == {"longer than 7 words": 120 - len(text)}
+
+
+def test_fingerprint_changes_with_text_and_tokenizer_but_not_with_batches(data, root):
+    made = [data(), data(kind="words"), data(shared=False), data(TextCorpus(root, "en", "de"))]
+    assert len({each.fingerprint for each in made}) == len(made)
+    assert data(seed=4, val_sentences=2).fingerprint == made[0].fingerprint
+
+
+def test_a_warm_cache_gives_the_same_without_reading_the_text(data, root):
+    cold = data()
+    kept = cold.statistics, drawn(cold.train_dataloader()), drawn(cold.val_dataloader())
+    warm = data(NoText(cold.corpus))
+    assert (warm.statistics, drawn(warm.train_dataloader()), drawn(warm.val_dataloader())) == kept
+    assert warm.text("test") == cold.text("test")
+    assert warm.tokenizers.source is warm.tokenizers.target
+
+
+@pytest.mark.parametrize("name", ["source.json", "target.json", "encoded.npz", "text.json"])
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "other"])
+def test_a_damaged_cache_is_made_again(data, caplog, name, damage):
+    cold = data()
+    kept = drawn(cold.train_dataloader())
+    file = next(cold.cache_dir.glob(f"*/{name}"))
+    content = file.read_bytes()
+    if damage == "missing":
+        file.unlink()
+    else:
+        file.write_bytes(
+            {"empty": b"", "cut": content[: len(content) // 2], "other": b"{}"}[damage]
+        )
+    with caplog.at_level(logging.WARNING):
+        assert drawn(data().train_dataloader()) == kept
+    assert ("damaged" in caplog.text) == (damage != "missing")
+    assert file.read_bytes() == content
+    assert drawn(data(NoText(cold.corpus)).train_dataloader()) == kept
+
+
+def test_words_of_the_training_text_are_counted_as_alignments_and_bleu_cut_them(data, root):
+    """Only sentences of at most 7 words count. In the target, ``pas.`` is two tokens."""
+    cold = data()
+    naive: dict[str, dict[str, int]] = {"source": {}, "target": {}, "reference": {}}
+    lines = [(root / f"train.{language}").read_text().splitlines() for language in ("de", "en")]
+    for source, target in zip(*lines, strict=True):
+        if max(len(source.split()), len(target.split())) > 7:
+            continue
+        cut = target.replace("pas.", "pas .").replace("(sehr)", "( sehr )")
+        for side, line in (("source", source), ("target", cut), ("reference", target)):
+            for word in line.split():
+                naive[side][word] = naive[side].get(word, 0) + 1
+    assert cold.encoded_corpus.word_counts == naive
+    assert naive["source"]["pas."] > 0
+    assert naive["target"]["."] > 0
+    assert data(NoText(cold.corpus)).encoded_corpus.word_counts == naive
+
+
+def test_a_cache_without_word_counts_is_made_again(data, caplog):
+    cold = data()
+    counts = cold.encoded_corpus.word_counts
+    [file] = cold.cache_dir.glob("*/text.json")
+    content = json.loads(file.read_text())
+    del content["word_counts"]
+    file.write_text(json.dumps(content))
+    assert data().encoded_corpus.word_counts == counts
+    assert "damaged" in caplog.text
+
+
+def test_encoded_text_of_other_vocabularies_is_not_used(data):
+    one, other = data(), data(kind="words")
+    kept = drawn(one.test_dataloader())
+    _ = other.encoded_corpus
+    folders = [one.cache_dir / f"text-{each.fingerprint}" for each in (one, other)]
+    for side in ("source.json", "target.json"):
+        (folders[0] / side).write_bytes((folders[1] / side).read_bytes())
+    assert drawn(data().test_dataloader()) == kept
+
+
+def test_jobs_side_by_side_may_fill_the_cache(data):
+    jobs = [data() for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda job: drawn(job.test_dataloader()), jobs))
+    assert all(result == results[0] for result in results)
+
+
+def test_a_cache_that_cannot_be_written(data, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"file.* cannot be written \(.*cache_dir=") as caught:
+        _ = data(cache_dir=tmp_path / "file").encoded_corpus
+    assert "\n" not in str(caught.value)
+
+    def full(*args, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(UserError, match=r"new/text-.*No space left on device.*cache_dir="):
+        _ = data(cache_dir=tmp_path / "new").encoded_corpus
+    assert not list((tmp_path / "new").rglob("*.npz*"))
+
+
+def test_validation_takes_sentences_from_all_over_the_split(data):
+    ids = sorted(chain(*(batch.ids.tolist() for batch in data(val_sentences=5).val_dataloader())))
+    assert ids == [0, 4, 8, 12, 16]
+    assert len(data(val_sentences=7).val_dataloader().dataset) == 7
+    assert len(data(val_sentences=99).val_dataloader().dataset) == 20
+
+
+def test_a_sentence_too_long_for_the_decoding_budget_names_its_option(data, root):
+    (root / "test.de").write_text("Hund " * 300 + "\n")
+    (root / "test.en").write_text("dog\n")
+    with pytest.raises(UserError, match=r"batching\.decode_max_tokens=200 "):
+        data().test_dataloader()
+
+
+def test_free_text(data):
+    made = data()
+    lines = ["der Hund", "Käse", "", "der Жук"]
+    seen = {}
+    for batch in batches_of(made.tokenizers.source.encode(lines), 100):
+        for index, ids in zip(batch.ids.tolist(), batch.src.tolist(), strict=True):
+            seen[index] = made.tokenizers.source.decode([ids])[0]
+            assert EOS in ids
+            assert (UNK in ids) == (index == 3)
+    assert [seen[i] for i in range(3)] == lines[:3]
+
+
+@pytest.mark.parametrize(("name", "value"), [("val_sentences", 0), ("seed", -1)])
+def test_wrong_values_are_refused_at_once(data, name, value):
+    with pytest.raises(ValidationError, match=name):
+        data(**{name: value})
+
+
+def test_a_pass_leaves_global_random_state_alone(data):
+    loader = data().train_dataloader()
+    before = torch.get_rng_state()
+    assert len(drawn(loader)) == len(loader)
+    assert torch.get_rng_state().equal(before)
+
+
+class Listener(pl.LightningModule):
+    """A module that learns nothing and records the sentence ids of each batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(()))
+        self.shown = []
+
+    def training_step(self, batch, index):
+        self.shown.append(batch.ids.tolist())
+        return self.weight * 1
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), 0.1)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_lightning_shows_the_order_of_each_epoch_and_goes_on_after_a_checkpoint(data, tmp_path):
+    def trainer(max_epochs):
+        return pl.Trainer(
+            max_epochs=max_epochs,
+            accelerator="cpu",
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            default_root_dir=tmp_path,
+        )
+
+    made = data()
+    first = trainer(2)
+    model = Listener()
+    first.fit(model, made)
+    first.save_checkpoint(tmp_path / "last.ckpt")
+    assert model.shown == list(epochs(made, 0, 1))
+    model = Listener()
+    trainer(3).fit(model, data(), ckpt_path=tmp_path / "last.ckpt")
+    assert model.shown == list(epochs(made, 2))

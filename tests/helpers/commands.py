@@ -1,0 +1,84 @@
+"""Running the command line as a user does, with budgets of seconds."""
+
+import io
+import logging
+import os
+import subprocess
+import sys
+from contextlib import redirect_stderr
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from run import program
+from sweeps.launch.errors import run_main
+from tests.helpers.forked import run_forked
+
+ROOT = Path(__file__).parents[2]
+
+TINY = [
+    "data.train_size=300",
+    "data.val_size=12",
+    "data.test_size=24",
+    "batching.max_tokens=600",
+    "budget.target_tokens=2500",
+    "trainer.val_check_interval=2",
+    "val_sentences=6",
+    "decoding.max_extra=5",
+    "threads=1",
+    "scoring.ter=false",
+]
+
+
+def places(space: Path) -> list[str]:
+    """Keep what a command writes, and what it may read again, below ``space``."""
+    return [f"outputs={space}/outputs", f"cache_dir={space}/cache"]
+
+
+def run(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run ``python run.py`` in the checkout, without any W&B login of the machine."""
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith(("WANDB", "HYDRA"))
+    }
+    surroundings = inherited | {"NETRC": "/nonexistent", "COLUMNS": "100"} | environment
+    return run_forked(arguments, ROOT, surroundings, stdin, seconds=300)
+
+
+def succeed(*arguments: str, stdin: str = "", **environment: str) -> str:
+    """Run, insist on success, and return standard output."""
+    done = run(*arguments, stdin=stdin, **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def inside(*arguments: str) -> None:
+    """Run in this process, where imports need no seconds; Hydra's handlers are taken away again."""
+    root = logging.getLogger()
+    before, level = list(root.handlers), root.level
+    try:
+        with patch.object(sys, "argv", ["run.py", *arguments]):
+            run_main(program)
+    finally:
+        root.handlers[:] = before
+        root.setLevel(level)
+
+
+def mistake(*arguments: str) -> str:
+    """Run in this process, insist on an error of one line, and return it."""
+    errors = io.StringIO()
+    with redirect_stderr(errors), pytest.raises(SystemExit) as stopped:
+        inside(*arguments)
+    assert stopped.value.code == 2
+    [line] = errors.getvalue().splitlines()
+    assert line.startswith("error: ")
+    return line
+
+
+def in_process(*arguments: str) -> object:
+    """Run in this process and return the exit status."""
+    try:
+        inside(*arguments)
+    except SystemExit as stopped:
+        return stopped.code
+    return 0

@@ -1,0 +1,82 @@
+"""Made-up references, systems that translate them with mistakes, and sacreBLEU to score them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.metrics.base import Metric
+from sacrebleu.significance import PairedTest, Result
+
+from lightning_modules.metrics.statistics import Array, translation_statistics
+from lightning_modules.metrics.systems import Output, System, TestSet
+
+SACREBLEU: dict[str, Metric] = {
+    "bleu": BLEU(force=True),
+    "chrf": CHRF(),
+    "chrf++": CHRF(word_order=2),
+    "ter": TER(),
+}
+"""sacreBLEU's metrics by our names of metrics."""
+WORDS = np.array(
+    [*(f"word{number}" for number in range(40)), "the", "of", ",", "Don't,", "l'eau.", "(5%)", "語"]
+)
+
+
+def made_references(count: int, rng: np.random.Generator, longest: int = 30) -> list[str]:
+    """Sentences of 1 to ``longest`` words."""
+    return [" ".join(rng.choice(WORDS, rng.integers(1, longest + 1))) for _ in range(count)]
+
+
+def corrupted(references: Sequence[str], rate: float, rng: np.random.Generator) -> list[str]:
+    """Drop or replace a share ``rate`` of the words, half each, and sometimes swap two words."""
+    return [" ".join(_corrupted(line.split(), rate, rng)) for line in references]
+
+
+def _corrupted(words: list[str], rate: float, rng: np.random.Generator) -> list[str]:
+    fate = rng.random(len(words))
+    others = rng.choice(WORDS, len(words))
+    kept = [
+        other if chance < rate / 2 else word
+        for word, other, chance in zip(words, others, fate, strict=True)
+        if chance < rate / 2 or chance >= rate
+    ]
+    if len(kept) > 1 and rng.random() < rate:
+        place = rng.integers(len(kept) - 1)
+        kept[place : place + 2] = kept[place : place + 2][::-1]
+    return kept
+
+
+def sacrebleus_p(
+    metric: str, lines: Sequence[Sequence[str]], references: Sequence[str], kind: str, count: int
+) -> float:
+    """The p-value of two translations by sacreBLEU's test ``ar`` or ``bs``, with its own seed."""
+    systems = [("first", lines[0]), ("second", lines[1])]
+    _, table = PairedTest(
+        systems, {metric: SACREBLEU[metric]}, [references], test_type=kind, n_samples=count
+    )()
+    result = list(table.values())[1][1]
+    assert isinstance(result, Result)
+    assert result.p_value is not None
+    return result.p_value
+
+
+def translated(name: str, test: TestSet, *translations: Sequence[str]) -> System:
+    """A system with a seed for each of its translations, counted from 1."""
+    outputs = [
+        Output(seed, hypotheses, translation_statistics(hypotheses, test.references))
+        for seed, hypotheses in enumerate(translations, start=1)
+    ]
+    return System(name, test, outputs)
+
+
+def measured(name: str, test: TestSet, values: Array) -> System:
+    """A system whose "entropy" is the mean of ``values (seeds, sentences)``.
+
+    No text is counted, so this takes no time.
+    """
+    ones = np.ones(values.shape[1])
+    outputs = [
+        Output(seed, test.references, {"entropy": np.stack([row, ones], axis=1)})
+        for seed, row in enumerate(values, start=1)
+    ]
+    return System(name, test, outputs)

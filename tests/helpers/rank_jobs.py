@@ -1,0 +1,60 @@
+"""Jobs of the ranks in ``test_multirun_ranks``, in a module that their processes can import."""
+
+import logging
+import os
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import distributed
+
+from datamodules.errors import UserError
+from lightning_modules.ranks.launcher import run_on_ranks
+from sweeps.launch.errors import run_main
+
+log = logging.getLogger(__name__)
+RANK = int(os.environ.get("RANK", -1))
+
+
+def add_up(start: int) -> int:
+    distributed.init_process_group("gloo")
+    number = torch.tensor(start + RANK)
+    distributed.all_reduce(number)
+    log.info("information of rank %d", RANK)
+    log.error("an error of rank %d", RANK)
+    return int(number)
+
+
+def make_a_mistake() -> None:
+    if RANK == 1:
+        raise UserError("model.width=0: too little")
+    time.sleep(600)
+
+
+def have_a_defect() -> None:
+    raise ZeroDivisionError(f"of rank {RANK}")
+
+
+def die() -> None:
+    if RANK == 1:
+        os._exit(3)
+    time.sleep(600)
+
+
+def wait_for_ever(folder: str) -> None:
+    (Path(folder) / str(os.getpid())).touch()
+    time.sleep(600)
+
+
+def tell_tensors() -> torch.Tensor:
+    """Return a tensor, and put another tensor into a log record."""
+    log.info("a record", extra={"tensor": torch.ones(2)})
+    return torch.ones(3)
+
+
+if __name__ == "__main__":
+    from tests.helpers import rank_jobs
+
+    run_main(partial(run_on_ranks, 2, rank_jobs.wait_for_ever, sys.argv[1]))

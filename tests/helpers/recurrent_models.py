@@ -1,0 +1,72 @@
+"""Recurrent models of odd small sizes in float64, and their inputs."""
+
+from typing import Any
+
+import torch
+from hydra.utils import instantiate
+from torch import nn
+
+from datamodules.tokenization import BOS, EOS, PAD
+from lightning_modules.variants.recurrent import Recurrent
+
+VOCABULARY = 13
+TGT = 62
+PLAIN: dict[str, Any] = {
+    "embedding_size": 5,
+    "hidden_size": 6,
+    "cell": "gru",
+    "layers": 1,
+    "encoder": {"hidden_size": 4},
+    "bridge": "dense",
+    "readout": {"kind": "tanh", "size": 3},
+}
+GENERAL: dict[str, Any] = {"score": "general"}
+PREVIOUS: dict[str, Any] = {"state": "previous"}
+FLAGS: dict[str, Any] = {"context": True, "last_token": True, "language": True}
+
+
+def build(settings: dict, seed: int = 0) -> Recurrent:
+    """A model in float64, its parameters large enough to show differences."""
+    target = {"_target_": "lightning_modules.variants.Recurrent"}
+    torch.manual_seed(seed)
+    model = instantiate(
+        target | settings, _convert_="all", src_vocabulary=VOCABULARY, tgt_vocabulary=VOCABULARY
+    )
+    for parameter in model.parameters():
+        nn.init.uniform_(parameter, -0.8, 0.8)
+    return model.double().eval()
+
+
+def sources(lengths: list[int], width: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    """Random ids and mask; each sentence ends with EOS."""
+    generator = torch.Generator().manual_seed(1)
+    width = width or max(lengths)
+    src = torch.full((len(lengths), width), PAD)
+    for row, length in enumerate(lengths):
+        src[row, :length] = torch.randint(4, VOCABULARY, (length,), generator=generator)
+        src[row, length - 1] = EOS
+    return src, torch.arange(width) < torch.tensor(lengths).unsqueeze(1)
+
+
+def targets(batch: int, length: int = TGT) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(2)
+    tgt = torch.randint(4, VOCABULARY, (batch, length), generator=generator)
+    tgt[:, 0] = BOS
+    return tgt
+
+
+@torch.no_grad()
+def teacher_forced(model, src, mask, tgt):
+    features, weights = model.decode(model.encode(src, mask), tgt)
+    return model.logits(features), weights
+
+
+@torch.no_grad()
+def stepwise(model, src, mask, tgt):
+    memory = model.encode(src, mask)
+    state, steps = model.initial_state(memory), []
+    for tokens in tgt.unbind(1):
+        steps.append(model.step(memory, state, tokens))
+        state = steps[-1].state
+    weights = None if steps[0].weights is None else torch.stack([s.weights for s in steps], 1)
+    return torch.stack([model.logits(step.features) for step in steps], 1), weights

@@ -1,0 +1,241 @@
+"""Synthetic run folders, made without training."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from datamodules.files import write_json
+from lightning_modules.metrics.alignment.attention_statistics import attention_statistics
+from lightning_modules.metrics.alignment.gold import alignment_statistics, parse_gold
+from lightning_modules.metrics.alignment.word_alignment import hard_alignment
+from lightning_modules.metrics.curves import curve_points, format_csv
+from lightning_modules.metrics.statistics import METRICS, signatures, translation_statistics
+from lightning_modules.metrics.systems import Output, System, TestSet
+from lightning_modules.metrics.uncertainty.bootstrap_scores import score_subsets
+from lightning_modules.metrics.word_accuracy import tokens
+from lightning_modules.runs.schema import CURVE, PREDICTIONS, HistoryPoint
+from lightning_modules.runs.writer import (
+    write_attention,
+    write_head_attention,
+    write_history,
+    write_statistics,
+)
+from lightning_modules.testing.scoring_settings import Scoring
+
+SCORING = Scoring(edges=[10, 20, 30], resamples=200)
+SIZES = {(2, 10): 32, (11, 20): 31, (21, 24): 2}
+"""Number of sentences by lowest and highest length: two large buckets and a thin bucket."""
+DICTIONARY = {
+    "the": "le", "old": "vieux", "sailor": "marin", "saw": "voyait", "red": "rouge",
+    "house": "maison", "dog": "chien", "and": "et", "sleeps": "dort", "Paris": "Paris",
+    "NATO": "OTAN", "9": "9",
+}  # fmt: skip
+ERRORS = {"none": 0.35, "luong": 0.12, "transformer": 0.1}
+"""Share of the words that a variant gets wrong."""
+
+
+class Text(NamedTuple):
+    """A test set: its sentences, their references, and gold alignments."""
+
+    sources: list[str]
+    references: list[str]
+    gold: list[str] | None
+
+
+def text(seed=0) -> Text:
+    """Random sentences, translated word by word."""
+    rng = random.Random(seed)
+    lengths = [rng.randint(*span) for span, count in SIZES.items() for _ in range(count)]
+    rng.shuffle(lengths)
+    sentences = [rng.choices(list(DICTIONARY), k=length) for length in lengths]
+    return Text(
+        [" ".join(words) for words in sentences],
+        [" ".join(DICTIONARY[word] for word in words) for words in sentences],
+        [" ".join(f"{place}-{place}" for place in range(len(words))) for words in sentences],
+    )
+
+
+TEXT = text()
+
+
+def translations(references, variant="bahdanau", seed=1) -> list[str]:
+    """Return the references with mistakes, which differ by variant and seed."""
+    rng = random.Random(f"{variant} {seed}")
+    rate = ERRORS.get(variant, 0.2)
+
+    def mistaken(word: str) -> str:
+        return rng.choice(["", "chat", word.lower(), f"{word} {word}"])
+
+    return [
+        " ".join(" ".join(mistaken(w) if rng.random() < rate else w for w in line.split()).split())
+        for line in references
+    ]
+
+
+def attention(source: str, target: str):
+    """A roughly diagonal attention of two lines; each row sums to 1."""
+    words = (len(target.split()), len(source.split()))
+    centres = np.arange(words[0])[:, None] * words[1] / max(words[0], 1)
+    weights = 2.0 ** -np.abs(np.arange(words[1]) - centres)
+    return weights / weights.sum(1, keepdims=True)
+
+
+def result(variant="bahdanau", seed=1, **changes):
+    """A complete ``result.json``; ``changes`` replace whole top-level entries."""
+    return {
+        "variant": variant,
+        "seed": seed,
+        "overrides": [f"model={variant}", f"seed={seed}"],
+        "scores": {"bleu": 85.2 + seed / 10, "chrf": 91.0},
+        "signature": signatures()["bleu"],
+        "train_max_words": 15,
+        "parameters": 812_345 + 1_000 * len(variant),
+        "training": {
+            "target_tokens": 1_500_000,
+            "updates": 1200,
+            "epochs": 1.3,
+            "seconds": 63.2,
+            "target_tokens_per_second": 23_000.1,
+            "data_order": f"9f3a{seed}",
+            "val_bleu": 86.1,
+        },
+        "decoding": {
+            "beam_size": 4,
+            "length_penalty": 0.6,
+            "seconds": 4.1 + seed,
+            "sentences_per_second": 290.2 - seed,
+        },
+        "data": {
+            "name": "grammar",
+            "source": "en",
+            "target": "fr",
+            "fingerprint": "0123456789ab",
+            "pairs": {"train": 60_000, "val": 600, "test": 1200},
+            "left_out": {"train": {"longer than 50 words": 8123}},
+        },
+        "environment": {
+            "python": "3.11.7",
+            "torch": "2.13.0",
+            "cpu": "a processor",
+            "threads": 1,
+            "device": "cpu",
+        },
+        "peak_memory_mib": 612.5,
+        "git_commit": "0123abcd",
+        "code": "ba9876543210",
+        "config": {},
+    } | changes
+
+
+def history(seed=1, validations=4) -> list[HistoryPoint]:
+    """A training that learns less and less."""
+    return [
+        HistoryPoint(
+            target_tokens=1000 * place + seed,
+            seconds=2.5 * place,
+            train_loss=4 / place,
+            val_loss=5 / place + seed / 100,
+            val_bleu=60 - 40 / place,
+        )
+        for place in range(1, validations + 1)
+    ]
+
+
+def make_run(
+    folder: Path,
+    variant="bahdanau",
+    seed=1,
+    *,
+    text: Text = TEXT,
+    hypotheses=None,
+    statistics=True,
+    word_counts=True,
+    heads=None,
+    history=(),
+    **changes,
+):
+    """Write a finished run into ``folder`` and return it; ``none`` is without attention.
+
+    Without ``statistics`` the run is like an old run: the comparison counts its sentences.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = hypotheses or translations(text.references, variant, seed)
+    sides = list(zip(text.sources, lines, strict=True))
+    weights = [None if variant == "none" else attention(*pair) for pair in sides]
+    counted = _counted(text, lines, weights)
+    if statistics:
+        write_statistics(folder, counted)
+    write_attention(folder, weights)
+    write_head_attention(folder, heads or {})
+    if history:
+        write_history(folder, history)
+    if word_counts:
+        write_json(folder / "word_counts.json", _word_counts(text, lines))
+    _write_predictions(folder, text, lines)
+    (folder / CURVE).write_text(_curve(text, variant, Output(seed, lines, counted)))
+    write_json(folder / "result.json", result(variant, seed, **changes))
+    return folder
+
+
+def _counted(text: Text, hypotheses, weights):
+    rng = np.random.default_rng(0)
+    lengths = np.array([len(line.split()) + 1.0 for line in text.references])
+    counted = dict(translation_statistics(hypotheses, text.references))
+    counted["likelihood"] = np.stack([lengths * rng.uniform(0.5, 1.5, len(lengths)), lengths], 1)
+    known = [part for part in weights if part is not None]
+    if known:
+        rows = np.stack([attention_statistics(part) for part in known], axis=1)
+        counted |= dict(zip(("entropy", "distance", "coverage"), rows, strict=True))
+    if known and text.gold:
+        forced = map(attention, text.sources, text.references)
+        gold = [parse_gold(line) for line in text.gold]
+        links = alignment_statistics([hard_alignment(part) for part in forced], gold)
+        counted["links"] = links.astype(float)
+    return counted
+
+
+def _word_counts(text: Text, hypotheses):
+    """Count words of a training text with every reference three times, and nothing else."""
+    seen = Counter(word for line in tokens(text.references) for word in line)
+    needed = sorted({word for line in tokens([*text.references, *hypotheses]) for word in line})
+    sources = Counter(word for line in text.sources for word in line.split())
+    return {
+        "source": {word: 3 * count for word, count in sources.items()},
+        "target": {word: 3 * seen[word] for word in needed},
+    }
+
+
+def _write_predictions(folder: Path, text: Text, hypotheses):
+    gold: Sequence[str | None] = text.gold or [None] * len(hypotheses)
+    rows = zip(text.sources, text.references, hypotheses, gold, strict=True)
+    keys = ("source", "reference", "hypothesis", "gold")
+    lines = [
+        json.dumps({"id": number, **dict(zip(keys, row, strict=True))}, ensure_ascii=False)
+        for number, row in enumerate(rows)
+    ]
+    (folder / PREDICTIONS).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _curve(text: Text, variant: str, output: Output):
+    system = System(variant, TestSet(text.references, text.sources), [output])
+    [buckets] = SCORING.buckets([system.test])
+    scored = score_subsets([system], list(METRICS.values()), buckets, SCORING.draws)
+    return format_csv(curve_points([system], scored), SCORING.draws)
+
+
+def make_failure(folder: Path, variant="luong", seed=1, error="the loss is not a number"):
+    """Write a failed job into ``folder`` and return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    failure = {
+        "variant": variant,
+        "seed": seed,
+        "overrides": [f"model={variant}", f"seed={seed}"],
+        "error": error,
+    }
+    (folder / "failure.json").write_text(json.dumps(failure))
+    return folder

@@ -1,0 +1,385 @@
+"""Attention against the papers' equations, written out with loops in ``tests.reference``."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.func import functional_call
+
+from lightning_modules.attention import SCORES, WINDOWS, Attention, Score, build_attention
+from lightning_modules.variants.recurrent import Recurrent
+from tests.reference import arrays, part
+from tests.reference.attention import attend, centre
+
+QUERY, MEMORY = 4, 6
+LENGTHS = [1, 2, 7, 19, 33, 59, 60]
+TGT = 64
+"""More target positions than any source has."""
+
+SAME_WIDTH = ("dot", "scaled_dot", "cosine")
+SCORE_SETTINGS: dict[str, dict] = {name: {"score": name} for name in SCORES} | {
+    "additive_narrow": {"score": "additive", "alignment_size": 3},
+    "linear_relu": {"score": "linear", "activation": "relu"},
+    "linear_tanh": {"score": "linear", "activation": "tanh"},
+    "location_cut": {"score": "location", "max_length": 20},
+}
+WINDOW_SETTINGS: dict[str, dict] = {
+    "global": {"window": "global"},
+    "local_m": {"window": "local_m"},
+    "local_p": {"window": "local_p"},
+    "local_p_renormalised": {"window": "local_p", "renormalise": True},
+}
+COMBINATIONS = [
+    (score, window)
+    for score in SCORE_SETTINGS
+    for window in WINDOW_SETTINGS
+    if window == "global" or not score.startswith("location")
+]
+combinations = pytest.mark.parametrize(("score", "window"), COMBINATIONS)
+
+
+def build(score: str, window: str, seed: int = 0, **settings) -> tuple[Attention, dict]:
+    """An attention with random float64 parameters, and its settings."""
+    settings = SCORE_SETTINGS[score] | WINDOW_SETTINGS[window] | settings
+    same = settings["score"] in SAME_WIDTH and settings.get("heads") is None
+    torch.manual_seed(seed)
+    attention = Attention(MEMORY if same else QUERY, MEMORY, **settings).double()
+    for parameter in attention.parameters():
+        nn.init.uniform_(parameter, -1.5, 1.5)
+    return attention, settings
+
+
+def random(*shape: int, seed: int = 1) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, dtype=torch.float64, generator=generator)
+
+
+def query_size(attention: Attention) -> int:
+    return attention.window.query_size
+
+
+def masks(lengths: list[int], width: int) -> torch.Tensor:
+    return torch.arange(width) < torch.tensor(lengths).unsqueeze(1)
+
+
+def look(attention, queries, states, lengths):
+    with torch.no_grad():
+        memory = attention.prepare(states, masks(lengths, states.shape[1]))
+        steps = torch.arange(queries.shape[1]).unsqueeze(0)
+        return attention(queries, memory, steps)
+
+
+def expect(attention, settings, queries, states):
+    """Contexts and weights of one sentence's queries, by the reference."""
+    parameters = arrays(attention)
+    results = [
+        attend(parameters, settings, query, states.numpy(), step)
+        for step, query in enumerate(queries.numpy())
+    ]
+    return np.array([context for context, _ in results]), np.array(
+        [weights for _, weights in results]
+    )
+
+
+def compare(actual, expected, length):
+    """Compare the context and weights of one sentence; weights are exactly 0 where expected."""
+    (context, weights), (expected_context, expected_weights) = actual, expected
+    np.testing.assert_allclose(weights[:, :length].numpy(), expected_weights, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(context.numpy(), expected_context, rtol=0, atol=1e-9)
+    assert weights[:, length:].count_nonzero() == 0
+    assert (weights[:, :length].numpy()[expected_weights == 0] == 0).all()
+
+
+@pytest.mark.parametrize("heads", [None, 2])
+@pytest.mark.parametrize(
+    ("score", "window", "half_width"),
+    [(*c, width) for c in COMBINATIONS for width in ((1, 10) if c[1] != "global" else (1,))],
+)
+def test_equals_the_equations(score, window, half_width, heads):
+    """Lengths from 1 to 60, padded into one batch, and each sentence alone."""
+    attention, settings = build(score, window, heads=heads, half_width=half_width)
+    states = random(len(LENGTHS), max(LENGTHS) + 2, MEMORY)
+    queries = random(len(LENGTHS), TGT, query_size(attention), seed=2)
+    together = look(attention, queries, states, LENGTHS)
+    assert together[1].shape == (len(LENGTHS), TGT, states.shape[1])
+    for row, length in enumerate(LENGTHS):
+        real = states[row, :length]
+        expected = expect(attention, settings, queries[row], real)
+        compare((together[0][row], together[1][row]), expected, length)
+        context, weights = look(attention, queries[row : row + 1], real.unsqueeze(0), [length])
+        compare((context[0], weights[0]), expected, length)
+
+
+@pytest.mark.parametrize("heads", [None, 2])
+@combinations
+def test_equals_the_equations_in_a_batch_without_padding(score, window, heads):
+    attention, settings = build(score, window, heads=heads, half_width=3)
+    states, queries = random(7, 9, MEMORY), random(7, 12, query_size(attention), seed=2)
+    contexts, weights = look(attention, queries, states, [9] * 7)
+    for row in range(7):
+        expected = expect(attention, settings, queries[row], states[row])
+        compare((contexts[row], weights[row]), expected, 9)
+
+
+@pytest.mark.parametrize("window", ["global", "local_m", "local_p"])
+def test_every_length_to_60(window):
+    attention, settings = build("general", window, half_width=4)
+    for length in range(1, 61):
+        states, queries = random(1, length, MEMORY), random(1, 3, QUERY, seed=length)
+        contexts, weights = look(attention, queries, states, [length])
+        expected = expect(attention, settings, queries[0], states[0])
+        compare((contexts[0], weights[0]), expected, length)
+
+
+def test_local_m_follows_the_target_and_stays_at_the_last_position():
+    attention, _ = build("general", "local_m", half_width=2)
+    _, weights = look(attention, random(2, 9, QUERY), random(2, 8, MEMORY), [7, 3])
+    seen = [[row.nonzero().flatten().tolist() for row in sentence] for sentence in weights]
+    assert seen[0][0] == [0, 1, 2]
+    assert seen[0][3] == [1, 2, 3, 4, 5]
+    assert seen[0][6:] == [[4, 5, 6]] * 3
+    assert seen[1] == [[0, 1, 2]] * 9
+
+
+def test_local_m_of_no_width_copies_positions():
+    attention, _ = build("general", "local_m", half_width=0)
+    states = random(1, 5, MEMORY)
+    context, weights = look(attention, random(1, 5, QUERY), states, [5])
+    assert weights[0].equal(torch.eye(5, dtype=torch.float64))
+    assert context.equal(states)
+
+
+@pytest.mark.parametrize("renormalise", [False, True])
+@pytest.mark.parametrize("half_width", [1, 3, 10])
+@pytest.mark.parametrize(("drive", "share"), [(-40.0, 0.0), (40.0, 1.0)])
+def test_local_p_at_both_ends(drive, share, half_width, renormalise):
+    """Large weights drive the centres to 0 and to S, which is no position."""
+    attention, settings = build("general", "local_p", half_width=half_width)
+    settings["renormalise"] = attention.renormalise = renormalise
+    with torch.no_grad():
+        attention.get_parameter("window.hidden.weight").fill_(5.0)
+        attention.get_parameter("window.position.weight").fill_(drive)
+    queries = random(len(LENGTHS), 3, QUERY).abs()  # so that every hidden number is about 1
+    states = random(len(LENGTHS), max(LENGTHS), MEMORY)
+    contexts, weights = look(attention, queries, states, LENGTHS)
+    window = part(arrays(attention), "window")
+    for row, length in enumerate(LENGTHS):
+        for query in queries[row].numpy():
+            assert centre(window, query, length) == pytest.approx(share * length, abs=1e-9)
+        expected = expect(attention, settings, queries[row], states[row, :length])
+        compare((contexts[row], weights[row]), expected, length)
+        assert (weights[row].sum(-1) > 0).all()
+
+
+class Whole(nn.Module):
+    """Projection of keys, and attention, as one function of states, queries and parameters."""
+
+    def __init__(self, attention: Attention, lengths: list[int]) -> None:
+        super().__init__()
+        self.attention = attention
+        self.lengths = lengths
+
+    def forward(self, states, queries):
+        memory = self.attention.prepare(states, masks(self.lengths, states.shape[1]))
+        return self.attention(queries, memory, torch.arange(queries.shape[1]).unsqueeze(0))
+
+
+def far_from_edges(attention, settings, queries, lengths) -> bool:
+    """Return whether no centre lies where a position enters the window, with no derivative."""
+    if settings["window"] != "local_p":
+        return True
+    window = part(arrays(attention), "window")
+    shares = [
+        centre(window, query, length) % 1
+        for row, length in zip(queries.numpy(), lengths, strict=True)
+        for query in row
+    ]
+    return all(0.02 < share < 0.98 for share in shares)
+
+
+@pytest.mark.parametrize("heads", [None, 2])
+@combinations
+def test_gradients(score, window, heads):
+    """Gradients of states, queries and every parameter, also the parameters of local-p's centre."""
+    lengths = [5, 2]
+    states = random(2, 5, MEMORY)
+    extra = {"max_length": 4} if score == "location_cut" else {}
+    for seed in range(100):
+        attention, settings = build(score, window, seed, heads=heads, half_width=1, **extra)
+        for parameter in attention.parameters():
+            parameter.data.mul_(0.5)
+        queries = random(2, 3, query_size(attention), seed=seed)
+        if far_from_edges(attention, settings, queries, lengths):
+            break
+    else:
+        raise AssertionError("no seed has all its centres away from the edges of a window")
+    whole = Whole(attention, lengths)
+    parameters = dict(whole.named_parameters())
+
+    def function(states, queries, *values):
+        return functional_call(whole, dict(zip(parameters, values, strict=True)), (states, queries))
+
+    inputs = [value.detach().requires_grad_() for value in (states, queries, *parameters.values())]
+    assert torch.autograd.gradcheck(function, inputs)
+    context, _ = function(*inputs)
+    gradients = torch.autograd.grad(
+        context.square().sum(), inputs, allow_unused=True, materialize_grads=True
+    )
+    largest = {
+        name: gradient.abs().max().item()
+        for name, gradient in zip(parameters, gradients[2:], strict=True)
+    }
+    for name in ("window.hidden.weight", "window.position.weight", "score.query_projection.weight"):
+        if (gradient := largest.get(f"attention.{name}")) is not None:
+            # A linear score without activation adds the same to all energies of a query.
+            assert (gradient < 1e-12) == (score == "linear" and name.startswith("score"))
+
+
+def test_the_linear_score_sees_the_query_only_through_an_activation():
+    for score, matters in [("linear", False), ("linear_relu", True), ("linear_tanh", True)]:
+        attention, _ = build(score, "global")
+        states = random(1, 7, MEMORY)
+        one, other = (
+            look(attention, random(1, 1, QUERY, seed=seed), states, [7])[1] for seed in (3, 4)
+        )
+        assert torch.allclose(one, other) != matters
+
+
+def test_location_does_not_look_at_the_source():
+    attention, _ = build("location_cut", "global")
+    queries = random(1, 3, QUERY)
+    one, other = (
+        look(attention, queries, random(1, 30, MEMORY, seed=seed), [30])[1] for seed in (3, 4)
+    )
+    assert one.equal(other)
+    assert one[..., 20:].count_nonzero() == 0
+    assert one[..., :20].all()
+
+
+def test_cosine_begins_with_a_temperature_of_a_tenth():
+    attention = Attention(4, 4, "cosine")
+    assert attention.get_parameter("score.log_temperature").exp().item() == pytest.approx(0.1)
+
+
+class Distance(Score):
+    """A user-defined score with parameters: minus the weighted squared distance."""
+
+    def __init__(self, query_size: int, memory_size: int, sharpness: float = 1.0) -> None:
+        super().__init__(query_size, memory_size)
+        self.projection = nn.Linear(query_size, memory_size, bias=False)
+        self.weigh = nn.Parameter(torch.full((memory_size,), sharpness))
+
+    def forward(self, query, keys):
+        differences = self.projection(query).unsqueeze(-2) - keys.unsqueeze(-3)
+        return -(differences.square() * self.weigh).sum(-1)
+
+
+def learns(module: nn.Module, name: str) -> bool:
+    gradient = module.get_parameter(name).grad
+    return gradient is not None and bool(gradient.any())
+
+
+@pytest.mark.parametrize("heads", [None, 2])
+@pytest.mark.parametrize("window", WINDOWS)
+def test_a_score_of_ones_own_is_a_class_and_its_path(window, heads):
+    attention = Attention(
+        4,
+        6,
+        "tests.lightning_modules.attention.test_attention.Distance",
+        window,
+        heads=heads,
+        sharpness=3.0,
+    )
+    assert type(attention.score).__name__ == "Distance"
+    assert attention.get_parameter("score.weigh").eq(3).all()
+    states, mask = torch.randn(2, 5, 6), masks([5, 3], 5)
+    steps = torch.arange(7).unsqueeze(0)
+    context, weights = attention(torch.randn(2, 7, 4), attention.prepare(states, mask), steps)
+    assert weights[1, :, 3:].count_nonzero() == 0
+    if window != "local_p":
+        torch.testing.assert_close(weights.sum(-1), torch.ones(2, 7))
+    context.square().sum().backward()
+    assert learns(attention, "score.weigh")
+    assert learns(attention, "score.projection.weight")
+
+
+def test_a_score_of_ones_own_finds_the_nearest_state():
+    attention = Attention(4, 4, "tests.lightning_modules.attention.test_attention.Distance")
+    with torch.no_grad():
+        attention.get_parameter("score.projection.weight").copy_(torch.eye(4))
+    states, mask = torch.randn(1, 5, 4), torch.ones(1, 5, dtype=torch.bool)
+    weights = attention(states, attention.prepare(states, mask), torch.zeros(1, 5).long())[1]
+    torch.testing.assert_close(weights.argmax(-1), torch.arange(5).unsqueeze(0))
+
+
+def test_a_whole_model_takes_a_score_of_ones_own():
+    settings: dict = {
+        "embedding_size": 4,
+        "hidden_size": 4,
+        "cell": "gru",
+        "layers": 1,
+        "encoder": {"hidden_size": 4},
+        "bridge": "copy",
+        "readout": {"kind": "tanh", "size": 4},
+        "attention": {
+            "score": "tests.lightning_modules.attention.test_attention.Distance",
+            "sharpness": 2.0,
+        },
+    }
+    model = Recurrent(11, 11, **settings)
+    src = torch.randint(4, 11, (2, 5))
+    features = model.decode(model.encode(src, src > 0), src).features
+    model.logits(features).square().sum().backward()
+    assert learns(model, "attention.score.weigh")
+
+
+def test_an_error_inside_the_module_of_a_score_comes_through(tmp_path, monkeypatch):
+    (tmp_path / "broken_scores.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ZeroDivisionError):
+        Attention(QUERY, MEMORY, "broken_scores.Distance")
+
+
+DOT = "queries and encoder states of one width, not 4 and 6.*model.attention.score=general"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"score": "dot"}, f"model.attention.score: Dot needs {DOT}"),
+        ({"score": "scaled_dot"}, f"model.attention.score: ScaledDot needs {DOT}"),
+        ({"score": "cosine"}, f"model.attention.score: Cosine needs {DOT}"),
+        ({"score": "nonsense"}, "model.attention.score=nonsense: choose one of dot, scaled_dot, "),
+        ({"score": "torch.nn.Linear"}, "model.attention.score=torch.nn.Linear: .* Score class"),
+        ({"score": "no.such.Module"}, "dotted path of a Score class"),
+        (
+            {"score": "tests.lightning_modules.attention.test_attention.Missing"},
+            "dotted path of a Score class",
+        ),
+        ({"score": ""}, "dotted path of a Score class"),
+        ({"score": ".Dot"}, "dotted path of a Score class"),
+        ({"score": "location", "window": "local_m"}, "score=location: .* no local form.*window="),
+        ({"score": "location", "window": "local_p"}, "score=location: .* no local form.*window="),
+        ({"window": "wide"}, "model.attention.window=wide: choose one of global, local_m, local_p"),
+        ({"heads": 4}, "model.attention.heads=4: must divide the 6 numbers"),
+        ({"heads": 0}, "model.attention.heads=0: must divide"),
+        ({"heads": -2}, "model.attention.heads=-2: must divide"),
+        ({"window": "local_m", "half_width": -1}, "half_width=-1: local_m needs at least 0 pos"),
+        ({"window": "local_p", "half_width": 0}, "half_width=0: local_p needs at least 1 position"),
+        (
+            {"score": "dot", "memory_size": 4, "max_length": 10},
+            "model.attention.max_length: the score dot has no such setting.*~model.attention.max_l",
+        ),
+        ({"score": "concat", "activation": "relu"}, "model.attention.activation: the score conc"),
+        ({"score": "location", "max_length": 0}, "model.attention.max_length=0: .* greater than 0"),
+        ({"score": "additive", "alignment_size": 0}, "model.attention.alignment_size=0: .* than 0"),
+        ({"score": "linear", "activation": "gelu"}, "activation=gelu: .*'none', 'relu' or 'tanh'"),
+    ],
+)
+def test_what_cannot_fit_is_refused(arguments, message):
+    """The message is one line that names the setting."""
+    options = dict(arguments)
+    memory = options.pop("memory_size", MEMORY)
+    with pytest.raises(ValueError, match=message) as refused:
+        build_attention("model.attention", QUERY, memory, options)
+    assert "\n" not in str(refused.value)

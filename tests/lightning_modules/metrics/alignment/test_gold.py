@@ -1,0 +1,177 @@
+"""Gold alignments: both formats, mistakes in files, and the measures of Och and Ney by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datamodules.grammar.corpus import GrammarCorpus
+from lightning_modules.metrics.alignment.gold import (
+    Gold,
+    alignment_error_rate,
+    alignment_precision,
+    alignment_recall,
+    alignment_statistics,
+    parse_gold,
+    read_gold,
+)
+
+WORDS = [(3, 4), (2, 2), (5, 5)]
+LINKS = st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4)))
+
+
+def measures(predicted, gold):
+    counts = alignment_statistics(predicted, gold).sum(0)
+    return [
+        float(measure(counts))
+        for measure in (alignment_error_rate, alignment_precision, alignment_recall)
+    ]
+
+
+def test_sure_and_possible_links_of_a_line():
+    gold = parse_gold("0-0 1?2 2-1")
+    assert gold.sure == {(0, 0), (2, 1)}
+    assert gold.possible == {(0, 0), (2, 1), (1, 2)}
+    assert parse_gold("") == Gold.of([])
+    with pytest.raises(ValueError, match=r"'1\?' is no alignment pair"):
+        parse_gold("0-0 1?")
+
+
+def test_pharaoh_file():
+    gold = read_gold(["0-0 2?3", "", "4-4"], WORDS)
+    assert gold == [Gold.of([(0, 0)], [(2, 3)]), Gold.of([]), Gold.of([(4, 4)])]
+
+
+def test_naacl_file():
+    lines = [
+        "0001 1 1 S",
+        "0001 3 4 P 0.5",
+        "0001 2 0",  # linked to nothing
+        "0001 NULL 2 S",
+        "",
+        "3 5 5 0.875",
+        "3 5 5 P",  # sure above
+        " 3\t1   2 ",
+    ]
+    assert read_gold(lines, WORDS) == [
+        Gold.of([(0, 0)], [(2, 3)]),
+        Gold.of([]),
+        Gold.of([(4, 4), (0, 1)]),
+    ]
+
+
+def test_the_two_formats_say_the_same():
+    pharaoh = ["0-0 1?2", "", "4-0 0?4 2-2"]
+    naacl = ["1 1 1 S", "1 2 3 P", "3 5 1", "3 1 5 P", "3 3 3 S"]
+    assert read_gold(pharaoh, WORDS) == read_gold(naacl, WORDS)
+
+
+def test_without_a_link_every_sentence_has_none():
+    assert read_gold(["", "", ""], WORDS) == [Gold.of([])] * 3
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["0-0", "0-0 x-1", ""], "line 2: 'x-1' is no alignment pair"),
+        (["0-0", "", "0+0"], "line 3: '0\\+0' is no alignment pair"),
+        (
+            ["0-0", "2-0", ""],
+            "line 2: 2-0 points past its sentence pair .2 source and 2 target words",
+        ),
+        (["0-0 0?4", "", ""], "line 1: 0-4 points past .*3 source and 4 target words, counted"),
+        (["0-0", "1-1"], "2 lines for 3 sentence pairs"),
+        (["0-0", "1-1", "", ""], "4 lines for 3 sentence pairs"),
+        (["1 1 1", "2 1"], "line 2: '2 1' is no link: write sentence, source word"),
+        (["1 1 1", "2 1 1 X"], "line 2: '2 1 1 X' is no link"),
+        (["1 1 1", "4 1 1"], "line 2: there is no sentence 4: the text has 3, counted from 1"),
+        (["0 1 1"], "line 1: there is no sentence 0"),
+        (
+            ["1 1 1", "2 3 1"],
+            "line 2: 3 1 points past .*2 source and 2 target words, counted from 1",
+        ),
+    ],
+)
+def test_mistakes_name_their_line(lines, message):
+    with pytest.raises(ValueError, match=message) as error:
+        read_gold(lines, WORDS)
+    assert "\n" not in str(error.value)
+
+
+def test_measures_by_hand():
+    """|A| = 4, |S| = 3, |A∩S| = 2, |A∩P| = 3."""
+    gold = [Gold.of([(0, 0), (1, 1), (2, 2)], [(3, 2), (3, 3)])]
+    predicted = [[(0, 0), (1, 1), (3, 3), (0, 3)]]
+    assert alignment_statistics(predicted, gold).tolist() == [[2, 3, 4, 3]]
+    assert measures(predicted, gold) == pytest.approx([1 - 5 / 7, 3 / 4, 2 / 3])
+
+
+def test_with_sure_links_alone_it_is_one_minus_f1():
+    gold = [Gold.of([(0, 0), (2, 1)]), Gold.of([(2, 0), (2, 1)])]
+    predicted = [[(0, 0), (1, 1)], [(2, 0)]]
+    error, precision, recall = measures(predicted, gold)
+    assert error == pytest.approx(1 - 4 / 7)
+    assert 1 - error == pytest.approx(2 * precision * recall / (precision + recall))
+    assert measures([[(1, 1)]], [Gold.of([(0, 0)])]) == [1, 0, 0]
+
+
+def test_where_there_is_nothing_to_divide_by():
+    empty = Gold.of([])
+    assert np.isnan(measures([[]], [empty])).all()
+    error, precision, recall = measures([[(0, 0)]], [empty])
+    assert (error, precision) == (1, 0)
+    assert np.isnan(recall)
+    assert np.isnan(measures([[]], [Gold.of([(0, 0)])])[1])
+    assert alignment_statistics([], []).sum(0).tolist() == [0, 0, 0, 0]
+
+
+def test_not_as_many_sentences_are_refused():
+    with pytest.raises(ValueError, match="shorter"):
+        alignment_statistics([[(0, 0)]], [])
+
+
+def test_measures_take_leading_dimensions():
+    counts = np.array([[[2, 3, 4, 3], [0, 0, 0, 0]], [[1, 1, 1, 1], [0, 0, 5, 5]]])
+    np.testing.assert_allclose(alignment_error_rate(counts), [[2 / 7, np.nan], [0.0, 1.0]])
+    np.testing.assert_allclose(alignment_precision(counts), [[3 / 4, np.nan], [1.0, 0.0]])
+    np.testing.assert_allclose(alignment_recall(counts), [[2 / 3, np.nan], [1.0, 0.0]])
+
+
+@given(LINKS, LINKS, LINKS, LINKS)
+def test_more_possible_links_never_raise_the_error(predicted, sure, possible, more):
+    before = measures([predicted], [Gold.of(sure, possible)])[0]
+    after = measures([predicted], [Gold.of(sure, possible | more)])[0]
+    assert np.isnan(before) or 0 <= after <= before <= 1
+
+
+@given(LINKS, LINKS, LINKS)
+def test_sure_links_and_any_of_the_possible_ones_have_no_error(sure, possible, some):
+    predicted = sure | (possible & some)
+    if predicted:
+        assert measures([predicted], [Gold.of(sure, possible)])[0] == 0
+
+
+@given(st.lists(st.tuples(LINKS, LINKS, LINKS), min_size=1, max_size=4))
+def test_a_corpus_is_counted_as_one_long_sentence(sentences):
+    """Brute force over all links of all sentences."""
+    links = [
+        {(row, *pair) for row, one in enumerate(part) for pair in one}
+        for part in zip(*sentences, strict=True)
+    ]
+    predicted, sure, possible = links[0], links[1], links[1] | links[2]
+    gold = [Gold.of(s, p) for _, s, p in sentences]
+    counts = alignment_statistics([a for a, _, _ in sentences], gold).sum(0)
+    expected = [len(predicted & sure), len(predicted & possible), len(predicted), len(sure)]
+    assert counts.tolist() == expected
+
+
+def test_gold_of_the_grammar_against_itself_has_no_error():
+    corpus = GrammarCorpus(train_size=20, val_size=20, test_size=50, seed=1)
+    text = corpus.split("test")
+    assert text.alignments is not None
+    lengths = [
+        (len(s.split()), len(t.split())) for s, t in zip(text.source, text.target, strict=True)
+    ]
+    gold = read_gold(text.alignments, lengths)
+    assert sum(len(sentence.sure) for sentence in gold) > 50
+    assert measures([sentence.sure for sentence in gold], gold) == [0, 1, 1]

@@ -1,0 +1,232 @@
+"""The number of ranks does not change the results."""
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from functools import partial
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import pytorch_lightning as pl
+import torch
+from omegaconf import DictConfig
+from torch.nn.utils import parameters_to_vector
+from torch.utils.data import DataLoader
+
+from datamodules.batching import LengthBatchSampler
+from datamodules.errors import TerminatedError
+from datamodules.sharding import Pieces, PieceSampler, Place, WholeBatches
+from lightning_modules.runs.reader import read_history
+from lightning_modules.tasks.test import test as score
+from lightning_modules.tasks.train import train
+from lightning_modules.training.module import TranslationModule
+from tests.datamodules.test_batching import random_pairs
+from tests.helpers.commands import TINY, places
+from tests.helpers.ranks import Job, Losses, on_ranks, run_jobs
+from tests.helpers.variants import small_model
+from tests.lightning_modules.training.test_training import module
+
+RANKS = (1, 2, 4)
+SEVERAL = [2, pytest.param(4, marks=pytest.mark.long)]
+SHORT = [
+    *TINY,
+    *("data.train_max_words=8", "batching.max_tokens=30", "batching.decode_max_tokens=150"),
+    *("budget.target_tokens=1400", "trainer.val_check_interval=25", "callbacks.examples.count=0"),
+    *(
+        "data.test_size=12",
+        "scale=0.2",
+        "model.dropout=0.2",
+        "scoring.resamples=100",
+        "logger=none",
+    ),
+]
+"""About fifty updates, some with fewer sentences than pieces."""
+TRAINED = [("bahdanau", "32-true"), ("transformer", "64-true")]
+TOLERANCE = {"32-true": 1e-5, "64-true": 1e-9}
+DROPOUT = {"32-true": 0.0, "64-true": 0.2}
+"""With dropout in float32, some gradients are rounding errors, and Adam makes full steps."""
+
+
+def devices(ranks: int) -> list[str]:
+    if ranks == 1:
+        return ["trainer.accelerator=cpu"]
+    return ["trainer=ddp_cpu", f"trainer.devices={ranks}"]
+
+
+def trained_as(precision: str, pieces: int) -> list[str]:
+    """Return the overrides of a training that writes its losses."""
+    return [
+        f"trainer.precision={precision}",
+        f"batching.pieces={pieces}",
+        f"model.dropout={DROPOUT[precision]}",
+        "+callbacks.losses._target_=tests.helpers.ranks.Losses",
+        "+callbacks.losses.folder=${hydra:runtime.output_dir}",
+    ]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Callable[[int], Path]:
+    """Train on one rank and on ``ranks``, and test what one rank has trained; return the folder."""
+    space = tmp_path_factory.mktemp("ranks")
+    done: set[int] = set()
+
+    def on(ranks: int) -> Path:
+        for number in sorted({1, ranks} - done):
+            train_and_score(space, number)
+            done.add(number)
+        return space
+
+    return on
+
+
+def train_and_score(space: Path, ranks: int) -> None:
+    """Train ``TRAINED`` on so many ranks, and test the checkpoints of one rank."""
+    jobs = []
+    for model, precision in TRAINED:
+        settings = [*SHORT, *places(space), *devices(ranks), f"model={model}"]
+        training = [*settings, *trained_as(precision, pieces=4)]
+        jobs.append(Job(train, space / f"{model}-{ranks}", training))
+    for model, _ in TRAINED:
+        settings = [*SHORT, *places(space), *devices(ranks)]
+        again = ["task=test", f"checkpoint={space / model}-1"]
+        jobs.append(Job(score, space / f"{model}-tested-{ranks}", [*settings, *again]))
+    scores, *others = on_ranks(ranks, run_jobs, jobs)
+    assert None not in scores
+    assert others == [[None] * len(jobs)] * (ranks - 1)
+
+
+def read(file: Path) -> Any:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("model", "precision"), TRAINED)
+@pytest.mark.parametrize("ranks", SEVERAL)
+def test_the_same_pieces_make_the_same_updates(trained, ranks, model, precision):
+    space = trained(ranks)
+    alone, shared = (read(space / f"{model}-{count}" / "losses.json") for count in (1, ranks))
+    assert len(alone) >= 50
+    assert shared == pytest.approx(alone, rel=TOLERANCE[precision])
+    assert alone[-1] < 0.9 * alone[0]
+
+
+@pytest.mark.parametrize("ranks", SEVERAL)
+def test_the_account_of_a_training_is_the_same(trained, ranks):
+    space = trained(ranks)
+    counted = ("target_tokens", "updates", "epochs", "data_order")
+    for model, _ in TRAINED:
+        alone, shared = (space / f"{model}-{count}" for count in (1, ranks))
+        accounts = [read(folder / "result.json")["training"] for folder in (alone, shared)]
+        assert [accounts[0][key] for key in counted] == [accounts[1][key] for key in counted]
+        for one, other in zip(read_history(alone), read_history(shared), strict=True):
+            assert one.target_tokens == other.target_tokens
+            for name in ("train_loss", "val_loss", "val_bleu"):
+                assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-5)
+
+
+@pytest.mark.parametrize("model", [model for model, _ in TRAINED])
+@pytest.mark.parametrize("ranks", SEVERAL)
+def test_a_checkpoint_scores_the_same_to_the_last_digit(trained, ranks, model):
+    """Some ranks translate a batch that another rank has too; no sentence counts twice."""
+    alone, shared = (trained(ranks) / f"{model}-tested-{count}" for count in (1, ranks))
+    for name in ("predictions.jsonl", "bleu_by_length.csv"):
+        assert (shared / name).read_bytes() == (alone / name).read_bytes()
+    assert read(shared / "result.json")["scores"] == read(alone / "result.json")["scores"]
+
+
+def sigterm_of_the_second(hook: str, time: int, config: DictConfig) -> None:
+    """Send SIGTERM to the second rank alone, at call number ``time`` of a hook."""
+    original, calls = getattr(TranslationModule, hook), count(1)
+
+    def patched(*arguments: Any) -> Any:
+        if next(calls) == time and os.environ["RANK"] == "1":
+            signal.raise_signal(signal.SIGTERM)
+        return original(*arguments)
+
+    with patch.object(TranslationModule, hook, patched), pytest.raises(TerminatedError):
+        train(config)
+
+
+@pytest.mark.parametrize(
+    ("hook", "time", "updates"), [("training_step", 7, 4), ("validation_step", 1, 25)]
+)
+def test_sigterm_of_any_rank_ends_all_with_a_checkpoint(tmp_path, hook, time, updates):
+    overrides = [*SHORT, *places(tmp_path), *devices(2), "batching.pieces=4", "val_sentences=12"]
+    task = partial(sigterm_of_the_second, hook, time)
+    on_ranks(2, run_jobs, [Job(task, tmp_path, overrides)])
+    last = torch.load(tmp_path / "checkpoints" / "last.ckpt", weights_only=True)
+    assert last["global_step"] == updates
+
+
+def updates_of(place: Place) -> list[list]:
+    """Return the pieces of a rank in one epoch, by update."""
+    data = random_pairs(60)
+    sampler = PieceSampler(LengthBatchSampler(data, 100, shuffle=True), place)
+    pieces = [Pieces(data)[piece] for piece in sampler]
+    assert len(pieces) == len(sampler)
+    turns = place.pieces // place.ranks
+    return [pieces[first : first + turns] for first in range(0, len(pieces), turns)]
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_ranks_share_out_the_pieces_of_every_update(ranks):
+    whole = [update for [update] in updates_of(Place())]
+    shares = [updates_of(Place(rank, ranks, pieces=4)) for rank in range(ranks)]
+    assert min(len(update.ids) for update in whole) < 4 < max(len(u.ids) for u in whole)
+    for update, *parts in zip(whole, *shares, strict=True):
+        pieces = sorted(chain.from_iterable(parts), key=lambda one: one.piece)
+        assert [piece.piece for piece in pieces] == [0, 1, 2, 3]
+        seen = [piece.ids.tolist() for piece in pieces if piece.weight]
+        assert sorted(chain.from_iterable(seen)) == sorted(update.ids.tolist())
+        assert max(map(len, seen)) - min(map(len, seen)) <= 1
+        for piece in pieces:
+            assert piece.update_ids.equal(update.ids)
+            assert piece.update_tokens == update.update_tokens == update.tgt_mask.sum()
+            tokens = int(piece.tgt_mask.sum()) if piece.weight else 0
+            assert piece.weight == pytest.approx(tokens / update.update_tokens)
+            assert len(piece.ids) > 0
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 50])
+def test_ranks_share_out_whole_batches(ranks):
+    data = random_pairs(60)
+    batches = [rows.tolist() for rows in LengthBatchSampler(data, 100)]
+    shares = [
+        WholeBatches(LengthBatchSampler(data, 100), Place(rank, ranks)) for rank in range(ranks)
+    ]
+    given = [[rows.tolist() for rows in share] for share in shares]
+    assert {len(rows) for rows in given} == {len(share) for share in shares}
+    turns = list(chain.from_iterable(zip(*given, strict=True)))
+    assert turns[: len(batches)] == batches
+    assert len(turns) - len(batches) < ranks
+    assert all(rows in batches for rows in turns)
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "transformer"])
+def test_pieces_make_the_update_of_the_whole_batch(name):
+    """Some updates have fewer sentences than pieces; losses are means over all tokens."""
+    losses, weights = {}, {}
+    data = random_pairs(30, longest=9)
+    for pieces in (1, 4):
+        trained = module(optimizer=partial(torch.optim.SGD, lr=0.5))
+        trained.model = small_model(name, "model.dropout=0", vocabulary=99)
+        losses[pieces] = Losses()
+        sampler = PieceSampler(LengthBatchSampler(data, 40, shuffle=True), Place(pieces=pieces))
+        trainer = pl.Trainer(
+            max_epochs=1,
+            precision="64-true",
+            accelerator="cpu",
+            accumulate_grad_batches=pieces,
+            callbacks=[losses[pieces]],
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+        )
+        trainer.fit(trained, DataLoader(Pieces(data), sampler=sampler, batch_size=None))
+        weights[pieces] = parameters_to_vector(trained.model.parameters())
+    assert losses[1].values == pytest.approx(losses[4].values, rel=1e-9)
+    torch.testing.assert_close(weights[1], weights[4], rtol=1e-6, atol=1e-8)

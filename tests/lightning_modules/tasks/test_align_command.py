@@ -1,0 +1,296 @@
+"""``task=align`` and the alignments of ``task=translate``, end to end."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from datamodules.grammar import GrammarCorpus
+from datamodules.tokenization import UNK
+from lightning_modules.metrics.alignment.word_alignment import hard_alignment, parse_pharaoh
+from lightning_modules.runs.reader import read_attention, read_predictions
+from lightning_modules.training.checkpoints import load_trained
+from tests.helpers.commands import TINY, inside, mistake, places, succeed
+
+LAYERS, HEADS = 2, 4
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("align")
+
+
+@pytest.fixture(scope="module")
+def trained(space) -> Path:
+    """A tiny Transformer: several layers, several heads."""
+    folder = space / "transformer"
+    given = ["model=transformer", "scale=0.5", "logger=none", f"hydra.run.dir={folder}"]
+    inside(*TINY, *places(space), *given)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def without_attention(space) -> Path:
+    folder = space / "seq2seq"
+    given = ["model=seq2seq", "scale=0.5", "logger=none", f"hydra.run.dir={folder}"]
+    inside(*TINY, *places(space), *given)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def gold(space) -> Path:
+    """Gold alignments of the test set of ``TINY``."""
+    text = GrammarCorpus(train_size=300, val_size=12, test_size=24, seed=1).split("test")
+    assert text.alignments is not None
+    path = space / "gold.txt"
+    path.write_text("".join(f"{line}\n" for line in text.alignments))
+    return path
+
+
+@pytest.fixture(scope="module")
+def aligned(space, trained, gold) -> Path:
+    folder = space / "aligned"
+    given = [f"checkpoint={trained}", f"gold={gold}", f"hydra.run.dir={folder}"]
+    output = succeed("task=align", *given, "threads=1")
+    assert "24 of 24 pairs aligned by layer 1 of 0-1, the mean of 4 heads" in output
+    assert "alignment error rate by layer and head" in output
+    assert f"everything is in {folder}" in output
+    return folder
+
+
+def align(folder: Path, *given: str) -> dict:
+    inside("task=align", *given, f"hydra.run.dir={folder}", "threads=1")
+    return json.loads((folder / "alignment.json").read_text())
+
+
+def predictions(run: Path) -> list[dict]:
+    return [json.loads(line) for line in (run / "predictions.jsonl").read_text().splitlines()]
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+
+
+def soft(line: str, source: str, target: str) -> np.ndarray:
+    weights = np.zeros((len(target.split()), len(source.split())))
+    for piece in line.split():
+        pair, weight = piece.split(":")
+        [(i, j)] = parse_pharaoh(pair)
+        weights[j, i] = float(weight)
+    return weights
+
+
+def test_hard_and_soft_alignments_agree(aligned, trained):
+    hard, weighted = (lines(aligned / name) for name in ("alignments.txt", "soft_alignments.txt"))
+    assert len(hard) == len(weighted) == 24
+    for pairs, line, one in zip(hard, weighted, predictions(trained), strict=True):
+        weights = soft(line, one["source"], one["reference"])
+        assert weights.max(1).min() > 0
+        assert weights.sum(1).max() <= 1.01
+        for source, target in parse_pharaoh(pairs):
+            assert weights[target, source] == weights[target].max()
+
+
+def test_the_error_rate_is_that_of_the_alignments_written(aligned, gold):
+    """Counted here once more, with sets."""
+    predicted = [set(parse_pharaoh(line)) for line in lines(aligned / "alignments.txt")]
+    sure = [set(parse_pharaoh(line)) for line in lines(gold)]
+    common = sum(len(a & s) for a, s in zip(predicted, sure, strict=True))
+    sizes = [sum(map(len, links)) for links in (predicted, sure)]
+    content = json.loads((aligned / "alignment.json").read_text())
+    assert content["aer"] == pytest.approx(1 - 2 * common / sum(sizes))
+    assert content["precision"] == pytest.approx(common / sizes[0])
+    assert content["recall"] == pytest.approx(common / sizes[1])
+    assert (
+        content["aer"]
+        == content["aer_by_step"]["predicted"]
+        == content["aer_by_layer"]["1"]["mean"]
+    )
+    assert content["aer_by_layer"].keys() == {"0", "1", "mean"}
+    assert content["aer_by_layer"]["0"].keys() == {"0", "1", "2", "3", "mean"}
+    assert (content["variant"], content["layers"], content["heads"]) == (
+        "transformer",
+        LAYERS,
+        HEADS,
+    )
+    assert 0 < content["entropy"] < math.log(60)
+    assert 0 < content["distance"] < 1
+    assert 0 < content["coverage"] <= 1
+
+
+def test_a_run_knows_the_gold_alignments_of_its_references(space, trained, aligned):
+    content = align(space / "own_gold", f"checkpoint={trained}", "sentences=[]")
+    assert content["aer"] == json.loads((aligned / "alignment.json").read_text())["aer"]
+    scored = json.loads((trained / "result.json").read_text())["scores"]
+    assert scored["aer"] == pytest.approx(100 * content["aer"])
+
+
+def test_the_first_sentences_are_drawn(aligned, trained):
+    drawn = {path.name for path in aligned.glob("heat_map_*")}
+    assert drawn == {f"heat_map_{n}.{end}" for n in range(3) for end in ("svg", "png", "pdf")}
+    picture = (aligned / "heat_map_1.svg").read_text(encoding="utf-8")
+    assert ">transformer, sentence 1, layer 1, head mean<" in picture
+    for side in ("source", "reference"):
+        for word in predictions(trained)[1][side].split():
+            assert f">{word}<" in picture
+
+
+@pytest.mark.parametrize(
+    ("layer", "head", "step"), [(0, 2, "predicted"), ("mean", -1, "read"), (-2, "mean", "read")]
+)
+def test_layer_head_and_step_are_chosen(layer, head, step, aligned, space, trained, gold):
+    """The table of all layers and heads agrees with the result for a chosen layer and head."""
+    folder = space / f"chosen-{layer}-{head}-{step}"
+    given = [f"layer={layer}", f"head={head}", f"step={step}", "sentences=[23]"]
+    content = align(folder, f"checkpoint={trained}", f"gold={gold}", *given)
+    layer, head = (
+        index if index == "mean" else index % count
+        for index, count in ((layer, LAYERS), (head, HEADS))
+    )
+    assert (content["layer"], content["head"], content["step"]) == (layer, head, step)
+    assert (
+        content["aer"]
+        == content["aer_by_layer"][str(layer)][str(head)]
+        == content["aer_by_step"][step]
+    )
+    before = json.loads((aligned / "alignment.json").read_text())
+    if step == "predicted":
+        assert content["aer_by_layer"] == before["aer_by_layer"]
+    else:
+        assert content["aer_by_layer"] != before["aer_by_layer"]
+    assert [path.name for path in folder.glob("*.svg")] == ["heat_map_23.svg"]
+
+
+def test_a_runs_own_translations_can_be_forced(space, trained):
+    """The weights of first words, which no token before them can change, are those of the search.
+
+    An untrained model's words may read back as other tokens; ``test_forced_decoding``
+    compares all weights.
+    """
+    folder = space / "hypotheses"
+    content = align(folder, f"checkpoint={trained}", "targets=hypothesis", "sentences=[]")
+    assert "aer" not in content
+    assert not list(folder.glob("heat_map*"))
+    written = lines(folder / "soft_alignments.txt")
+    target = load_trained(trained).tokenizers.target
+    compared = 0
+    translated = read_predictions(trained)
+    attention = read_attention(trained, translated)
+    assert attention is not None
+    for line in translated:
+        kept = attention[line.id]
+        forced = soft(written[line.id], line.source, line.hypothesis)
+        assert forced.shape == np.shape(kept.weights)
+        [first] = target.encode(kept.target_words[:1] or [""])
+        if len(first) == 1 and first != [UNK]:
+            weights = np.array(kept.weights[0])
+            np.testing.assert_allclose(forced[0], np.where(weights < 0.01, 0, weights), atol=2e-4)
+            compared += 1
+    assert compared
+
+
+def test_lines_without_words_stay_empty(space, trained):
+    sources = ["The cat sleeps.", "", "A zebra saw the moon.", "\u2028", 'He said " no " .']
+    targets = ["Le chat dort.", "Rien.", "", "", "Il dit « non » ."]
+    for name, text in (("src.txt", sources), ("tgt.txt", targets)):
+        (space / name).write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
+    (space / "naacl.txt").write_text("1 1 1 S\n1 3 3 P\n5 3 3\n", encoding="utf-8")
+    files = [f"sources={space}/src.txt", f"targets={space}/tgt.txt", f"gold={space}/naacl.txt"]
+    content = align(space / "files", f"checkpoint={trained}", *files)
+    assert (content["pairs"], content["aligned"]) == (5, 2)
+    assert 0 <= content["aer"] <= 1
+    for name in ("alignments.txt", "soft_alignments.txt"):
+        assert [bool(line) for line in lines(space / "files" / name)] == [True, *[False] * 3, True]
+    assert {path.name for path in (space / "files").glob("*.svg")} == {
+        "heat_map_0.svg",
+        "heat_map_4.svg",
+    }
+
+
+def test_translations_come_with_hard_and_soft_alignments(space, trained):
+    text = ["The cat sleeps.", "", "A zebra saw the moon and the house."]
+    (space / "in.txt").write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
+    files = {
+        name: space / f"translated.{name}" for name in ("output", "alignments", "soft_alignments")
+    }
+    given = [f"{name}={path}" for name, path in files.items()]
+    inside("task=translate", f"checkpoint={trained}", f"input={space}/in.txt", *given, "threads=1")
+    written = zip(text, *map(lines, files.values()), strict=True)
+    for source, target, pairs, line in written:
+        weights = soft(line, source, target)
+        assert weights[weights > 0].min(initial=1) >= 0.01
+        assert hard_alignment(weights) == sorted(parse_pharaoh(pairs), key=lambda pair: pair[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["layer=2"], "layer=2: transformer has 2, counted from 0 (the last is 1 or -1)"),
+        (["layer=-3"], "layer=-3: transformer has 2"),
+        (["head=4"], "head=4: transformer has 4"),
+        (["head=all"], "give one of them or head=mean"),
+        (["layer=0.5"], "layer=0.5: transformer has 2"),
+        (["step=written"], "step=written: Input should be 'predicted', 'read' or 'footnote14'"),
+        (["sentences=[0,24]"], "sentence 24 cannot be drawn: there are 24, counted from 0"),
+        (["sentences=[-1]"], "sentences.0=-1"),
+        (["sentences=3"], "sentences=3: Input should be a valid list"),
+        (["gold=/nowhere"], "/nowhere cannot be read (No such file or directory)"),
+        (["gold=SPACE/short.txt"], "short.txt, 2 lines for 24 sentence pairs"),
+        (["gold=SPACE/past.txt"], "past.txt, line 2: 99-0 points past its sentence pair"),
+        (["sources=/nowhere", "targets=SPACE/two.txt"], "/nowhere cannot be read"),
+        (["targets=SPACE/two.txt"], "give sources=FILE too, or one of reference, hypothesis"),
+        (["sources=SPACE/two.txt"], "with sources=FILE give a file of translations"),
+        (["sources=SPACE/two.txt", "targets=SPACE/three.txt"], "has 2 lines but targets="),
+        (["sources=SPACE/two.txt", "targets=SPACE/latin.txt"], "latin.txt, line 2: not UTF-8"),
+        (["sources=SPACE/two.txt", "targets=SPACE/blank.txt"], "no line has words on both sides"),
+        (["batching.decode_max_tokens=9"], "batching.decode_max_tokens=9 is smaller than"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(arguments, expected, tmp_path, space, trained):
+    contents = {
+        "short": b"0-0\n\n",
+        "past": b"\n99-0\n" + b"\n" * 22,
+        "two": b"a\nb\n",
+        "three": b"a\nb\nc\n",
+        "latin": b"a\n\xe9\n",
+        "blank": b"\n \n",
+    }
+    for name, content in contents.items():
+        (space / f"{name}.txt").write_bytes(content)
+    given = [argument.replace("SPACE", str(space)) for argument in arguments]
+    where = [f"checkpoint={trained}", f"hydra.run.dir={tmp_path}", "threads=1"]
+    assert expected in mistake("task=align", *where, *given)
+    assert not (tmp_path / "alignment.json").exists()
+    assert not list(tmp_path.glob("*.txt"))
+
+
+def test_a_sentence_with_an_empty_side_cannot_be_drawn(tmp_path, trained):
+    for name, content in (("src", "a\n\n"), ("tgt", "b\nb\n")):
+        (tmp_path / name).write_text(content)
+    files = [f"sources={tmp_path}/src", f"targets={tmp_path}/tgt", f"hydra.run.dir={tmp_path}"]
+    line = mistake("task=align", f"checkpoint={trained}", *files, "sentences=[0,1]", "threads=1")
+    assert "sentences=[0, 1]: sentence 1 cannot be drawn: a side of it is empty" in line
+
+
+def test_a_model_without_attention_aligns_nothing(tmp_path, without_attention):
+    given = [f"checkpoint={without_attention}", "threads=1"]
+    line = mistake("task=align", *given, f"hydra.run.dir={tmp_path}")
+    assert "seq2seq has no attention to align by" in line
+    (tmp_path / "in").write_text("The cat sleeps.\n")
+    files = [f"input={tmp_path}/in", f"output={tmp_path}/out", f"soft_alignments={tmp_path}/soft"]
+    line = mistake("task=translate", *given, *files)
+    assert "soft_alignments=: seq2seq has no attention" in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_without_predictions_needs_files(tmp_path, trained):
+    broken = tmp_path / "run"
+    broken.mkdir()
+    for part in ("checkpoints", "tokenizers"):
+        (broken / part).symlink_to(trained / part)
+    given = ["task=align", f"checkpoint={broken}", f"hydra.run.dir={tmp_path}/out", "threads=1"]
+    assert "predictions.jsonl cannot be read (No such file" in mistake(*given)
+    (broken / "predictions.jsonl").write_text('{"id": 0, "source": "a"}\n')
+    assert "cannot be read (Field required): give sources=FILE" in mistake(*given)

@@ -1,0 +1,145 @@
+"""Trainings of every kind, from the command line."""
+
+import json
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lightning_modules.runs.reader import read_predictions
+from tests.helpers.commands import ROOT, TINY, inside, places, run, succeed
+
+MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("training")
+
+
+def test_early_stopping_and_a_plateau_end_a_hopeless_run(space):
+    """Nothing is learnt at this rate: validation BLEU stays, and the budget is not spent."""
+    folder = space / "stopped"
+    inside(
+        *TINY, *places(space), "logger=none", "budget.target_tokens=500_000", "optimizer.lr=1e-12",
+        "scheduler=plateau", "callbacks=early_stopping", "callbacks.early_stopping.patience=2",
+        f"hydra.run.dir={folder}",
+    )  # fmt: skip
+    result = json.loads((folder / "result.json").read_text())
+    assert result["training"]["updates"] == 2 * (1 + 2)
+
+
+@pytest.mark.long
+def test_ctrl_c_ends_with_a_word(space):
+    folder = space / "interrupted"
+    command = [sys.executable, "run.py", *TINY, *places(space), "logger=none"]
+    endless = ["budget.target_tokens=500_000_000", f"hydra.run.dir={folder}"]
+    with subprocess.Popen(
+        [*command, *endless],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Shells start background jobs deaf to Ctrl-C, and children inherit this setting.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as running:
+        try:
+            assert running.stdout is not None
+            next(line for line in running.stdout if "BLEU" in line)
+            running.send_signal(signal.SIGINT)
+            _, errors = running.communicate(timeout=60)
+        finally:
+            running.kill()
+    assert running.returncode == 130
+    assert errors.strip().splitlines()[-1] == "interrupted"
+    assert "Traceback" not in errors
+    assert not (folder / "result.json").exists()
+
+
+def test_sentences_that_a_run_cannot_read_are_not_translated(space):
+    folder = space / "location"
+    model = ["model=luong_location", "model.attention.max_length=70", "scale=0.25"]
+    inside(*model, *TINY, *places(space), "logger=none", f"hydra.run.dir={folder}")
+    done = run("task=translate", f"checkpoint={folder}", stdin="Hi.\n" + "cat " * 99 + ".\n")
+    assert (done.returncode, done.stdout) == (2, "")
+    [line] = done.stderr.splitlines()
+    assert "max_length=70: the longest input source has 101 tokens; train with" in line
+
+
+@pytest.mark.real_text
+@pytest.mark.skipif(not MULTI30K.is_dir(), reason="../shared/data/multi30k is not there")
+def test_real_text_in_subwords(space):
+    folder = space / "multi30k"
+    inside(
+        "data=multi30k", f"data.root={MULTI30K}", "tokenizer=bpe", "tokenizer.vocabulary_size=2000",
+        "model=transformer", *TINY[3:], *places(space), "logger=none", "decoding=greedy",
+        "decoding.max_ratio=0.5", f"hydra.run.dir={folder}",
+    )  # fmt: skip
+    result = json.loads((folder / "result.json").read_text())
+    assert result["data"]["pairs"] == {"train": 29000, "val": 1014, "test": 1000}
+    first = read_predictions(folder)[0]
+    assert first.source.startswith("Ein Mann mit einem orangefarbenen Hut")
+    assert first.reference.startswith("A man in an orange hat")
+
+
+def test_a_score_of_ones_own_trains(space, monkeypatch):
+    """The README's example: a class of the user and one line of configuration."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n# my_scores\.py\n(.*?)```", readme, re.DOTALL)
+    [line] = re.findall(r"score: (my_scores\.\w+)", readme)
+    (space / "my_scores.py").write_text(code, encoding="utf-8")
+    folder = space / "own"
+    model = [f"model.attention.score={line}", "model=luong_global"]
+    monkeypatch.syspath_prepend(space)
+    inside(*model, *TINY, *places(space), "logger=none", f"hydra.run.dir={folder}")
+    result = json.loads((folder / "result.json").read_text())
+    assert result["config"]["model"]["attention"]["score"] == line
+    assert result["scores"]["aer"] > 0
+    # The class is found again when the model is loaded.
+    arguments = ["task=translate", f"checkpoint={folder}"]
+    assert succeed(*arguments, stdin="The cat sleeps.\n", PYTHONPATH=str(space)).count("\n") == 1
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+[COMBINED] = re.findall(
+    r"Every setting of a file can be overridden.*?```sh\n(.*?)```", README, re.DOTALL
+)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(command, marks=[pytest.mark.long] if "comparison=" in command else [])
+        for command in COMBINED.splitlines()
+    ],
+)
+def test_what_the_readme_combines_trains(command, space):
+    """A comparison runs two jobs only: other tests train each of its models."""
+    words = "".join(f"{word} {'0.1 ' * 300}\n" for word in ("the", "The", "cat"))
+    (space / "glove.6B.300d.txt").write_text(words, encoding="utf-8")
+    given = command.replace("glove", f"{space}/glove").split("#")[0]
+    folder = space / f"combined-{hash(command)}"
+    several = "comparison=" in given
+    where = [f"hydra.{'sweep' if several else 'run'}.dir={folder}"]
+    if several:
+        where.append("hydra.sweeper.params.model='luong_multi_head,seq2seq'")
+    program, *arguments = shlex.split(given)[1:]
+    assert program == "run.py"
+    inside(*TINY, *places(space), "logger=none", *arguments, *where)
+    assert len(list(folder.rglob("result.json"))) == 1 + several
+
+
+def test_everything_at_once_trains(space):
+    """Flags of the query, intra-attention, heads, scheduled sampling, tied tables."""
+    folder = space / "everything"
+    flags = ["query.context=true", "query.last_token=true", "query.state=previous"]
+    flags += ["intra_attention={score:general}", "tied=output", "encoder.merge=sum"]
+    flags += ["encoder.hidden_size=192", "cell=gru_2014", "layers=2"]
+    model = ["model=luong_predictive", "+model.attention.heads=4", "teacher_forcing=scheduled"]
+    given = [*model, *(f"model.{flag}" for flag in flags), "scale=0.5"]
+    inside(*given, *TINY, *places(space), "logger=none", f"hydra.run.dir={folder}")
+    assert json.loads((folder / "result.json").read_text())["scores"]["aer"] > 0

@@ -1,0 +1,278 @@
+"""Alignment and likelihood of references that a model is made to produce."""
+
+from typing import get_args
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import log_softmax
+
+from datamodules.batching import EncodedPairs, Sequences, collate
+from datamodules.corpus import ParallelText
+from datamodules.tokenization import EOS, Tokenizers, TokenizerSettings
+from lightning_modules.decoding import BeamSearch
+from lightning_modules.metrics.statistics import METRICS
+from lightning_modules.testing import forced_decoding as forced
+from lightning_modules.testing.forced_decoding import (
+    Forced,
+    ForcedDecoding,
+    Step,
+    forced_head_weights,
+    forced_statistics,
+    merge_words,
+    step_by_rule,
+    weights_at,
+    word_nats,
+)
+from lightning_modules.variants.base import Decoded, EncoderDecoder
+from lightning_modules.variants.options import Placement
+from tests.helpers.variants import sentences, small_model
+
+TEXT = ParallelText(["a b c", "b a", "c"], ["x y z", "y x", "z"], ["2-0 1-1 0-2", "1-0 0-1", "0-0"])
+
+
+class Mirror(EncoderDecoder):
+    """A model whose attention moves from the last source word to the first."""
+
+    def __init__(self):
+        super().__init__(9, 9, 2, 2, "none", Placement())
+
+    def encode(self, src, src_mask):
+        return src_mask
+
+    def decode(self, memory, tgt_in):
+        weights = torch.zeros(*tgt_in.shape, memory.shape[1])
+        for row, length in enumerate(memory.sum(1).tolist()):
+            for position in range(min(tgt_in.shape[1], length - 1)):
+                weights[row, position, length - 2 - position] = 1  # EOS is the last of the source
+        return Decoded(torch.zeros(*tgt_in.shape, 2), weights)
+
+    def initial_state(self, memory):
+        raise AssertionError("nothing is searched")
+
+    def step(self, memory, state, last_token):
+        raise AssertionError("nothing is searched")
+
+    def parts(self):
+        return {}
+
+
+@pytest.fixture
+def tokenizers():
+    return Tokenizers.train(TEXT, TokenizerSettings("words", 50, 1, False))
+
+
+def encoded(tokenizers):
+    sides = (
+        Sequences.of(tokenizer.encode(lines))
+        for tokenizer, lines in zip(tokenizers, (TEXT.source, TEXT.target), strict=True)
+    )
+    return EncodedPairs(np.arange(3), *sides)
+
+
+def batch(tokenizers):
+    return collate(encoded(tokenizers).select(np.array([2, 1, 0])))
+
+
+def statistics(model, tokenizers, text=TEXT):
+    with torch.no_grad():
+        predictions = ForcedDecoding(model).predict_step(batch(tokenizers))
+    return forced_statistics(
+        sorted(predictions, key=lambda one: one.id), text, tokenizers, "predicted"
+    )
+
+
+def error(model, tokenizers, text=TEXT):
+    """Alignment error rate, in percent."""
+    return float(METRICS["aer"].score(statistics(model, tokenizers, text)["links"].sum(0)))
+
+
+def test_links_that_agree_with_gold_have_no_error(tokenizers):
+    assert error(Mirror(), tokenizers) == 0
+
+
+def test_wrong_links_are_counted(tokenizers):
+    straight = ParallelText(TEXT.source, TEXT.target, ["0-0 1-1 2-2", "0-0 1-1", "0-0"])
+    assert error(Mirror(), tokenizers, straight) == pytest.approx(100 * (1 - 2 * 2 / 12))
+    links = statistics(Mirror(), tokenizers, straight)["links"]
+    assert links.tolist() == [[1, 1, 3, 3], [0, 0, 2, 2], [1, 1, 1, 1]]  # 1-1 and 0-0 are right
+
+
+def test_a_possible_link_is_right_and_need_not_be_found(tokenizers):
+    text = ParallelText(TEXT.source, TEXT.target, ["2?0 1-1 0?2", "1-0 0?1", "0?0"])
+    counted = statistics(Mirror(), tokenizers, text)["links"]
+    assert counted.tolist() == [[1, 3, 3, 1], [1, 2, 2, 1], [0, 1, 1, 0]]
+    assert error(Mirror(), tokenizers, text) == 0
+
+
+def test_without_attention_or_gold_there_are_no_links(tokenizers):
+    assert statistics(small_model("seq2seq"), tokenizers).keys() == {"likelihood"}
+    no_gold = ParallelText(TEXT.source, TEXT.target)
+    assert statistics(Mirror(), tokenizers, no_gold).keys() == {"likelihood"}
+
+
+def test_gold_without_links_gives_no_error_rate(tokenizers):
+    """The one target word has no link either: all its weights are on EOS of the source."""
+    text = ParallelText(["a"], ["x"], [""])
+    given = [Forced(0, torch.tensor([[0.0, 1.0]] * 2), np.ones(2))]
+    links = forced_statistics(given, text, tokenizers, "predicted")["links"]
+    assert links.tolist() == [[0, 0, 0, 0]]
+    assert np.isnan(METRICS["aer"].score(links.sum(0)))
+
+
+def test_a_word_with_an_unknown_piece_stays_one_word(tokenizers):
+    """``x?`` is two tokens, of which the vocabulary has the first."""
+    text = ParallelText(["a b"], ["x? y"], ["0-0 1-1"])
+    assert tokenizers.target.words_of_line("x? y") == [0, 0, 1]
+    weights = torch.eye(4, 3)[[0, 0, 1, 2]]  # a, a, b, EOS
+    links = forced_statistics([Forced(0, weights, np.ones(4))], text, tokenizers, "predicted")[
+        "links"
+    ]
+    assert links.tolist() == [[2, 2, 2, 2]]
+
+
+def test_links_are_those_of_the_step_that_is_asked_for(tokenizers):
+    text = ParallelText(["a b"], ["x y"], ["1-0"])
+    links = {
+        step: forced_statistics([Forced(0, BY_STEP, np.ones(3))], text, tokenizers, step)["links"]
+        for step in get_args(Step)
+    }
+    assert links["predicted"].tolist() == [[0, 0, 2, 1]]  # 0-0 and 1-1
+    assert links["read"].tolist() == [[1, 1, 2, 1]]  # 1-0 and 0-1
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "luong_tied", "seq2seq", "transformer"])
+@pytest.mark.parametrize("rows", [2, 1024])
+def test_likelihood_is_that_of_every_token_and_of_the_end(name, rows, tokenizers, monkeypatch):
+    """Sentence by sentence, token by token, without any padding."""
+    monkeypatch.setattr(forced, "ROWS", rows)
+    model = small_model(name)
+    counts = statistics(model, tokenizers)["likelihood"]
+    pairs = encoded(tokenizers)
+    for number in range(3):
+        one = collate(pairs.select(np.array([number])))
+        with torch.no_grad():
+            features = model.decode(model.encode(one.src, one.src_mask), one.tgt_in).features
+            scores = log_softmax(model.logits(features)[0].double(), -1)
+        wanted = one.tgt_out[0].tolist()
+        assert wanted[-1] == EOS
+        nats = -sum(float(scores[place, token]) for place, token in enumerate(wanted))
+        assert counts[number].tolist() == pytest.approx([nats, len(wanted)], rel=1e-5)
+    assert counts[:, 1].tolist() == [4, 3, 2]
+    perplexity = float(METRICS["perplexity"].score(counts.sum(0)))
+    assert perplexity == pytest.approx(np.exp(counts[:, 0].sum() / 9))
+
+
+def test_a_words_likelihood_is_that_of_its_tokens(tokenizers):
+    """``x?`` is two tokens; the end of the sentence belongs to no word."""
+    one = Forced(0, None, np.array([0.5, 0.25, 2.0, 8.0]))
+    assert word_nats(one, "x? y", tokenizers) == [0.75, 2.0]
+
+
+def test_weights_are_those_of_each_sentence_alone(tokenizers):
+    model = small_model("bahdanau")
+    padded = batch(tokenizers)
+    for (number, weights, *_), row in zip(
+        ForcedDecoding(model).predict_step(padded), range(3), strict=True
+    ):
+        source, target = int(padded.src_mask[row].sum()), int(padded.tgt_mask[row].sum())
+        one = slice(row, row + 1)
+        memory = model.encode(padded.src[one, :source], padded.src_mask[one, :source])
+        alone = model.decode(memory, padded.tgt_in[one, :target]).weights
+        assert number == 2 - row
+        assert weights is not None
+        assert alone is not None
+        torch.testing.assert_close(weights[:target, :source], alone[0])
+
+
+BY_STEP = torch.tensor(
+    [
+        [0.9, 0.1, 0.0],  # reads BOS, predicts x
+        [0.2, 0.7, 0.1],  # reads x, predicts y
+        [0.3, 0.1, 0.6],  # reads y, predicts EOS
+    ]
+)
+
+
+def test_a_word_has_the_weights_of_the_step_that_predicts_or_reads_it():
+    assert weights_at("predicted", BY_STEP).tolist() == BY_STEP.tolist()
+    read = weights_at("read", BY_STEP)
+    assert read[0].tolist() == BY_STEP[1].tolist()
+    assert read[1].tolist() == BY_STEP[2].tolist()  # the last word: of the step that predicts EOS
+    assert read[2].tolist() == [0, 0, 0]
+    every = torch.stack([BY_STEP, BY_STEP.flip(0)]).unsqueeze(1)
+    shifted = weights_at("read", every)
+    assert shifted[0, 0].tolist() == read.tolist()
+    assert shifted[1, 0, :2].tolist() == BY_STEP.flip(0)[1:].tolist()
+
+
+def test_the_step_moves_the_words(tokenizers):
+    merged = {
+        step: merge_words(weights_at(step, BY_STEP), "a b", "x y", tokenizers).tolist()
+        for step in get_args(Step)
+    }
+    expected = {"predicted": [[0.9, 0.1], [0.2, 0.7]], "read": [[0.2, 0.7], [0.3, 0.1]]}
+    for step, weights in expected.items():
+        np.testing.assert_allclose(merged[step], weights, rtol=1e-6)
+
+
+def test_in_a_padded_batch_the_last_word_is_read_where_its_end_is_predicted(tokenizers):
+    """The first sentence of the batch has one word of three."""
+    model = small_model("luong_global")
+    padded = batch(tokenizers)
+    [(_, weights, *_)] = [one for one in ForcedDecoding(model).predict_step(padded) if one.id == 2]
+    assert weights is not None
+    assert padded.tgt_out[0, 1] == EOS
+    torch.testing.assert_close(weights_at("read", weights)[0], weights[1], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("luong_location", "predicted"),
+        ("luong_location_heads", "predicted"),
+        ("luong_global", "read"),
+        ("luong_predictive", "read"),
+        ("bahdanau", "read"),
+        ("transformer", "read"),
+    ],
+)
+def test_footnote_14_asks_whether_the_score_looks_at_the_source(name, step):
+    model = small_model(name)
+    assert step_by_rule("footnote14", model) == step
+    assert step_by_rule("read", model) == "read"
+    assert step_by_rule("predicted", model) == "predicted"
+
+
+@pytest.mark.parametrize("name", ["luong_global", "luong_multi_head", "transformer"])
+def test_batches_of_any_size_give_the_same_weights(name, tokenizers):
+    model = small_model(name)
+    pairs = encoded(tokenizers)
+    by_size = [dict(forced_head_weights(model, pairs, size)) for size in (4, 1000)]
+    assert by_size[0].keys() == by_size[1].keys() == {0, 1, 2}
+    for number, target, source in ((0, 4, 4), (1, 3, 3), (2, 2, 2)):
+        one, other = (weights[number][..., :target, :source] for weights in by_size)
+        torch.testing.assert_close(one, other)
+        torch.testing.assert_close(one.sum(-1), torch.ones(one.shape[:-1]))
+
+
+def test_a_model_without_attention_gives_no_weights(tokenizers):
+    pairs = encoded(tokenizers)
+    assert list(forced_head_weights(small_model("seq2seq"), pairs, 1000)) == []
+
+
+@pytest.mark.parametrize("name", ["luong_predictive", "bahdanau_multi_head", "transformer"])
+def test_forcing_what_a_beam_found_gives_the_weights_of_the_beam(name):
+    model = small_model(name)
+    src, mask = sentences([5, 12, 3, 8])
+    best = [hypotheses[0] for hypotheses in BeamSearch()(model, src, mask)]
+    lengths = mask.sum(1).tolist()
+    sources = [row[: length - 1] for row, length in zip(src.tolist(), lengths, strict=True)]
+    targets = [[token for token in one.tokens if token != EOS] for one in best]
+    pairs = EncodedPairs(np.arange(4), Sequences.of(sources), Sequences.of(targets))
+    forced = dict(forced_head_weights(model, pairs, 1000))
+    for number, (tokens, _, weights) in enumerate(best):
+        assert weights is not None
+        averaged = forced[number][-1].mean(0)[: len(tokens), : lengths[number]]
+        near = weights[:, : lengths[number]]
+        torch.testing.assert_close(averaged, near, rtol=1e-4, atol=1e-5)

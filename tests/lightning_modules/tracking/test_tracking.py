@@ -1,0 +1,262 @@
+"""W&B: its mode is chosen at once, without a prompt; nothing it does reaches the training."""
+
+import logging
+import socket
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import wandb
+from pydantic import ValidationError
+
+from lightning_modules.metrics.curves import CurvePoint
+from lightning_modules.metrics.lengths import Bounds
+from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from lightning_modules.metrics.uncertainty.resampling import Interval
+from lightning_modules.runs.schema import TRACKER_ID
+from lightning_modules.runs.writer import clear_results
+from lightning_modules.testing.scores import TestScores
+from lightning_modules.testing.test_set import Tested
+from lightning_modules.tracking import mode, results
+from lightning_modules.tracking.results import log_test
+from lightning_modules.tracking.tracker import Tracker, wandb_logger
+from tests.helpers.wandb_server import WandbServer
+
+PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy")
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch):
+    for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_BASE_URL", *PROXIES):
+        monkeypatch.delenv(name, raising=False)
+
+
+def logged_in(monkeypatch, answer, server="http://127.0.0.1:9"):
+    def login(**arguments):
+        assert arguments == {"prompt": False, "verify": False}
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(wandb, "login", login)
+    settings = SimpleNamespace(settings=SimpleNamespace(base_url=server))
+    monkeypatch.setattr(wandb, "setup", lambda: settings)
+
+
+def chosen_at_once(requested="auto"):
+    """Choose, and insist on doing so in under three seconds."""
+    started = time.perf_counter()
+    chosen = mode.choose_mode(requested)
+    assert time.perf_counter() - started < 3
+    return chosen
+
+
+def test_a_wish_is_followed(monkeypatch):
+    logged_in(monkeypatch, AssertionError("login was asked for"))
+    assert mode.choose_mode("offline")[0] == "offline"
+    assert mode.choose_mode("disabled")[0] == "disabled"
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    assert mode.choose_mode("auto") == ("disabled", "WANDB_MODE")
+
+
+def test_offline_without_a_login(monkeypatch):
+    logged_in(monkeypatch, False)
+    assert chosen_at_once() == ("offline", "not logged in")
+
+
+def test_offline_with_a_malformed_key(monkeypatch):
+    logged_in(monkeypatch, wandb.errors.AuthenticationError("API key must have\n40+ characters"))
+    assert chosen_at_once() == ("offline", "API key must have 40+ characters")
+
+
+def test_offline_where_nothing_listens(monkeypatch):
+    with WandbServer() as server:
+        url = server.url
+    logged_in(monkeypatch, True, url)
+    chosen, reason = chosen_at_once()
+    assert chosen == "offline"
+    assert reason.startswith(f"{url} cannot be reached: ")
+
+
+def test_offline_where_names_are_looked_up_for_ever(monkeypatch):
+    """The time limit of a connection does not cover the look-up."""
+    logged_in(monkeypatch, True, "http://wandb.invalid")
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(10))
+    assert chosen_at_once() == ("offline", "http://wandb.invalid: no answer within 2 seconds")
+
+
+def test_offline_where_the_server_is_broken_or_slow(monkeypatch):
+    with WandbServer(error=500) as broken, WandbServer(delay=5) as slow:
+        logged_in(monkeypatch, True, broken.url)
+        assert chosen_at_once() == ("offline", f"{broken.url} answers 500")
+        logged_in(monkeypatch, True, slow.url)
+        assert chosen_at_once()[0] == "offline"
+
+
+def test_online_where_the_server_answers(monkeypatch):
+    with WandbServer() as server:
+        logged_in(monkeypatch, True, server.url)
+        assert chosen_at_once() == ("online", "logged in")
+
+
+def test_the_proxy_is_asked(monkeypatch):
+    """A far server is reached through a proxy that answers, and not through a proxy that is gone.
+
+    The proxy here answers every request itself, which looks to the client like forwarding.
+    """
+    logged_in(monkeypatch, True, "http://wandb.invalid")
+    with WandbServer() as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        assert chosen_at_once()[0] == "online"
+        assert proxy.requests == 1
+    assert chosen_at_once()[0] == "offline"
+
+
+def test_the_command_to_synchronise_can_be_pasted(monkeypatch, tmp_path):
+    folder = tmp_path / "a b" / "offline-run-1"
+    monkeypatch.setattr("shutil.which", lambda _: "/bin/wandb")
+    assert mode.sync_command(folder) == f"wandb sync '{folder}'"
+    assert "sync --include-online /" in mode.sync_command(tmp_path / "run-1")
+    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:8080")
+    command = mode.sync_command(folder)
+    assert command == f"WANDB_BASE_URL=http://127.0.0.1:8080 wandb sync '{folder}'"
+    monkeypatch.setenv("WANDB_BASE_URL", "http://me:secret@127.0.0.1:8080")
+    assert "secret" not in mode.sync_command(folder)
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    assert "-m wandb sync" in mode.sync_command(folder)
+
+
+def test_a_setting_that_wandb_refuses_is_told_in_a_line():
+    with pytest.raises(ValidationError) as refused:
+        wandb.Settings.model_validate({"mode": "somewhere"})
+    assert mode.one_line(refused.value).startswith("mode=somewhere: ")
+
+
+class FakeRun:
+    """Records the calls on a run; ``act`` can make a call fail or hang."""
+
+    project, id, dir = "p", "i", "/outputs/wandb/offline-run-i/files"
+
+    def __init__(self):
+        self.summary, self.logged, self.ended = {}, [], []
+        self.defined, self.act = {}, lambda: None
+
+    def define_metric(self, name, **options):
+        self.defined[name] = options
+
+    def log(self, values):
+        self.act()
+        self.logged.append(values)
+
+    def finish(self, exit_code):
+        self.act()
+        self.ended.append(exit_code)
+
+
+def tracked():
+    run = FakeRun()
+    return run, Tracker(run)  # type: ignore[arg-type]
+
+
+def fail():
+    raise BrokenPipeError("the service\nis gone")
+
+
+def test_an_error_is_told_once_and_ends_the_tracking(caplog):
+    run, tracker = tracked()
+    tracker.log_metrics({"train/loss": 1.0}, 7)
+    run.act = fail
+    with caplog.at_level(logging.WARNING):
+        tracker.log_metrics({"train/loss": 2.0}, 8)
+        run.act = lambda: None
+        tracker.log_metrics({"train/loss": 3.0}, 9)
+        tracker.close()
+    assert run.logged == [{"train/loss": 1.0, "trainer/global_step": 7}]
+    assert run.ended == [0]
+    [line] = caplog.messages
+    assert line.startswith("W&B stopped (the service is gone); later: ")
+    assert line.endswith("sync /outputs/wandb/offline-run-i")
+
+
+def test_what_hangs_is_left_alone(caplog):
+    run, tracker = tracked()
+    run.act = lambda: time.sleep(5)
+    started = time.perf_counter()
+    with caplog.at_level(logging.WARNING):
+        tracker.send(lambda run: run.log({}), 0.1)
+    assert time.perf_counter() - started < 1
+    assert "no answer within 0.1 seconds" in caplog.text
+
+
+def test_metrics_are_drawn_against_their_own_axes():
+    """Names are exact, because W&B picks one of several patterns at random."""
+    run, _ = tracked()
+    assert not any("*" in name for name in run.defined)
+    assert run.defined["val/bleu"]["step_metric"] == "trainer/global_step"
+    assert run.defined["bleu_by_length/bleu"]["step_metric"] == "bleu_by_length/length"
+
+
+def outcome(attention):
+    """Two sentences, of which the second is the longer one."""
+    lines = [
+        {"id": n, "source": s, "reference": s, "hypothesis": s, "score": 100.0}
+        for n, s in enumerate(("a b", "a b c"))
+    ]
+    curve = [
+        CurvePoint("luong", 1, Bounds(1, 10), 2, {"bleu": 61.512345}, Interval(50, 70)),
+        CurvePoint("luong", 1, Bounds(11, 20), 0, {}, None),
+        CurvePoint("luong", 1, Bounds(21, None), 1, {"bleu": 5.0}, None),
+    ]
+    scores = {"bleu": Estimate(60.5, 50, 70), "aer": Estimate(12.0)}
+    return Tested(7, TestScores(scores, "signature", curve, {}, lines, attention), 1.0, {})
+
+
+def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
+    run, tracker = tracked()
+    log_test(tracker, outcome([np.eye(2), np.eye(3)]), tmp_path)
+    assert run.summary == {
+        "test/bleu": 60.5, "test/aer": 12.0, "bleu_at/001": 61.5123, "bleu_at/021": 5.0,
+    }  # fmt: skip
+    logged = {key: values[key] for values in run.logged for key in values}
+    curve = [values for values in run.logged if "bleu_by_length/bleu" in values]
+    assert [tuple(point.values()) for point in curve] == [(10, 61.5123, 2), (21, 5.0, 1)]
+    assert logged["predictions"].data == [
+        [0, "a b", "a b", "a b", 100.0],
+        [1, "a b c", "a b c", "a b c", 100.0],
+    ]
+    assert logged["attention/test"].format == "png"
+
+
+def test_a_model_without_attention_logs_no_heat_map(tmp_path):
+    run, tracker = tracked()
+    log_test(tracker, outcome([None, None]), tmp_path)
+    assert not any("attention/test" in values for values in run.logged)
+    assert run.summary["test/bleu"] == 60.5
+
+
+def test_a_picture_that_cannot_be_drawn_ends_the_tracking_only(tmp_path, monkeypatch, caplog):
+    run, tracker = tracked()
+    monkeypatch.setattr(results, "attention_map", lambda _: fail())
+    log_test(tracker, outcome([np.eye(2), np.eye(3)]), tmp_path)
+    assert "W&B stopped" in caplog.text
+    assert run.summary["test/bleu"] == 60.5
+
+
+def test_without_wandb_nothing_is_logged(tmp_path):
+    log_test(None, outcome([None, None]), tmp_path)
+
+
+def test_a_resumed_training_goes_on_in_the_same_run(tmp_path, monkeypatch):
+    """A training from the start, which clears the folder first, gets a run of its own."""
+    for name in ("DATA", "CACHE"):
+        monkeypatch.setenv(f"WANDB_{name}_DIR", str(tmp_path / name))
+    folder, ids = tmp_path / "run", []
+    for fresh in (True, False, True):
+        if fresh:
+            clear_results(folder)
+        tracker = wandb_logger("p", "n", "g", [], tmp_path, folder, mode="offline")
+        tracker.close()
+        assert (folder / TRACKER_ID).read_text() == f"{tracker.version}\n"
+        ids.append(tracker.version)
+    assert ids[0] == ids[1] != ids[2]

@@ -1,0 +1,227 @@
+"""The real W&B client and a local server: the data that arrive, and the cost of a bad server."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from lightning_modules.runs.schema import TRACKER_ID
+from tests.helpers.commands import TINY, places, succeed
+from tests.helpers.wandb_server import ENTITY, KEY, Run, WandbServer
+
+PLANTED = "planted-secret"
+"""A secret in the environment, and in an address among the settings."""
+QUICK = [
+    *TINY,
+    "model=luong_global",
+    "decoding=greedy",
+    "scoring.resamples=100",
+    "trainer.log_every_n_steps=2",
+    f"+storage=postgresql://me:{PLANTED}@host/studies",
+]
+
+
+def train(space: Path, name: str, *arguments: str, **environment: str) -> tuple[str, float]:
+    """Train a tiny model into ``space/name``; return its output and its seconds."""
+    started = time.perf_counter()
+    folder = f"hydra.run.dir={space}/{name}"
+    output = succeed(
+        *QUICK, *places(space), folder, *arguments, HOME=str(space), A_TOKEN=PLANTED, **environment
+    )
+    return output, time.perf_counter() - started
+
+
+def train_beside(space: Path, name: str, **environment: str) -> tuple[str, float, float]:
+    """Train beside a training without a server, so that both find the machine equally busy.
+
+    Return the output of the first, and the seconds of both.
+    """
+    with ThreadPoolExecutor() as both:
+        tracked = both.submit(train, space, name, **environment)
+        _, usual = both.submit(train, space, f"{name}-usual").result()
+        output, seconds = tracked.result()
+    return output, seconds, usual
+
+
+def curve_of(history: list[dict]) -> dict[int, float]:
+    name = "bleu_by_length"
+    return {
+        row[f"{name}/length"]: row[f"{name}/bleu"] for row in history if f"{name}/length" in row
+    }
+
+
+def curve_in(folder: Path) -> dict[int, float]:
+    with (folder / "bleu_by_length.csv").open() as file:
+        return {int(row["length_high"]): float(row["bleu"]) for row in csv.DictReader(file)}
+
+
+def synchronise(output: str, server: WandbServer, space: Path, replacing: str = "") -> Run:
+    """Paste the command that a training printed; return the only run that arrives."""
+    command = re.findall(r"later: (.+)", output)[-1]
+    if replacing:
+        command = command.replace(replacing, server.url)
+    environment = os.environ | server.environment | {"HOME": str(space), "NETRC": "/nonexistent"}
+    subprocess.run(command, shell=True, env=environment, check=True, timeout=100, cwd=space)
+    [run] = server.runs.values()
+    return run
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("online")
+
+
+@pytest.fixture(scope="module")
+def offline(space) -> tuple[str, float]:
+    """Output and seconds of a training without a login."""
+    return train(space, "offline", "logger.artifacts=true")
+
+
+@pytest.fixture(scope="module")
+def online(space, offline) -> tuple[str, WandbServer]:
+    with WandbServer() as server:
+        output, _ = train(space, "online", "logger.artifacts=true", **server.environment)
+    return output, server
+
+
+@pytest.fixture(scope="module")
+def run(online) -> Run:
+    [only] = online[1].runs.values()
+    return only
+
+
+def test_the_address_of_the_run_is_told(online, space):
+    output, server = online
+    id = (space / "online" / TRACKER_ID).read_text().strip()
+    assert f"W&B online: {server.url}/{ENTITY}/attention-bench/runs/{id}\n" in output
+    assert "W&B stopped" not in output
+
+
+def test_the_run_arrives_with_its_configuration(run, space):
+    assert run.fields["displayName"] == "luong_global-1"
+    assert run.fields["groupName"] == "luong_global"
+    assert run.fields["jobType"] == "train"
+    assert run.fields["tags"] == ["grammar"]
+    assert run.exit_code == 0
+    result = json.loads((space / "online" / "result.json").read_text())
+    assert run.config["model_name"] == "luong_global"
+    assert run.config["seed"] == 1
+    assert run.config["parameters"] == result["parameters"]
+    assert run.config["data_fingerprint"] == result["data"]["fingerprint"]
+    assert run.config["folder"] == str(space / "online")
+    assert {name: run.config[name] for name in result["config"]} == result["config"]
+
+
+def test_the_course_of_training_arrives(run):
+    rows = [row for row in run.history if "train/loss" in row]
+    assert rows
+    logged = {name for row in run.history for name in row}
+    train_metrics = ("loss", "learning_rate", "gradient_norm", "target_tokens_per_second")
+    assert {"val/loss", "val/bleu", *(f"train/{name}" for name in train_metrics)} <= logged
+    assert "train/peak_memory_mib" in logged
+    assert all(row["trainer/global_step"] > 0 for row in rows)
+    maps = [row for row in run.history if "attention/validation" in row]
+    assert len(maps) == sum("val/bleu" in row for row in run.history) > 1
+    pictures = [run.files[row["attention/validation"]["path"]] for row in maps]
+    assert all(picture.startswith(b"\x89PNG") for picture in pictures)
+    assert len(set(pictures)) == len(pictures)  # attention moves
+
+
+def test_the_curve_arrives_as_it_is_in_the_file(run, space):
+    known = curve_in(space / "online")
+    assert curve_of(run.history) == known
+    assert {name: run.summary[name] for name in run.summary if name.startswith("bleu_at/")} == {
+        f"bleu_at/{high - 9:03d}": bleu for high, bleu in known.items()
+    }
+    drawn = {metric.get("1"): metric for metric in run.config["_wandb"]["m"]}
+    assert not any("*" in str(name) for name in drawn)
+    assert "bleu_by_length/bleu" in drawn
+
+
+def test_translations_and_artifacts_arrive(online, run, space):
+    server, folder = online[1], space / "online"
+    table = json.loads(run.files[run.summary["predictions"]["path"]])
+    predictions = [json.loads(line) for line in (folder / "predictions.jsonl").open()]
+    assert table["columns"] == ["id", "source", "reference", "hypothesis", "score"]
+    assert [row[-1] for row in table["data"]] == [line["score"] for line in predictions]
+    id = (folder / TRACKER_ID).read_text().strip()
+    model, lines = server.artifacts[f"model-{id}"], server.artifacts[f"predictions-{id}"]
+    assert model["committed"]
+    assert lines["committed"]
+    tokenizers = {f"tokenizers/{file.name}" for file in (folder / "tokenizers").iterdir()}
+    assert set(model["files"]) == {"checkpoints/best.ckpt", *tokenizers}
+    contents = set(server.uploads.values())
+    for name in ("checkpoints/best.ckpt", "predictions.jsonl"):
+        assert (folder / name).read_bytes() in contents
+
+
+def test_no_secret_is_told_or_kept(online, offline, space):
+    output, server = online
+    written = [file.read_bytes() for file in space.rglob("*") if file.is_file()]
+    assert len(written) > 20
+    received = [*server.uploads.values()]
+    received += [repr(vars(run)).encode() for run in server.runs.values()]
+    [run] = server.runs.values()
+    assert run.config["storage"] == "postgresql://me:***@host/studies"
+    for secret in (KEY, PLANTED):
+        assert secret not in output
+        assert not any(secret.encode() in content for content in (*written, *received))
+
+
+def test_an_offline_run_is_synchronised_with_the_command_that_is_told(offline, space):
+    output, _ = offline
+    assert "W&B offline (not logged in); later: " in output
+    with WandbServer() as server:
+        run = synchronise(output, server, space)
+    assert run.fields["groupName"] == "luong_global"
+    assert curve_of(run.history) == curve_in(space / "offline")
+    assert run.files[run.summary["predictions"]["path"]]
+    assert len(server.artifacts) == 3  # the table is one
+    assert all(artifact["committed"] for artifact in server.artifacts.values())
+
+
+@pytest.mark.timed
+def test_a_server_that_dies_costs_little_and_loses_nothing(space):
+    with WandbServer() as server:
+        server.on_stream = server.kill
+        output, seconds, usual = train_beside(space, "killed", **server.environment)
+    assert "W&B online: " in output
+    assert output.count("W&B stopped (") == 1
+    assert seconds < usual + 10
+    with WandbServer() as other:
+        run = synchronise(output, other, space, replacing=server.url)
+    assert curve_of(run.history) == curve_in(space / "killed")
+    assert any("val/bleu" in row for row in run.history)
+
+
+@pytest.mark.timed
+def test_a_server_that_breaks_costs_little(space):
+    """Its first answer is the last good one: no run can be started."""
+    with WandbServer() as server:
+        answer = server.answer
+
+        def once(path: str, body: bytes) -> object:
+            server.error = 500
+            return answer(path, body)
+
+        server.answer = once  # type: ignore[method-assign]
+        output, seconds, usual = train_beside(space, "broken", **server.environment)
+    assert re.search(r"W&B offline \(.*\); later: ", output)
+    assert "W&B online" not in output
+    assert not server.runs
+    assert seconds < usual + 10
+
+
+@pytest.mark.timed
+def test_a_slow_server_costs_little(offline, space):
+    with WandbServer(delay=0.7) as server:
+        output, seconds, usual = train_beside(space, "slow", **server.environment)
+    assert "test BLEU" in output
+    assert seconds < usual + 10
+    assert curve_in(space / "slow") == curve_in(space / "slow-usual") == curve_in(space / "offline")

@@ -1,0 +1,89 @@
+"""Floating-point operations by the fitted formula, and as torch counts an update."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from datamodules.batching import EncodedPairs, Sequences, collate
+from lightning_modules.training.control.flops import EXTRA_FORMULAS, build_to_count, count_flops
+from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.word_vectors import VectorFiles
+from tests.helpers.variants import LAPTOP, OPTIONS, configuration
+
+SIZES = [(19, 31), (40, 13), (25, 25)]
+VOCABULARY = (150, 150)
+NO_VECTORS = VectorFiles()
+UNUSED: Any = None
+
+
+def composed(name, *overrides):
+    """Return the configuration of a narrow variant."""
+    model, options = OPTIONS.get(name, (name, []))
+    widths = configuration(f"model={model}").model
+    scale = 24 / widths.get("width", widths.hidden_size)
+    given = [f"model={model}", f"scale={scale}", "tokenizer.shared=true", *options, *overrides]
+    return configuration(*given)
+
+
+def pairs_of(*sizes):
+    sides = ([[5] * (length - 1) for length in side] for side in zip(*sizes, strict=True))
+    return EncodedPairs(np.arange(len(sizes)), *map(Sequences.of, sides))
+
+
+@pytest.mark.parametrize("name", [*LAPTOP, *OPTIONS])
+def test_the_count_is_that_of_an_update(name):
+    """Compare with a training loss on lengths outside of the fit, with dropout."""
+    config = composed(name)
+    flops = count_flops(config, NO_VECTORS, VOCABULARY)
+    model = build_to_count(config, NO_VECTORS, VOCABULARY)
+    module = TranslationModule(model, UNUSED, UNUSED, UNUSED, UNUSED, 0.1, {})
+    before = torch.backends.mkldnn.set_flags(_enabled=False)[0]
+    try:
+        for size in SIZES:
+            pairs = pairs_of(size, size)
+            counter = FlopCounterMode(display=False, custom_mapping=EXTRA_FORMULAS)
+            with sdpa_kernel(SDPBackend.MATH), counter:
+                module.loss(collate(pairs), 0.1).backward()
+            assert flops.of_each(pairs).sum() == pytest.approx(counter.get_total_flops(), rel=1e-9)
+    finally:
+        torch.backends.mkldnn.set_flags(_enabled=before)
+
+
+def test_a_transformer_costs_what_its_sizes_say():
+    """An update costs three forward passes, since every product has two gradients."""
+    widths = ["model.width=24", "model.hidden_size=40", "model.heads=4"]
+    config = configuration("model=transformer", *widths)
+    flops = count_flops(config, NO_VECTORS, (30, 50))
+    src, tgt, width, hidden, layers = 9, 11, 24, 40, 2
+    attention = 4 * width**2
+    encoder = src * (attention + 2 * width * hidden) + 2 * src**2 * width
+    decoder = tgt * (attention + 2 * width**2 + 2 * width * hidden) + 2 * src * width**2
+    decoder += 2 * tgt**2 * width + 2 * src * tgt * width
+    products = layers * (encoder + decoder) + tgt * width * 50
+    assert flops.of_each(pairs_of((src, tgt)))[0] == pytest.approx(6 * products)
+
+
+def test_free_running_costs_its_own_tokens_too():
+    forced, free = (
+        count_flops(composed("luong_global", f"teacher_forcing={how}"), NO_VECTORS, VOCABULARY)
+        for how in ("always", "never")
+    )
+    pairs = pairs_of(*SIZES)
+    assert free.per_target_token(pairs) > 1.2 * forced.per_target_token(pairs)
+
+
+def test_counting_draws_no_random_numbers_and_ids_find_their_sentences():
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    flops = count_flops(composed("bahdanau"), NO_VECTORS, VOCABULARY)
+    assert torch.equal(before, torch.get_rng_state())
+    pairs = pairs_of(*SIZES)
+    pairs.ids = np.array([4, 0, 2])
+    by_id, each = flops.by_id(pairs), flops.of_each(pairs)
+    assert by_id[[4, 0, 2]].tolist() == each.tolist()
+    tokens = sum(tgt for _, tgt in SIZES)
+    assert flops.per_target_token(pairs) == pytest.approx(each.sum() / tokens)

@@ -1,0 +1,101 @@
+"""Settings that do not fit each other or the text."""
+
+from functools import partial
+
+import pytest
+
+from datamodules.batching import Batching
+from datamodules.corpus import SPLITS
+from datamodules.errors import UserError
+from datamodules.text import TextCorpus
+from datamodules.tokenization import TokenizerSettings
+from datamodules.translation_data import TranslationData
+from lightning_modules.training.factories import build_model
+from lightning_modules.training.input_checks import check_lengths, check_tags
+from tests.helpers.variants import configuration, small_model
+
+
+@pytest.fixture
+def data(tmp_path):
+    def make(source, kind="words", **other):
+        """Build data with two sentences a split; ``other`` replaces the second of some splits."""
+        for split in SPLITS:
+            lines = f"{source}\n{other.get(split, source)}\n"
+            (tmp_path / f"{split}.en").write_text(lines)
+            (tmp_path / f"{split}.fr").write_text("il dort bien\nlui\n")
+        corpus = TextCorpus(tmp_path, "en", "fr")
+        settings = TokenizerSettings(kind, 100, 1, False)
+        return TranslationData(corpus, settings, Batching(99, 99), None, 1, tmp_path / "cache")
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("length", "source", "side"),
+    [
+        (5, "he sleeps very well", None),
+        (4, "he sleeps very well", "source has 5"),
+        (3, "he", "target has 4"),
+    ],
+)
+def test_text_longer_than_the_model_knows_positions(data, length, source, side):
+    model = small_model("transformer", "model.positions=learned", f"model.max_length={length}")
+    text = data(source).encoded_corpus.encoded
+    if side is None:
+        check_lengths(model, text)
+        return
+    with pytest.raises(UserError, match=rf"^model\.max_length={length}: .* {side} tokens; train"):
+        check_lengths(model, text)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_no_split_may_be_longer_than_the_model_knows_positions(data, split):
+    text = data("he", **{split: "he sleeps very well"}).encoded_corpus.encoded
+    check_lengths(small_model("luong_location", "model.attention.max_length=5"), text)
+    model = small_model("luong_location", "model.attention.max_length=4")
+    with pytest.raises(UserError) as caught:
+        check_lengths(model, text)
+    assert str(caught.value) == (
+        f"model.attention.max_length=4: the longest {split} source has 5 tokens; train with "
+        "model.attention.max_length=5 or more, or shorten the text"
+    )
+
+
+def test_models_without_a_limit_take_any_text(data):
+    check_lengths(small_model("bahdanau"), data("he " * 50).encoded_corpus.encoded)
+
+
+@pytest.mark.parametrize("kind", ["words", "bpe"])
+def test_a_query_by_language_takes_tagged_sources(data, kind):
+    config = configuration("model=luong_general", "model.query.language=true")
+    check = partial(checked_tags, config)
+    check(data("<2fr> he sleeps", kind))
+    with pytest.raises(
+        UserError, match=r"=true: 2 of 2 train sources do not [^\n]* <2fr>; [^\n]*$"
+    ):
+        check(data("he sleeps <2fr>", kind))
+    checked_tags(configuration("model=luong_general"), data("he sleeps", kind))
+
+
+def checked_tags(config, made):
+    check_tags(config, made.tokenizers.source, made.encoded_corpus.encoded)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("other", ["he sleeps", "he <2fr>", "<2de> he"])
+def test_every_source_needs_a_tag_that_training_knows(data, split, other):
+    config = configuration("model=luong_general", "model.query.language=true")
+    made = data("<2fr> he sleeps", **{split: other})
+    if split == "train" and other == "<2de> he":
+        checked_tags(config, made)
+        return
+    with pytest.raises(UserError, match=rf"^model\.query\.language=true: 1 of 2 {split} sources "):
+        checked_tags(config, made)
+
+
+def test_one_table_takes_one_vocabulary():
+    config = configuration("model=transformer", "model.tied=all")
+    with pytest.raises(UserError, match=r"^model\.tied=all: .* set tokenizer\.shared=true$"):
+        build_model(config, 9, 9)
+    config.tokenizer.shared = True
+    assert build_model(config, 9, 9).src_embedding.num_embeddings == 9

@@ -1,0 +1,399 @@
+"""An interrupted training goes on as if it had never stopped."""
+
+import errno
+import hashlib
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from pathlib import Path
+from time import sleep
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from hydra import initialize_config_dir
+from hydra.core.hydra_config import HydraConfig
+from pytorch_lightning.callbacks import ModelCheckpoint
+
+from datamodules.errors import TerminatedError, UserError
+from lightning_modules.runs.reader import read_history, read_result
+from lightning_modules.runs.schema import HistoryPoint, Training
+from lightning_modules.tasks.train import settings_and_data, tracked_training
+from lightning_modules.training.callbacks import DivergedError, ResumeCheckpoint, TrainingBudget
+from lightning_modules.training.checkpoints import LAST, load_trained
+from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.setup import fit
+from sweeps.launch.compose import hydra_job
+from sweeps.launch.errors import as_user_error
+from tests.helpers.commands import ROOT, TINY, places, succeed
+
+SETTINGS = [
+    *TINY,
+    "scale=0.1",
+    "model.dropout=0.2",
+    "teacher_forcing=scheduled",
+    "data.train_size=60",
+    "batching.max_tokens=300",
+    "batching.decode_max_tokens=100",
+    "trainer.val_check_interval=3",
+    "trainer.log_every_n_steps=1",
+    "budget.target_tokens=3000",
+    "logger=none",
+]
+EVERY_UPDATE = "callbacks.resume_checkpoint.minutes=0"
+SELDOM = "callbacks.resume_checkpoint.minutes=1000"
+
+
+VALIDATION_BATCHES = 3
+COUNTED = ("epoch_progress", "epoch_loop.batch_progress", "epoch_loop.state_dict")
+
+LONG = pytest.mark.long
+
+
+class Killed(BaseException):
+    """Ends a training as a killed process would: nothing catches this exception."""
+
+
+class Course(NamedTuple):
+    """Values that two equal trainings share."""
+
+    final: str
+    """Hash of weights and of the optimizer's state."""
+    best: str
+    history: list[HistoryPoint]
+    training: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory):
+    return tmp_path_factory.mktemp("resume")
+
+
+@pytest.fixture(scope="module")
+def train(space):
+    """Train in a folder of the space; go on if the folder holds a checkpoint."""
+    HydraConfig.instance().cfg = None
+
+    def trained(name: str, *overrides: str) -> Course:
+        folder = space / name
+        everything = [*SETTINGS, *places(space), *overrides]
+        with hydra_job(everything, folder) as (job, config):
+            parsed = settings_and_data(config)
+            with tracked_training(config, *parsed, job) as (trainer, setup):
+                training = fit(trainer, setup)
+        return course(folder, training)
+
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        yield trained
+
+
+def course(folder: Path, training: Training) -> Course:
+    points = [point.model_copy(update={"seconds": 0.0}) for point in read_history(folder)]
+    account = training.model_dump(exclude={"seconds", "target_tokens_per_second"})
+    final, best = (digest(folder / f"checkpoints/{name}.ckpt") for name in ("last", "best"))
+    return Course(final, best, points, account)
+
+
+def digest(file: Path) -> str:
+    """Return a hash of the weights, the state of the optimizer, and the counters."""
+    content = torch.load(file, weights_only=True)
+    [optimizer] = content["optimizer_states"]
+    moments = {
+        f"{key} {name}": value
+        for key, state in optimizer["state"].items()
+        for name, value in state.items()
+    }
+    tensors = {**content["state_dict"], **moments}
+    parts = [f"{name} {tensors[name].numpy().tobytes().hex()}" for name in sorted(tensors)]
+    rates = [group["lr"] for group in optimizer["param_groups"]]
+    loops = [content["loops"]["fit_loop"][name] for name in COUNTED]
+    counts = [content["global_step"], loops, rates, content["lr_schedulers"]]
+    return hashlib.sha256(repr((parts, counts)).encode()).hexdigest()
+
+
+def at(monkeypatch, where: type, hook: str, time: int, happens: Callable[[], None], after=True):
+    """Call ``happens`` at call number ``time`` of a hook, after or before the hook."""
+    original, calls = getattr(where, hook), count(1)
+
+    def patched(*arguments: Any, **named: Any) -> Any:
+        now = next(calls) == time
+        if now and not after:
+            happens()
+        result = original(*arguments, **named)
+        if now and after:
+            happens()
+        return result
+
+    monkeypatch.setattr(where, hook, patched)
+
+
+def killed() -> None:
+    raise Killed
+
+
+def count_calls(monkeypatch, where: type, hook: str) -> list[None]:
+    calls: list[None] = []
+    original = getattr(where, hook)
+
+    def counted(*arguments: Any, **named: Any) -> Any:
+        calls.append(None)
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(where, hook, counted)
+    return calls
+
+
+@pytest.fixture(autouse=True)
+def as_often_as_asked(monkeypatch):
+    """Let checkpoints take any share of the time."""
+    monkeypatch.setattr(
+        "lightning_modules.training.callbacks.resume_checkpoint.SHARE_OF_SAVING", math.inf
+    )
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_interrupts():
+    """Set Python's handler: a shell ignores Ctrl-C for tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="module")
+def whole(train):
+    """An uninterrupted training: 15 updates, 4 an epoch, validated after every third."""
+    return train("whole", SELDOM)
+
+
+def test_the_updates_are_those_the_cuts_speak_of(whole):
+    assert whole.training["updates"] == 15
+    assert whole.training["epochs"] == 15 / 4
+    assert len(whole.history) == 5
+
+
+@pytest.mark.parametrize(
+    ("minutes", "where", "hook", "time", "after"),
+    [
+        (EVERY_UPDATE, TranslationModule, "training_step", 1, False),
+        pytest.param(EVERY_UPDATE, TranslationModule, "training_step", 8, True, marks=LONG),
+        pytest.param(EVERY_UPDATE, TranslationModule, "validation_step", 4, True, marks=LONG),
+        (EVERY_UPDATE, Path, "write_bytes", 10, True),  # half of saving a checkpoint
+        (SELDOM, TrainingBudget, "on_train_batch_end", 9, True),  # before a validation
+        (SELDOM, TranslationModule, "training_step", 4, False),  # after one
+        # after a validation and an epoch
+        pytest.param(SELDOM, TranslationModule, "training_step", 13, False, marks=LONG),
+        (SELDOM, ModelCheckpoint, "on_validation_end", 2, True),  # between best and last
+        pytest.param(SELDOM, ResumeCheckpoint, "on_train_end", 1, False, marks=LONG),
+        (SELDOM, ResumeCheckpoint, "on_train_end", 1, True),
+    ],
+)
+def test_a_killed_training_ends_the_same(
+    train, whole, monkeypatch, minutes, where, hook, time, after
+):
+    name = f"{hook}-{time}-{after}"
+    with monkeypatch.context() as patched:
+        at(patched, where, hook, time, killed, after)
+        with pytest.raises(Killed):
+            train(name, minutes)
+    assert train(name, minutes) == whole
+
+
+@pytest.mark.parametrize(
+    ("sent", "error", "hook", "time", "left"),
+    [
+        (signal.SIGTERM, TerminatedError, "training_step", 8, 7),  # the last of an epoch
+        # before a validation
+        pytest.param(signal.SIGTERM, TerminatedError, "training_step", 9, 6, marks=LONG),
+        pytest.param(signal.SIGTERM, TerminatedError, "validation_step", 1, 12, marks=LONG),
+        (signal.SIGTERM, TerminatedError, "validation_step", 1 + 4 * VALIDATION_BATCHES, 0),
+        (signal.SIGINT, KeyboardInterrupt, "training_step", 8, 7),
+        (signal.SIGINT, KeyboardInterrupt, "validation_step", 1 + 4 * VALIDATION_BATCHES, 0),
+    ],
+)
+def test_a_training_that_is_told_to_end_saves_first(
+    train, whole, monkeypatch, sent, error, hook, time, left
+):
+    steps = count_calls(monkeypatch, TranslationModule, "training_step")
+    name = f"{sent.name}-{hook}-{time}"
+    with monkeypatch.context() as patched:
+        at(patched, TranslationModule, hook, time, partial(signal.raise_signal, sent))
+        with pytest.raises(error) as ended:
+            train(name, SELDOM)
+    assert ended.type is error
+    assert len(steps) == 15 - left
+    assert train(name, SELDOM) == whole
+    assert len(steps) == 15
+
+
+def test_a_training_that_is_told_to_end_between_two_pieces_saves_first(train, monkeypatch):
+    pieces = "+batching.pieces=2"
+    straight = train("whole-pieces", pieces, SELDOM)
+    steps = count_calls(monkeypatch, TranslationModule, "training_step")
+    with monkeypatch.context() as patched:
+        terminated = partial(signal.raise_signal, signal.SIGTERM)
+        at(patched, TranslationModule, "training_step", 11, terminated)  # validated after the 6th
+        with pytest.raises(TerminatedError):
+            train("pieces", pieces, SELDOM)
+    assert train("pieces", pieces, SELDOM) == straight
+    assert len(steps) == 30 + 1
+
+
+MORE = [
+    [
+        "scheduler=plateau",
+        "scheduler.patience=0",
+        "callbacks=early_stopping",
+        "callbacks.early_stopping.patience=1",
+    ],
+    ["+batching.pieces=2"],
+    ["model=transformer"],
+    ["trainer.precision=64-true"],
+]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("more", MORE)
+def test_other_trainings_end_the_same_too(train, monkeypatch, more):
+    name = "-".join(more)
+    straight = train(f"whole-{name}", *more, SELDOM)
+    for hook, time in (("training_step", 6), ("validation_step", 2)):
+        with monkeypatch.context() as patched:
+            at(patched, TranslationModule, hook, time, killed)
+            with pytest.raises(Killed):
+                train(name, *more, EVERY_UPDATE)
+    assert train(name, *more, EVERY_UPDATE) == straight
+
+
+def test_another_training_in_the_folder_starts_over(train, whole, monkeypatch, caplog):
+    steps = count_calls(monkeypatch, TranslationModule, "training_step")
+    train("changed", SELDOM, "optimizer.lr=0.001")
+    assert len(steps) == 15
+    with caplog.at_level("INFO"):
+        assert train("changed", SELDOM) == whole
+    assert "another optimizer" in caplog.text
+    assert len(steps) == 30
+
+
+def test_what_does_not_change_the_weights_is_no_other_training(train, whole, monkeypatch):
+    train("same", SELDOM)
+    steps = count_calls(monkeypatch, TranslationModule, "training_step")
+    assert train("same", SELDOM, "decoding=greedy", "scoring.seed=3") == whole
+    assert not steps
+
+
+def test_a_loss_that_is_no_number_ends_the_training_and_says_where(train, monkeypatch, caplog):
+    original = TranslationModule.loss
+
+    def broken(self, *arguments, **named):
+        return original(self, *arguments, **named) * (math.nan if self.global_step == 6 else 1)
+
+    monkeypatch.setattr(TranslationModule, "loss", broken)
+    with pytest.raises(DivergedError) as ended:
+        train("nan", SELDOM)
+    line = str(ended.value)
+    assert "training loss is nan at update 7, batch 3 of epoch 2, sentences " in line
+    [file] = re.findall(r"\S+/not_finite\.ckpt", line)
+    assert torch.load(file, weights_only=True)["global_step"] == 7
+    shown = re.findall(r"sentences ([\d, ]+)", line)[0].split(", ")
+    [record] = [text for text in caplog.messages if text.startswith("sentences of the batch")]
+    assert record.split(": ")[1].split(", ")[: len(shown)] == shown
+    last = torch.load(Path(file).with_name(LAST), weights_only=True)
+    assert last["global_step"] == 6
+    assert all(tensor.isfinite().all() for tensor in last["state_dict"].values())
+
+
+def test_a_full_disk_leaves_the_checkpoint_before(train, whole, monkeypatch):
+    original, writes = Path.write_bytes, count(1)
+
+    def full(self, content):
+        if next(writes) < 6:
+            return original(self, content)
+        original(self, content[: len(content) // 2])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_bytes", full)
+        with pytest.raises(OSError, match="No space left") as ended:
+            train("full", EVERY_UPDATE)
+    assert re.match(
+        r"/\S+\.ckpt: No space left on device; make room", str(as_user_error(ended.value))
+    )
+    folder = Path(ended.value.filename).parent
+    assert {file.name for file in folder.iterdir()} == {"best.ckpt", "last.ckpt"}
+    assert train("full", EVERY_UPDATE) == whole
+
+
+def test_a_checkpoint_of_other_sizes_ends_in_a_line(train, whole, space):
+    train("sizes", SELDOM)
+    file = space / "sizes" / "checkpoints" / LAST
+    content = torch.load(file, weights_only=True)
+    name = next(iter(content["state_dict"]))
+    content["state_dict"][name] = content["state_dict"][name][:-1]
+    torch.save(content, file)
+    with pytest.raises(UserError, match=r"last\.ckpt: .* other sizes .* remove it$"):
+        train("sizes", SELDOM)
+    with pytest.raises(UserError, match=r"^checkpoint=.*: does not fit .*: size mismatch for "):
+        load_trained(file)
+
+
+@pytest.mark.parametrize("name", ["last", "best"])
+def test_a_damaged_checkpoint_ends_in_a_line_that_says_how_to_go_on(train, space, name):
+    train(f"damaged-{name}", SELDOM)
+    file = space / f"damaged-{name}" / "checkpoints" / f"{name}.ckpt"
+    file.write_bytes(file.read_bytes()[:3000])
+    with pytest.raises(UserError, match=rf"{name}\.ckpt: .*; force=true trains anew$"):
+        train(f"damaged-{name}", SELDOM)
+
+
+def test_a_training_that_had_ended_has_its_history_again(train, whole, space):
+    train("history", SELDOM)
+    (space / "history" / "history.csv").unlink()
+    assert train("history", SELDOM) == whole
+
+
+@pytest.mark.long
+def test_each_seed_moves_its_own_part(train, whole):
+    begun = {}
+    for name in ("initial_weights", "data_order", "dropout", "decoding"):
+        begun[name] = train(f"seed-{name}", SELDOM, f"seeds.{name}=2")
+    assert begun["decoding"] == whole
+    assert begun["data_order"].training["data_order"] != whole.training["data_order"]
+    for name in ("initial_weights", "dropout"):
+        assert begun[name].training["data_order"] == whole.training["data_order"]
+        assert begun[name].final != whole.final
+
+
+@pytest.mark.long
+def test_a_real_command_that_is_terminated_and_killed_goes_on(train, space):
+    """The training is four times as long, so that the signals come before its end."""
+    longer = "budget.target_tokens=12000"
+    straight = train("longer", longer, SELDOM)
+    folder = space / "real"
+    command = [*SETTINGS, *places(space), longer, EVERY_UPDATE, f"hydra.run.dir={folder}"]
+    statuses = [
+        sent_when_training(command, folder, sent) for sent in (signal.SIGTERM, signal.SIGKILL)
+    ]
+    assert statuses == [143, -signal.SIGKILL]
+    assert not (folder / "result.json").exists()
+    assert "training goes on after update" in succeed(*command)
+    result = read_result(folder)
+    assert result is not None
+    assert course(folder, result.training) == straight
+    assert result.scores["bleu"] >= 0
+
+
+def sent_when_training(command: list[str], folder: Path, sent: signal.Signals) -> int:
+    """Start the command, send a signal once it has saved a checkpoint, and return the status."""
+    file = folder / "checkpoints" / LAST
+    before = file.stat().st_ino if file.exists() else None
+    with subprocess.Popen([sys.executable, "run.py", *command], cwd=ROOT) as process:
+        while process.poll() is None and (not file.exists() or file.stat().st_ino == before):
+            sleep(0.01)
+        process.send_signal(sent)
+        return process.wait()

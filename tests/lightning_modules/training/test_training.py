@@ -1,0 +1,247 @@
+"""The parts around the training loop: budget, schedules, loss."""
+
+import math
+from functools import partial
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.plugins.precision import MixedPrecision
+from torch.nn.functional import log_softmax
+from torch.nn.utils import parameters_to_vector
+from torch.utils.data import DataLoader
+
+from datamodules.batching import EncodedPairs, Sequences, collate
+from datamodules.errors import UserError
+from datamodules.tokenization import Tokenizer
+from lightning_modules.decoding import GreedySearch
+from lightning_modules.training.callbacks import TrainingBudget
+from lightning_modules.training.control.budgets import Budget
+from lightning_modules.training.control.schedules import constant, halving, inverse_sqrt, linear
+from lightning_modules.training.module import TranslationModule
+from tests.helpers.variants import small_model
+
+
+def module(name: str = "bahdanau", optimizer: Any = torch.optim.Adam) -> TranslationModule:
+    tokenizer = Tokenizer.train(["a b c d e f g h i j k l m n o p q r s"], "words", 100, 1)
+    model = small_model(name, vocabulary=len(tokenizer))
+    return TranslationModule(model, tokenizer, optimizer, constant, GreedySearch(), 0.1, {})
+
+
+def fit(trained: TranslationModule, updates: int, **options: Any) -> None:
+    """Train on one batch through Lightning."""
+    trainer = pl.Trainer(
+        max_steps=updates,
+        accelerator="cpu",
+        limit_val_batches=0,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        **options,
+    )
+    trained.train()
+    batches: Any = [batch([3, 7, 5])] * updates
+    trainer.fit(trained, DataLoader(batches, batch_size=None))
+
+
+def batch(lengths: list[int]):
+    generator = np.random.default_rng(0)
+    sides = [[generator.integers(4, 20, length).tolist() for length in lengths] for _ in range(2)]
+    pairs = EncodedPairs(np.arange(len(lengths)), *map(Sequences.of, sides))
+    return collate(pairs)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_loss_is_the_mean_over_real_tokens(smoothing):
+    """Compare with the definition, position by position, padding left out."""
+    trained, padded = module(), batch([3, 7, 1])
+    model = trained.model
+    with torch.no_grad():
+        decoded = model.decode(model.encode(padded.src, padded.src_mask), padded.tgt_in)
+        scores = log_softmax(model.logits(decoded.features), -1)
+        terms = []
+        for row, length in enumerate([4, 8, 2]):  # EOS counts
+            for position in range(length):
+                right = scores[row, position, padded.tgt_out[row, position]]
+                anything = scores[row, position].mean()
+                terms.append(-(1 - smoothing) * right - smoothing * anything)
+        loss = trained.loss(padded, smoothing)
+    assert loss.item() == pytest.approx(torch.stack(terms).mean().item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "transformer"])
+def test_bfloat16_trains_with_the_fused_optimizer(name):
+    trained = module(name, partial(torch.optim.Adam, lr=4e-3, fused=True))
+    before = trained.loss(batch([3, 7, 5])).item()
+    fit(trained, 30, precision="bf16-mixed", gradient_clip_val=1.0)
+    assert trained.loss(batch([3, 7, 5])).item() < 0.7 * before
+
+
+@pytest.mark.parametrize(("precision", "fused"), [("32-true", True), ("bf16-mixed", True)])
+@pytest.mark.parametrize(("how", "norm"), [(None, 2), ("value", math.inf)])
+def test_clipping_bounds_the_gradients(precision, fused, how, norm):
+    """With a rate of 1, plain gradient descent moves the parameters by the clipped gradient.
+
+    The logged norm is the norm before clipping.
+    """
+    moved = []
+    for clip in (None, 0.01):
+        trained = module(optimizer=partial(torch.optim.SGD, lr=1.0, fused=fused))
+        before = parameters_to_vector(trained.model.parameters())
+        options = {"gradient_clip_val": clip, "gradient_clip_algorithm": how}
+        options |= {"log_every_n_steps": 1}
+        fit(trained, 1, precision=precision, **options)
+        change = parameters_to_vector(trained.model.parameters()) - before
+        moved.append(torch.linalg.vector_norm(change, norm).item())
+    assert moved[0] > 0.02
+    assert moved[1] == pytest.approx(0.01, rel=1e-3)
+    logged = trained.trainer.callback_metrics.get("train/gradient_norm")
+    assert logged == (None if how == "value" else pytest.approx(moved[0], rel=1e-3))
+
+
+def test_clipping_float16_needs_an_optimizer_that_is_not_fused():
+    """Lightning takes float16 on a GPU only; its plugin takes a scaler of the CPU too."""
+    scaled = MixedPrecision("16-mixed", "cpu", torch.amp.GradScaler("cpu"))
+    trained = module(optimizer=partial(torch.optim.Adam, fused=True))
+    with pytest.raises(
+        UserError, match=r"^optimizer\.fused=true: .* set optimizer\.fused=false, .*"
+    ):
+        fit(trained, 1, plugins=[scaled], gradient_clip_val=1.0)
+    fit(trained, 1, plugins=[scaled])
+    fit(module(), 1, plugins=[scaled], gradient_clip_val=1.0)
+
+
+def test_inverse_sqrt_rises_then_falls():
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.5)
+    schedule = inverse_sqrt(optimizer, warmup_updates=4)
+    rates = []
+    for _ in range(16):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    assert rates[:4] == pytest.approx([0.125, 0.25, 0.375, 0.5])
+    assert rates[15] == pytest.approx(0.5 * math.sqrt(4 / 16))
+    assert all(later < earlier for earlier, later in pairwise(rates[3:]))
+
+
+def test_linear_falls_to_the_end_of_the_budget():
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    schedule = linear(optimizer, warmup_updates=2, total_updates=12)
+    rates = []
+    for _ in range(14):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    assert rates[:3] == pytest.approx([0.5, 1.0, 1.0])
+    assert rates[7] == pytest.approx(0.5)
+    assert rates[11:] == pytest.approx([0.1, 0.01, 0.01])
+
+
+def test_halving_keeps_the_rate_for_half_of_ten_epochs():
+    """Luong et al. 2015, section 4.1, with two updates an epoch."""
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    schedule = halving(optimizer, constant_share=0.5, halvings=5, total_updates=20)
+    rates = []
+    for _ in range(22):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    epochs = [1.0] * 5 + [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.03125]
+    assert rates == pytest.approx([rate for rate in epochs for _ in range(2)])
+
+
+def test_budget_counts_real_tokens_and_chains_the_order():
+    class Trainer:
+        should_stop = False
+        global_step = 1
+        log_every_n_steps = 10
+        accumulate_grad_batches = 1
+
+    def spend(*batches) -> tuple[TrainingBudget, Trainer]:
+        budget, trainer = TrainingBudget(Budget(target_tokens=20)), Trainer()
+        for one in batches:
+            budget.on_train_batch_start(trainer, None, one, 0)  # type: ignore[arg-type]
+            budget.on_train_batch_end(trainer, None, None, one, 0)  # type: ignore[arg-type]
+        return budget, trainer
+
+    first, second = batch([3, 7]), batch([5, 2, 1])
+    half, going_on = spend(first)
+    assert half.seen_tokens == 4 + 8
+    assert not going_on.should_stop
+    whole, stopped = spend(first, second)
+    assert whole.seen_tokens == 12 + 6 + 3 + 2
+    assert stopped.should_stop
+    assert spend(first, second)[0].data_order == whole.data_order
+    assert spend(second, first)[0].data_order != whole.data_order
+    resumed = TrainingBudget(Budget(target_tokens=20))
+    resumed.load_state_dict(half.state_dict())
+    resumed.on_train_batch_start(going_on, None, second, 0)  # type: ignore[arg-type]
+    resumed.on_train_batch_end(going_on, None, None, second, 0)  # type: ignore[arg-type]
+    assert resumed.data_order == whole.data_order
+    assert resumed.seen_tokens == whole.seen_tokens
+
+
+class Counted:
+    """A trainer that spends a budget with updates of sentences with 4 and 8 target tokens."""
+
+    global_step = 1
+    log_every_n_steps = 10
+    accumulate_grad_batches = 1
+    should_stop = False
+
+    def __init__(self, budget: Budget) -> None:
+        self.callback = TrainingBudget(budget)
+        self.callback.flops_by_id = np.array([5.0, 7.0, 11.0])
+        self.strategy = SimpleNamespace(reduce_boolean_decision=lambda spent, all: spent)
+
+    def update(self) -> None:
+        """Spend two seconds on one update."""
+        one: Any = batch([3, 7])
+        trainer: Any = self
+        self.callback.on_train_batch_start(trainer, None, one, 0)  # type: ignore[arg-type]
+        self.callback._started -= 2.0
+        self.callback.on_train_batch_end(trainer, None, None, one, 0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("budget", "updates"),
+    [
+        (Budget(target_tokens=24), 2),
+        (Budget(target_tokens=25), 3),
+        (Budget(updates=3), 3),
+        (Budget(flops=24), 2),
+        (Budget(flops=25), 3),
+        (Budget(seconds=3.9), 2),
+        (Budget(seconds=4.5), 3),
+    ],
+)
+def test_training_ends_with_the_update_that_spends_the_budget(budget, updates):
+    counted = Counted(budget)
+    shares = []
+    while not counted.should_stop:
+        counted.update()
+        shares.append(counted.callback.share)
+    assert len(shares) == updates
+    assert shares[-1] == 1
+    per_update = {"target_tokens": 12, "updates": 1, "flops": 12, "seconds": 2}[budget.kind]
+    assert shares[0] == pytest.approx(per_update / budget.amount, rel=0.05)
+
+
+def test_an_account_goes_on_where_it_was_kept():
+    whole, first, second = (Counted(Budget(updates=6)) for _ in range(3))
+    for _ in range(5):
+        whole.update()
+    for _ in range(3):
+        first.update()
+    second.callback.load_state_dict(first.callback.state_dict())
+    for _ in range(2):
+        second.update()
+    then, now = whole.callback.state_dict(), second.callback.state_dict()
+    assert now.pop("seconds") == pytest.approx(then.pop("seconds"), rel=0.05)
+    assert now == then
+    assert (now["updates"], now["flops"], list(now["data_order_at"])) == (5, 60, [1, 2, 4])

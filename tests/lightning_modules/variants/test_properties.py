@@ -1,0 +1,359 @@
+"""Properties of any model, tested on random combinations of settings.
+
+Recurrent: score × window × query × skeleton; Transformers: positions × norms × sizes.
+"""
+
+import io
+from typing import Any
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from datamodules.tokenization import BOS, EOS, PAD
+from lightning_modules.attention import SCORES, WINDOWS
+from lightning_modules.variants.base import EncoderDecoder, select_batch
+from lightning_modules.variants.recurrent import Recurrent
+from lightning_modules.variants.transformer import Transformer
+
+VOCABULARY = 11
+EXACT: dict[str, Any] = {"rtol": 0, "atol": 1e-10}
+"""Tolerance in float64: products of other shapes round differently."""
+SAME_WIDTH = ("dot", "scaled_dot", "cosine")
+
+examples = settings(deadline=None, derandomize=True, max_examples=80, database=None)
+flags = st.booleans()
+
+
+@st.composite
+def attentions(draw, query_size: int, memory_size: int, local: bool = True) -> dict:
+    """Draw settings of an attention that fits these widths."""
+    score = draw(st.sampled_from([name for name in SCORES if local or name != "location"]))
+    fits = query_size == memory_size or score not in SAME_WIDTH
+    heads = draw(st.sampled_from([None, 1, 2] if fits else [1, 2]))  # heads bring widths together
+    chosen: dict = {"score": score, "heads": heads}
+    if score == "location":
+        chosen["max_length"] = draw(st.integers(1, 12))
+    elif local:
+        chosen["window"] = draw(st.sampled_from(list(WINDOWS)))
+        chosen["half_width"] = draw(st.integers(chosen["window"] == "local_p", 4))
+        chosen["renormalise"] = draw(flags)
+    if score == "linear":
+        chosen["activation"] = draw(st.sampled_from(["none", "relu", "tanh"]))
+    return chosen
+
+
+@st.composite
+def transformers(draw) -> dict:
+    """Draw settings of a Transformer that fit together."""
+    heads = draw(st.sampled_from([1, 2, 3]))
+    size = 2 * draw(st.integers(1, 2))
+    free_sizes = heads == 3 or draw(flags)  # sizes of heads that need not divide the width
+    return {
+        "width": 4 * draw(st.integers(1, 2)),
+        "heads": heads,
+        "hidden_size": draw(st.sampled_from([3, 8])),
+        "encoder_layers": draw(st.integers(1, 3)),
+        "decoder_layers": draw(st.integers(1, 3)),
+        "key_size": size,
+        "value_size": draw(st.sampled_from([1, 3])) if free_sizes else size,
+        "pre_norm": draw(flags),
+        "positions": draw(st.sampled_from(["sinusoidal", "learned", "rotary", "relative"])),
+        "max_length": draw(st.sampled_from([4, 20])),
+        "relative_distance": draw(st.integers(1, 4)),
+        "tied": draw(st.sampled_from(["none", "output", "all"])),
+    }
+
+
+@st.composite
+def recurrent(draw, attending: bool = False) -> dict:
+    """Draw settings of a recurrent model that fit together."""
+    encoder = {
+        "hidden_size": draw(st.sampled_from([2, 4])),
+        "bidirectional": draw(flags),
+        "merge": draw(st.sampled_from(["concat", "sum"])),
+        "reverse_source": draw(flags),
+    }
+    wide = encoder["bidirectional"] and encoder["merge"] == "concat"
+    memory = encoder["hidden_size"] * (2 if wide else 1)
+    hidden, embedding = draw(st.sampled_from([memory, 6])), draw(st.sampled_from([3, 4]))
+    summary, feeding = draw(flags), draw(flags)
+    bridges = ["dense"] + ["copy"] * (hidden == memory) + ["summary"] * summary
+    bridges += ["backward"] * encoder["bidirectional"]
+    query = {}
+    attention = intra = None
+    if attending or draw(flags):
+        more = draw(flags)
+        query = {"state": draw(st.sampled_from(["previous", "current"]))}
+        query |= {flag: more and draw(flags) for flag in ("context", "last_token", "language")}
+        beside = memory * query["context"] + embedding * (query["last_token"] + query["language"])
+        attention = draw(attentions(hidden + beside, memory))
+    if draw(flags):
+        intra = draw(attentions(hidden, hidden, local=False))
+    readout = {
+        "kind": draw(st.sampled_from(["maxout", "tanh"])),
+        "size": draw(st.sampled_from([3, embedding])),
+        "last_token": draw(flags),
+    }
+    # A readout of the previous state has to read the last token too.
+    read = draw(st.sampled_from(["previous", "current"])) if readout["last_token"] else "current"
+    readout["state"] = read
+    if not (attention or intra or summary) and draw(flags):
+        readout = {"kind": "none"}
+    tied = draw(flags) and readout.get("size", hidden) == embedding
+    return {
+        "embedding_size": embedding,
+        "hidden_size": hidden,
+        "cell": draw(st.sampled_from(["gru", "gru_2014", "lstm"])),
+        "layers": draw(st.integers(1, 3)),
+        "encoder": encoder,
+        "bridge": draw(st.sampled_from(bridges)),
+        "summary": summary,
+        "attention": attention,
+        "query": query,
+        "input_feeding": feeding,
+        "intra_attention": intra,
+        "readout": readout,
+        "tied": "output" if tied else "none",
+    }
+
+
+models = st.one_of(recurrent(), transformers())
+lengths = st.lists(st.integers(1, 9), min_size=1, max_size=4)
+target_lengths = st.integers(2, 12)
+
+
+def kind(chosen: dict) -> type[EncoderDecoder]:
+    return Transformer if "positions" in chosen else Recurrent
+
+
+def build(chosen: dict, dtype: torch.dtype = torch.float64) -> EncoderDecoder:
+    torch.manual_seed(0)
+    model = kind(chosen)(VOCABULARY, VOCABULARY, **chosen)
+    for parameter in model.parameters():
+        nn.init.uniform_(parameter, -0.8, 0.8)
+    return model.to(dtype).eval()
+
+
+def sources(lengths: list[int], padding: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    src = torch.full((len(lengths), max(lengths) + padding), PAD)
+    for row, length in enumerate(lengths):
+        src[row, :length] = torch.randint(4, VOCABULARY, (length,), generator=generator)
+        src[row, length - 1] = EOS
+    return src, torch.arange(src.shape[1]) < torch.tensor(lengths).unsqueeze(1)
+
+
+def targets(batch: int, length: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(2)
+    tgt = torch.randint(4, VOCABULARY, (batch, length), generator=generator)
+    tgt[:, 0] = BOS
+    return tgt
+
+
+@torch.no_grad()
+def decode(model, src, mask, tgt):
+    """Return logits and weights by teacher forcing."""
+    features, weights = model.decode(model.encode(src, mask), tgt)
+    return model.logits(features), weights
+
+
+def close(one, other):
+    """Compare logits and weights; a model without attention has no weights."""
+    torch.testing.assert_close(one[0], other[0], **EXACT)
+    assert (one[1] is None) == (other[1] is None)
+    if one[1] is not None:
+        torch.testing.assert_close(one[1], other[1], **EXACT)
+
+
+@examples
+@given(st.one_of(recurrent(attending=True), transformers()), lengths, target_lengths)
+def test_weights_sum_to_one_and_stay_in_their_window(chosen, lengths, tgt_length):
+    src, mask = sources(lengths, padding=2)
+    _, weights = decode(build(chosen), src, mask, targets(len(lengths), tgt_length))
+    assert weights.shape == (len(lengths), tgt_length, src.shape[1])
+    assert weights.min() >= 0
+    attention = chosen.get("attention", {"score": "scaled_dot"})
+    window, width = attention.get("window", "global"), attention.get("half_width")
+    sums = weights.sum(-1)
+    if window == "local_p" and not attention["renormalise"]:
+        # Eq. 10 of Luong et al. multiplies weights that sum to 1 by a Gaussian that is at most 1
+        # and, at the window's edge of two sigma, exp(-2).
+        assert sums.max() <= 1 + 1e-12
+        assert sums.min() >= 0.1353
+    else:
+        torch.testing.assert_close(sums, torch.ones_like(sums), **EXACT)
+    assert weights.masked_select(~mask.unsqueeze(1)).count_nonzero() == 0
+    for row, length in enumerate(lengths):
+        for step in range(tgt_length):
+            seen = weights[row, step].nonzero().flatten().tolist()
+            if attention["score"] == "location":
+                assert seen == list(range(min(length, attention["max_length"])))
+            elif window == "global":
+                assert seen == list(range(length))
+            elif window == "local_m":
+                centre = min(step, length - 1)
+                assert seen == list(range(max(0, centre - width), min(length, centre + width + 1)))
+            else:  # around a centre that is no whole number
+                assert seen == list(range(seen[0], seen[-1] + 1))
+                assert len(seen) <= 2 * width + 1
+
+
+@examples
+@given(models, lengths, st.integers(0, 5), st.randoms(use_true_random=False))
+def test_padding_and_the_order_of_a_batch_change_nothing(chosen, lengths, padding, random):
+    model = build(chosen)
+    src, mask = sources(lengths, padding)
+    tgt = targets(len(lengths), 6)
+    logits, weights = decode(model, src, mask, tgt)
+    noise = torch.randint(4, VOCABULARY, src.shape, generator=torch.Generator().manual_seed(3))
+    close((logits, weights), decode(model, src.where(mask, noise), mask, tgt))
+    order = random.sample(range(len(lengths)), len(lengths))
+    shuffled = decode(model, src[order], mask[order], tgt[order])
+    close(shuffled, (logits[order], None if weights is None else weights[order]))
+    for row, length in enumerate(lengths):
+        one = slice(row, row + 1)
+        alone = decode(model, src[one, :length], mask[one, :length], tgt[one])
+        close(alone, (logits[one], None if weights is None else weights[one, :, :length]))
+
+
+@examples
+@given(models, lengths, target_lengths, st.randoms(use_true_random=False))
+def test_incremental_equals_teacher_forced(chosen, lengths, tgt_length, random):
+    """A search may also reorder and repeat its hypotheses half-way."""
+    model = build(chosen)
+    src, mask = sources(lengths)
+    tgt = targets(len(lengths), tgt_length)
+    logits, weights = decode(model, src, mask, tgt)
+    rows = torch.arange(len(lengths))
+    with torch.no_grad():
+        memory = model.encode(src, mask)
+        state = model.initial_state(memory)
+        for position in range(tgt_length):
+            if position == tgt_length // 2:
+                index = torch.tensor([random.randrange(len(rows)) for _ in range(5)])
+                memory, state, rows = (select_batch(x, index) for x in (memory, state, rows))
+            step = model.step(memory, state, tgt[rows, position])
+            expected = (
+                logits[rows, position],
+                None if weights is None else weights[rows, position],
+            )
+            close((model.logits(step.features), step.weights), expected)
+            state = step.state
+
+
+@examples
+@given(models, lengths, st.data())
+def test_later_target_tokens_change_nothing_earlier(chosen, lengths, data):
+    model = build(chosen)
+    src, mask = sources(lengths)
+    tgt = targets(len(lengths), 8)
+    changed_from = data.draw(st.integers(1, 7))
+    later = tgt.clone()
+    later[:, changed_from:] = (later[:, changed_from:] - 4 + 3) % (VOCABULARY - 4) + 4
+    one, other = decode(model, src, mask, tgt), decode(model, src, mask, later)
+    early = slice(None), slice(changed_from)
+    close(*(tuple(None if x is None else x[early] for x in result) for result in (one, other)))
+    if chosen.get("readout", {}).get("state") != "previous":  # which sees a token one step later
+        assert not torch.allclose(one[0][:, changed_from:], other[0][:, changed_from:])
+    prefix = decode(model, src, mask, tgt[:, :changed_from])
+    close(prefix, tuple(None if part is None else part[early] for part in one))
+
+
+@examples
+@given(models, lengths)
+def test_a_saved_model_gives_the_same_output(chosen, lengths):
+    model = build(chosen)
+    file = io.BytesIO()
+    torch.save(model.state_dict(), file)
+    file.seek(0)
+    torch.manual_seed(1)
+    other = kind(chosen)(VOCABULARY, VOCABULARY, **chosen).double().eval()
+    given = *sources(lengths), targets(len(lengths), 5)
+    before = decode(other, *given)[0]
+    other.load_state_dict(torch.load(file, weights_only=True))
+    (logits, weights), (same, same_weights) = decode(model, *given), decode(other, *given)
+    assert not torch.allclose(before, logits)
+    assert logits.equal(same)
+    assert (weights is None and same_weights is None) or weights.equal(same_weights)
+
+
+@examples
+@given(models, lengths, target_lengths)
+def test_bfloat16_stays_finite(chosen, lengths, tgt_length):
+    """Test teacher forcing with gradients, and stepwise decoding, under autocast."""
+    model = build(chosen, torch.float32)
+    src, mask = sources(lengths, padding=1)
+    tgt = targets(len(lengths), tgt_length)
+    exact = decode(model, src, mask, tgt)
+    with torch.autocast("cpu", torch.bfloat16):
+        features, weights = model.decode(model.encode(src, mask), tgt)
+        logits = model.logits(features)
+        logits.float().logsumexp(-1).sum().backward()
+        with torch.no_grad():
+            memory = model.encode(src, mask)
+            state = model.initial_state(memory)
+            for position in range(tgt_length):
+                step = model.step(memory, state, tgt[:, position])
+                assert model.logits(step.features).isfinite().all()
+                assert step.weights is None or step.weights.isfinite().all()
+                state = step.state
+    assert logits.isfinite().all()
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    assert gradients
+    assert all(gradient.isfinite().all() for gradient in gradients)
+    if weights is not None:
+        assert weights.isfinite().all()
+        assert weights.masked_select(~mask.unsqueeze(1)).count_nonzero() == 0
+        if (
+            chosen.get("attention", {}).get("window") != "local_p"
+        ):  # a window may jump by a position
+            torch.testing.assert_close(weights.float(), exact[1], rtol=0, atol=0.2)
+            torch.testing.assert_close(logits.float(), exact[0], rtol=0.2, atol=0.2)
+
+
+def test_the_combinations_are_many():
+    """A mistake in the strategies would test the properties on few combinations."""
+    seen: dict[str, set] = {}
+    seen_too: dict[str, set] = {}
+
+    @settings(examples, max_examples=300)
+    @given(recurrent())
+    def collect(chosen):
+        attention = chosen["attention"] or {}
+        for name in ("cell", "layers", "bridge", "tied", "summary", "input_feeding"):
+            seen.setdefault(name, set()).add(chosen[name])
+        for name in ("score", "window", "heads"):
+            seen.setdefault(name, set()).add(attention.get(name))
+        seen.setdefault("readout", set()).add(chosen["readout"]["kind"])
+        seen.setdefault("intra", set()).add((chosen["intra_attention"] or {}).get("score"))
+
+    @settings(examples, max_examples=100)
+    @given(transformers())
+    def collect_transformers(chosen):
+        for name in ("heads", "pre_norm", "positions", "tied", "decoder_layers"):
+            seen_too.setdefault(name, set()).add(chosen[name])
+
+    collect_transformers()
+    assert seen_too == {
+        "heads": {1, 2, 3},
+        "pre_norm": {False, True},
+        "positions": {"sinusoidal", "learned", "rotary", "relative"},
+        "tied": {"none", "output", "all"},
+        "decoder_layers": {1, 2, 3},
+    }
+    collect()
+    assert seen == {
+        "cell": {"gru", "gru_2014", "lstm"},
+        "layers": {1, 2, 3},
+        "bridge": {"copy", "dense", "backward", "summary"},
+        "tied": {"none", "output"},
+        "summary": {False, True},
+        "input_feeding": {False, True},
+        "score": {None, *SCORES},
+        "window": {None, *WINDOWS},
+        "heads": {None, 1, 2},
+        "readout": {"maxout", "tanh", "none"},
+        "intra": {None, *SCORES} - {"location"},
+    }

@@ -1,0 +1,349 @@
+"""Recurrent models against ``tests.reference``, and effects and errors of the settings."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+
+import lightning_modules.training.control.widths  # noqa: F401  # the resolvers of conf/model
+from datamodules.errors import UserError
+from datamodules.tokenization import BOS, PAD
+from lightning_modules.attention import SCORES
+from lightning_modules.training.factories import build_model
+from lightning_modules.variants.base import Limit
+from lightning_modules.variants.recurrent import Recurrent
+from tests.helpers.recurrent_models import (
+    FLAGS,
+    GENERAL,
+    PLAIN,
+    PREVIOUS,
+    VOCABULARY,
+    build,
+    sources,
+    stepwise,
+    targets,
+    teacher_forced,
+)
+from tests.helpers.variants import CONF
+from tests.reference import arrays
+from tests.reference.recurrent import decode
+
+LENGTHS = [1, 2, 7, 19, 33, 59, 60]
+PUBLISHED = [
+    "rnnencdec",
+    "sutskever2014",
+    "rnnsearch",
+    "luong_global_dot",
+    "luong_global_general",
+    "luong_global_concat",
+    "luong_global_location",
+    "luong_local_m",
+    "luong_local_p",
+]
+
+BOTH: dict[str, Any] = {"hidden_size": 4, "bidirectional": True}
+FURTHER: dict[str, dict[str, Any]] = {
+    "gru_2014_bidirectional_sum": {
+        "cell": "gru_2014",
+        "layers": 2,
+        "encoder": BOTH | {"merge": "sum"},
+        "attention": {"score": "additive"},
+        "query": PREVIOUS,
+    },
+    "gru_2014_bidirectional_reversed_copy": {
+        "cell": "gru_2014",
+        "layers": 3,
+        "encoder": BOTH | {"reverse_source": True},
+        "hidden_size": 8,
+        "bridge": "copy",
+        "attention": GENERAL,
+    },
+    "gru_backward": {"layers": 2, "encoder": BOTH, "bridge": "backward", "attention": GENERAL},
+    "lstm_dense": {"cell": "lstm", "layers": 2, "encoder": BOTH, "attention": GENERAL},
+    "lstm_dense_sum": {"cell": "lstm", "encoder": BOTH | {"merge": "sum"}, "attention": GENERAL},
+    "lstm_copy_sum": {
+        "cell": "lstm",
+        "layers": 2,
+        "encoder": BOTH | {"merge": "sum", "reverse_source": True},
+        "hidden_size": 4,
+        "bridge": "copy",
+        "attention": {"score": "dot"},
+    },
+    "lstm_backward": {"cell": "lstm", "encoder": BOTH, "bridge": "backward", "attention": GENERAL},
+    "lstm_summary": {"cell": "lstm", "layers": 2, "bridge": "summary", "summary": True},
+    "summary_and_attention": {"summary": True, "encoder": BOTH, "attention": GENERAL},
+    "summary_and_attention_before": {
+        "bridge": "summary",
+        "summary": True,
+        "attention": GENERAL,
+        "query": PREVIOUS | {"context": True},
+        "input_feeding": True,
+        "readout": {"kind": "maxout", "size": 3, "state": "previous", "last_token": True},
+    },
+    "gru_alone": {"readout": {"kind": "none"}},
+    "gru_alone_fed": {"readout": {"kind": "none"}, "input_feeding": True},
+    "previous_state_read": {
+        "readout": {"kind": "tanh", "size": 3, "state": "previous", "last_token": True}
+    },
+    "intra": {"attention": GENERAL, "intra_attention": {"score": "general"}},
+    "intra_without_attention": {"cell": "lstm", "intra_attention": {"score": "dot"}},
+    "intra_fed": {
+        "attention": GENERAL,
+        "intra_attention": {"score": "additive", "alignment_size": 3},
+        "input_feeding": True,
+    },
+    "intra_heads": {"attention": GENERAL, "intra_attention": {"score": "scaled_dot", "heads": 2}},
+    "intra_heads_before": {
+        "attention": GENERAL,
+        "query": PREVIOUS,
+        "intra_attention": {"score": "cosine", "heads": 3},
+    },
+    "heads": {"encoder": BOTH, "attention": {"score": "scaled_dot", "heads": 4}},
+    "heads_before": {
+        "encoder": BOTH,
+        "attention": {"score": "additive", "heads": 2, "window": "local_m", "half_width": 3},
+        "query": PREVIOUS | {"last_token": True},
+    },
+    "heads_local_p": {
+        "attention": {"score": "linear", "activation": "tanh", "heads": 2, "window": "local_p"},
+        "query": FLAGS,
+    },
+    "heads_location": {"attention": {"score": "location", "max_length": 20, "heads": 2}},
+    "location_cut": {"attention": {"score": "location", "max_length": 20}},
+    "local_p_renormalised": {
+        "attention": GENERAL | {"window": "local_p", "half_width": 2, "renormalise": True},
+        "query": PREVIOUS,
+    },
+    **{
+        f"query_{state}_{flag}": {
+            "attention": GENERAL,
+            "encoder": BOTH | {"reverse_source": True},
+            "query": {"state": state, flag: True},
+        }
+        for state in ("previous", "current")
+        for flag in FLAGS
+    },
+    "query_everything": {"attention": GENERAL, "query": FLAGS, "input_feeding": True},
+    "query_everything_before": {"attention": {"score": "concat"}, "query": PREVIOUS | FLAGS},
+}
+
+
+def published(name: str, *overrides: str) -> dict:
+    """Return the settings of ``conf/model``, at a tiny scale."""
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        config = compose("config", [f"model={name}", "++scale=0.016", *overrides])
+    settings = OmegaConf.to_container(config.model, resolve=True)
+    assert isinstance(settings, dict)
+    return settings
+
+
+def settings_of(name: str) -> dict:
+    return published(name) if name in PUBLISHED else PLAIN | FURTHER[name]
+
+
+def compare(actual, row, expected, length):
+    logits, weights = actual
+    np.testing.assert_allclose(logits[row].numpy(), expected.logits, rtol=0, atol=1e-9)
+    if expected.weights is None:
+        assert weights is None
+        return
+    real = weights[row, :, :length].numpy()
+    np.testing.assert_allclose(real, expected.weights, rtol=0, atol=1e-9)
+    assert weights[row, :, length:].count_nonzero() == 0
+
+
+@pytest.mark.parametrize("name", [*PUBLISHED, *FURTHER])
+def test_equals_the_equations(name):
+    """Seven lengths from 1 to 60 (in a batch, stepwise, alone), and a batch of one length."""
+    settings = settings_of(name)
+    model = build(settings)
+    parameters, tgt = arrays(model), targets(7)
+    src, mask = sources(LENGTHS, 62)
+    together, steps = (how(model, src, mask, tgt) for how in (teacher_forced, stepwise))
+    for row, length in enumerate(LENGTHS):
+        expected = decode(parameters, settings, src[row, :length].tolist(), tgt[row].tolist())
+        compare(together, row, expected, length)
+        compare(steps, row, expected, length)
+        one = slice(row, row + 1)
+        alone = teacher_forced(model, src[one, :length], mask[one, :length], tgt[one])
+        compare(alone, 0, expected, length)
+    src, mask = sources([9] * 7)
+    together = teacher_forced(model, src, mask, tgt[:, :5])
+    for row in range(7):
+        expected = decode(parameters, settings, src[row].tolist(), tgt[row, :5].tolist())
+        compare(together, row, expected, 9)
+
+
+@pytest.mark.parametrize("name", ["rnnsearch", "luong_local_p", "heads_before"])
+def test_every_length_to_60(name):
+    settings = settings_of(name)
+    model = build(settings)
+    parameters = arrays(model)
+    for length in range(1, 61):
+        (src, mask), tgt = sources([length]), targets(1, 3)
+        expected = decode(parameters, settings, src[0].tolist(), tgt[0].tolist())
+        compare(teacher_forced(model, src, mask, tgt), 0, expected, length)
+
+
+@pytest.mark.parametrize("cell", ["gru", "gru_2014", "lstm"])
+@pytest.mark.parametrize("reverse_source", [False, True])
+def test_padding_never_enters_a_bidirectional_encoder(cell, reverse_source):
+    """States and last states of both directions do not depend on the tokens at padding."""
+    encoder = BOTH | {"reverse_source": reverse_source}
+    model = build(PLAIN | {"cell": cell, "layers": 2, "encoder": encoder})
+    src, mask = sources([3, 8, 1])
+    noise = torch.randint(4, VOCABULARY, src.shape)
+    with torch.no_grad():
+        one, other = (
+            model.encoder(model.src_embedding(ids), mask) for ids in (src, src.where(mask, noise))
+        )
+        assert one.states.equal(other.states)
+        assert one.hidden.equal(other.hidden)
+        assert one.states.masked_select(~mask.unsqueeze(-1)).count_nonzero() == 0
+        for row, length in enumerate([3, 8, 1]):
+            one_row = slice(row, row + 1)
+            embedded = model.src_embedding(src[one_row, :length])
+            alone = model.encoder(embedded, mask[one_row, :length])
+            torch.testing.assert_close(alone.states[0], one.states[row, :length])
+            torch.testing.assert_close(alone.hidden[0], one.hidden[row])
+
+
+@pytest.mark.parametrize("name", [*PUBLISHED, "luong_cosine"])
+def test_parameters_begin_within_the_initial_range(name):
+    """All parameters are in ``[-0.05, 0.05]``; the embedding of padding is 0."""
+    overrides = ["model.initial_range=0.05"]
+    if name == "luong_cosine":
+        name, overrides = "luong_global_dot", [*overrides, "model.attention.score=cosine"]
+    model = instantiate(
+        published(name, *overrides), src_vocabulary=VOCABULARY, tgt_vocabulary=VOCABULARY
+    )
+    for parameter_name, parameter in model.named_parameters():
+        if parameter_name.endswith("log_temperature"):
+            continue  # no weight: starts at the value of its score
+        assert parameter.abs().max() <= 0.05
+        if parameter.numel() > 20:
+            assert parameter.min() < -0.03
+            assert parameter.max() > 0.03
+    assert not model.src_embedding.weight[PAD].any()
+    assert not model.tgt_embedding.weight[PAD].any()
+
+
+def test_the_initial_range_leaves_the_temperature_of_cosine():
+    """A logarithm drawn around 0 would mean a temperature near 1, too flat for a softmax."""
+    settings = PLAIN | {"hidden_size": 4, "attention": {"score": "cosine"}, "initial_range": 0.1}
+    model = Recurrent(VOCABULARY, VOCABULARY, **settings)
+    assert model.get_parameter("attention.score.log_temperature").exp().item() == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("tied", ["output", "all"])
+def test_tied_tables_are_one_tensor(tied):
+    settings = PLAIN | {"embedding_size": 3, "tied": tied}
+    model = Recurrent(VOCABULARY, VOCABULARY, **settings).double()
+    assert model.output.weight is model.tgt_embedding.weight
+    assert (model.src_embedding.weight is model.tgt_embedding.weight) == (tied == "all")
+    tables = [p for p in model.parameters() if p.shape == (VOCABULARY, 3)]
+    assert len(tables) == (2 if tied == "output" else 1)
+    src, mask = sources([4, 2])
+    expected = decode(arrays(model), settings, src[0].tolist(), [BOS, 5, 6])
+    compare(teacher_forced(model, src, mask, torch.tensor([[BOS, 5, 6]] * 2)), 0, expected, 4)
+
+
+def test_the_longest_source_of_location():
+    location = PLAIN | {"attention": {"score": "location", "max_length": 9}}
+    model = Recurrent(VOCABULARY, VOCABULARY, **location)
+    assert model.limit() == Limit("model.attention.max_length", 9, None)
+    heads = PLAIN | {"attention": {"score": "location", "heads": 2}}
+    longest = Recurrent(VOCABULARY, VOCABULARY, **heads).limit()
+    assert longest == Limit("model.attention.max_length", 100, None)
+    for settings in (PLAIN, PLAIN | {"attention": GENERAL}):
+        assert Recurrent(VOCABULARY, VOCABULARY, **settings).limit() is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"bridge": "copy"}, "model.bridge=copy: .* have 4 numbers and the decoder's 6; .*dense"),
+        ({"bridge": "copy", "encoder": BOTH}, "model.bridge=copy: .* have 8 numbers"),
+        ({"bridge": "backward"}, "model.bridge=backward: set model.encoder.bidirectional=true"),
+        ({"bridge": "summary"}, "model.bridge=summary: set model.summary=true"),
+        (
+            {"readout": {"kind": "none"}, "attention": GENERAL},
+            "model.readout.kind=none: .* context",
+        ),
+        ({"readout": {"kind": "none"}, "summary": True}, "model.readout.kind=none: "),
+        ({"readout": {"kind": "none"}, "intra_attention": GENERAL}, "model.readout.kind=none: "),
+        ({"readout": {"kind": "none", "last_token": True}}, "model.readout.kind=none: "),
+        ({"readout": {"kind": "none", "state": "previous"}}, "model.readout.kind=none: "),
+        (
+            {"readout": {"kind": "tanh", "size": 3, "state": "previous"}},
+            "model.readout.state=previous: nothing would tell the output the last word",
+        ),
+        ({"attention": None, "query": {"last_token": True}}, "model.query.last_token=true: "),
+        (
+            {"attention": None, "query": PREVIOUS},
+            "model.query.state=previous: .* set model.query.state=current",
+        ),
+        ({"readout": {"kind": "none", "size": 5}}, "model.readout.size=5: .* 6 numbers"),
+        ({"readout": {"kind": "tanh"}}, "model.readout.kind=tanh: give model.readout.size=N"),
+        ({"readout": {"kind": "maxout"}}, "model.readout.kind=maxout: give model.readout.size=N"),
+        ({"tied": "output"}, "model.tied=output: .* reads 3 numbers, an embedding has 5"),
+        (
+            {"tied": "all", "readout": {"kind": "tanh", "size": 5}},
+            "model.tied=all: needs one vocab",
+        ),
+        ({"attention": GENERAL | {"heads": 3}}, "model.attention.heads=3: must divide the 4"),
+        ({"attention": {"score": "dot"}}, "model.attention.score: Dot needs .* not 6 and 4"),
+        ({"attention": GENERAL | {"window": "wide"}}, "model.attention.window=wide: choose one"),
+        ({"intra_attention": GENERAL | {"heads": 4}}, "model.intra_attention.heads=4: must divide"),
+        ({"intra_attention": {"score": "x"}}, "model.intra_attention.score=x: choose one of dot"),
+        ({"intra_attention": {"score": "location"}}, "model.intra_attention: .* looks at states"),
+        ({"intra_attention": GENERAL | {"window": "local_m"}}, "model.intra_attention: .* window"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(settings, message):
+    """The message is one line that names the setting."""
+    with pytest.raises(ValueError, match=message) as refused:
+        Recurrent(VOCABULARY, VOCABULARY + 1, **(PLAIN | settings))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("group", ["attention", "intra_attention"])
+@pytest.mark.parametrize("setting", ["heads", "half_width"])
+def test_a_value_of_the_wrong_kind_is_told_by_its_own_key(group, setting):
+    wrong = PLAIN | {group: GENERAL | {setting: "many"}}
+    target = {"_target_": "lightning_modules.variants.Recurrent"}
+    with pytest.raises(
+        UserError, match=rf"^model\.{group}\.{setting}=many: .* integer.*"
+    ) as raised:
+        build_model(OmegaConf.create({"model": target | wrong}), VOCABULARY, VOCABULARY)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["plain", "fed", "stacked_2014"])
+def test_dropout_acts_in_training_only(name):
+    extra: dict[str, dict[str, Any]] = {
+        "plain": {"attention": GENERAL},
+        "fed": {"attention": GENERAL, "input_feeding": True},
+        "stacked_2014": {"layers": 2, "cell": "gru_2014"},
+    }
+    settings = PLAIN | extra[name] | {"dropout": 0.4}
+    model, without = build(settings), build(settings | {"dropout": 0.0})
+    given = *sources([3, 9]), targets(2, 5)
+    for how in (teacher_forced, stepwise):
+        assert how(model, *given)[0].equal(how(without, *given)[0])
+    model.train()
+    assert not teacher_forced(model, *given)[0].equal(teacher_forced(model, *given)[0])
+    without.train()
+    assert teacher_forced(without, *given)[0].equal(teacher_forced(without, *given)[0])
+
+
+def test_every_score_is_in_some_comparison():
+    """A new score needs a line here and in ``attention/test_attention.py``."""
+    seen = {(settings_of(name).get("attention") or {}).get("score") for name in FURTHER}
+    seen |= {(settings_of(name).get("attention") or {}).get("score") for name in PUBLISHED}
+    seen |= {(settings_of(name).get("intra_attention") or {}).get("score") for name in FURTHER}
+    assert set(SCORES) <= seen

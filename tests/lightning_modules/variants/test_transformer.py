@@ -1,0 +1,235 @@
+"""The Transformer and its options; ``test_variants`` tests properties of every variant."""
+
+from itertools import product
+
+import pytest
+import torch
+
+from datamodules.tokenization import BOS, PAD
+from lightning_modules.variants.base import Limit
+from lightning_modules.variants.options import Placement
+from lightning_modules.variants.transformer import Transformer
+from lightning_modules.variants.transformer.heads import MultiHeadAttention
+from lightning_modules.variants.transformer.positions import attention_positions
+from tests.helpers.variants import VOCABULARY, sentences, targets
+
+KINDS = ["sinusoidal", "learned", "rotary", "relative"]
+SIZES = [{}, {"key_size": 6, "value_size": 10}, {"key_size": 4}]
+LENGTHS = [3, 9, 1, 14]
+OPTIONS = [
+    {"positions": kind, "pre_norm": pre_norm, **sizes}
+    for kind, pre_norm, sizes in product(KINDS, [True, False], SIZES)
+]
+
+
+def small(**options):
+    """Return a small model with ranges of positions shorter than the test sentences."""
+    torch.manual_seed(0)
+    sizes = {"width": 16, "heads": 2, "hidden_size": 24, "encoder_layers": 2, "decoder_layers": 2}
+    ranges = {"max_length": 8, "relative_distance": 4}
+    model = Transformer(VOCABULARY, VOCABULARY, **{**sizes, **ranges, **options}).eval()
+    for parameter in model.parameters():  # larger weights make differences visible
+        parameter.data.mul_(2)
+    return model
+
+
+def exactly(actual, expected):
+    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@torch.no_grad()
+def test_stepwise_equals_teacher_forced(options):
+    model = small(**options).double()
+    tgt = targets(len(LENGTHS), 20)
+    memory = model.encode(*sentences(LENGTHS))
+    features, weights = model.decode(memory, tgt)
+    logits = model.logits(features)
+    state = model.initial_state(memory)
+    for position in range(tgt.shape[1]):
+        step = model.step(memory, state, tgt[:, position])
+        exactly(model.logits(step.features), logits[:, position])
+        exactly(step.weights, weights[:, position])
+        state = step.state
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@torch.no_grad()
+def test_later_target_tokens_change_nothing_earlier(options):
+    model = small(**options).double()
+    tgt = targets(len(LENGTHS), 12)
+    changed = tgt.clone()
+    changed[:, 6:] = (changed[:, 6:] + 3) % (VOCABULARY - 4) + 4
+    memory = model.encode(*sentences(LENGTHS))
+    before, after = (model.decode(memory, each).features for each in (tgt, changed))
+    exactly(before[:, :6], after[:, :6])
+    assert not torch.allclose(before[:, 6:], after[:, 6:])
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@torch.no_grad()
+def test_padding_and_batching_change_nothing(options):
+    model = small(**options).double()
+    src, mask = sentences(LENGTHS, width=20)
+    tgt = targets(len(LENGTHS), 8)
+    together, weights = model.decode(model.encode(src, mask), tgt)
+    for row, length in enumerate(LENGTHS):
+        one = slice(row, row + 1)
+        memory = model.encode(src[one, :length], mask[one, :length])
+        alone, alone_weights = model.decode(memory, tgt[one])
+        exactly(alone, together[one])
+        exactly(alone_weights, weights[one, :, :length])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("padded", [True, False])
+@pytest.mark.parametrize(("dtype", "within"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+@torch.no_grad()
+def test_fused_attention_equals_the_formula(kind, causal, padded, dtype, within):
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(16, 2, 6, 10, attention_positions(kind, 6, 3)).to(dtype)
+    inputs = torch.randn(4, 14, 16, dtype=dtype)
+    mask = sentences(LENGTHS)[1][:, None, None] if padded else None
+    memory = attention.prepare(inputs)
+    fused, nothing = attention(inputs, memory, mask, causal)
+    plain, weights = attention(inputs, memory, mask, causal, need_weights=True)
+    torch.testing.assert_close(fused, plain, rtol=0, atol=within)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(4, 14, dtype=dtype))
+    assert nothing is None
+
+
+@pytest.mark.parametrize("tied", ["none", "output", "all"])
+def test_embeddings_enter_with_unit_size_and_padding_with_none(tied):
+    """Section 3.4: embeddings start smaller by √d_model, the factor applied to them."""
+    model = Transformer(400, 400, 64, 2, 8, 1, 1, tied=tied)
+    for table in (model.src_embedding, model.tgt_embedding):
+        entering = table.weight[4:] * model.embedding_scale
+        assert entering.std().item() == pytest.approx(1, abs=0.05)
+        assert not table.weight[PAD].any()
+
+
+def test_only_learned_positions_are_limited():
+    assert small(positions="learned").limit() == Limit("model.max_length", 8, 8)
+    assert {small(positions=kind).limit() for kind in KINDS if kind != "learned"} == {None}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"heads": 3}, "model.heads=3: must divide model.width=16"),
+        ({"heads": 3, "key_size": 4}, "model.heads=3: must divide model.width=16"),
+        ({"width": 15, "heads": 3}, "model.width=15: sinusoidal positions"),
+        ({"key_size": 5, "positions": "rotary"}, "model.key_size=5: rotary positions"),
+        ({"heads": 16, "positions": "rotary"}, "model.key_size=1: rotary positions"),
+        ({"tgt_vocabulary": 24, "tied": "all"}, "model.tied=all: .*tokenizer.shared=true"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused(options, message):
+    sizes = {"src_vocabulary": 23, "tgt_vocabulary": 23, "width": 16, "heads": 2}
+    layers = {"hidden_size": 24, "encoder_layers": 1, "decoder_layers": 1}
+    with pytest.raises(ValueError, match=f"^{message}"):
+        Transformer(**{**sizes, **layers, **options})
+
+
+def test_heads_need_not_divide_the_width_if_their_sizes_are_given():
+    model = small(heads=3, key_size=4, value_size=5)
+    assert model.decode(model.encode(*sentences([4])), targets(1, 3)).features.shape == (1, 3, 16)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@torch.no_grad()
+def test_bf16_autocast_stays_finite_and_near(kind):
+    model = small(positions=kind, pre_norm=False)
+    src, mask = sentences(LENGTHS)
+    tgt = targets(len(LENGTHS), 20)
+    precise = model.decode(model.encode(src, mask), tgt).features
+    with torch.autocast("cpu", torch.bfloat16):
+        memory = model.encode(src, mask)
+        decoded = model.decode(memory, tgt)
+        first = model.step(memory, model.initial_state(memory), tgt[:, 0])
+        second = model.step(memory, first.state, tgt[:, 1])
+    for tensor in (*decoded, *(first.features, first.weights, second.features, second.weights)):
+        assert tensor.isfinite().all()
+    assert (decoded.features - precise).abs().mean() < 0.1
+
+
+def test_bf16_autocast_trains():
+    model = small(positions="relative").train()
+    with torch.autocast("cpu", torch.bfloat16):
+        features = model.decode(model.encode(*sentences(LENGTHS)), targets(4, 6)).features
+        model.logits(features).logsumexp(-1).sum().backward()
+    assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@torch.no_grad()
+def test_parts_on_one_device_equal_the_whole(kind):
+    src, mask = sentences(LENGTHS)
+    results = []
+    for placement in (None, Placement(encoder="cpu", attention="cpu", decoder="cpu")):
+        model = small(positions=kind, placement=placement)
+        memory = model.encode(src, mask)
+        step = model.step(memory, model.initial_state(memory), torch.full((4,), BOS))
+        results.append((*model.decode(memory, targets(4, 6)), step.features, step.weights))
+    for one, other in zip(*results, strict=True):
+        assert torch.equal(one, other)
+
+
+@pytest.fixture
+def meta_comes_back(monkeypatch):
+    """Let ``.to("cpu")`` return zeros for a meta tensor, which has no data."""
+    move = torch.Tensor.to
+
+    def to(tensor, *args, **kwargs):
+        try:
+            return move(tensor, *args, **kwargs)
+        except NotImplementedError:
+            return move(torch.zeros_like(tensor, device="cpu"), *args, **kwargs)
+
+    monkeypatch.setattr(torch.Tensor, "to", to)
+
+
+def alike(table, inputs):
+    assert inputs[0].device == table.weight.device
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("devices", list(product([None, "meta"], repeat=3)), ids=str)
+@pytest.mark.parametrize("data", ["cpu", "meta"])
+@torch.no_grad()
+def test_every_transfer_to_another_device_is_made(kind, devices, data, meta_comes_back):
+    """An operation on meta and real tensors fails, and so does a forgotten transfer."""
+    encoder, attention, decoder = devices
+    apart = Placement(encoder=encoder, attention=attention, decoder=decoder)
+    model = small(positions=kind, placement=apart).to("cpu", torch.float64)
+    for table in (
+        model.src_embedding,
+        model.tgt_embedding,
+    ):  # embeddings do not fail with meta tensors
+        table.register_forward_pre_hook(alike)
+    memory = model.encode(*(tensor.to(data) for tensor in sentences(LENGTHS)))
+    assert {tensor.device.type for tensor in (memory.mask, *memory.layers[0])} == {
+        attention or "cpu"
+    }
+    features, weights = model.decode(memory, targets(4, 6).to(data))
+    last_token = torch.full((4,), BOS, device=data)
+    first = model.step(memory, model.initial_state(memory), last_token)
+    step = model.step(memory, first.state, last_token)
+    results = (features, weights, step.features, step.weights, step.state.layers[0].keys)
+    shapes = ((4, 6, 16), (4, 6, 14), (4, 16), (4, 14), (4, 2, 2, 8))
+    assert tuple(tuple(tensor.shape) for tensor in results) == shapes
+    assert {tensor.device.type for tensor in results} == {decoder or "cpu"}
+
+
+def test_parts_are_all_of_the_model_and_stay_where_they_are():
+    model = small(positions="relative", placement=Placement(attention="meta"))
+    model.to(torch.float64)
+    parameters = {
+        part: [parameter for module in modules for parameter in module.parameters()]
+        for part, modules in model.parts().items()
+    }
+    named = [id(parameter) for part in parameters.values() for parameter in part]
+    assert sorted(named) == sorted(map(id, model.parameters()))
+    for part, device in {"encoder": "cpu", "attention": "meta", "decoder": "cpu"}.items():
+        assert {parameter.device.type for parameter in parameters[part]} == {device}

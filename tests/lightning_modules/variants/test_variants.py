@@ -1,0 +1,298 @@
+"""Properties of every variant, independent of its equations."""
+
+import math
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from datamodules.tokenization import BOS, EOS, PAD
+from lightning_modules.attention.windows import LocalPredictive
+from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.training.factories import build_model
+from lightning_modules.variants.base import select_batch
+from lightning_modules.variants.recurrent.cpu_rnn import flip
+from lightning_modules.variants.recurrent.encoder import reverse
+from sweeps.comparison.conditions import PARAMETER_TOLERANCE
+from tests.helpers.variants import (
+    ALL,
+    LAPTOP,
+    NAMES,
+    OPTIONS,
+    VOCABULARY,
+    configuration,
+    sentences,
+    small_model,
+    targets,
+)
+
+WITHOUT_ATTENTION = {
+    "rnnencdec",
+    "sutskever2014",
+    "seq2seq",
+    "seq2seq_reversed",
+    "lstm_with_summary",
+}
+LENGTHS = [3, 9, 1, 14]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_stepwise_equals_teacher_forced(name):
+    model = small_model(name)
+    src, mask = sentences(LENGTHS)
+    tgt = targets(len(LENGTHS), 20)
+    with torch.no_grad():
+        memory = model.encode(src, mask)
+        features, weights = model.decode(memory, tgt)
+        logits = model.logits(features)
+        state = model.initial_state(memory)
+        for position in range(tgt.shape[1]):
+            step = model.step(memory, state, tgt[:, position])
+            torch.testing.assert_close(
+                model.logits(step.features), logits[:, position], rtol=1e-4, atol=1e-5
+            )
+            if weights is not None:
+                torch.testing.assert_close(step.weights, weights[:, position])
+            state = step.state
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_padding_and_batching_change_nothing(name):
+    model = small_model(name)
+    src, mask = sentences(LENGTHS, width=20)
+    tgt = targets(len(LENGTHS), 8)
+    with torch.no_grad():
+        together, weights = model.decode(model.encode(src, mask), tgt)
+        for row, length in enumerate(LENGTHS):
+            one = slice(row, row + 1)
+            memory = model.encode(src[one, :length], mask[one, :length])
+            alone, alone_weights = model.decode(memory, tgt[one])
+            torch.testing.assert_close(alone, together[one], rtol=1e-4, atol=1e-5)
+            if weights is not None:
+                torch.testing.assert_close(alone_weights, weights[one, :, :length])
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in WITHOUT_ATTENTION])
+def test_weights_are_zero_at_padding_and_sum_to_one(name):
+    model = small_model(name)
+    src, mask = sentences(LENGTHS, width=20)
+    with torch.no_grad():
+        weights = model.decode(model.encode(src, mask), targets(len(LENGTHS), 20)).weights
+    assert weights is not None
+    assert weights.shape == (len(LENGTHS), 20, 20)
+    assert weights.masked_select(~mask.unsqueeze(1)).count_nonzero() == 0
+    assert weights.min() >= 0
+    sums = weights.sum(-1)
+    attention = getattr(model, "attention", None)
+    if attention and isinstance(attention.window, LocalPredictive) and not attention.renormalise:
+        # Eq. 10 multiplies normalised weights by a Gaussian of at least exp(-2) inside the window.
+        assert sums.min() >= math.exp(-2) - 1e-6
+        assert sums.max() <= 1 + 1e-6
+    else:
+        torch.testing.assert_close(sums, torch.ones_like(sums))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_weights_of_all_layers_and_heads_contain_those_of_decoding(name):
+    model = small_model(name)
+    src, mask = sentences(LENGTHS, width=20)
+    tgt = targets(len(LENGTHS), 6)
+    with torch.no_grad():
+        memory = model.encode(src, mask)
+        weights = model.decode(memory, tgt).weights
+        all_weights = model.head_weights(memory, tgt)
+        again = model.decode(memory, tgt).weights
+    if name in WITHOUT_ATTENTION:
+        assert weights is all_weights is None
+        return
+    assert weights is not None
+    assert all_weights is not None
+    assert all_weights.shape == (len(LENGTHS), *layers_and_heads(name), 6, 20)
+    assert all_weights.min() >= 0
+    assert all_weights.masked_select(~mask[:, None, None, None]).count_nonzero() == 0
+    torch.testing.assert_close(all_weights[:, -1].mean(1), weights)
+    torch.testing.assert_close(again, weights, rtol=0, atol=0)  # no hook is left behind
+    heads_alone = weights.sum(-1)[:, None, None].expand(all_weights.shape[:-1])
+    torch.testing.assert_close(all_weights.sum(-1), heads_alone)  # 1, or less with a local window
+
+
+def layers_and_heads(name: str) -> tuple[int, int]:
+    model, options = OPTIONS.get(name, (name, []))
+    settings = configuration(f"model={model}", *options).model
+    if "decoder_layers" in settings:
+        return settings.decoder_layers, settings.heads
+    return 1, settings.attention.get("heads") or 1
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_later_target_tokens_change_no_earlier_position(name):
+    model = small_model(name)
+    src, mask = sentences(LENGTHS)
+    tgt = targets(len(LENGTHS), 10)
+    changed = tgt.clone()
+    changed[:, 6:] = (changed[:, 6:] - 4 + 7) % (VOCABULARY - 4) + 4
+    with torch.no_grad():
+        memory = model.encode(src, mask)
+        before = model.decode(memory, tgt).features
+        after = model.decode(memory, changed).features
+    torch.testing.assert_close(before[:, :6], after[:, :6])
+    assert not torch.allclose(before[:, 6:], after[:, 6:])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_training_step_lowers_the_loss(name):
+    model = small_model(name, "model.dropout=0").train()
+    src, mask = sentences(LENGTHS)
+    tgt = targets(len(LENGTHS), 8)
+
+    def loss():
+        logits = model.logits(model.decode(model.encode(src, mask), tgt[:, :-1]).features)
+        return cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten())
+
+    before = loss()
+    before.backward()
+    torch.optim.SGD(model.parameters(), lr=0.005).step()
+    assert loss() < before
+
+
+@pytest.mark.parametrize(
+    ("name", "width"), [("bahdanau", 128), ("luong_global", 128), ("seq2seq_reversed", 144)]
+)
+@pytest.mark.parametrize("tied", ["output", "all"])
+def test_tied_models_begin_without_a_bet(name, width, tied):
+    """The first predictions are nearly uniform, with cross-entropy ln V; padding stays 0.
+
+    A Transformer is different: the last token passes through to its row of the output layer.
+    """
+    given = [f"model.tied={tied}", f"model.embedding_size={width}", "tokenizer.shared=true"]
+    config = configuration(f"model={name}", *given)
+    torch.manual_seed(0)
+    model = build_model(config, 4000, 4000)
+    src, mask = torch.randint(4, 4000, (8, 12)), torch.ones(8, 12, dtype=torch.bool)
+    tgt = torch.randint(4, 4000, (8, 13))
+    with torch.no_grad():
+        logits = model.logits(model.decode(model.encode(src, mask), tgt[:, :-1]).features)
+    loss = cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten()).item()
+    assert loss == pytest.approx(math.log(4000), abs=0.5)
+    assert not model.output.weight[PAD].any()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_parameter_learns(name):
+    model = small_model(name).train()
+    src, mask = sentences(LENGTHS)
+    features = model.decode(model.encode(src, mask), targets(len(LENGTHS), 8)).features
+    model.logits(features).logsumexp(-1).sum().backward()
+    assert [n for n, p in model.named_parameters() if p.grad is None] == []
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_beam_of_one_equals_greedy(name):
+    model = small_model(name)
+    src, mask = sentences([5, 12, 1, 8, 8])
+    greedy = GreedySearch()(model, src, mask)
+    beam = BeamSearch(beam_size=1, length_penalty=0.0)(model, src, mask)
+    for one, other in zip(greedy, beam, strict=True):
+        assert one[0].tokens == other[0].tokens
+        assert one[0].score == pytest.approx(other[0].score, rel=1e-4)
+        if one[0].weights is not None:
+            torch.testing.assert_close(one[0].weights, other[0].weights)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_found_hypotheses_score_as_teacher_forcing_says(name):
+    """Tokens, scores and weights of a beam's hypotheses belong together."""
+    model = small_model(name)
+    src, mask = sentences([5, 12, 1, 8, 8])
+    results = BeamSearch(beam_size=4, n_best=3, length_penalty=0.0)(model, src, mask)
+    for row, hypotheses in enumerate(results):
+        one = slice(row, row + 1)
+        scores = [hypothesis.score for hypothesis in hypotheses]
+        assert scores == sorted(scores, reverse=True)
+        assert len({tuple(hypothesis.tokens) for hypothesis in hypotheses}) == len(hypotheses) == 3
+        for tokens, score, weights in hypotheses:
+            with torch.no_grad():
+                memory = model.encode(src[one], mask[one])
+                decoded = model.decode(memory, torch.tensor([[BOS, *tokens[:-1]]]))
+                logits = model.logits(decoded.features)[0]
+            logits[:, [0, BOS]] = float("-inf")
+            forced = logits.log_softmax(-1)[range(len(tokens)), tokens].sum().item()
+            assert score == pytest.approx(forced, rel=1e-4, abs=1e-4)
+            if weights is not None:
+                assert decoded.weights is not None
+                torch.testing.assert_close(weights, decoded.weights[0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_rows_of_a_beam_share_a_memory(name):
+    """Two steps with three rows per sentence and one memory equal steps with three memories."""
+    model = small_model(name).double()
+    src, mask = sentences(LENGTHS)
+    rows = torch.arange(4).repeat_interleave(3)
+    tokens = torch.arange(4, 16)
+    with torch.no_grad():
+        memory = model.encode(src, mask)
+        copies = select_batch(memory, rows)
+        shared = separate = select_batch(model.initial_state(memory), rows)
+        for _ in range(2):
+            one, other = model.step(memory, shared, tokens), model.step(copies, separate, tokens)
+            torch.testing.assert_close(one.features, other.features, rtol=0, atol=1e-12)
+            if one.weights is not None:
+                torch.testing.assert_close(one.weights, other.weights, rtol=0, atol=1e-12)
+            shared, separate = one.state, other.state
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_memory_and_state_reorder_by_batch_index(name):
+    model = small_model(name)
+    src, mask = sentences(LENGTHS)
+    order = torch.tensor([2, 2, 0, 3, 1])
+    with torch.no_grad():
+        memory = model.encode(src, mask)
+        first = model.step(memory, model.initial_state(memory), torch.full((4,), BOS))
+        step = model.step(memory, first.state, torch.tensor([5, 6, 7, 8]))
+        picked = model.step(
+            select_batch(memory, order),
+            select_batch(first.state, order),
+            torch.tensor([5, 6, 7, 8])[order],
+        )
+    torch.testing.assert_close(picked.features, step.features[order])
+
+
+def test_reversal_keeps_eos_last_and_padding_behind():
+    src, mask = sentences([4, 1, 6])
+    mirrored = reverse(src, mask)
+    assert mirrored[0].tolist() == [*src[0, :3].flip(0).tolist(), EOS, 0, 0]
+    assert mirrored[1].tolist() == src[1].tolist()
+    assert mirrored[2].tolist() == [*src[2, :5].flip(0).tolist(), EOS]
+    torch.testing.assert_close(reverse(mirrored, mask), src)
+    states = torch.randn(3, 6, 2)
+    torch.testing.assert_close(reverse(states, mask)[0, 0], states[0, 2])
+
+
+def test_flipping_turns_eos_too():
+    src, mask = sentences([4, 1, 6])
+    mirrored = flip(src, mask.sum(1))
+    assert mirrored[0].tolist() == [*src[0, :4].flip(0).tolist(), 0, 0]
+    assert mirrored[1].tolist() == src[1].tolist()
+    torch.testing.assert_close(flip(mirrored, mask.sum(1)), src)
+
+
+def test_laptop_sizes_are_comparable():
+    """``comparison=family`` keeps the condition on parameters at the built-in vocabularies."""
+    counts = {}
+    for name in LAPTOP:
+        model = build_model(configuration(f"model={name}"), 479, 821)
+        counts[name] = sum(parameter.numel() for parameter in model.parameters())
+    assert max(counts.values()) <= (1 + PARAMETER_TOLERANCE) * min(counts.values()), counts
+
+
+def test_one_number_scales_every_width():
+    for name in NAMES:
+        whole, half = (configuration(f"model={name}", f"scale={scale}") for scale in (1, 0.5))
+        sizes = [
+            [node.model.hidden_size, node.model.get("embedding_size"), node.model.get("width")]
+            for node in (whole, half)
+        ]
+        for one, other in zip(*sizes, strict=True):
+            assert one is None or other == pytest.approx(one / 2, rel=0.02)

@@ -1,0 +1,259 @@
+"""Run folders collected into a comparison: labels, means over seeds, failed jobs."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sacrebleu
+
+from lightning_modules.metrics.curves import curve_points, format_csv
+from lightning_modules.metrics.lengths import Bounds
+from lightning_modules.metrics.statistics import translation_statistics
+from lightning_modules.runs.reader import find_runs, read_statistics
+from lightning_modules.runs.schema import Result
+from lightning_modules.runs.writer import write_statistics
+from lightning_modules.testing.scoring_settings import Scoring
+from sweeps.comparison.collect import collect, label_runs
+from sweeps.evaluation.evaluation import evaluate
+from sweeps.evaluation.tables import as_json
+from sweeps.report.contents import gather_findings
+from tests.helpers.run_folders import (
+    SCORING,
+    TEXT,
+    make_failure,
+    make_run,
+    result,
+    text,
+    translations,
+)
+from tests.sweeps.comparison.test_conditions import condition
+
+
+def labels_of(*runs):
+    """Labels of runs given as (variant, seed, overrides)."""
+    return label_runs(
+        [
+            Result.model_validate(result(variant, seed, overrides=overrides))
+            for variant, seed, overrides in runs
+        ]
+    )
+
+
+def test_the_label_is_the_variant_and_seeds_share_it():
+    assert labels_of(
+        ("none", 1, ["model=none", "seed=1", "data=grammar"]),
+        ("none", 2, ["seed=2", "data=grammar"]),
+        ("luong", 1, ["model=luong", "data=grammar", "+model.score=dot"]),
+    ) == ["none", "none", "luong"]
+
+
+def test_overrides_that_differ_within_a_variant_are_appended():
+    shared = ["model=luong", "budget=1000"]
+    assert labels_of(
+        ("luong", 1, [*shared, "seed=1", "model.score=dot"]),
+        ("luong", 2, [*shared, "seed=2", "model.score=dot"]),
+        ("luong", 1, [*shared, "seed=1", "model.score=general", "lr=1"]),
+        ("luong", 1, [*shared, "seed=1"]),
+    ) == ["luong, model.score=dot"] * 2 + ["luong, model.score=general, lr=1", "luong"]
+
+
+def test_the_same_run_twice_still_has_two_labels():
+    run = ("none", 1, ["model=none", "seed=1"])
+    assert labels_of(run, run, run) == ["none", "none #2", "none #3"]
+
+
+def evaluated(runs, scoring=SCORING):
+    return evaluate([variant.system for variant in collect(runs).variants], scoring)
+
+
+def test_buckets_are_averaged_over_seeds_and_run_order_is_kept(tmp_path):
+    runs = [
+        make_run(tmp_path / f"{place}", variant, seed)
+        for place, (variant, seed) in enumerate([("transformer", 1), ("luong", 1), ("luong", 2)])
+    ]
+    comparison = collect(runs)
+    assert [variant.label for variant in comparison.variants] == ["transformer", "luong"]
+    evaluation = evaluated(runs, Scoring(edges=[10, 20, 30, 40], resamples=100))
+    inside = [n for n, line in enumerate(TEXT.sources) if 11 <= len(line.split()) <= 20]
+    scores = [
+        sacrebleu.corpus_bleu(
+            [translations(TEXT.references, "luong", seed)[n] for n in inside],
+            [[TEXT.references[n] for n in inside]],
+        ).score
+        for seed in (1, 2)
+    ]
+    middle = evaluation.estimate(evaluation.systems[1], Bounds(11, 20), "bleu")
+    assert middle is not None
+    assert middle.value == pytest.approx(np.mean(scores))
+    assert middle.deviation == pytest.approx(np.std(scores, ddof=1))
+    assert middle.seeds == pytest.approx(scores)
+    assert evaluation.estimate(evaluation.systems[1], Bounds(31, 40), "bleu") is None
+
+
+def test_the_open_bucket_of_one_test_set_comes_last(tmp_path):
+    short = [n for n, line in enumerate(TEXT.sources) if len(line.split()) <= 10]
+    part = TEXT._replace(**{side: [getattr(TEXT, side)[n] for n in short] for side in TEXT._fields})
+    runs = [make_run(tmp_path / "0", "luong", text=part), make_run(tmp_path / "1", "none")]
+    evaluation = evaluated(runs, Scoring(edges=[10, 20], resamples=100))
+    assert [bounds.label for bounds in evaluation.bounds] == ["1–10", "11–20", "21+"]
+    assert evaluation.sentences(None) == [len(short), len(TEXT.sources)]
+    luong, none = evaluation.systems
+    assert evaluation.estimate(luong, Bounds(21, None), "bleu") is None
+    assert evaluation.estimate(none, Bounds(21, None), "bleu") is not None
+
+
+def test_runs_on_one_text_share_a_test_set_and_others_do_not(tmp_path):
+    runs = [make_run(tmp_path / "0"), make_run(tmp_path / "1", "none")]
+    runs.append(make_run(tmp_path / "2", "luong", text=text(1)))
+    first, second, other = (run.test for run in collect(runs).runs)
+    assert first is second
+    assert other is not first
+    assert [len(group.systems) for group in evaluated(runs).groups] == [2, 1]
+
+
+def test_seeds_that_were_tested_on_other_text_are_no_seeds_of_one_line(tmp_path):
+    """The corpus changed on the disk between two runs of the same command."""
+    runs = [
+        make_run(tmp_path / "0", "luong", 1),
+        make_run(tmp_path / "1", "luong", 2),
+        make_run(tmp_path / "2", "luong", 3, text=text(1), data={"fingerprint": "ffff"}),
+    ]
+    comparison = collect(runs)
+    assert [variant.label for variant in comparison.variants] == ["luong", "luong, test set 2"]
+    assert [len(variant.runs) for variant in comparison.variants] == [2, 1]
+    assert not condition(comparison, "data").holds
+
+
+@pytest.mark.parametrize("kept", ["of another sacreBLEU", "none"])
+def test_counts_of_another_sacrebleu_are_made_again(tmp_path, kept):
+    """Statistics that only the run can count, as likelihoods, are kept."""
+    of = "tok:char" if kept != "none" else None
+    runs = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", "luong", signature=of)]
+    if kept == "none":
+        (runs[1] / "statistics.npz").unlink()
+    else:
+        blank = translation_statistics([""] * len(TEXT.references), TEXT.references)
+        likelihood = np.full((len(TEXT.references), 2), np.log(5.0)) * [1, 1 / np.log(5.0)]
+        write_statistics(runs[1], {**blank, "likelihood": likelihood})
+    evaluation = evaluated(runs)
+    bleu, perplexity = (
+        evaluation.estimate(evaluation.systems[1], None, name) for name in ("bleu", "perplexity")
+    )
+    hypotheses = translations(TEXT.references, "luong")
+    expected = sacrebleu.corpus_bleu(hypotheses, [TEXT.references]).score
+    assert bleu is not None
+    assert bleu.value == pytest.approx(expected)
+    assert (perplexity is None) == (kept == "none")
+    assert perplexity is None or perplexity.value == pytest.approx(5)
+
+
+def test_failed_jobs_are_named_with_their_error(tmp_path):
+    hydra = tmp_path / "2" / ".hydra"
+    hydra.mkdir(parents=True)
+    (hydra / "overrides.yaml").write_text("- model=transformer\n- seed=3\n")
+    (tmp_path / "3").mkdir()
+    (tmp_path / "3" / "result.json").write_text("{")
+    (tmp_path / "4").mkdir()
+    (tmp_path / "4" / "result.json").write_text(json.dumps({"variant": "luong", "seed": 1}))
+    without_predictions = make_run(tmp_path / "5", "none")
+    (without_predictions / "predictions.jsonl").unlink()
+    runs = [make_run(tmp_path / "0"), make_failure(tmp_path / "1"), tmp_path / "2"]
+    comparison = collect([*runs, tmp_path / "3", tmp_path / "4", without_predictions])
+    assert [run.label for run in comparison.runs] == ["bahdanau"]
+    failures = [(job.label, job.error) for job in comparison.failed]
+    assert failures[:2] == [
+        ("luong, seed 1", "the loss is not a number"),
+        ("model=transformer seed=3", "left no result"),
+    ]
+    assert failures[2][1].startswith("result.json cannot be read: Expecting property name")
+    assert failures[3] == ("4", "result.json cannot be read: scores: Field required")
+    assert failures[4] == ("5", "predictions.jsonl is missing or has no rows")
+
+
+def test_a_job_cut_off_while_hydra_wrote_its_record_has_failed(tmp_path):
+    hydra = tmp_path / "1" / ".hydra"
+    hydra.mkdir(parents=True)
+    (hydra / "overrides.yaml").write_text("- model=transformer\n- 'seed=")
+    [job] = collect([make_run(tmp_path / "0"), tmp_path / "1"]).failed
+    assert job.error.startswith("overrides.yaml cannot be read: while scanning a quoted scalar")
+    assert "\n" not in job.error
+
+
+def cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def scrambled(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes(255 - byte for byte in content[middle : middle + 40]) + b"\xff"
+
+
+@pytest.mark.parametrize(
+    "name", ["result.json", "predictions.jsonl", "statistics.npz", "word_counts.json"]
+)
+@pytest.mark.parametrize("damage", [lambda _: b"", lambda _: b"\xff\xfe", cut, scrambled])
+def test_a_damaged_file_is_a_failed_job_and_not_the_end(tmp_path, name, damage):
+    runs = [make_run(tmp_path / "0"), make_run(tmp_path / "1", "luong")]
+    file = runs[1] / name
+    file.write_bytes(damage(file.read_bytes()))
+    comparison = collect(runs)
+    assert [run.label for run in comparison.runs] == ["bahdanau"]
+    [job] = comparison.failed
+    assert job.error.startswith(f"{name} ")
+    assert "\n" not in job.error
+
+
+def test_gold_alignments_that_are_none_are_a_failed_job(tmp_path):
+    broken = TEXT._replace(gold=["0-0 what?"] + [""] * (len(TEXT.sources) - 1))
+    run = make_run(tmp_path / "0", "none", text=broken)
+    [job] = collect([run]).failed
+    assert job.error.startswith("predictions.jsonl cannot be read: ")
+    assert "what?" in job.error
+
+
+def test_the_smallest_result_is_enough(tmp_path):
+    folder = make_run(tmp_path / "0")
+    smallest = {"variant": "luong", "seed": 1, "scores": {"bleu": 12.0}}
+    (folder / "result.json").write_text(json.dumps(smallest))
+    comparison = collect([folder])
+    assert comparison.runs[0].label == "luong"
+    assert not condition(comparison, "data").holds
+
+
+def test_runs_are_found_by_job_number_and_comparisons_are_none(tmp_path):
+    for name in ("10", "9", "named"):
+        make_run(tmp_path / name)
+    make_failure(tmp_path / "11")
+    (tmp_path / "12" / ".hydra").mkdir(parents=True)
+    (tmp_path / "13" / ".hydra").mkdir(parents=True)
+    (tmp_path / "13" / "comparison.json").touch()
+    (tmp_path / "14").mkdir()
+    (tmp_path / "multirun.yaml").touch()
+    names = [folder.name for folder in find_runs(tmp_path)]
+    assert names == ["9", "10", "11", "12", "named"]
+    assert find_runs(tmp_path / "9") == [tmp_path / "9"]
+    assert find_runs(Path(tmp_path / "nowhere")) == []
+
+
+def test_the_perplexity_of_a_diverged_run_is_beyond_numbers_and_left_out(tmp_path):
+    """A thousand nats a token: its exponential is infinite, which JSON cannot hold."""
+    run = make_run(tmp_path / "0", "none")
+    counted = read_statistics(run, len(TEXT.references))
+    assert counted is not None
+    likelihood = np.tile([1000.0, 1.0], (len(TEXT.references), 1))
+    write_statistics(run, {**counted, "likelihood": likelihood})
+    comparison = collect([run])
+    findings = gather_findings("diverged", evaluated([run]), comparison)
+    assert findings.evaluation.estimate(findings.evaluation.systems[0], None, "perplexity") is None
+    for table in findings.tables.values():
+        json.loads(as_json(table))
+    [group] = findings.evaluation.groups
+    assert "inf" not in format_csv(curve_points(group.systems, group.subsets), SCORING.draws)
+
+
+def test_a_missing_folder_is_named_and_left_out(tmp_path):
+    comparison = collect([make_run(tmp_path / "0"), tmp_path / "1"])
+    assert len(comparison.runs) == 1
+    [job] = comparison.failed
+    assert (job.label, job.error) == ("1", "the folder is missing")

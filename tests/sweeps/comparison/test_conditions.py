@@ -1,0 +1,164 @@
+"""What must be equal for a comparison to be fair."""
+
+import pytest
+
+from sweeps.comparison.collect import collect
+from tests.helpers.run_folders import make_run
+
+
+def condition(comparison, name):
+    [match] = [condition for condition in comparison.conditions if condition.name == name]
+    return match
+
+
+def test_equal_runs_hold_every_condition(tmp_path):
+    runs = [
+        make_run(tmp_path / f"{variant}{seed}", variant, seed)
+        for variant in ("none", "bahdanau")
+        for seed in (1, 2)
+    ]
+    conditions = collect(runs).conditions
+    assert [c.name for c in conditions if not c.holds] == []
+    names = ["data", "budget", "data order", "parameters", "precision", "decoding"]
+    names += ["attention step", "code"]
+    assert [c.name for c in conditions] == names
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "text"),
+    [
+        ("data", {"data": {"fingerprint": "ffff"}}, "luong: fingerprint ffff"),
+        ("data", {"data": {}}, "not recorded by luong"),
+        (
+            "budget",
+            {"training": {"target_tokens": 7, "data_order": "9f3a1"}},
+            "1,500,000 target tokens, but luong: 7",
+        ),
+        (
+            "data order",
+            {"training": {"target_tokens": 1_500_000, "data_order": "other"}},
+            "seed 1 saw different batches",
+        ),
+        ("code", {"code": "1+2"}, "version ba9876543210, but luong: version 1"),
+        ("parameters", {"parameters": 1_625_000}, "100.0% apart (none smallest, luong largest"),
+        ("precision", {"config": {"trainer": {"precision": "bf16-mixed"}}}, "luong: bf16-mixed"),
+        ("decoding", {"decoding": {"beam_size": 1}}, "luong: beam_size 1"),
+        ("attention step", {"config": {"scoring": {"attention_step": "read"}}}, "luong: read"),
+    ],
+)
+def test_a_condition_not_held_says_who_differs(tmp_path, name, changes, text):
+    runs = [
+        make_run(tmp_path / "0", "none", parameters=812_500),
+        make_run(tmp_path / "1", "bahdanau", parameters=812_500),
+        make_run(tmp_path / "2", "luong", **({"parameters": 812_500} | changes)),
+    ]
+    comparison = collect(runs)
+    assert [c.name for c in comparison.conditions if not c.holds] == [name]
+    assert text in condition(comparison, name).text
+
+
+@pytest.mark.parametrize(("other", "holds"), [(1_500_400, True), (1_600_000, False)])
+def test_seeds_may_end_their_budget_in_another_batch(tmp_path, other, holds):
+    runs = [
+        make_run(
+            tmp_path / f"{variant}{seed}",
+            variant,
+            seed,
+            training={"target_tokens": tokens, "data_order": f"order {seed}"},
+        )
+        for variant in ("none", "bahdanau")
+        for seed, tokens in ((1, 1_500_000), (2, other))
+    ]
+    checked = condition(collect(runs), "budget")
+    assert checked.holds is holds
+    assert checked.text == f"1,500,000 to {other:,} target tokens, by seed"
+
+
+@pytest.mark.parametrize(("parameters", "holds"), [(1_100_000, True), (1_100_001, False)])
+def test_parameters_may_differ_by_ten_percent(tmp_path, parameters, holds):
+    runs = [
+        make_run(tmp_path / "0", "none", parameters=1_000_000),
+        make_run(tmp_path / "1", "luong", parameters=parameters),
+    ]
+    checked = condition(collect(runs), "parameters")
+    assert checked.holds is holds
+    assert "10.0% apart" in checked.text
+
+
+def of_budget(**spent):
+    """A run with a budget of the first kind named in ``spent``, and the amounts it spent."""
+    kind = next(iter(spent))
+    training = {"target_tokens": 1000, "updates": 10, "data_order": "9f3a", **spent}
+    return {"config": {"budget": {kind: 1}}, "training": training}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "holds", "text"),
+    [
+        (of_budget(updates=500), of_budget(updates=500), True, "500 updates; trained on 1,000"),
+        (of_budget(updates=500), of_budget(updates=501), False, "500 to 501 updates"),
+        (of_budget(flops=1e12), of_budget(flops=1.009e12), True, "FLOPs, 0.90% apart"),
+        (of_budget(flops=1e12), of_budget(flops=1.011e12), False, "FLOPs, 1.10% apart"),
+        (
+            of_budget(seconds=60.1, target_tokens=4000),
+            of_budget(seconds=60.2, target_tokens=9000),
+            True,
+            "60.1 to 60.2 seconds, 0.17% apart because the last update exceeds the budget; trained "
+            "on 4,000 to 9,000 target tokens",
+        ),
+        (of_budget(seconds=60.0), of_budget(updates=500), False, "in seconds, but luong: in upd"),
+    ],
+)
+def test_budgets_are_compared_by_kind_and_by_what_was_spent(tmp_path, first, second, holds, text):
+    runs = [make_run(tmp_path / "0", "none", **first), make_run(tmp_path / "1", "luong", **second)]
+    checked = condition(collect(runs), "budget")
+    assert checked.holds is holds
+    assert text in checked.text
+
+
+@pytest.mark.parametrize(("order", "holds"), [("same", True), ("other", False)])
+def test_runs_that_end_apart_are_compared_where_both_were(tmp_path, order, holds):
+    """In equal time, a fast variant makes more updates."""
+    spent = {"seconds": 60.0}
+    slow = of_budget(**spent, data_order="at 6", data_order_at={1: "a", 2: "b", 4: "same"})
+    at = {1: "a", 2: "b", 4: order, 8: "d"}
+    fast = of_budget(**spent, data_order="at 9", data_order_at=at)
+    runs = [make_run(tmp_path / "0", "none", **slow), make_run(tmp_path / "1", "luong", **fast)]
+    checked = condition(collect(runs), "data order")
+    assert checked.holds is holds
+    assert ("compared up to update 4: the budget ends runs unequally long" in checked.text) is holds
+
+
+def matched(by="parameters", variant="bahdanau", size=101, other=100):
+    """The configuration of a run that was sized to match another variant."""
+    return {"match": {"by": by, "variant": variant, "found": {"own": size, "other": other}}}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "name", "text"),
+    [
+        (matched(), matched(size=100), "parameters", None),
+        (matched(), matched(size=103), "parameters", "luong 103 (+3.0%, too far)"),
+        (matched(), matched(other=120, size=120), "parameters", "100 of bahdanau and to 120 of"),
+        (matched("flops"), matched("flops", size=99), "flops", None),
+        (matched("flops"), {}, "flops", "luong 500 (+400.0%, too far)"),
+        (matched("flops"), matched(), "size", "matched by flops and by parameters"),
+    ],
+)
+def test_sizes_that_were_to_match_are_listed_run_by_run(tmp_path, first, second, name, text):
+    training = {"target_tokens": 2, "flops": 1000.0, "data_order": "9f3a"}
+    runs = [
+        make_run(
+            tmp_path / variant,
+            variant,
+            config=config,
+            training=training,
+            parameters=config.get("match", {}).get("found", {}).get("own", 100),
+        )
+        for variant, config in (("none", first), ("luong", second))
+    ]
+    checked = condition(collect(runs), name)
+    assert checked.holds is (text is None)
+    assert text is None or text in checked.text
+    if checked.holds:
+        assert "within 2% of the 100 of bahdanau: none 101 (+1.0%), luong" in checked.text

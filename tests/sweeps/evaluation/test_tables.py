@@ -1,0 +1,238 @@
+"""One table in four formats: numbers survive, special characters stay text, the origin is there."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from sweeps.comparison.collect import collect
+from sweeps.evaluation.evaluation import evaluate
+from sweeps.evaluation.tables import (
+    FORMATS,
+    Column,
+    Table,
+    as_csv,
+    as_json,
+    as_latex,
+    as_markdown,
+    shown_p,
+    write_tables,
+)
+from sweeps.report.contents import gather_findings
+from tests.helpers.run_folders import SCORING, TEXT, make_run, text
+
+ORIGIN: dict[str, str | int] = {
+    "test sentences": 65,
+    "signature": "nrefs:1|case:mixed",
+    "resamples": 200,
+    "seed": 12345,
+}
+WHOLE = Estimate(1 / 3, 0.1, 2 / 3, 0.0123456789, (0.3, 0.4))
+BARE = Estimate(64.0)
+SPECIAL = r"a_b & 5% of #1 cost $2 {x} ~y ^z \w"
+
+
+def table(*rows, note=""):
+    columns = [
+        Column("system", "system"),
+        Column("count", "words", "count"),
+        Column("share", "share", "number", 2),
+        Column("bleu", "BLEU", "estimate"),
+        Column("p", "p, bootstrap", "p"),
+    ]
+    return Table("example", "An example", columns, rows, ORIGIN, note)
+
+
+ROWS = [["luong", 12345, 0.1 + 0.2, WHOLE, 1e-05], ["none", 0, None, BARE, 0.5], ["x"] + [None] * 4]
+
+
+def csv_rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_csv_holds_every_number_in_full_and_estimates_in_four_columns():
+    first, second, third = csv_rows(as_csv(table(*ROWS)))
+    assert first["system"] == "luong"
+    assert int(first["count"]) == 12345
+    numbers = ("share", "bleu", "bleu_low", "bleu_high", "bleu_deviation", "p")
+    assert [float(first[key]) for key in numbers] == [
+        0.1 + 0.2, WHOLE.value, WHOLE.low, WHOLE.high, WHOLE.deviation, 1e-05,
+    ]  # fmt: skip
+    assert second["count"] == "0"
+    assert [second[key] for key in numbers] == ["", "64.0", "", "", "", "0.5"]
+    assert [third[key] for key in numbers] == [""] * 6
+    for row in (first, second, third):
+        assert {key: row[key] for key in ORIGIN} == {key: str(v) for key, v in ORIGIN.items()}
+
+
+def test_json_holds_every_number_in_full_and_estimates_as_objects():
+    content = json.loads(as_json(table(*ROWS, note="read me")))
+    assert content["origin"] == ORIGIN
+    assert content["note"] == "read me"
+    assert content["columns"]["p"] == "p, bootstrap"
+    first, second, third = content["rows"]
+    assert first == {
+        "system": "luong",
+        "count": 12345,
+        "share": 0.1 + 0.2,
+        "bleu": {
+            "value": 1 / 3, "low": 0.1, "high": 2 / 3, "deviation": 0.0123456789,
+            "seeds": [0.3, 0.4],
+        },
+        "p": 1e-05,
+    }  # fmt: skip
+    assert second["bleu"] == {
+        "value": 64, "low": None, "high": None, "deviation": None, "seeds": [],
+    }  # fmt: skip
+    assert third["bleu"] is None
+
+
+def test_readers_see_intervals_deviations_and_dashes():
+    assert table(*ROWS).shown == [
+        ["luong", "12,345", "0.30", "0.3 [0.1, 0.7] ± 0.0", "1.0e-05"],
+        ["none", "0", "–", "64.0", "0.5000"],
+        ["x", "–", "–", "–", "–"],
+    ]
+
+
+@pytest.mark.parametrize("p", [1.0, 0.05, 0.0001, 0.00009999, 1 / 10_001, 1 / 1_000_001, 1e-300])
+def test_no_p_value_is_shown_as_nothing(p):
+    assert float(shown_p(p)) > 0
+    assert float(shown_p(p)) == pytest.approx(p, rel=0.06)
+
+
+def cells(markdown):
+    """Cells of a pipe table's body as a reader of GitHub's Markdown sees them."""
+    rows = [line for line in markdown.splitlines() if line.startswith("|")][2:]
+    body = []
+    for row in rows:
+        inner = re.split(r"(?<!\\)\|", row.strip()[1:-1])
+        body.append([re.sub(r"\\(.)", r"\1", cell).strip() for cell in inner])
+    return body
+
+
+def test_markdown_keeps_pipes_and_line_ends_inside_their_cell():
+    hostile = ["a | b", "two\nlines\r\nand\u2028more", "ends with \\"]
+    body = cells(as_markdown(table(*[[name, 1, 0.5, BARE, 0.5] for name in hostile])))
+    assert [row[0] for row in body] == ["a | b", "two lines and more", "ends with \\"]
+    assert all(len(row) == 5 for row in body)
+
+
+def test_markdown_shows_tags_as_text():
+    """``<unk>`` is a word of translations; as HTML it would vanish."""
+    shown = as_markdown(table(["<unk> & <b>", 1, 0.5, BARE, 0.5]))
+    [row] = cells(shown)
+    assert row[0] == "&lt;unk&gt; &amp; &lt;b&gt;"
+
+
+def unescaped(latex):
+    """LaTeX text as it is printed, with all escapes replaced."""
+    printed = {
+        r"\_": "_", r"\&": "&", r"\%": "%", r"\#": "#", r"\$": "$", r"\{": "{", r"\}": "}",
+        r"\^{}": "^", r"\ensuremath{<}": "<", r"\ensuremath{>}": ">", r"\textbackslash{}": "\\",
+        r"\textasciitilde{}": "~",
+    }  # fmt: skip
+    pattern = "|".join(re.escape(escape) for escape in sorted(printed, key=len, reverse=True))
+    bare = re.sub(pattern, "", latex)
+    assert not re.search(r"[_&%#${}~^\\]", bare), bare
+    return re.sub(pattern, lambda match: printed[match[0]], latex)
+
+
+def test_latex_escapes_what_is_special():
+    made = Table(
+        "example", SPECIAL, [Column("a", SPECIAL), Column("b", "b")], [[SPECIAL, "x"]],
+        ORIGIN | {"given": SPECIAL}, SPECIAL,
+    )  # fmt: skip
+    text = as_latex(made)
+    lines = text.splitlines()
+    assert lines[0] == r"\begin{table}"
+    assert lines[-1] == r"\end{table}"
+    assert r"\label{tab:example}" in lines
+    rows = [line.strip().removesuffix(r"\\") for line in lines if line.rstrip().endswith(r"\\")]
+    for row in rows:
+        assert unescaped(re.split(r"(?<!\\)&", row)[0]).strip() == SPECIAL
+    [caption] = [line for line in lines if line.startswith(r"\caption{")]
+    inner = caption.removeprefix(r"\caption{").removesuffix("}")
+    assert unescaped(inner) == made.caption
+    [below] = [line for line in lines if line.startswith(r"\footnotesize ")]
+    assert unescaped(below.removeprefix(r"\footnotesize ")) == made.origin_text
+    assert len(rows) == 2
+
+
+@pytest.mark.parametrize("gap", ["\n", "\r", "\x0b", "\x0c", "\x85", "\u2028"])
+def test_a_line_end_inside_a_cell_breaks_no_format(gap):
+    made = table([f"one{gap}two", 1, 0.5, BARE, 0.5], note=f"a{gap}b")
+    assert len(json.loads(as_json(made))["rows"]) == 1
+    assert [row["system"] for row in csv_rows(as_csv(made))] == ["one two"]
+    assert [row[0] for row in cells(as_markdown(made))] == ["one two"]
+    latex = as_latex(made)
+    assert "one two" in latex
+    assert r"\caption{An example. a b}" in latex
+    assert made.origin_text.count("12345") == latex.count("12345")
+
+
+def test_a_table_without_rows_is_still_one():
+    made = table()
+    assert json.loads(as_json(made))["rows"] == []
+    assert len(as_csv(made).splitlines()) == 1
+    assert "BLEU" in as_markdown(made)
+    assert "BLEU" in as_latex(made)
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory):
+    """All tables of a comparison on two test sets, with seeds, attention and gold links."""
+    folder = tmp_path_factory.mktemp("runs")
+    made = [("none", 1, TEXT), ("luong", 1, TEXT), ("luong", 2, TEXT), ("transformer", 1, text(1))]
+    runs = [
+        make_run(folder / f"{variant}{seed}", variant, seed, text=on) for variant, seed, on in made
+    ]
+    comparison = collect(runs)
+    assert not comparison.failed
+    evaluation = evaluate([variant.system for variant in comparison.variants], SCORING)
+    return gather_findings("tables", evaluation, comparison)
+
+
+def test_every_format_of_every_table_tells_its_origin(findings):
+    assert {"scores", "bleu_significance", "words_by_frequency", "ngrams"} <= findings.tables.keys()
+    for name, made in findings.tables.items():
+        drawn = any(column.kind in ("estimate", "p") for column in made.columns)
+        counted = "runs" if name in ("speed", "learning") else "sentences"
+        assert any(counted in key for key in made.origin), name
+        assert ("resamples" in made.origin and "resampling seed" in made.origin) or not drawn, name
+        assert "signature" in made.origin or name.split("_")[0] not in ("bleu", "chrf", "ter"), name
+        for value in made.origin.values():
+            for ending, write in FORMATS.items():
+                content = write(made).replace("\\_", "_").replace("\\#", "#").replace("\\|", "|")
+                assert str(value) in content, (name, ending)
+
+
+def test_no_field_of_a_table_hides_another(findings):
+    """``csv.DictReader``, which reads fields by name, must find all fields."""
+    for made in findings.tables.values():
+        [head, *_] = csv.reader(io.StringIO(as_csv(made)))
+        assert len(set(head)) == len(head), made.name
+
+
+def test_every_table_reads_back_from_csv_as_from_json(findings):
+    for made in findings.tables.values():
+        by_json = json.loads(as_json(made))["rows"]
+        for one, other in zip(by_json, csv_rows(as_csv(made)), strict=True):
+            for column in made.columns:
+                value = one[column.key]
+                value = value["value"] if isinstance(value, dict) else value
+                read = other[column.key]
+                same = read == ("" if value is None else str(value))
+                assert same or float(read) == value, (made.name, column.key)
+
+
+def test_the_tables_are_written_in_every_format(findings, tmp_path):
+    write_tables(list(findings.tables.values()), tmp_path)
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {f"{name}.{ending}" for name in findings.tables for ending in FORMATS}
+    assert set(FORMATS) == {"json", "csv", "tex", "md"}
+    for path in tmp_path.iterdir():
+        assert path.read_text(encoding="utf-8").endswith("\n")

@@ -1,0 +1,132 @@
+"""Mistakes on the command line, as the user meets them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.commands import TINY, mistake, places
+
+WIDTHS = ("embedding_size", "hidden_size", "encoder.hidden_size", "readout.size")
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("mistakes")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["model=bahdanua"], "Could not find 'model/bahdanua'"),
+        (["model.hiden_size=3"], "model.hiden_size"),
+        (["model.hidden_size=many"], "model.hidden_size=many: Input should be a valid integer"),
+        (["compile=fast"], "compile=fast: Input should be 'default', 'reduce-overhead'"),
+        (["model.dropout=1.5"], "model.dropout=1.5: Input should be less than 1"),
+        (["model=transformer", "model.heads=5"], "model.heads=5: must divide model.width"),
+        (["model=luong_global", "model.attention.score=x.Y"], "model.attention.score=x.Y"),
+        (["model=luong_local", "model.attention.half_width=-1"], "model.attention.half_width=-1"),
+        (["model=luong_predictive", "model.attention.half_width=0"], "local_p needs at least 1"),
+        (["model=luong_predictive", "model.attention.score=location"], "has no local form"),
+        (["model=luong_location", "model.attention.max_length=9"], "max_length=9: the longest"),
+        (["model.attention.score=dot"], "one width, not 136 and 272"),
+        (["+model.attention.heads=3"], "model.attention.heads=3: must divide"),
+        (["model.query.language=true"], "do not begin with a tag of the target language"),
+        (["model.placement.decoder=cuda:63"], "model.placement.decoder=cuda:63: no device"),
+        (["model.tied=all"], "model.tied=all: needs one vocabulary; set tokenizer.shared=true"),
+        (["model.placement.encoder=meta"], "model.placement.encoder=meta: holds no numbers"),
+        (["model=seq2seq", "model.query.state=previous"], "set model.query.state=current"),
+        (["model.initial_range=inf"], "model.initial_range=inf"),
+        (["model.attention.score=..foo"], "model.attention.score=..foo: choose one of"),
+        (
+            ["model.attention.score=lightning_modules.attention.scores.Score"],
+            "scores.Score: choose one of",
+        ),
+        (["teacher_forcing=null"], "teacher_forcing=null: give one of always, never, scheduled"),
+        (["logger=null"], "logger=null: give one of none, wandb"),
+        (["scale=inf"], "scale=inf: must be a positive number"),
+        (["scale=none"], "scale=none: must be a positive number"),
+        (["teacher_forcing=scheduled", "teacher_forcing.start=2"], "teacher_forcing.start=2"),
+        (["vectors.source=/nowhere"], "vectors.source=/nowhere: cannot be read"),
+        (["decoding.n_best=9"], "decoding.n_best=9: must be at most beam_size=4"),
+        (["budget.target_tokens=0"], "target_tokens=0"),
+        (["+budget.updates=5"], "give an amount of one kind; budget=KIND chooses it"),
+        (["+budget.hours=5"], "budget.hours=5: Extra inputs are not permitted"),
+        (["match.by=size"], "match.by=size: Input should be 'parameters' or 'flops'"),
+        (["match=parameters", "scale=2"], "scale=2: match=parameters chooses it; leave one"),
+        (["match=flops", "match.tolerance=0"], "match.tolerance=0: Input should be greater"),
+        (["match=parameters", "match.variant=bahdanua"], "match.variant=bahdanua: no file of"),
+        (
+            ["match=parameters", *(f"model.{width}=8" for width in WIDTHS)],
+            "match=parameters: no widths come nearer than",
+        ),
+        (["batching.max_tokens=5"], "batching.max_tokens=5"),
+        (["scoring.edges=[20,10]"], "length edges must be ascending"),
+        (["scoring.edges=[]"], "length edges must be ascending"),
+        (["scoring.edges=[0,10]"], "length edges must be ascending"),
+        (["scoring.edges=[10.5,20]"], "scoring.edges.0=10.5"),
+        (["scoring.unit=bytes"], "scoring.unit=bytes: Input should be 'source_words', "),
+        (["scoring.unit=words"], "scoring.unit=words: Input should be 'source_words', "),
+        (
+            ["scoring.resamples=10"],
+            "scoring.resamples=10: give at least 100: a 95% interval needs them",
+        ),
+        (["scoring.seed=-1"], "scoring.seed=-1"),
+        (["scoring.equal_buckets=0"], "scoring.equal_buckets=0"),
+        (["scoring.attention_step=first"], "scoring.attention_step=first: Input should be"),
+        (["+scoring.levels=[95]"], "scoring.levels=[95]: Extra inputs are not permitted"),
+        (["seed=-1"], "seed=-1"),
+        (["batching.pieces=0"], "batching.pieces=0: Input should be greater than 0"),
+        (["+trainer.accumulate_grad_batches=4"], "=4: set batching.pieces=4 instead, which"),
+        (
+            ["batching.pieces=2", "trainer.val_check_interval=00:01:00:00"],
+            "trainer.val_check_interval: with several pieces, give a number of updates",
+        ),
+        (["threads=0"], "threads=0"),
+        (["label_smoothing=2"], "label_smoothing=2"),
+        (["optimizer.lr=-1"], "optimizer: Invalid learning rate"),
+        (["scheduler.warmup_updates=0"], "scheduler.warmup_updates=0"),
+        (["model=luong_local", "model.attention.half_width=abc"], "half_width"),
+        (["+model.attention.nosuch=3"], "nosuch"),
+        (["outputs=/dev/null/x", "hydra.run.dir=/dev/null/x"], "/dev/null/x"),
+        (["data.train_size=none"], "data.train_size=none"),
+        (["data=text", "data.source=en", "data.target=de"], "give data.root=..."),
+        (["data=text", "data.root=/nowhere", "data.source=en", "data.target=de"], "/nowhere"),
+        (["task=translate", "checkpoint=/nowhere"], "checkpoint=/nowhere"),
+        (["task=compare", "runs=[/nowhere]"], "/nowhere"),
+        (["task=compare", "runs=[]"], "nothing to compare"),
+        (["task=compare"], "runs has no value: give runs=..."),
+        (["task=report"], "runs has no value: give runs=..."),
+        (["task=report", "runs=/nowhere"], "runs=/nowhere: holds no runs"),
+        (["task=report", "runs=[a,b]"], "give one folder; task=compare takes several"),
+        (["task=evaluate"], "nothing to evaluate: name systems"),
+        (["task=align"], "checkpoint has no value: give checkpoint=..."),
+    ],
+)
+def test_mistakes_are_told_in_a_line(arguments, expected, tmp_path, space):
+    where = [] if arguments[0] == "task=translate" else [f"hydra.run.dir={tmp_path}"]
+    tiny = TINY if not any(argument.startswith("data=") for argument in arguments) else TINY[3:]
+    line = mistake(*tiny, *places(space), "logger=none", *where, *arguments)
+    assert expected in line
+    assert not (tmp_path / "result.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["budget=updates", "budget.updates=0"], "budget.updates=0: Input should be greater than"),
+        (["budget=flops", "budget.flops=-1e9"], "budget.flops=-1000000000.0: Input should be"),
+        (["budget=flops", "budget.flops=inf"], "budget.flops=inf: Input should be a finite"),
+        (["budget=seconds", "budget.seconds=long"], "budget.seconds=long: Input should be a valid"),
+        (
+            ["budget=seconds"],
+            "budget=seconds: does not fix the number of updates, and scheduler ends",
+        ),
+        (["budget=updates", "budget.target_tokens=5"], "budget.target_tokens"),
+        (["budget=hours"], "Could not find 'budget/hours'"),
+        (["budget=null"], "budget=null: give one of family, flops, seconds, target"),
+    ],
+)
+def test_budgets_of_other_kinds(arguments, expected, tmp_path, space):
+    tiny = [given for given in TINY if not given.startswith("budget.")]
+    where = [f"hydra.run.dir={tmp_path}", "logger=none"]
+    assert expected in mistake(*tiny, *places(space), *where, *arguments)

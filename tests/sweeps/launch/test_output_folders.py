@@ -1,0 +1,141 @@
+"""The same command returns to its folder and does only the missing work."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.hydra_config import HydraConfig
+
+import sweeps.launch.output_folders
+from sweeps.launch.compose import use_hydra_config
+from tests.helpers.commands import ROOT, TINY, inside, places
+
+RUN = ["model=seq2seq", "logger=none", *TINY]
+
+
+@pytest.fixture
+def folder_of(tmp_path):
+    """A function that returns the folder of a command's run."""
+    HydraConfig.instance().cfg = None
+
+    def run_folder(*overrides: str) -> str:
+        config = compose("config", [f"outputs={tmp_path}", *overrides], return_hydra_config=True)
+        with use_hydra_config(config):
+            return str(config.hydra.run.dir)
+
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        yield run_folder
+
+
+def test_a_folder_is_known_by_settings_and_code(folder_of, monkeypatch):
+    first = folder_of("model=seq2seq", "optimizer.lr=0.01")
+    assert Path(first).name.startswith("seq2seq-1-")
+    assert folder_of("optimizer.lr=1e-2", "model=seq2seq") == first
+    for other in ("optimizer.lr=0.02", "scheduler=constant", "seeds.dropout=5", "variant=other"):
+        assert folder_of("model=seq2seq", "optimizer.lr=0.01", other) != first
+    monkeypatch.setattr(sweeps.launch.output_folders, "code_of", lambda config: "another")
+    assert folder_of("model=seq2seq", "optimizer.lr=0.01") != first
+
+
+def test_the_file_of_a_score_of_ones_own_is_code_too(folder_of, tmp_path, monkeypatch):
+    file = tmp_path / "scores_of_mine.py"
+    file.write_text("class Mine: ...")
+    monkeypatch.syspath_prepend(tmp_path)
+    given = "model.attention.score=scores_of_mine.Mine"
+    first = folder_of(given)
+    assert folder_of(given) == first
+    file.write_text("class Mine: x = 1")
+    assert folder_of(given) != first
+
+
+def test_places_and_tracking_are_no_part_of_it(folder_of):
+    first = folder_of("model=seq2seq")
+    assert folder_of("model=seq2seq", "logger=none", "cache_dir=elsewhere") == first
+
+
+def test_force_makes_a_folder_that_the_same_command_then_comes_back_to(folder_of):
+    first = folder_of("model=seq2seq")
+    Path(first).mkdir(parents=True)
+    forced = folder_of("model=seq2seq", "force=true")
+    assert forced.startswith(f"{first}-")
+    Path(forced).mkdir()
+    assert folder_of("model=seq2seq") == forced
+    assert folder_of("model=seq2seq", "force=true") > forced
+
+
+def test_other_tasks_begin_anew(folder_of):
+    asked = ["task=test", "checkpoint=x"]
+    assert folder_of(*asked) != folder_of(*asked)
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory) -> Path:
+    space = tmp_path_factory.mktemp("again")
+    inside(*RUN, *places(space))
+    return space
+
+
+def weights(space: Path) -> dict[Path, int]:
+    return {file: file.stat().st_mtime_ns for file in space.rglob("best.ckpt")}
+
+
+def test_a_finished_run_is_not_trained_again(space, capsys):
+    before = weights(space)
+    assert len(before) == 1
+    inside(*RUN, *places(space), "cache_dir=elsewhere")
+    assert "finished before" in capsys.readouterr().out
+    assert weights(space) == before
+
+
+def test_a_run_with_other_scoring_keeps_its_weights_and_is_tested_again(space):
+    [weight] = weights(space)
+    folder = weight.parent.parent
+    made = (folder / "result.json").stat().st_mtime_ns
+    before = weights(space)
+    inside(*RUN, *places(space), f"hydra.run.dir={folder}", "decoding.max_extra=4")
+    assert weights(space) == before
+    assert (folder / "result.json").stat().st_mtime_ns != made
+
+
+def test_a_run_with_vectors_is_known_by_their_content(space, capsys):
+    """The content of the corpus works in the same way."""
+    file = space / "vectors.txt"
+    command = [*RUN, *places(space), f"vectors.source={file}", "model.embedding_size=2"]
+    for content, again in (("the 1 2", False), ("the 1 2", True), ("the 3 4", False)):
+        file.write_text(content)
+        inside(*command)
+        output = capsys.readouterr().out
+        assert ("finished before" in output) == again
+    assert "is of a training with another vector_files: this training starts over" in output
+
+
+@pytest.mark.long
+def test_a_run_that_another_process_is_at_work_on_is_waited_for(space):
+    command = [sys.executable, "run.py", *RUN, *places(space), "seed=7"]
+    both = [
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    outputs = [process.communicate(timeout=200)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert sorted("finished before" in each for each in outputs) == [False, True]
+    assert sum("waiting for another process" in each for each in outputs) == 1
+
+
+@pytest.mark.long
+def test_a_multirun_does_what_is_missing(space):
+    many = ["-m", *RUN, "seed=1,2", *places(space)]
+    inside(*many)
+    [sweep] = (space / "outputs" / "comparisons").iterdir()
+    first = weights(sweep)
+    assert len(first) == 2
+    (sweep / "1" / "result.json").unlink()
+    (sweep / "1" / "checkpoints" / "last.ckpt").unlink()
+    inside(*many)
+    assert [sweep] == list((space / "outputs" / "comparisons").iterdir())
+    changed = {
+        file.parent.parent.name for file, made in weights(sweep).items() if made != first[file]
+    }
+    assert changed == {"1"}
+    assert (sweep / "report.html").is_file()

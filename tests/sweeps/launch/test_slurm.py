@@ -1,0 +1,82 @@
+"""Multiruns and studies whose jobs a real SLURM starts, on this machine alone."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import optuna
+import pytest
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import TrialState
+
+from tests.helpers.commands import ROOT, TINY, places, succeed
+from tests.lightning_modules.runs.test_redaction import PLANTED
+
+SYSTEM = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+MISSING = [name for name in ("slurmctld", "munged") if shutil.which(name, path=SYSTEM) is None]
+SUBMITTED = [
+    "hydra/launcher=submitit_slurm",
+    "hydra.launcher.cpus_per_task=1",
+    "hydra.launcher.mem_gb=1",
+    "logger=none",
+]
+
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.long,
+    pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """The environment of commands for a cluster, which ends with the tests."""
+    folder = tmp_path_factory.mktemp("cluster")
+    script = ROOT / "tests" / "helpers" / "slurm.sh"
+    subprocess.run([script, "start", folder], check=True, timeout=60)
+    yield {"SLURM_CONF": str(folder / "slurm.conf")}
+    subprocess.run([script, "stop", folder], check=True, timeout=60)
+
+
+def test_a_multirun_of_four_jobs_ends_in_one_comparison(cluster, tmp_path):
+    secret = f"+address=http://me:{PLANTED}@host"
+    lists = ["model=seq2seq,seq2seq_reversed", "seed=1,2"]
+    output = succeed("-m", *SUBMITTED, *lists, *TINY, *places(tmp_path), secret, **cluster)
+    [sweep] = (tmp_path / "outputs" / "comparisons").iterdir()
+    assert sorted(result.parent.name for result in sweep.glob("*/result.json")) == list("0123")
+    assert (sweep / "report.html").is_file()
+    assert len(list((sweep / ".submitit").glob("*/*_log.out"))) == 4
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert [file for file in files if PLANTED.encode() in file.read_bytes()] == []
+    assert PLANTED not in output
+
+
+def test_ranks_that_srun_starts_train_one_model(cluster, tmp_path):
+    given = ["trainer=ddp_cpu", *TINY, "scale=0.25", *places(tmp_path), "logger=none"]
+    done = subprocess.run(
+        ["srun", "--nodes=1", "--ntasks-per-node=2", "--mem=2G", sys.executable, "run.py", *given],
+        cwd=ROOT,
+        env=os.environ | cluster | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("test BLEU") == 1
+    [run] = (tmp_path / "outputs" / "runs").iterdir()
+    assert (run / "result.json").is_file()
+
+
+def test_a_study_of_two_workers_ends_with_the_trials_it_was_to_have(cluster, tmp_path):
+    few = ["sweep=recurrent", "sweep.name=few", "sweep.trials=4", "sweep.workers=2"]
+    succeed(*SUBMITTED, *few, "sweep.pruner=none", *TINY, *places(tmp_path), **cluster)
+    folder = tmp_path / "outputs" / "studies" / "few"
+    storage = JournalStorage(JournalFileBackend(str(folder / "study.journal")))
+    trials = optuna.load_study(study_name="few", storage=storage).trials
+    assert [trial.state for trial in trials] == [TrialState.COMPLETE] * 4
+    logs = [(folder / f"worker-{number}" / "run.log").read_text() for number in (0, 1)]
+    lines = [line for log in logs for line in log.splitlines() if line.startswith("few trial ")]
+    assert sorted(line.split()[2] for line in lines) == list("00112233")  # begun, ended
+    assert len(list((folder / ".submitit").glob("*/*_log.out"))) == 2

@@ -1,0 +1,208 @@
+"""A comparison in W&B: its run and its report, on a local server and in a file."""
+
+import csv
+import json
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lightning_modules.runs.schema import TRACKER_ID
+from sweeps.report.wandb_run import metric_names
+from tests.helpers.commands import succeed
+from tests.helpers.pages import HOSTILE
+from tests.helpers.run_folders import make_failure, make_run
+from tests.helpers.wandb_server import ENTITY, KEY, Run, WandbServer
+
+PROJECT = "attention-bench"
+JOBS = [("none", 1), (HOSTILE[0], 1), (HOSTILE[0], 2)]
+
+
+def compared(space: Path, name: str, **environment: str) -> str:
+    """Compare the runs and return the output of the command."""
+    where = [f"runs={space}/runs", f"hydra.run.dir={space}/{name}", f"outputs={space}/outputs"]
+    settings = ["scoring.resamples=100", "scoring.edges=[10,20,30]"]
+    return succeed("task=compare", *where, *settings, HOME=str(space), **environment)
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory) -> Path:
+    """A folder with three tracked runs, an untracked run and a failed job."""
+    space = tmp_path_factory.mktemp("compared")
+    for number, (variant, seed) in enumerate(JOBS):
+        folder = make_run(space / "runs" / str(number), variant, seed)
+        (folder / TRACKER_ID).write_text(f"id{number}\n")
+    make_run(space / "runs" / "3", "untracked")
+    make_failure(space / "runs" / "4", "luong")
+    return space
+
+
+@pytest.fixture(scope="module")
+def online(space) -> tuple[str, WandbServer]:
+    with WandbServer() as server:
+        output = compared(space, "online", **server.environment)
+    return output, server
+
+
+@pytest.fixture(scope="module")
+def run(online) -> Run:
+    [only] = online[1].runs.values()
+    return only
+
+
+@pytest.fixture(scope="module")
+def offline(space) -> str:
+    return compared(space, "offline")
+
+
+def spec_in(folder: Path) -> dict:
+    return json.loads((folder / "wandb_report.json").read_text(encoding="utf-8"))["spec"]
+
+
+def without_ids(node: object) -> object:
+    """A report without the random names of its parts."""
+    if isinstance(node, dict):
+        return {
+            key: without_ids(value) for key, value in node.items() if key not in ("id", "__id__")
+        }
+    return [without_ids(part) for part in node] if isinstance(node, list) else node
+
+
+def parts(node: object, key: str) -> list:
+    """Every value of a key, however deep."""
+    if isinstance(node, dict):
+        values = [node[key]] if key in node else []
+        return values + [value for part in node.values() for value in parts(part, key)]
+    return [value for part in node for value in parts(part, key)] if isinstance(node, list) else []
+
+
+def test_no_two_systems_share_a_metric():
+    names = metric_names(["a, b=1", "a b 1", "a*b", "日本", "<b>", "…", "!"])
+    assert list(names.values()) == ["a_b_1", "a_b_1_2", "a_b", "日本", "b", "system", "system_2"]
+
+
+def test_the_run_of_the_comparison_arrives(online, run, space):
+    assert "W&B online: " in online[0]
+    assert run.fields["jobType"] == run.fields["groupName"] == "compare"
+    assert run.fields["displayName"] == "online"
+    assert run.exit_code == 0
+    assert run.config["runs"] == ["id0", "id1", "id2"]
+    assert run.config["systems"] == ["none", HOSTILE[0], "untracked"]
+    assert run.config["failed"] == ["luong, seed 1"]
+    assert run.config["conditions"]["data"]["holds"] is True
+
+
+def test_its_curves_are_those_of_the_table(run, space):
+    with (space / "online" / "tables" / "bleu_by_length.csv").open(encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    names = metric_names(["none", HOSTILE[0], "untracked"])
+    logged = {
+        (row["bleu_by_length/length"], system, part): row[f"{part}/{name}"]
+        for row in run.history
+        if "bleu_by_length/length" in row
+        for system, name in names.items()
+        for part in ("bleu", "bleu_low", "bleu_high")
+    }
+    known = {
+        (high, row["system"], part): float(row[f"{lengths}{ending}"])
+        for row in table
+        for lengths, high in (("1–10", 10), ("11–20", 20), ("21–30", 30))
+        for part, ending in (("bleu", ""), ("bleu_low", "_low"), ("bleu_high", "_high"))
+    }
+    assert logged == pytest.approx(known)
+    steps = {metric.get("1") for metric in run.config["_wandb"]["m"]}
+    assert {f"bleu_low/{name}" for name in names.values()} <= steps
+
+
+def test_its_tables_figures_and_page_arrive(online, run, space):
+    folder = space / "online"
+    for file in (folder / "tables").glob("*.csv"):
+        with file.open(encoding="utf-8") as lines:
+            [header, *rows] = csv.reader(lines)
+        table = json.loads(run.files[run.summary[f"tables/{file.stem}"]["path"]])
+        assert table["columns"] == header[: len(table["columns"])]
+        shown = [["" if cell is None else str(cell) for cell in row] for row in table["data"]]
+        assert shown == [row[: len(table["columns"])] for row in rows]
+    for file in (folder / "figures").glob("*.png"):
+        assert run.files[run.summary[f"figures/{file.stem}"]["path"]] == file.read_bytes()
+    page = run.files[run.summary["report"]["path"]]
+    assert page == (folder / "report.html").read_bytes()
+
+
+def test_the_report_arrives(online, run, space):
+    output, server = online
+    [report] = server.reports.values()
+    assert report["projectName"] == PROJECT
+    assert report["entityName"] == ENTITY
+    assert report["type"] == "runs"
+    assert report["displayName"].startswith("online: none, ")
+    assert re.search(rf"W&B report: {server.url}/{ENTITY}/{PROJECT}/reports/\S+\n", output)
+    spec = json.loads(report["spec"])
+    assert without_ids(spec) == without_ids(spec_in(space / "online"))
+    drawn = [panel["config"] for grid in parts(spec, "panels") if isinstance(grid, list)
+             for panel in grid if panel["viewType"] == "Run History Line Plot"]  # fmt: skip
+    assert drawn[0]["xAxis"] == "bleu_by_length/length"
+    assert drawn[0]["metrics"] == ["bleu_by_length/bleu"]
+    assert (drawn[0]["groupBy"], drawn[0]["groupAgg"]) == ("system.value", "mean")
+    assert drawn[0]["groupArea"] == "minmax"
+    shown = {id for filter in parts(spec, "filters") if isinstance(filter, list)
+             for each in filter for id in each["value"]}  # fmt: skip
+    comparison_id = (space / "online" / TRACKER_ID).read_text().strip()
+    assert shown == {"id0", "id1", "id2", comparison_id}
+    assert comparison_id in server.runs
+
+
+def test_the_report_shows_what_there_is(online, run):
+    [report] = online[1].reports.values()
+    spec = json.loads(report["spec"])
+    kinds = {panel["viewType"] for grid in parts(spec, "panels") if isinstance(grid, list)
+             for panel in grid}  # fmt: skip
+    assert {"Run History Line Plot", "Bar Chart", "Run Comparer", "Media Browser"} <= kinds
+    keys = {key for keys in parts(spec, "mediaKeys") for key in keys}
+    logged = {key for key in run.summary if key.startswith("figures/")}
+    assert logged
+    assert keys == logged | {"report", "attention/test", "attention/validation"}
+    text = json.dumps(spec, ensure_ascii=False)
+    for line in ("failed, luong, seed 1: the loss is not a number", "held, data: ", "nrefs:1|"):
+        assert line in text
+
+
+def test_offline_the_report_is_in_a_file_and_one_command_publishes_it(offline, space):
+    """The command publishes the report after ``wandb sync``."""
+    assert "W&B offline (not logged in); later: " in offline
+    publish = re.findall(r"W&B report: .* server: (.+)", offline)[-1]
+    assert publish == f"python run.py task=report runs={space}/offline"
+    before = spec_in(space / "offline")
+    sync = re.findall(r"later: (.+)", offline)[0]
+    with WandbServer() as server:
+        environment = os.environ | server.environment | {"HOME": str(space)}
+        subprocess.run(sync, shell=True, env=environment, check=True, timeout=100, cwd=space)
+        [synchronised] = server.runs.values()
+        assert synchronised.fields["jobType"] == "compare"
+        again = shlex.split(publish.removeprefix("python run.py "))
+        printed = succeed(
+            *again, "logger.mode=online", f"outputs={space}/outputs", HOME=str(space),
+            **server.environment,
+        )  # fmt: skip
+        assert "W&B report: http" in printed
+    [report] = server.reports.values()
+    assert without_run(json.loads(report["spec"])) == without_run(before)
+
+
+def test_no_key_is_told_or_kept(online, space):
+    output, server = online
+    received = [
+        *server.uploads.values(),
+        *(repr(vars(run)).encode() for run in server.runs.values()),
+    ]
+    written = [file.read_bytes() for file in space.rglob("*") if file.is_file()]
+    assert KEY not in output + repr(server.reports)
+    assert not any(KEY.encode() in content for content in (*written, *received))
+
+
+def without_run(spec: dict) -> str:
+    """The report without the id of the comparison's run, which changes each time."""
+    return re.sub(r'"value": \["[a-z0-9]{8}"\]', "", json.dumps(without_ids(spec)))

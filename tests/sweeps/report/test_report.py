@@ -1,0 +1,411 @@
+"""Files and output of a comparison, and the comparison at the end of a Hydra multirun."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from omegaconf import OmegaConf
+from rich.console import Console
+
+from datamodules.errors import UserError
+from sweeps.comparison.collect import collect
+from sweeps.evaluation.evaluation import evaluate
+from sweeps.evaluation.tables import FORMATS
+from sweeps.report.contents import gather_findings
+from sweeps.report.html import render_report
+from sweeps.report.sentence_cards import HeatMap, diff_parts, limit_heads, sentence_cards
+from sweeps.report.terminal import print_findings
+from sweeps.tasks.compare import build_comparison, compare_jobs
+from tests.helpers.run_folders import SCORING, TEXT, Text, make_failure, make_run
+
+PROJECT = Path(__file__).parents[3]
+HOSTILE = "</script><script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A comparison of three variants, one with two seeds, and a failed job, in its folder."""
+    out = tmp_path_factory.mktemp("sweep")
+    runs = [
+        make_run(out / "0", "none", 1),
+        make_run(out / "1", "luong", 1),
+        make_run(out / "2", "luong", 2),
+        make_run(out / "3", "transformer", 1, parameters=2_000_000),
+        make_failure(out / "4", "bahdanau", error="out of [red]memory[/red]"),
+    ]
+    return build_comparison(runs, out, SCORING), out
+
+
+def findings_of(runs, scoring=SCORING):
+    """Findings of a comparison, without its pictures."""
+    comparison = collect(runs)
+    evaluation = evaluate([variant.system for variant in comparison.variants], scoring)
+    return gather_findings("a sweep", evaluation, comparison)
+
+
+def test_the_files_are_all_there_and_nothing_is_left_half_written(built):
+    findings, out = built
+    files = {path.name for path in out.iterdir() if path.is_file()}
+    assert files == {"comparison.json", "report.html", "bleu_by_length.csv"}
+    tables = {path.name for path in (out / "tables").iterdir()}
+    assert tables == {f"{name}.{ending}" for name in findings.tables for ending in FORMATS}
+    assert {"scores.csv", "bleu_significance.tex", "aer_by_length.md"} < tables
+    figures = {path.name for path in (out / "figures").iterdir()}
+    names = {name.partition(".")[0] for name in figures}
+    assert {"bleu_by_length", "ter_by_length", "aer_by_length", "words_by_frequency"} < names
+    assert figures == {f"{name}.{ending}" for name in names for ending in ("svg", "png", "pdf")}
+    for name in names:
+        assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (out / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+        assert (out / "figures" / f"{name}.svg").read_text().startswith("<svg")
+
+
+def test_the_csv_has_every_run_and_bucket_once(built):
+    _, out = built
+    with (out / "bleu_by_length.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    first = ["variant", "seed", "length_low", "length_high", "sentences", "bleu"]
+    assert list(rows[0])[:8] == [*first, "bleu_low", "bleu_high"]
+    assert {"chrf", "ter", "perplexity", "aer"} < rows[0].keys()
+    keys = [(row["variant"], row["seed"], row["length_low"]) for row in rows]
+    assert len(set(keys)) == len(keys) == 4 * 3
+    for row in rows:
+        assert float(row["bleu_low"]) <= float(row["bleu"]) <= float(row["bleu_high"])
+        assert (row["aer"] == "") == (row["variant"] == "none")
+
+
+def test_the_printed_figure_names_what_it_shows(built):
+    _, out = built
+    svg = (out / "figures" / "bleu_by_length.svg").read_text()
+    for words in ("BLEU", "ource length (whitespace-separated words)", "training sentence: 15"):
+        assert words in svg
+    for words in ("none", "luong", "transformer", "11–20", "n = 31", "n = 2*"):
+        assert words in svg
+
+
+def test_limits_of_training_are_drawn_on_axes_of_words_alone(tmp_path):
+    run = make_run(tmp_path / "0")
+    for unit, drawn in (("source_words", True), ("reference_tokens", False)):
+        chart = findings_of([run], SCORING.model_copy(update={"unit": unit})).printed[
+            "bleu_by_length"
+        ]
+        assert ("longest training sentence" in chart.to_json()) == drawn
+
+
+def test_alignment_errors_are_shown_where_there_are_any(built, tmp_path):
+    _, out = built
+    scores = json.loads((out / "tables" / "attention_scores.json").read_text())["rows"]
+    assert {row["system"]: row["aer"] is None for row in scores} == {
+        "none": True, "luong": False, "transformer": False,
+    }  # fmt: skip
+    none = findings_of([make_run(tmp_path / "0", "none")])
+    assert "alignment error" not in render_report(none)
+    output = io.StringIO()
+    print_findings(none, tmp_path / "report.html", Console(width=100, file=output))
+    assert "AER" not in output.getvalue()
+
+
+def test_the_json_holds_scoring_runs_conditions_and_failures(built):
+    findings, out = built
+    comparison = json.loads((out / "comparison.json").read_text())
+    assert comparison["scoring"]["resamples"] == SCORING.resamples
+    assert comparison["tables"] == list(findings.tables)
+    assert {system["name"]: system["seeds"] for system in comparison["systems"]} == {
+        "none": [1], "luong": [1, 2], "transformer": [1],
+    }  # fmt: skip
+    luong = [run for run in comparison["runs"] if run["label"] == "luong"]
+    assert [(run["folder"], run["seed"]) for run in luong] == [("1", 1), ("2", 2)]
+    assert {c["name"]: c["holds"] for c in comparison["conditions"]}["parameters"] is False
+    assert comparison["failed"] == [
+        {"label": "bahdanau, seed 1", "folder": "4", "error": "out of [red]memory[/red]"}
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_terminal_shows_it_all_within_its_width(built, width):
+    findings, _ = built
+    console = Console(width=width, file=io.StringIO(), color_system=None, record=True)
+    print_findings(findings, Path("outputs/report.html"), console)
+    text = console.export_text()
+    assert all(len(line) <= width for line in text.splitlines())
+    whole = findings.evaluation.estimate(findings.evaluation.systems[1], None, "bleu")
+    shown = f"{whole.value:.1f} [{whole.low:.1f}, {whole.high:.1f}] ± {whole.deviation:.1f}"
+    for words in ("21–30", "1,500,000", "63.2", "AER %", shown, "outputs/report.html"):
+        assert words in text
+    assert "✗ NOT HELD parameters" in text
+    assert "✗ failed job bahdanau, seed 1" in text
+    assert "[red]memory[/red]" in text
+
+
+def test_the_terminal_says_which_systems_are_alike(tmp_path):
+    same = TEXT.references
+    runs = [
+        make_run(tmp_path / "0", "none"),
+        make_run(tmp_path / "1", "luong", hypotheses=same),
+        make_run(tmp_path / "2", "transformer", hypotheses=same),
+    ]
+    console = Console(width=300, file=io.StringIO(), color_system=None, record=True)
+    print_findings(findings_of(runs), Path("report.html"), console)
+    [bootstrap, randomisation] = [
+        line for line in console.export_text().splitlines() if line.startswith("BLEU differs")
+    ]
+    for line, method in ((bootstrap, "paired bootstrap"), (randomisation, "randomisation")):
+        assert method in line
+        assert line.startswith("BLEU differs in 2 of 3 pairs by")
+        assert line.endswith("not luong and transformer")
+
+
+def test_the_page_is_loud_about_what_is_wrong(built):
+    findings, _ = built
+    page = render_report(findings)
+    assert "Not a fair comparison: 1 of 8 conditions not held" in page
+    assert "✗ NOT HELD" in page
+    assert "out of [red]memory[/red]" in page
+    assert len(page.encode()) < 3_000_000
+
+
+def test_the_page_has_every_table_once_and_points_to_no_file(built):
+    """The page may be mailed without its folder."""
+    findings, out = built
+    page = (out / "report.html").read_text(encoding="utf-8")
+    for name in findings.tables:
+        assert page.count(f'<table id="{name}" ') == 1
+    assert "<a " not in page
+
+
+def test_a_fair_comparison_raises_no_alarm(tmp_path):
+    page = render_report(findings_of([make_run(tmp_path / "0"), make_run(tmp_path / "1", "luong")]))
+    assert "NOT HELD" not in page
+    assert 'class="card alarm"' not in page
+
+
+def with_words(words):
+    """The test set with ``words`` in its longest sentence of 20 words, which the page shows."""
+    line = " ".join([*words, *["le"] * (20 - len(words))])
+    return Text([line, *TEXT.sources[1:]], [line, *TEXT.references[1:]], None)
+
+
+def test_hostile_words_stay_words(tmp_path):
+    words = [HOSTILE, "\"'`", "שלום", "語", "{{7*7}}", "<img/src=x/onerror=alert(1)>"]
+    text = with_words(words)
+    runs = [
+        make_run(
+            tmp_path / "0", HOSTILE, text=text, hypotheses=text.references, git_commit=HOSTILE
+        ),
+        make_run(tmp_path / "1", "none", text=text),
+        make_failure(tmp_path / "2", error=HOSTILE),
+    ]
+    page = render_report(findings_of(runs))
+    assert "<script>alert" not in page
+    assert "<img/src=x" not in page
+    assert "שלום" in page
+    assert "{{7*7}}" in page
+
+
+def cards(runs):
+    [group] = findings_of(runs).evaluation.groups
+    return sentence_cards(group)
+
+
+def test_cards_show_a_readable_sentence_and_those_on_which_systems_differ(tmp_path):
+    hypotheses = {variant: list(TEXT.references) for variant in ("luong", "none")}
+    hypotheses["none"][5] = "?"
+    hypotheses["none"][3] = hypotheses["none"][3].rpartition(" ")[0]
+    runs = [
+        make_run(tmp_path / variant, variant, hypotheses=lines)
+        for variant, lines in hypotheses.items()
+    ]
+    first, second, third, *_ = cards(runs)
+    words = [len(line.split()) for line in TEXT.sources]
+    assert words[first.number] == max(count for count in words if count <= 20)
+    assert first.source == TEXT.sources[first.number]
+    assert [second.number, third.number] == [5, 3]
+    assert [each.hypothesis for each in second.translations] == [TEXT.references[5], "?"]
+    assert [each.bleu for each in second.translations] == pytest.approx([100, 0])
+    luong, none = first.translations
+    assert luong.heat_map is not None
+    assert np.shape(luong.heat_map["weights"]) == (words[first.number],) * 2
+    assert none.heat_map is None
+    assert "no attention" in none.note
+
+
+def test_cards_underline_what_the_reference_has_not_at_that_place():
+    assert diff_parts("a b b c e", "a b c d e") == [("a b", False), ("b", True), ("c e", False)]
+    assert diff_parts("x y", "a") == [("x y", True)]
+    assert diff_parts("", "a") == []
+
+
+def test_recorded_heads_bring_their_sentences_and_their_mean(tmp_path):
+    [plain] = cards([make_run(tmp_path / "0", hypotheses=TEXT.references)])
+    other = 0 if plain.number else 1
+    size = len(TEXT.references[other].split())
+    heads = np.random.default_rng(0).dirichlet(np.ones(size), (2, 4, size))
+    run = make_run(tmp_path / "1", hypotheses=TEXT.references, heads={other: heads})
+    first, second = cards([run])
+    assert (first.number, second.number) == (plain.number, other)
+    assert first.translations[0].heat_map == plain.translations[0].heat_map
+    drawn = np.array(second.translations[0].heat_map["heads"]) / 1000
+    assert drawn[:, :4] == pytest.approx(heads, abs=1e-3)
+    assert drawn[:, 4] == pytest.approx(heads.mean(1), abs=1e-3)
+
+
+def test_heads_of_another_translation_or_in_a_broken_file_are_left_out(tmp_path):
+    run = make_run(tmp_path / "0", heads={0: np.ones((2, 2, 1, 99))})
+    assert all("heads" not in card.translations[0].heat_map for card in cards([run]))
+    (run / "head_attention.npz").write_bytes(b"PK")
+    [card] = cards([run])
+    assert card.translations[0].heat_map is not None
+
+
+def test_a_page_keeps_as_many_heads_as_can_be_mailed(monkeypatch):
+    monkeypatch.setattr("sweeps.report.sentence_cards.MOST_WEIGHTS", 10)
+    shapes = ((2, 2, 2), None, (3,), (2,))
+    maps: list[HeatMap] = [{} if shape is None else {"heads": np.ones(shape)} for shape in shapes]
+    assert limit_heads(maps) == 1
+    assert ["heads" in drawn for drawn in maps] == [True, False, False, True]
+
+
+def test_one_system_alone_has_one_card(tmp_path):
+    [card] = cards([make_run(tmp_path / "0")])
+    assert card.why == "easily read"
+
+
+def test_a_translation_without_words_has_no_chart(tmp_path):
+    silent = [""] * len(TEXT.references)
+    [card] = cards([make_run(tmp_path / "0", hypotheses=silent)])
+    assert card.translations[0].heat_map is None
+    render_report(findings_of([tmp_path / "0"]))
+
+
+@pytest.mark.parametrize(
+    ("content", "note"),
+    [(None, "No attention was recorded."), (b"PK", "attention.npz cannot be read: ")],
+)
+def test_an_unreadable_attention_is_said_on_its_card(tmp_path, content, note):
+    run = make_run(tmp_path / "0")
+    (run / "attention.npz").unlink()
+    if content:
+        (run / "attention.npz").write_bytes(content)
+    [card] = cards([run])
+    assert card.translations[0].heat_map is None
+    assert card.translations[0].note.startswith(note)
+
+
+def test_no_finished_run_is_the_users_matter(tmp_path):
+    failed = [make_failure(tmp_path / "0"), make_failure(tmp_path / "1", "none", error="no data")]
+    with pytest.raises(
+        UserError, match=r"the loss is not a number \(luong, seed 1\); no data \(none, seed 1\)"
+    ) as error:
+        build_comparison(failed, tmp_path, SCORING)
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_the_end_of_other_multiruns_leaves_no_comparison(tmp_path):
+    (tmp_path / "0" / ".hydra").mkdir(parents=True)
+    compare_jobs(OmegaConf.create({"hydra": {"sweep": {"dir": str(tmp_path)}}}))
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_the_callback_loads_nothing_heavy():
+    heavy = "{'altair', 'torch', 'jinja2'}"
+    code = f"import sys, sweeps.launch.multirun_callback; print({heavy} & set(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=PROJECT, check=True
+    )
+    assert done.stdout == "set()\n"
+
+
+CONFIG = """
+defaults: [_self_]
+task: run
+variant: none
+logger: {}
+runs: []
+hydra:
+  callbacks:
+    multirun:
+      _target_: sweeps.launch.multirun_callback.MultirunCallback
+      at_end: [sweeps.tasks.compare.compare_jobs]
+  sweep: {dir: sweep, subdir: "${hydra.job.num}"}
+  run: {dir: single}
+scoring: {edges: [10, 20, 30], resamples: 100}
+"""
+APP = """
+from pathlib import Path
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from sweeps.tasks.compare import compare
+from tests.helpers.run_folders import make_failure, make_run
+
+@hydra.main(version_base="1.3", config_path=".", config_name="config")
+def main(cfg):
+    if cfg.task == "compare":
+        return compare(cfg)
+    out = Path(HydraConfig.get().runtime.output_dir)
+    make = make_failure if cfg.variant == "broken" else make_run
+    make(out, cfg.variant)
+
+main()
+"""
+
+
+@pytest.fixture
+def app(tmp_path):
+    """Run a small Hydra program whose jobs leave run folders; returns the finished process."""
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    (tmp_path / "app.py").write_text(APP)
+
+    def run(*arguments):
+        return subprocess.run(
+            [sys.executable, "app.py", *arguments],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(PROJECT), "COLUMNS": "100"},
+            check=False,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("variants", "status", "line"),
+    [
+        ("luong,none", 0, "open sweep/report.html in a browser"),
+        ("luong,broken", 1, "✗ failed job broken, seed 1"),
+        ("broken", 2, "error: no run finished"),
+    ],
+)
+def test_a_multirun_ends_with_its_comparison_and_status(app, tmp_path, variants, status, line):
+    done = app("-m", f"variant={variants}")
+    assert done.returncode == status, done.stderr
+    assert line in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "sweep" / "report.html").exists() == (status < 2)
+
+
+def test_the_compare_task_takes_runs_and_folders_of_runs(app, tmp_path):
+    make_run(tmp_path / "one", "none")
+    make_run(tmp_path / "many" / "0", "luong")
+    make_run(tmp_path / "many" / "1", "transformer")
+    done = app("task=compare", "runs=[one,many]")
+    assert done.returncode == 0, done.stderr
+    comparison = json.loads((tmp_path / "single" / "comparison.json").read_text())
+    labels = [run["label"] for run in comparison["runs"]]
+    assert labels == ["none", "luong", "transformer"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "line"), [("[]", "nothing to compare"), ("nowhere", "nowhere is no run")]
+)
+def test_the_compare_task_names_what_is_missing(app, runs, line):
+    done = app("task=compare", f"runs={runs}")
+    assert done.returncode != 0
+    assert line in done.stderr

@@ -1,0 +1,246 @@
+"""Controls of the report: sort, save, print."""
+
+import base64
+import csv
+import io
+import time
+from functools import partial
+
+import pytest
+
+from lightning_modules.runs.reader import read_history
+from tests.conftest import HEADS
+from tests.helpers.pages import HOSTILE, WORDS, rows
+
+MEASURES = {
+    "bleu": {"val_bleu": "validation BLEU"},
+    "loss": {"train_loss": "training loss (nats)", "val_loss": "validation loss (nats)"},
+}
+
+pytestmark = pytest.mark.chromium
+
+
+@pytest.fixture
+def saved(page, tmp_path):
+    """Click a button and return the file that the browser saves."""
+    allowed = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    page.execute_cdp_cmd("Browser.setDownloadBehavior", allowed)
+
+    def click(selector, name):
+        page.execute_script("document.querySelector(arguments[0]).click()", selector)
+        path = tmp_path / name
+        for _ in range(300):
+            if path.is_file():
+                return path
+            time.sleep(0.1)
+        raise AssertionError(f"{name} was not saved, but {list(tmp_path.iterdir())}")
+
+    return click
+
+
+def header(page, table, column):
+    return page.execute_script(
+        "return document.getElementById(arguments[0]).tHead.rows[0].cells[arguments[1]]",
+        table,
+        column,
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("scores", 3), ("bleu_significance", 5), ("bleu_significance", 7)]
+)
+def test_a_header_sorts_by_value_up_down_and_back(page, table, column):
+    from selenium.webdriver.common.keys import Keys
+
+    def values():
+        return [float(row[column].split()[0]) for row in rows(page, table)]
+
+    before, title = rows(page, table), header(page, table, column)
+    button = title.find_element("tag name", "button")
+    button.send_keys(Keys.ENTER)
+    assert title.get_attribute("aria-sort") == "ascending"
+    assert values() == sorted(values())
+    assert sorted(rows(page, table)) == sorted(before)
+    button.send_keys(Keys.SPACE)
+    assert title.get_attribute("aria-sort") == "descending"
+    assert values() == sorted(values(), reverse=True)
+    button.send_keys(Keys.ENTER)
+    assert title.get_attribute("aria-sort") == "none"
+    assert rows(page, table) == before
+
+
+def test_equal_rows_keep_their_order_and_nothing_comes_last(page):
+    before = rows(page, "attention_scores")
+    assert before[0][3] == "–"
+    alike = [row[0] for row in before]
+    for column, order in ((3, [*alike[1:], alike[0]]), (2, alike)):
+        button = header(page, "attention_scores", column).find_element("tag name", "button")
+        for _ in ("ascending", "descending"):
+            page.execute_script("arguments[0].click()", button)
+            assert [row[0] for row in rows(page, "attention_scores")] == order
+        page.execute_script("arguments[0].click()", button)
+
+
+def test_words_sort_as_words_and_their_numbers_as_numbers(page):
+    button = header(page, "bleu_significance", 3).find_element("tag name", "button")
+    page.execute_script("arguments[0].click()", button)
+    assert list(dict.fromkeys(row[3] for row in rows(page, "bleu_significance"))) == [
+        "1–10", "11–20", "all",
+    ]  # fmt: skip
+    for _ in range(2):
+        page.execute_script("arguments[0].click()", button)
+
+
+def test_every_table_is_saved_as_it_lies_in_the_folder(page, saved, folder):
+    shown = page.execute_script("return [...document.querySelectorAll('table[id]')].map(t => t.id)")
+    offered = page.execute_script(
+        "return [...document.querySelectorAll('[data-csv]')].map(b => b.dataset.csv)"
+    )
+    assert sorted(offered) == sorted([*shown, "every_seed"])
+    for name, file in (("scores", "tables/scores.csv"), ("every_seed", "bleu_by_length.csv")):
+        path = saved(f"[data-csv={name}]", f"{name}.csv")
+        assert path.read_bytes() == (folder / file).read_bytes()
+    texts = page.execute_script("return files")
+    for name in shown:
+        lying = (folder / "tables" / f"{name}.csv").read_text(encoding="utf-8")
+        assert list(csv.reader(io.StringIO(texts[name]))) == list(csv.reader(io.StringIO(lying)))
+
+
+def test_figures_are_saved_as_they_are_drawn(page, saved):
+    figure = ".drawing:has([data-figure=bleu_by_length]) [data-picture={}]"
+    svg = saved(figure.format("svg"), "bleu_by_length.svg").read_text(encoding="utf-8")
+    assert svg.startswith("<svg")
+    assert "longest training sentence" in svg
+    png = saved(figure.format("png"), "bleu_by_length.png").read_bytes()
+    assert png.startswith(b"\x89PNG")
+
+
+def test_paper_has_every_fold_open_and_every_picture(browser, folder):
+    """The page is new, with every fold closed."""
+    browser.switch_to.new_window("tab")
+    browser.get((folder / "report.html").as_uri())
+    count = """const all = document.querySelectorAll('.chart');
+        return [all.length, [...all].filter(place => place.querySelector('svg')).length]"""
+    charts, drawn = browser.execute_script(count)
+    assert drawn < charts
+    script = """window.folded = null;
+        matchMedia('print').addEventListener('change', event => { if (event.matches)
+            window.folded = document.querySelectorAll('details:not([open])').length })"""
+    browser.execute_script(script)
+    pdf = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {})["data"])
+    assert pdf.startswith(b"%PDF")
+    assert browser.execute_script("return window.folded") == 0
+    assert browser.execute_script(count) == [charts, charts - 2]  # by seconds is not chosen
+    assert browser.execute_script("return document.querySelectorAll('details[open]').length") == 1
+    browser.close()
+    browser.switch_to.window(browser.window_handles[0])
+
+
+def test_the_matrix_shows_the_tests_of_the_chosen_lengths(page):
+    from selenium.webdriver.support.ui import Select
+
+    tests = rows(page, "bleu_significance")
+    chooser = Select(page.find_element("css selector", "#significance select"))
+    for option, lengths in ((1, "1–10"), (0, "all")):
+        chooser.select_by_index(option)
+        [shown] = [m for m in page.find_elements("css selector", ".matrix") if m.is_displayed()]
+        names = [e.text for e in shown.find_elements("css selector", "thead th")]
+        cells = [
+            [e.text for e in row.find_elements("tag name", "td")]
+            for row in shown.find_elements("css selector", "tbody tr")
+        ]
+        assert names == ["none", HOSTILE[0], "luong"]
+        for first, second, _, of, _, difference, _, p, *_ in tests:
+            if of == lengths:
+                value = float(difference.split()[0])
+                symbol = "≈" if float(p) >= 0.05 else "▲" if value > 0 else "▼"
+                cell = cells[names.index(first)][names.index(second)]
+                assert cell == f"{symbol} {value:+.2f}\np {p}"
+
+
+def _has_drawn(page, name):
+    return page.find_elements("css selector", f"[data-figure={name}] .mark-symbol.role-mark path")
+
+
+def test_learning_curves_are_those_of_the_files_by_tokens_and_by_seconds(page, folder):
+    from selenium.webdriver.support.ui import Select, WebDriverWait
+
+    chooser = Select(page.find_element("css selector", "#learning select"))
+    points = """const view = views.get(document.querySelector(`[data-figure=${arguments[0]}]`));
+        return [...view.container().querySelectorAll('.mark-symbol.role-mark path')]
+            .map(path => path.__data__.datum).filter(datum => 'val_bleu' in datum)
+            .map(({seed, what, value, [arguments[1]]: place}) => [seed, what, place, value])"""
+    kept = [(1, read_history(folder / "0")), (2, read_history(folder / "3"))]
+    for option, pace in ((1, "seconds"), (0, "target_tokens")):
+        chooser.select_by_index(option)
+        for measure, columns in MEASURES.items():
+            name = f"learning_{measure}_by_{pace}"
+            WebDriverWait(page, 30).until(partial(_has_drawn, name=name))
+            drawn = page.execute_script(points, name, pace)
+            expected = [
+                [seed, title, getattr(point, pace), getattr(point, column)]
+                for seed, history in kept
+                for point in history
+                for column, title in columns.items()
+            ]
+            assert sorted(drawn) == sorted(expected)
+            shown = page.find_elements("css selector", "#learning .chart")
+            by_tokens, by_seconds = option == 0, option == 1
+            assert [chart.is_displayed() for chart in shown] == [by_tokens] * 2 + [by_seconds] * 2
+
+
+def looked_at(page, name=None):
+    """The weights of the viewer's heat map, row by row, once the map is drawn as ``name``."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    place = "#look .chart"
+    script = """const place = document.querySelector(arguments[0]), view = views.get(place);
+        const drawn = [...place.querySelectorAll('.mark-rect.role-mark path:not([opacity="0"])')];
+        return [place.dataset.name, drawn.map(path => path.__data__.datum.weight)]"""
+    wait = WebDriverWait(page, 30)
+    wait.until(lambda _: name in (None, page.execute_script(script, place)[0]))
+    page.execute_async_script("drawing.then(arguments[0])")
+    return page.execute_script(script, place)[1]
+
+
+def test_heat_maps_are_stepped_through_by_sentence_and_system(page):
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import Select
+
+    look = page.find_element("id", "look")
+    sentence, system, layer, head = (
+        Select(look.find_element("css selector", f"[data-of={name}]"))
+        for name in ("sentence", "system", "layer", "head")
+    )
+    hypothesis = look.find_element("css selector", "[data-shown=hypothesis]")
+    assert [option.text for option in system.options] == ["none", HOSTILE[0], "luong"]
+    assert system.first_selected_option.text == HOSTILE[0]  # the first with attention
+    assert hypothesis.text == " ".join(WORDS)
+    first = sentence.first_selected_option.text
+
+    look.send_keys(Keys.ARROW_DOWN)
+    assert system.first_selected_option.text == "luong"
+    look.find_element("css selector", "[data-step=system][data-by='1']").click()
+    assert system.first_selected_option.text == "none"
+    assert "no attention" in look.text
+    assert not look.find_element("css selector", ".chart").is_displayed()
+    look.send_keys(Keys.ARROW_UP)
+    assert system.first_selected_option.text == "luong"
+
+    look.send_keys(Keys.ARROW_RIGHT)
+    assert sentence.first_selected_option.text != first
+    assert hypothesis.text != " ".join(WORDS)
+    assert not layer.options or not layer._el.is_displayed()
+    look.send_keys(Keys.ARROW_LEFT)
+    assert sentence.first_selected_option.text == first
+    assert layer._el.is_displayed()
+
+    weights = HEADS[0]
+    assert head.first_selected_option.text == "mean"
+    assert looked_at(page) == pytest.approx(weights[1].mean(0).ravel(), abs=1e-3)
+    layer.select_by_index(0)
+    head.select_by_index(2)
+    assert looked_at(page, "attention-0-layer0-head2") == pytest.approx(
+        weights[0, 2].ravel(), abs=1e-3
+    )
+    assert len(page.find_elements("css selector", "#look .chart svg")) == 1

@@ -1,0 +1,49 @@
+"""Tests of pairs laid out as matrices."""
+
+import pytest
+
+from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from sweeps.evaluation.tables import Column, Table
+from sweeps.report.significance_matrix import MatrixCell, significance_matrices
+
+
+def table(*rows):
+    columns = [
+        Column("first", "first"),
+        Column("second", "second"),
+        Column("lengths", "lengths"),
+        Column("sentences", "sentences", "count"),
+        Column("difference", "difference", "estimate", 2),
+        Column("p_bootstrap_holm", "after Holm", "p"),
+    ]
+    cells = [[*row[:4], Estimate(row[4], None, None, None, ()), row[5]] for row in rows]
+    return Table("bleu_significance", "Differences", columns, cells, {})
+
+
+def test_every_tested_pair_stands_twice_with_opposite_signs():
+    matrices = significance_matrices(
+        table(("a", "b", "all", 65, 2.5, 0.01), ("a", "b", "1–10", 32, -1.0, 0.2)), ["a", "b", "c"]
+    )
+    assert [(matrix.lengths, matrix.sentences) for matrix in matrices] == [
+        ("all", "65"),
+        ("1–10", "32"),
+    ]
+    whole, short = (dict(matrix.rows) for matrix in matrices)
+    assert whole == {
+        "a": [None, MatrixCell("better", "+2.50", "0.0100"), None],
+        "b": [MatrixCell("worse", "-2.50", "0.0100"), None, None],
+        "c": [None, None, None],
+    }
+    assert [cell and cell.verdict for cell in short["a"]] == [None, "alike", None]
+    assert short["b"][0] == MatrixCell("alike", "+1.00", "0.2000")
+
+
+@pytest.mark.parametrize(
+    ("p", "symbols"), [(0.0499, ("▲", "▼")), (0.05, ("≈", "≈")), (1.0, ("≈", "≈"))]
+)
+def test_the_symbol_says_what_the_colour_says(p, symbols):
+    [matrix] = significance_matrices(table(("a", "b", "all", 65, 1.0, p)), ["a", "b"])
+    (_, [_, first]), (_, [second, _]) = matrix.rows
+    assert first is not None
+    assert second is not None
+    assert (first.symbol, second.symbol) == symbols

@@ -1,0 +1,224 @@
+"""Studies: search spaces, slots, and outcomes of trials."""
+
+import math
+
+import optuna
+import pytest
+from optuna.storages import InMemoryStorage
+from optuna.trial import FixedTrial, TrialState
+from pydantic import ValidationError
+
+from datamodules.errors import UserError
+from sweeps.studies.plan import create_study, open_study
+from sweeps.studies.settings import Sweep, as_overrides, grid, suggest
+from sweeps.studies.slots import REASON, SLOT
+from sweeps.studies.storage import open_storage
+from sweeps.studies.trial import SeedResult, trained_before
+from sweeps.studies.trial_callback import DivergedError
+from sweeps.studies.worker import run_all
+
+RATE = {"type": "float", "low": 1e-4, "high": 1e-1, "log": True}
+SCORE = {"type": "categorical", "choices": ["dot", "concat"]}
+HEADS = {"type": "int", "low": 1, "high": 4, "when": {"score": "dot"}}
+SPACE = {"rate": RATE, "score": SCORE, "heads": HEADS}
+
+
+def sweep_of(**changes) -> Sweep:
+    settings = {
+        "name": "study", "space": SPACE, "trials": 6, "seeds": [1], "objectives": ["bleu"],
+        "sampler": "tpe", "sampler_seed": 1, "pruner": "none", "warmup_trials": 2, "known": [],
+        "storage": None, "workers": 1, "worker": 0, "retries": 2,
+        "heartbeat_seconds": 20,
+    }  # fmt: skip
+    return Sweep.model_validate(settings | changes)
+
+
+def worked(sweep, task, storage=None, overrides=()):
+    """Plan a study, and let one worker do all trials."""
+    storage = storage or InMemoryStorage()
+    create_study(sweep, storage, overrides)
+    study = open_study(sweep, storage, sweep.worker)
+    run_all([(study, task)], storage, sweep)
+    return study
+
+
+def chosen_rate(trial):
+    rate = suggest(trial, sweep_of().space)["rate"]
+    assert isinstance(rate, float)
+    return -abs(math.log10(rate) + 2)
+
+
+def test_a_condition_decides_whether_a_parameter_is_asked_for():
+    space = sweep_of().space
+    given = {"rate": 0.01, "score": "dot", "heads": 3}
+    assert suggest(FixedTrial(given), space) == given
+    assert suggest(FixedTrial(given | {"score": "concat"}), space) == {
+        "rate": 0.01,
+        "score": "concat",
+    }
+
+
+def test_a_grid_has_every_combination_once():
+    half = {"type": "float", "low": 0.0, "high": 1.0, "step": 0.5}
+    space = sweep_of(space={"half": half, "score": SCORE, "heads": HEADS}).space
+    points = grid(space)
+    assert len(points) == 3 * (4 + 1)
+    assert {"half": 0.5, "score": "concat"} in points
+    assert {"half": 1.0, "score": "dot", "heads": 4} in points
+
+
+def test_values_are_written_as_hydra_reads_them():
+    given = {"a.b": 1e-05, "c": True, "d": None, "+e": 2, "f": "dot"}
+    assert as_overrides(given) == ["a.b=1e-05", "c=true", "d=null", "+e=2", "f=dot"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"space": {"rate": RATE | {"high": 1e-4}}}, "there is nothing to choose"),
+        ({"space": {"rate": RATE | {"low": 0.0}}}, "log=true needs a range above 0"),
+        ({"space": {"rate": RATE | {"step": 0.1}}}, "log=true has no step"),
+        ({"space": {"rate": RATE | {"kind": 1}}}, "Extra inputs"),
+        ({"space": {"heads": HEADS}}, "score is no parameter that stands above it"),
+        ({"space": {"score": {"type": "categorical", "choices": []}}}, "at least 1 item"),
+        ({"space": {}}, "at least 1 item"),
+        ({"seeds": [1, 1]}, "names one twice"),
+        ({"objectives": ["bleu", "seconds"], "pruner": "median"}, "cannot be pruned"),
+        ({"pruner": "wilcoxon"}, "give several, like sweep.seeds"),
+        ({"known": [{"rat": 1}]}, "rat is no parameter of the space"),
+        ({"sampler": "best"}, "Input should be"),
+        ({"name": "a/b"}, "should match pattern"),
+    ],
+)
+def test_mistakes_in_a_sweep_are_told(changes, message):
+    with pytest.raises(ValidationError, match=message):
+        sweep_of(**changes)
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "multivariate_tpe", "cmaes", "gp", "random", "qmc"])
+def test_every_sampler_fills_the_slots_exactly(sampler):
+    study = worked(sweep_of(sampler=sampler, known=[{"rate": 0.01}]), chosen_rate)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 6
+    assert sorted(trial.user_attrs[SLOT] for trial in study.trials) == list(range(6))
+    assert study.best_trial.params["rate"] == 0.01  # the known one is the optimum, and came first
+    assert study.best_trial.number == 0
+
+
+def test_a_grid_is_tried_point_by_point():
+    space = {"score": SCORE, "heads": HEADS}
+    sweep = sweep_of(space=space, sampler="grid", trials=1)
+    study = worked(sweep, lambda trial: float(len(suggest(trial, sweep.space))))
+    tried = [trial.params for trial in study.trials]
+    assert len(tried) == 5
+    assert all(point in tried for point in grid(sweep.space))
+
+
+def test_the_same_command_goes_on_to_the_target_and_no_further(tmp_path):
+    sweep = sweep_of(trials=3)
+    storage = open_storage(sweep, tmp_path)
+    assert len(worked(sweep, chosen_rate, storage).trials) == 3
+    assert len(worked(sweep, chosen_rate, storage).trials) == 3
+    assert len(worked(sweep_of(trials=5), chosen_rate, open_storage(sweep, tmp_path)).trials) == 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "overrides", "message"),
+    [
+        ({"space": {"rate": RATE}}, [], "another search space"),
+        ({"seeds": [2]}, [], "another seeds"),
+        ({}, ["model=transformer"], "another list of overrides"),
+        ({"trials": 9, "sampler": "random"}, ["sweep.trials=9", "logger=none"], None),
+    ],
+)
+def test_another_study_under_the_same_name_is_refused(changes, overrides, message):
+    storage = InMemoryStorage()
+    create_study(sweep_of(), storage, ["sweep.trials=6"])
+    if message is None:
+        create_study(sweep_of(**changes), storage, overrides)
+        return
+    with pytest.raises(UserError, match=f"sweep.name=study: there is a study .* {message}"):
+        create_study(sweep_of(**changes), storage, overrides)
+
+
+def test_failures_are_told_and_the_rest_go_on():
+    errors = {0: DivergedError("no number"), 1: UserError("too wide"), 2: KeyError("defect")}
+
+    def task(trial):
+        if (error := errors.get(trial.user_attrs[SLOT])) is not None:
+            raise error
+        return 1.0
+
+    study = worked(sweep_of(), task)
+    states = [trial.state for trial in study.trials]
+    assert states == [TrialState.FAIL] * 3 + [TrialState.COMPLETE] * 3
+    reasons = [trial.user_attrs.get(REASON) for trial in study.trials[:3]]
+    assert reasons == ["no number", "too wide", "KeyError: 'defect'"]
+
+
+def test_ctrl_c_gives_the_slot_back():
+    storage, sweep = InMemoryStorage(), sweep_of(trials=2)
+
+    def interrupted(trial):
+        suggest(trial, sweep.space)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        worked(sweep, interrupted, storage)
+    study = worked(sweep, chosen_rate, storage)
+    finished = [trial for trial in study.trials if trial.state == TrialState.COMPLETE]
+    assert sorted(trial.user_attrs[SLOT] for trial in finished) == [0, 1]
+    given_up = next(trial for trial in study.trials if trial.state == TrialState.FAIL)
+    again = next(one for one in finished if one.user_attrs[SLOT] == given_up.user_attrs[SLOT])
+    assert again.params == given_up.params
+
+
+LEVELS = {
+    "rate": {"type": "float", "low": 1e-4, "high": 1e-1, "log": True},
+    "dropout": {"type": "float", "low": 0.0, "high": 0.4},
+    "layers": {"type": "int", "low": 1, "high": 3},
+}
+
+
+def height(rate, dropout, layers):
+    """A known optimum: 30 at rate 0.005, dropout 0.15, two layers."""
+    off = (math.log10(rate / 0.005)) ** 2 + 12 * (dropout - 0.15) ** 2 + 0.2 * (layers - 2) ** 2
+    return 30 * math.exp(-off)
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_tpe_with_pruning_finds_what_a_grid_finds_for_half_its_tokens(seed):
+    """Each trial simulates a learning curve of 100 steps; the grid never prunes."""
+    spent = 0
+
+    def task(trial):
+        nonlocal spent
+        top = height(**suggest(trial, sweep.space))
+        for step in range(10, 101, 10):
+            spent += 10
+            value = top * (1 - math.exp(-step / 30))
+            trial.report(value, step)
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return value
+
+    rates = [10 ** (-4 + 3 * place / 7) for place in range(8)]
+    points = [(r, d / 10, n) for r in rates for d in range(5) for n in (1, 2, 3)]
+    best = max(height(*point) for point in points) * (1 - math.exp(-100 / 30))
+    sweep = sweep_of(
+        space=LEVELS, trials=40, pruner="median", warmup_trials=5, sampler_seed=seed,
+        sampler="multivariate_tpe",
+    )  # fmt: skip
+    study = worked(sweep, task)
+    assert study.best_value >= 0.95 * best
+    assert spent <= 100 * len(points) / 2
+    assert any(trial.state == TrialState.PRUNED for trial in study.trials)
+
+
+def test_what_was_trained_with_other_settings_is_not_taken_for_this(tmp_path):
+    trained = SeedResult(bleu=1.0, loss=2.0, parameters=3, seconds=4.0, cost={})
+    (tmp_path / ".hydra").mkdir()
+    (tmp_path / ".hydra" / "overrides.yaml").write_text("- a=1\n- seed=1\n")
+    assert trained_before(tmp_path, ["a=1", "seed=1"]) is None
+    (tmp_path / "trained.json").write_text(trained.model_dump_json())
+    assert trained_before(tmp_path, ["a=1", "seed=1"]) == trained
+    assert trained_before(tmp_path, ["a=2", "seed=1"]) is None

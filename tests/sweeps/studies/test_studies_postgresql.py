@@ -1,0 +1,109 @@
+"""Four workers on a real PostgreSQL server: one is killed, the server is restarted, all is done."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import optuna
+import pytest
+from optuna.exceptions import StorageInternalError
+from optuna.trial import TrialState
+
+from sweeps.studies.plan import trial_folder
+from sweeps.studies.slots import SLOT, WORKER
+from tests.helpers.commands import ROOT, TINY, places
+from tests.helpers.postgres import PASSWORD, postgres
+
+pytestmark = pytest.mark.postgresql
+TRIALS, NAME = 6, "survival"
+
+
+@pytest.fixture
+def server():
+    with postgres() as running:
+        yield running
+
+
+def begin(server, space, *more):
+    """Start the command of a study, which goes on by itself."""
+    settings = ["sweep=recurrent", "model=bahdanau", f"sweep.name={NAME}", f"sweep.trials={TRIALS}"]
+    settings += [f"sweep.storage={server.address}", "sweep.workers=4", "sweep.heartbeat_seconds=1"]
+    with (space / "output").open("a") as output:
+        return subprocess.Popen(
+            [sys.executable, "run.py", *settings, *TINY, *places(space), "logger=none", *more],
+            cwd=ROOT,
+            env=os.environ | {"COLUMNS": "100"},
+            stdout=output,
+            stderr=output,
+        )
+
+
+def wait_for(what, command, space, seconds=240):
+    """Call ``what`` again and again, as long as the command runs, for a true value."""
+    until = time.monotonic() + seconds
+    while command.poll() is None and time.monotonic() < until:
+        try:
+            value = what()
+        except (KeyError, StorageInternalError):  # not there yet
+            value = None
+        if value:
+            return value
+        time.sleep(0.1)
+    raise AssertionError((space / "output").read_text())
+
+
+def trials_of(server):
+    storage = optuna.storages.RDBStorage(server.address)
+    return optuna.load_study(study_name=NAME, storage=storage).get_trials()
+
+
+@pytest.mark.long
+def test_the_rest_go_on_when_one_is_killed_and_the_server_restarts(server, tmp_path):
+    command = begin(server, tmp_path, "budget.target_tokens=6000")
+    folder = tmp_path / "outputs" / "studies" / NAME
+
+    def in_mid_trial():
+        """Return a running trial with a checkpoint, once four workers run trials; else None."""
+        running = [one for one in trials_of(server) if one.state == TrialState.RUNNING]
+        signed = [one for one in running if WORKER in one.user_attrs]
+        made = [one for one in signed if last(one).is_file()]
+        return made[0] if made and len(signed) == 4 else None
+
+    def last(trial):
+        return trial_folder(folder, trial.user_attrs[SLOT]) / "seed-1" / "checkpoints" / "last.ckpt"
+
+    try:
+        victim = wait_for(in_mid_trial, command, tmp_path)
+        _, process, _ = victim.user_attrs[WORKER].rsplit(":", 2)
+        os.kill(int(process), signal.SIGKILL)
+        server.stop()
+        time.sleep(2)
+        server.start()
+        assert command.wait(400) == 0, (tmp_path / "output").read_text()
+    finally:
+        command.kill()
+
+    trials, output = trials_of(server), (tmp_path / "output").read_text()
+    ended = [one for one in trials if one.state in (TrialState.COMPLETE, TrialState.PRUNED)]
+    assert sorted(one.user_attrs[SLOT] for one in ended) == list(range(TRIALS)), output
+    assert {one.state for one in trials} - {one.state for one in ended} == {TrialState.FAIL}
+    [again] = [one for one in ended if one.user_attrs[SLOT] == victim.user_attrs[SLOT]]
+    assert again.params == victim.params
+    assert victim.number in again.system_attrs["retry_history"]
+    assert "died" in output
+    assert PASSWORD not in output
+    for file in folder.rglob("*"):
+        assert file.is_dir() or PASSWORD.encode() not in file.read_bytes(), file
+
+
+@pytest.mark.long
+def test_a_wrong_password_ends_it_in_a_line_without_it(server, tmp_path):
+    address = server.address.replace(PASSWORD, "wrong-horse")
+    command = begin(server, tmp_path, f"sweep.storage={address}")
+    assert command.wait(120) == 2
+    output = (tmp_path / "output").read_text()
+    assert "password authentication failed" in output
+    assert len(output.splitlines()) == 1
+    assert "wrong-horse" not in output

@@ -1,0 +1,137 @@
+"""``sweep=``: a study from the command line, to its best settings trained again."""
+
+import json
+import re
+import shlex
+
+import optuna
+import pytest
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import TrialState
+
+from tests.helpers.commands import TINY, inside, mistake, places, succeed
+
+STUDY = ["sweep=recurrent", "model=bahdanau", "decoding=greedy", *TINY]
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory):
+    return tmp_path_factory.mktemp("study")
+
+
+@pytest.fixture(scope="module")
+def output(space) -> str:
+    """Run a tracked study of three trials by two workers; return the output."""
+    quick = ["sweep.trials=3", "sweep.warmup_trials=1", "sweep.seeds=[1,2]"]
+    return succeed(*STUDY, *quick, *places(space), HOME=str(space))
+
+
+def study_in(space) -> optuna.Study:
+    file = str(space / "outputs" / "studies" / "recurrent-bahdanau" / "study.journal")
+    storage = JournalStorage(JournalFileBackend(file))
+    return optuna.load_study(study_name="recurrent-bahdanau", storage=storage)
+
+
+@pytest.mark.long
+def test_every_slot_is_tried_once(output, space):
+    trials = study_in(space).trials
+    assert sorted(trial.user_attrs["slot"] for trial in trials) == [0, 1, 2]
+    assert {trial.state for trial in trials} <= {TrialState.COMPLETE, TrialState.PRUNED}
+    for trial in trials:
+        if trial.state == TrialState.COMPLETE:
+            assert len(trial.user_attrs["by_seed"]) == 2
+            assert trial.user_attrs["cost"]["target_tokens"] > 2 * 2500
+            assert trial.value == pytest.approx(sum(trial.user_attrs["by_seed"]) / 2)
+
+
+@pytest.mark.long
+def test_the_best_settings_score_the_same_once_more(output, space):
+    command = re.findall(r"python run\.py (--config-dir .+)", output)[-1]
+    again = [f"hydra.run.dir={space}/again", "logger=none", *places(space)]
+    inside(*shlex.split(command), *again)
+    result = json.loads((space / "again" / "result.json").read_text())
+    best = study_in(space).best_trial
+    assert result["training"]["val_bleu"] == best.user_attrs["by_seed"][0]
+    assert result["config"]["optimizer"]["lr"] == best.params["optimizer.lr"]
+
+
+@pytest.mark.long
+def test_the_test_set_is_left_alone(output, space):
+    folder = space / "outputs" / "studies" / "recurrent-bahdanau"
+    assert list(folder.rglob("trained.json"))
+    assert not list(folder.rglob("result.json"))
+    assert not list(folder.rglob("predictions.jsonl"))
+
+
+@pytest.mark.long
+def test_every_training_is_a_tracked_run_of_the_study(output, space):
+    runs = list((space / "outputs" / "wandb").glob("offline-run-*/*.wandb"))
+    trained = list((space / "outputs").rglob("seed-*/.hydra"))
+    assert len(runs) == len(trained)
+    kept = b"".join(run.read_bytes() for run in runs)
+    assert b"recurrent-bahdanau-0-1" in kept
+    assert b"trial/bleu" in kept
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["+sweep.space.model.width={type: int, low: 1, high: 2}"], "sweep.space.model"),
+        (
+            ["+sweep.space={optimizer.rate: {type: float, low: 0.1, high: 1.0}}"],
+            "sweep.space.optimizer.rate: Could not override 'optimizer.rate'",
+        ),
+        (["sweep.trials=0"], "sweep.trials=0: Input should be greater than 0"),
+        (
+            ["sweep.space={label_smoothing: {type: float, low: 1.0, high: 0.5}}"],
+            "nothing to choose",
+        ),
+        (
+            ["sweep.storage=postgresql://me:planted@127.0.0.1:9/x"],
+            "sweep.storage=postgresql://me:***",
+        ),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_trained(space, arguments, message):
+    line = mistake(*STUDY, *arguments, f"outputs={space}/wrong", f"cache_dir={space}/cache")
+    assert message in line
+    assert "planted" not in line
+    assert not list((space / "wrong").rglob("seed-*"))
+
+
+@pytest.mark.long
+def test_tuned_variants_are_compared_on_fresh_seeds(space):
+    """Two variants, two trials each, and one report of both."""
+    left_out = [f"~tuned.variants.{name}" for name in ("luong_local", "luong_global", "bahdanau")]
+    quick = ["sweep.trials=2", "tuned.seeds=[11,12]", *TINY]
+    output = succeed("comparison=tuned", *left_out, *quick, *places(space), "logger=none")
+    folder = space / "outputs" / "comparisons" / "tuned"
+    comparison = json.loads((folder / "comparison.json").read_text())
+    runs = [(run["label"], run["seed"]) for run in comparison["runs"]]
+    assert runs == [("transformer", 11), ("transformer", 12), ("seq2seq", 11), ("seq2seq", 12)]
+    [tuning] = [each for each in comparison["conditions"] if each["name"] == "tuning"]
+    assert tuning["holds"]
+    assert tuning["text"].startswith("2 trials, ")
+    best = json.loads((folder / "tables" / "studies.json").read_text())["rows"]
+    assert [row["study"] for row in best] == ["tuned-transformer", "tuned-seq2seq"]
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "What it is expected to find" in page
+    for study in ("tuned-transformer", "tuned-seq2seq"):
+        assert f'data-figure="{study}-parallel_coordinates"' in page
+        assert f'"{study}-parallel_coordinates": {{' in page
+    assert "held" in output
+    # Once more, there is nothing left to train; tracked this time.
+    before = {file: file.stat().st_mtime_ns for file in folder.rglob("*.ckpt")}
+    succeed("comparison=tuned", *left_out, *quick, *places(space), HOME=str(space))
+    assert {file: file.stat().st_mtime_ns for file in folder.rglob("*.ckpt")} == before
+    report = (folder / "wandb_report.json").read_text()
+    assert report.count('"Parallel Coordinates Plot"') == 2
+    assert report.count('"Parameter Importance"') == 2
+    for key in (
+        "config:optimizer.value.lr",
+        "config:scheduler.value.warmup_updates",
+        "summary:trial/bleu",
+    ):
+        assert key in report
+    assert '"tuned-transformer"' in report

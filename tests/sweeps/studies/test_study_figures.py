@@ -1,0 +1,265 @@
+"""The figures of a study hold its trials as Optuna has them."""
+
+import json
+import math
+from itertools import pairwise
+from typing import Any
+from unittest import mock
+
+import optuna
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.importance import get_param_importances
+from optuna.trial import TrialState, create_trial
+
+from lightning_modules.figures.charts import ENDINGS, as_spec, save_chart
+from sweeps.studies.figures import TITLES, study_figures
+from sweeps.studies.settings import hydra_value
+from tests.helpers.pages import HOSTILE
+
+KIND, HEADS = HOSTILE[0], "+heads[0].'\"$"
+KINDS = [HOSTILE[0], "a.b[c]", None, True, 1.5]
+RANGES: dict[str, BaseDistribution] = {
+    "rate": FloatDistribution(1e-4, 1e-2, log=True),
+    KIND: CategoricalDistribution(KINDS),
+    HEADS: IntDistribution(1, 8),
+}
+DONE, PRUNED, FAILED = TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL
+NUMBERS = st.floats(-1e6, 1e6)
+TRIALS: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
+    st.builds(
+        dict,
+        state=st.sampled_from([DONE, DONE, PRUNED, FAILED]),
+        values=st.tuples(NUMBERS, NUMBERS),
+        rate=st.floats(1e-4, 1e-2),
+        kind=st.sampled_from(KINDS),
+        heads=st.none() | st.integers(1, 8),
+        reports=st.dictionaries(st.integers(0, 9), st.floats(), max_size=4),
+    ),
+    min_size=1,
+    max_size=5,
+)
+examples = settings(deadline=None, derandomize=True, max_examples=12, database=None)
+
+
+def study_of(trials, *directions):
+    study = optuna.create_study(directions=directions)
+    for each in trials:
+        params = {"rate": each["rate"], KIND: each["kind"]}
+        if each["heads"]:
+            params[HEADS] = each["heads"]
+        trial = create_trial(
+            state=each["state"],
+            params=params,
+            distributions={name: RANGES[name] for name in params},
+            values=each["values"][: len(directions)] if each["state"] == DONE else None,
+            intermediate_values=each["reports"],
+        )
+        study.add_trial(trial)
+    return study
+
+
+def charts(study, *objectives):
+    """The figures that are drawn, as a browser reads them."""
+    figures = study_figures(study, objectives)
+    assert not [each.why_not for each in figures if "cannot be drawn" in each.why_not]
+    return {
+        each.name: json.loads(json.dumps(as_spec(each.chart), allow_nan=False))
+        for each in figures
+        if each.chart
+    }
+
+
+def rows(spec, *place):
+    """The data of a chart, or of a part of it."""
+    part = spec
+    for step in place:
+        part = part[step]
+    return part.get("data", spec.get("data"))["values"]
+
+
+def finished(study):
+    return study.get_trials(states=[DONE])
+
+
+@examples
+@given(TRIALS, st.sampled_from(["bleu", "loss"]))
+def test_the_best_so_far_never_falls_back_and_ends_at_the_best_value(trials, objective):
+    study = study_of(trials, "maximize" if objective == "bleu" else "minimize")
+    drawn, done = charts(study, objective), finished(study)
+    assert ("history" in drawn) == bool(done)
+    if done:
+        points = rows(drawn["history"], "layer", 0)
+        assert [(row["trial"], row["value"]) for row in points] == [
+            (trial.number, trial.value) for trial in done
+        ]
+        best = [row["best"] for row in points]
+        assert best == sorted(best, reverse=objective == "loss")
+        assert best[-1] == study.best_value
+
+
+@examples
+@given(TRIALS)
+def test_the_front_is_that_of_the_best_trials(trials):
+    study = study_of(trials, "maximize", "minimize")
+    drawn, done = charts(study, "bleu", "parameters"), finished(study)
+    assert ("pareto_front" in drawn) == bool(done)
+    if done:
+        points = rows(drawn["pareto_front"])
+        assert [[row["x"], row["y"]] for row in points] == [trial.values for trial in done]
+        front = {row["trial"] for row in points if row["kind"] == "Pareto front"}
+        assert front == {trial.number for trial in study.best_trials}
+
+
+@examples
+@given(TRIALS)
+def test_slices_hold_every_finished_trial_once_for_each_of_its_parameters(trials):
+    study = study_of(trials, "maximize")
+    slices, done = charts(study, "bleu").get("slices", {"concat": []}), finished(study)
+    names = list(dict.fromkeys(name for trial in done for name in trial.params))
+    assert len(slices["concat"]) == len(names)
+    for place, name in enumerate(names):
+        points = [
+            (row["trial"], row["value"], row["setting"]) for row in rows(slices, "concat", place)
+        ]
+        assert points == [
+            (trial.number, trial.value, hydra_value(setting) if name == KIND else setting)
+            for trial in done
+            for setting in [trial.params[name] for _ in range(name in trial.params)]
+        ]
+
+
+@examples
+@given(TRIALS)
+def test_a_line_is_open_where_its_trial_lacks_a_parameter_and_the_best_is_on_top(trials):
+    study = study_of(trials, "minimize")
+    drawn, done = charts(study, "loss"), finished(study)
+    lines: dict[int, dict[str, Any]] = {}
+    for row in rows(drawn["parallel_coordinates"], "layer", 0) if done else []:
+        lines.setdefault(row["trial"], {})[row["axis"]] = row["share"]
+    values = {trial.number: trial.value for trial in done}
+    assert lines.keys() == values.keys()
+    for trial in done:
+        *shares, (last, _) = lines[trial.number].items()
+        assert [name for name, share in shares if share is not None] == list(trial.params)
+        assert all(0 <= share <= 1 for _, share in shares if share is not None)
+        assert last == TITLES["loss"]
+    for below, above in pairwise(lines):
+        assert values[below] >= values[above]
+        assert lines[below][TITLES["loss"]] >= lines[above][TITLES["loss"]]
+
+
+@examples
+@given(TRIALS)
+def test_reports_of_all_but_failed_trials_are_lines_by_step(trials):
+    study = study_of(trials, "minimize")
+    reports = {
+        trial.number: sorted(trial.intermediate_values.items())
+        for trial in study.trials
+        if trial.state != FAILED and trial.intermediate_values
+    }
+    drawn = charts(study, "loss")
+    assert ("intermediate_values" in drawn) == bool(reports)
+    for row in rows(drawn["intermediate_values"], "layer", 0) if reports else []:
+        steps, values = zip(*reports.pop(row["trial"]), strict=True)
+        assert row["steps"] == list(steps)
+        for shown, value in zip(row["values"], values, strict=True):
+            if shown is None:
+                assert not abs(value) < 1.79e308
+            else:
+                assert shown == pytest.approx(value, 1e-4)
+        assert (row["step"], row["value"]) == (row["steps"][-1], row["values"][-1])
+    assert not reports
+
+
+def rates(study):
+    """Trials whose BLEU depends on the rate, and whose loss depends on the heads."""
+    for number in range(40):
+        params = {"rate": 1e-4 * (1 + number * 7 % 40), HEADS: 1 + number * 3 % 8}
+        trial = create_trial(
+            values=[params["rate"] * 1e4, 1.0 * params[HEADS]][: len(study.directions)],
+            params=params,
+            distributions={name: RANGES[name] for name in params},
+        )
+        study.add_trial(trial)
+    return study
+
+
+def test_importances_are_those_of_optuna_for_each_objective():
+    single = rates(optuna.create_study(direction="maximize"))
+    several = rates(optuna.create_study(directions=["maximize", "minimize"]))
+    importances: dict[str, dict[str, float]] = {}
+    for row in rows(charts(several, "bleu", "loss")["importances"], "layer", 0):
+        importances.setdefault(row["objective"], {})[row["parameter"]] = row["importance"]
+    assert importances[TITLES["bleu"]] == get_param_importances(single)
+    assert importances[TITLES["loss"]][HEADS] > 0.5
+    alone = rows(charts(single, "bleu")["importances"], "layer", 0)
+    assert {row["parameter"]: row["importance"] for row in alone} == get_param_importances(single)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "why_not"),
+    [
+        (ValueError("no\nluck"), "cannot be drawn (ValueError: no luck)"),
+        ([{"rate": math.nan}], "cannot be drawn (ValueError: Out of range float values"),
+    ],
+)
+def test_a_figure_that_fails_leaves_the_others(monkeypatch, outcome, why_not):
+    importances = mock.Mock(side_effect=outcome)
+    monkeypatch.setattr("sweeps.studies.figures.get_param_importances", importances)
+    first, *others = study_figures(rates(optuna.create_study()), ["loss"])
+    assert first.why_not.startswith(why_not)
+    assert [each.name for each in others if each.chart] == [
+        "history",
+        "parallel_coordinates",
+        "slices",
+    ]
+
+
+def test_one_parameter_has_no_rivals():
+    study = optuna.create_study()
+    for value in (1.0, 2.0):
+        trial = create_trial(value=value, params={HEADS: 1}, distributions={HEADS: RANGES[HEADS]})
+        study.add_trial(trial)
+    assert study_figures(study, ["loss"])[0].why_not == "takes two parameters"
+    assert list(charts(study, "loss")) == ["history", "parallel_coordinates", "slices"]
+
+
+def test_three_objectives_have_no_plane_for_a_front():
+    study = optuna.create_study(directions=["maximize", "minimize", "minimize"])
+    trial = create_trial(values=[1, 2, 3], params={HEADS: 1}, distributions={HEADS: RANGES[HEADS]})
+    study.add_trial(trial)
+    reasons = {
+        each.name: each.why_not for each in study_figures(study, ["bleu", "loss", "seconds"])
+    }
+    assert reasons["pareto_front"] == "takes two objectives"
+    assert not reasons["history_seconds"]
+
+
+def test_an_infinite_value_is_left_out():
+    study = rates(optuna.create_study())
+    study.add_trial(create_trial(value=math.inf))
+    assert len(rows(charts(study, "loss")["history"], "layer", 0)) == 40
+
+
+def test_files_hold_names_with_control_characters(tmp_path):
+    """An SVG with such a character would end the process."""
+    names = ["a\x00\x1b", "</text>\ud800\ufffe"]
+    study = optuna.create_study()
+    for place, name in enumerate([*names, *names]):
+        kinds: dict[str, BaseDistribution] = {
+            each: CategoricalDistribution(names) for each in names
+        }
+        params = dict.fromkeys(names, name)
+        study.add_trial(create_trial(value=place, params=params, distributions=kinds))
+    for figure in study_figures(study, ["loss"]):
+        if figure.chart:
+            save_chart(figure.chart, tmp_path / figure.name)
+    assert len(list(tmp_path.iterdir())) == 4 * len(ENDINGS)

@@ -1,0 +1,330 @@
+"""``task=evaluate``: files of any system, runs beside them, and every way to get them wrong."""
+
+import csv
+import gzip
+import json
+from collections.abc import Sequence
+
+import pytest
+import sacrebleu
+from sacrebleu.significance import PairedTest, Result
+
+from sweeps.evaluation.tables import FORMATS
+from tests.helpers.evaluations import FILES, TWO, evaluate, write
+from tests.helpers.run_folders import TEXT, make_run, text, translations
+
+
+def rows(folder, name="scores"):
+    return json.loads((folder / "tables" / f"{name}.json").read_text(encoding="utf-8"))["rows"]
+
+
+def values(folder):
+    return {row["system"]: {k: v["value"] for k, v in row.items() if isinstance(v, dict)}
+            for row in rows(folder)}  # fmt: skip
+
+
+def by_sacrebleu(hypotheses, references=TEXT.references):
+    metrics = {
+        "bleu": sacrebleu.BLEU(), "chrf": sacrebleu.CHRF(), "chrf++": sacrebleu.CHRF(word_order=2),
+        "ter": sacrebleu.TER(),
+    }  # fmt: skip
+    scores = {
+        name: metric.corpus_score(hypotheses, [references]).score
+        for name, metric in metrics.items()
+    }
+    tokens = sacrebleu.BLEU().corpus_score(hypotheses, [references])
+    return scores | {"length_ratio": tokens.sys_len / tokens.ref_len}
+
+
+def test_two_systems_are_scored_as_by_sacrebleu_and_told_in_every_format(here, capfd):
+    assert evaluate(*TWO, "alignments=gold") == 0
+    out = here / "out"
+    for name, scores in values(out).items():
+        expected = by_sacrebleu(translations(TEXT.references, name))
+        assert scores == pytest.approx(expected)
+    made = json.loads((out / "comparison.json").read_text())
+    tables = {f"{name}.{ending}" for name in made["tables"] for ending in FORMATS}
+    assert {path.name for path in (out / "tables").iterdir()} == tables
+    drawn = [f"{name}_by_length" for name in (*by_sacrebleu(["a"], ["a"]), "words_by_frequency")]
+    drawn = [name.replace("words_by_frequency_by_length", "words_by_frequency") for name in drawn]
+    drawn += ["words_by_case", "source_words_by_frequency"]
+    figures = {f"{name}.{ending}" for name in drawn for ending in ("svg", "png", "pdf")}
+    assert {path.name for path in (out / "figures").iterdir()} == figures
+    written = [*(out / "tables").iterdir(), *(out / "figures").iterdir(), out / "report.html"]
+    assert all(path.stat().st_size > 100 for path in written)
+    assert "luong" in (out / "report.html").read_text(encoding="utf-8")
+    output = capfd.readouterr().out
+    assert "BLEU differs" in output
+    assert "out/report.html" in output
+    for made in ("luong", "none", f"{values(out)['none']['bleu']:.1f}"):
+        assert made in output
+
+
+def test_bleu_by_length_is_that_of_the_sentences_alone(here, quick_reports):
+    assert evaluate(*TWO) == 0
+    [luong, _] = rows(here / "out", "bleu_by_length")
+    for label, low, high in (("1–10", 1, 10), ("11–20", 11, 20), ("21–30", 21, 30)):
+        inside = [n for n, line in enumerate(TEXT.sources) if low <= len(line.split()) <= high]
+        hypotheses = [translations(TEXT.references, "luong")[n] for n in inside]
+        score = sacrebleu.corpus_bleu(hypotheses, [[TEXT.references[n] for n in inside]]).score
+        assert luong[label]["value"] == pytest.approx(score)
+        with (here / "out" / "bleu_by_length.csv").open() as file:
+            [row] = [
+                row for row in csv.DictReader(file)
+                if row["variant"] == "luong" and row["length_low"] == str(low)
+            ]  # fmt: skip
+        assert float(row["bleu"]) == pytest.approx(score, abs=1e-4)
+        assert int(row["sentences"]) == len(inside)
+
+
+def test_a_list_is_the_seeds_of_one_system(here, quick_reports):
+    assert evaluate(*FILES, "systems.luong=[luong1,luong2]", "systems.none=none1") == 0
+    [luong, none] = rows(here / "out")
+    scores = [
+        sacrebleu.corpus_bleu(translations(TEXT.references, "luong", seed), [TEXT.references]).score
+        for seed in (1, 2)
+    ]
+    assert luong["seeds"] == "1, 2"
+    assert luong["bleu"]["seeds"] == pytest.approx(scores)
+    assert luong["bleu"]["value"] == pytest.approx(sum(scores) / 2)
+    assert none["bleu"]["deviation"] is None
+    assert {row["p_sacrebleu_bs"] for row in rows(here / "out", "bleu_significance")} == {None}
+
+
+def test_the_bootstrap_of_sacrebleu_gives_the_same_p_value(here, quick_reports):
+    assert evaluate(*TWO[:3], "systems.other=luong2") == 0
+    whole = next(row for row in rows(here / "out", "bleu_significance") if row["lengths"] == "all")
+    named: list[tuple[str, Sequence[str]]] = [
+        ("first", translations(TEXT.references, "luong", 1)),
+        ("second", translations(TEXT.references, "luong", 2)),
+    ]
+    test = PairedTest(named, {"BLEU": sacrebleu.BLEU()}, [TEXT.references], "bs", n_samples=200)
+    first, second = test()[1]["BLEU"]
+    assert isinstance(first, Result)
+    assert isinstance(second, Result)
+    assert whole["p_sacrebleu_bs"] == pytest.approx(second.p_value)
+    assert whole["difference"]["value"] == pytest.approx(first.score - second.score)
+
+
+def scoring_tables(out):
+    """The tables that files and runs have in common, without what only a run knows."""
+    made = json.loads((out / "comparison.json").read_text())["tables"]
+    known = [name for name in made if name.startswith(("bleu_", "chrf", "ter_", "words_by_case"))]
+    assert len(known) == 10
+    return {name: (out / "tables" / f"{name}.csv").read_text() for name in known}
+
+
+def test_files_and_run_folders_give_the_same_tables(here, quick_reports):
+    make_run(here / "run1", "luong", 1)
+    make_run(here / "run2", "luong", 2, statistics=False)
+    make_run(here / "run3", "none", 1)
+    assert evaluate(*FILES, "systems.a=[luong1,luong2]", "systems.b=none1", out="files") == 0
+    assert evaluate("systems.a=[run1,run2]", "systems.b=run3", out="runs") == 0
+    assert evaluate(*FILES, "systems.a=[run1,run2]", "systems.b=none1", out="both") == 0
+    tables = [scoring_tables(here / out) for out in ("files", "runs", "both")]
+    assert tables[0] == tables[1] == tables[2]
+
+
+def test_words_are_grouped_by_the_training_text_that_is_given(here, quick_reports):
+    """The given text counts also where a run beside the file has counts of its own."""
+    write(here / "train", ["le vieux le"] * 3 + ["marin"])
+    make_run(here / "run", "none")
+    given = [*FILES, "train_references=train", "systems.luong=luong1"]
+    assert evaluate(*given, out="alone") == 0
+    assert evaluate(*given, "systems.none=run", out="beside") == 0
+    words = [word for line in TEXT.references for word in line.split()]
+    expected = {
+        "1": words.count("marin"), "3": words.count("vieux"), "5–9": words.count("le"),
+    }  # fmt: skip
+    expected["0"] = len(words) - sum(expected.values())
+    for out in ("alone", "beside"):
+        counts = {
+            row["group"]: row["words"]
+            for row in rows(here / out, "words_by_frequency")
+            if row["system"] == "luong"
+        }
+        assert counts == expected
+
+
+def test_lengths_of_references_need_no_sources(here, quick_reports, capfd):
+    given = ["references=ref", "systems.luong=luong1", "systems.none=none1"]
+    assert evaluate(*given, "scoring.unit=reference_words") == 0
+    [luong, _] = rows(here / "out", "bleu_by_length")
+    inside = [n for n, line in enumerate(TEXT.references) if len(line.split()) <= 10]
+    hypotheses = [translations(TEXT.references, "luong")[n] for n in inside]
+    score = sacrebleu.corpus_bleu(hypotheses, [[TEXT.references[n] for n in inside]]).score
+    assert luong["1–10"]["value"] == pytest.approx(score)
+    output = " ".join(capfd.readouterr().out.split())
+    assert "by reference length (whitespace-separated words)" in output
+
+
+def test_gzip_is_read(here, quick_reports):
+    for name in ("ref", "src", "luong1"):
+        (here / f"{name}.gz").write_bytes(gzip.compress((here / name).read_bytes()))
+    given = ["references=ref.gz", "sources=src.gz", "systems.luong=luong1.gz"]
+    assert evaluate(*given) == 0
+    expected = by_sacrebleu(translations(TEXT.references, "luong"))
+    assert values(here / "out")["luong"] == pytest.approx(expected)
+
+
+def test_windows_line_ends_and_a_byte_order_mark_change_nothing(here, quick_reports):
+    for name in ("ref", "luong1"):
+        text = (here / name).read_text(encoding="utf-8").replace("\n", "\r\n")
+        (here / f"{name}.win").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    given = ["references=ref.win", "sources=src", "systems.luong=luong1.win"]
+    assert evaluate(*given) == 0
+    expected = by_sacrebleu(translations(TEXT.references, "luong"))
+    assert values(here / "out")["luong"] == pytest.approx(expected)
+
+
+def test_empty_hypotheses_count_and_are_warned_of_in_a_line(here, quick_reports, capfd):
+    lines = translations(TEXT.references, "luong")
+    lines[4] = lines[7] = ""
+    write(here / "luong1", lines)
+    assert evaluate(*TWO) == 0
+    captured = capfd.readouterr()
+    [warning] = [
+        line for line in (captured.out + captured.err).splitlines() if "hypotheses are" in line
+    ]
+    assert "systems.luong=luong1: 2 of 65 hypotheses are empty (the first in line 5)" in warning
+    assert values(here / "out")["luong"] == pytest.approx(by_sacrebleu(lines))
+
+
+def test_a_system_that_says_nothing_scores_nothing(here, capfd):
+    write(here / "silent", [""] * len(TEXT.references))
+    assert evaluate(*FILES, "systems.silent=silent", "systems.none=none1") == 0
+    scores = values(here / "out")["silent"]
+    assert scores["bleu"] == scores["chrf"] == scores["length_ratio"] == 0
+    assert scores["ter"] == 100
+
+
+def test_one_sentence_in_a_bucket_has_no_interval_and_is_not_tested(here, quick_reports):
+    lines = {name: (here / name).read_text().splitlines() for name in ("ref", "luong1", "none1")}
+    for name, kept in lines.items():
+        write(here / name, [*kept, "le " * 24 + "chien"])
+    write(here / "src", [*TEXT.sources, "the " * 34 + "dog"])
+    assert evaluate(*TWO, "scoring.edges=[10,20,30,40]") == 0
+    for row in rows(here / "out", "bleu_by_length"):
+        assert row["31–40"]["value"] == pytest.approx(100)
+        assert row["31–40"]["low"] is row["31–40"]["high"] is None
+        assert row["21–30"]["low"] is not None
+    tested = [row["lengths"] for row in rows(here / "out", "bleu_significance")]
+    assert tested == ["all", "1–10", "11–20"]
+
+
+def test_a_test_set_of_one_sentence_is_scored_without_intervals(here, capfd):
+    for name, line in (("ref", "le chien dort"), ("src", "the dog sleeps")):
+        write(here / name, [line])
+    write(here / "luong1", ["le chien dort"])
+    write(here / "none1", ["dort"])
+    assert evaluate(*TWO, "scoring.equal_buckets=3") == 0
+    [luong, _] = rows(here / "out")
+    assert (luong["chrf"]["value"], luong["chrf"]["low"]) == (pytest.approx(100), None)
+    assert not (here / "out" / "tables" / "bleu_significance.json").exists()
+    assert {row["slope"] for row in rows(here / "out", "bleu_trend")} == {None}
+
+
+def test_odd_names_are_told_as_they_are(here):
+    names = ["<b>", "a \"quoted\" 'name'", "語 שלום", "a/b\\c", "100%_$#&{}~^|", "1"]
+    (here / "comparison").mkdir()
+    lines = [f"  {json.dumps(name, ensure_ascii=False)}: none1\n" for name in names]
+    head = "# @package _global_\nsystems:\n"
+    (here / "comparison" / "odd.yaml").write_text(head + "".join(lines), encoding="utf-8")
+    assert evaluate(*FILES, "comparison=odd", f"--config-dir={here}") == 0
+    assert [row["system"] for row in rows(here / "out")] == names
+    with (here / "out" / "tables" / "scores.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["system"] for row in csv.DictReader(file)] == names
+    assert "<b>" not in (here / "out" / "report.html").read_text(encoding="utf-8")
+    assert "שלום" in (here / "out" / "figures" / "bleu_by_length.svg").read_text(encoding="utf-8")
+
+
+def column(folder, name, key):
+    """The values of one column by system and group."""
+    return {(row["system"], row["group"]): row[key] for row in rows(folder, name)}
+
+
+def test_sentences_of_each_label_are_scored_apart(here, quick_reports):
+    labels = ["news" if number % 3 else "talk" for number in range(len(TEXT.references))]
+    write(here / "domains", labels)
+    assert evaluate(*TWO, "sentence_labels=domains") == 0
+    scores = column(here / "out", "sentences_by_label", "bleu")
+    for (system, label), estimate in scores.items():
+        inside = [n for n, other in enumerate(labels) if other == label]
+        lines = translations(TEXT.references, system)
+        expected = by_sacrebleu([lines[n] for n in inside], [TEXT.references[n] for n in inside])
+        assert estimate["value"] == pytest.approx(expected["bleu"])
+        assert estimate["low"] < estimate["value"] < estimate["high"]
+    assert {label for _, label in scores} == {"news", "talk"}
+
+
+def test_words_of_each_label_are_counted_apart(here, quick_reports):
+    """Labelled by its length, a word is right where a word of this length is."""
+
+    def labels(lines):
+        return [" ".join(str(len(word)) for word in line.split()) for line in lines]
+
+    lines = translations(TEXT.references, "luong")
+    write(here / "ref_labels", labels(TEXT.references))
+    write(here / "luong_labels", labels(lines))
+    given = ["word_labels.references=ref_labels", "word_labels.luong=luong_labels"]
+    assert evaluate(*FILES, "systems.luong=luong1", *given) == 0
+    recall = column(here / "out", "words_by_label", "recall")
+    for (_, label), estimate in recall.items():
+        pairs = list(zip(TEXT.references, lines, strict=True))
+        wanted = sum(len(word) == int(label) for line, _ in pairs for word in line.split())
+        right = sum(
+            min(line.split().count(word), other.split().count(word))
+            for line, other in pairs
+            for word in set(line.split())
+            if len(word) == int(label)
+        )
+        assert estimate["value"] == pytest.approx(100 * right / wanted)
+
+
+def test_likelihoods_of_words_are_averaged_by_frequency(here, quick_reports):
+    frequent = TEXT.references[0].split()[0]
+    logarithms = [
+        " ".join("-0.5" if word == frequent else "-2" for word in line.split())
+        for line in TEXT.references
+    ]
+    write(here / "logs", logarithms)
+    write(here / "train", [frequent] * 1000)
+    given = ["log_likelihoods.luong=logs", "train_references=train"]
+    assert evaluate(*TWO, *given) == 0
+    nats = column(here / "out", "word_likelihood_by_frequency", "nats")
+    assert {key: estimate["value"] for key, estimate in nats.items()} == {
+        ("luong", "0"): 2.0,
+        ("luong", "1000+"): 0.5,
+    }
+
+
+def test_an_unfinished_gold_alignment_is_counted_on_what_there_is(here, quick_reports):
+    """Empty lines of an alignment link nothing; they are no mistake."""
+    write(here / "gold", ["0-0", *[""] * (len(TEXT.references) - 1)])
+    assert evaluate(*FILES, "alignments=gold", "systems.a=none1") == 0
+    table = rows(here / "out", "source_words_by_frequency")
+    assert sum(row["links"] for row in table) == 1
+
+
+@pytest.mark.parametrize("line", ["", "0?0"])
+def test_gold_without_sure_links_gives_no_table(here, line):
+    write(here / "gold", [line] * len(TEXT.references))
+    assert evaluate(*FILES, "alignments=gold", "systems.a=none1") == 0
+    assert not (here / "out" / "tables" / "source_words_by_frequency.json").exists()
+
+
+def test_a_run_beside_given_references_brings_what_it_knows_of_them(here, quick_reports):
+    make_run(here / "run", "none")
+    assert evaluate(*FILES, "systems.ours=run", "systems.theirs=luong1") == 0
+    table = rows(here / "out", "source_words_by_frequency")
+    assert {row["system"] for row in table} == {"ours", "theirs"}
+    titles = json.loads((here / "out" / "tables" / "words_by_frequency.json").read_text())
+    assert titles["columns"]["group"] == "times a word occurs in training"
+
+
+def test_runs_of_two_test_sets_stand_side_by_side_and_are_not_tested(here, quick_reports):
+    make_run(here / "one", "none")
+    make_run(here / "two", "luong", text=text(1))
+    assert evaluate("systems.one=one", "systems.two=two") == 0
+    assert [row["system"] for row in rows(here / "out")] == ["one", "two"]
+    assert not (here / "out" / "tables" / "bleu_significance.json").exists()

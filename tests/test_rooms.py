@@ -1,0 +1,91 @@
+"""The folders: their number of files, and the direction of imports between folders."""
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.commands import ROOT
+
+LIGHTNING_MODULES = (
+    *("tasks", "tracking", "testing", "training", "ranks", "decoding", "figures", "variants"),
+    *("runs", "attention", "metrics", "kernels"),
+)
+"""Folders of ``lightning_modules``: each may import from the folders to its right."""
+SWEEPS = ("tasks", "studies", "report", "comparison", "launch", "evaluation")
+"""Folders of ``sweeps``, in the same kind of order."""
+PACKAGES = ("sweeps", "lightning_modules", "datamodules")
+"""The packages, in the same kind of order."""
+MOST_FILES = 14
+SUBDIVIDED = ("datamodules", "lightning_modules", "sweeps", "tests")
+
+
+def modules(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def imports_of(file: Path) -> set[str]:
+    """Return the dotted names that a file imports, also inside functions."""
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return names
+
+
+def arrows_up(package: str, order: tuple[str, ...]) -> list[str]:
+    """Return the imports from a folder to a folder on its left in ``order``."""
+    rank = {name: place for place, name in enumerate(order)}
+    imports = []
+    for file in modules(package):
+        room = file.relative_to(ROOT / package).parts[0]
+        for name in imports_of(file):
+            parts = name.split(".")
+            if parts[0] == package and len(parts) > 1 and rank.get(parts[1], 99) < rank[room]:
+                imports.append(f"{file.relative_to(ROOT)} imports {name}")
+    return sorted(imports)
+
+
+@pytest.mark.parametrize(
+    ("package", "order"), [("lightning_modules", LIGHTNING_MODULES), ("sweeps", SWEEPS)]
+)
+def test_imports_run_one_way(package, order):
+    folders = {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
+    assert folders == set(order)
+    assert [path.name for path in (ROOT / package).glob("*.py")] == ["__init__.py"]
+    assert arrows_up(package, order) == []
+
+
+def test_packages_import_one_way():
+    for place, package in enumerate(PACKAGES):
+        above = PACKAGES[:place]
+        for file in modules(package):
+            assert not {name.split(".")[0] for name in imports_of(file)} & {*above, "tests", "run"}
+
+
+def test_no_folder_has_too_many_files():
+    counts = Counter(file.parent for package in SUBDIVIDED for file in modules(package))
+    crowded = {str(folder.relative_to(ROOT)): n for folder, n in counts.items() if n > MOST_FILES}
+    assert crowded == {}
+
+
+def test_tests_mirror_the_tree():
+    """Each folder of tests of a package has its folder of code."""
+    for package in ("datamodules", "lightning_modules", "sweeps"):
+        for folder in (ROOT / "tests" / package).rglob("*/"):
+            if folder.name != "__pycache__":
+                assert (ROOT / folder.relative_to(ROOT / "tests")).is_dir(), folder
+
+
+def test_the_readme_names_every_folder():
+    text = (ROOT / "README.md").read_text(encoding="utf-8").partition("## What is where")[2]
+    tree = text.split("```")[1]
+    for package in (*PACKAGES, "tests"):
+        for init in (ROOT / package).rglob("__init__.py"):
+            folder = init.parent.relative_to(ROOT)
+            if folder.parts[0] == "tests" and len(folder.parts) > 2:
+                continue  # these mirror the other packages
+            assert f"{folder.name}/" in tree, folder
