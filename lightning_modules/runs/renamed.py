@@ -1,0 +1,71 @@
+"""Names of earlier versions, so that old run folders open and old commands get an answer."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from datamodules.errors import UserError
+
+_TRAINING = "lightning_modules.training"
+PATHS = {
+    "lightning_modules.callbacks": f"{_TRAINING}.callbacks",
+    "lightning_modules.callbacks.FiniteLoss": f"{_TRAINING}.callbacks.StopOnDivergence",
+    "lightning_modules.callbacks.LastCheckpoint": f"{_TRAINING}.callbacks.ResumeCheckpoint",
+    "lightning_modules.forcing": f"{_TRAINING}.teacher_forcing",
+    "lightning_modules.redaction": "lightning_modules.runs.redaction",
+    "lightning_modules.schedules": f"{_TRAINING}.control.schedules",
+    "sweeps.callback.ComparisonCallback": "sweeps.launch.multirun_callback.MultirunCallback",
+    "sweeps.compare.compare": "sweeps.tasks.compare.compare",
+    "sweeps.compare.report": "sweeps.tasks.report.report",
+    "sweeps.evaluate": "sweeps.tasks.evaluate",
+    "sweeps.reproduce": "sweeps.tasks.reproduce",
+}
+"""Dotted paths that a configuration names, such as those of ``_target_``: old to new."""
+SETTINGS = {
+    "callbacks.finite": "callbacks.divergence",
+    "callbacks.last": "callbacks.resume_checkpoint",
+}
+"""Keys of the configuration: old to new."""
+
+CODE_BEFORE_EDITIONS = "c080089dc17f"
+"""Code version of the release before.
+
+That release used a hash of its code as the fingerprint of the built-in corpus; with equal settings,
+its corpus has the sentences of edition 1.
+"""
+
+_longest_first = sorted(map(re.escape, PATHS), key=len, reverse=True)
+_OLD_PATH = re.compile(rf"(?<![\w.])(?:{'|'.join(_longest_first)})(?!\w)")
+_OLD_SETTING = re.compile(rf"^([+~]*)({'|'.join(map(re.escape, SETTINGS))})(?=[.=]|$)")
+
+
+def with_new_names(value: Any) -> Any:
+    """Return a recorded configuration, a list of overrides or one override with new names."""
+    if isinstance(value, str):
+        text = _OLD_PATH.sub(lambda old: PATHS[old[0]], value)
+        return _OLD_SETTING.sub(lambda old: old[1] + SETTINGS[old[2]], text)
+    if isinstance(value, list):
+        return [with_new_names(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    renamed = {key: with_new_names(part) for key, part in value.items()}
+    for old, new in SETTINGS.items():
+        group, _, key = old.rpartition(".")
+        if isinstance(node := renamed.get(group), dict) and key in node:
+            names = {key: new.rpartition(".")[2]}
+            renamed[group] = {names.get(name, name): part for name, part in node.items()}
+    return renamed
+
+
+def has_old_fingerprint(record: Mapping[str, Any]) -> bool:
+    """Whether a record is of the built-in corpus with a fingerprint that is not made any more."""
+    built_in = "grammar" in (record.get("corpus"), record.get("data", {}).get("name"))
+    return built_in and str(record.get("code")).startswith(CODE_BEFORE_EDITIONS)
+
+
+def refuse_old_names(arguments: Iterable[str]) -> None:
+    """Raise ``UserError`` with the new name for the first override that has an old name."""
+    for argument in arguments:
+        new = with_new_names(argument)
+        if new != argument:
+            raise UserError(f"{argument}: this name has changed; give {new}")

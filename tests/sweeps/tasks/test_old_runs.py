@@ -1,0 +1,128 @@
+"""Run folders in ``tests/old_runs``, written by the version before the folders moved.
+
+They are two tiny jobs of a comparison, and ``comparison=tuned`` with one study of two trials. Both
+have an override whose name has changed since.
+"""
+
+import io
+import json
+import shutil
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from datamodules.errors import UserError
+from lightning_modules.runs.renamed import refuse_old_names, with_new_names
+from tests.helpers.commands import ROOT, TINY, inside, mistake
+
+RECORDED = ROOT / "tests" / "old_runs"
+HERE = ["outputs=old", "cache_dir=old/cache", "logger=none"]
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory):
+    """The folder in which the old commands were given."""
+    space = tmp_path_factory.mktemp("old")
+    shutil.copytree(RECORDED / "comparison", space / "old/comparisons/old-31a9b2a7")
+    shutil.copytree(RECORDED / "tuned", space / "old/comparisons/oldtuned")
+    return space
+
+
+@pytest.fixture
+def comparison(space, monkeypatch):
+    monkeypatch.chdir(space)
+    return Path("old/comparisons/old-31a9b2a7")
+
+
+def output_of(*arguments: str) -> str:
+    text = io.StringIO()
+    with redirect_stdout(text):
+        inside(*arguments)
+    return text.getvalue()
+
+
+def test_an_old_run_is_tested_again_with_equal_scores(comparison):
+    recorded = json.loads((comparison / "0" / "result.json").read_text())
+    where = "hydra.run.dir=old/tested"
+    inside("task=test", f"checkpoint={comparison}/0", where, *TINY, *HERE, "scoring.resamples=200")
+    tested = json.loads(Path("old/tested/result.json").read_text())
+    assert tested["scores"] == pytest.approx(recorded["scores"])
+    assert tested["config"]["scheduler"]["_target_"].startswith("lightning_modules.training.")
+
+
+def test_an_old_run_translates_and_aligns(comparison, tmp_path):
+    (tmp_path / "input").write_text("The old friend sees the house .\n")
+    run = f"checkpoint={comparison}/0"
+    inside("task=translate", run, f"input={tmp_path}/input", f"output={tmp_path}/output")
+    assert (tmp_path / "output").read_text().endswith("\n")
+    inside("task=align", run, "hydra.run.dir=old/aligned", "sentences=[]")
+    assert Path("old/aligned/alignment.json").is_file()
+
+
+def test_an_old_run_is_reproduced_with_equal_scores(comparison):
+    output = output_of(
+        "task=reproduce", f"run={comparison}/1", "hydra.run.dir=old/reproduced", *HERE
+    )
+    assert "every score and translation is the same" in output
+    again = json.loads(Path("old/reproduced/reproduction.json").read_text())
+    assert again["data"]["then"] == again["data"]["now"]
+
+
+def test_old_runs_are_compared(comparison, quick_reports):
+    output = output_of("task=compare", f"runs={comparison}", "hydra.run.dir=old/compared", *HERE)
+    assert "held data: fingerprint" in output
+    systems = json.loads(Path("old/compared/comparison.json").read_text())["systems"]
+    assert [system["name"] for system in systems] == ["bahdanau", "seq2seq"]
+
+
+@pytest.mark.parametrize("name", ["old-31a9b2a7", "oldtuned"])
+def test_the_report_of_an_old_comparison_is_built_again(comparison, name, quick_reports):
+    folder = comparison.parent / name
+    before = json.loads((folder / "comparison.json").read_text())
+    output = output_of("task=report", f"runs={folder}", *HERE)
+    after = json.loads((folder / "comparison.json").read_text())
+    assert after["runs"] == before["runs"]
+    assert after["tables"] == before["tables"]
+    assert after["conditions"] == before["conditions"]
+    assert ("held tuning: 2 trials" in output) == (name == "oldtuned")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("callbacks.last.minutes=5", "callbacks.resume_checkpoint.minutes=5"),
+        ("~callbacks.finite", "~callbacks.divergence"),
+        (
+            "scheduler._target_=lightning_modules.schedules.linear",
+            "scheduler._target_=lightning_modules.training.control.schedules.linear",
+        ),
+    ],
+)
+def test_an_old_name_on_the_command_line_gets_the_new_one(old, new):
+    with pytest.raises(UserError, match="this name has changed") as caught:
+        refuse_old_names(["model=bahdanau", old])
+    assert str(caught.value) == f"{old}: this name has changed; give {new}"
+    refuse_old_names([new, "model=luong_local", "callbacks.lasting=1", "notsweeps.evaluate=1"])
+
+
+def test_the_program_refuses_an_old_name():
+    assert "give callbacks.resume_checkpoint.minutes=5" in mistake("callbacks.last.minutes=5")
+
+
+def test_new_names_are_left_alone():
+    config = {
+        "callbacks": {"last": {"_target_": "lightning_modules.callbacks.LastCheckpoint"}, "b": 1},
+        "other": ["callbacks.last.minutes=5", "last", None, 3],
+    }
+    once = with_new_names(config)
+    assert once == {
+        "callbacks": {
+            "resume_checkpoint": {
+                "_target_": "lightning_modules.training.callbacks.ResumeCheckpoint"
+            },
+            "b": 1,
+        },
+        "other": ["callbacks.resume_checkpoint.minutes=5", "last", None, 3],
+    }
+    assert with_new_names(once) == once
