@@ -11,10 +11,11 @@ quickstart: $(READY) ## Compare five variants on the built-in corpus and draw BL
 	$(VENV)/bin/python run.py comparison=quickstart
 
 test: $(READY) ## Run the test suite
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n auto --dist loadfile
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-test-long: $(READY) ## Run the tests that take minutes: killed workers, clusters, several ranks
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m long
+test-long: $(READY) ## Run the tests that take minutes, then those that measure seconds, one by one
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m "long and not timed" -n auto --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m timed
 
 benchmark: $(READY) ## Time every variant beside a bare PyTorch loop
 	$(VENV)/bin/python -m tests.benchmarks.speed
