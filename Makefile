@@ -14,7 +14,7 @@ test: $(READY) ## Run the test suite
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test-long: $(READY) ## Run the tests that take minutes, then those that measure seconds, one by one
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m "long and not timed" -n auto --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m "long and not timed" -n 2 --dist loadfile --no-loadscope-reorder
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m timed
 
 benchmark: $(READY) ## Time every variant beside a bare PyTorch loop

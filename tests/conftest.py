@@ -1,5 +1,6 @@
 """Fixtures of several test files: a browser with a report, files to evaluate."""
 
+import os
 import shutil
 
 import numpy as np
@@ -16,6 +17,11 @@ CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
 HEADS = {0: np.random.default_rng(0).dirichlet(np.ones(len(WORDS)), (2, 3, len(WORDS)))}
 """Attention weights of sentence 0: two layers with three heads."""
+
+
+def pytest_xdist_auto_num_workers():
+    """Start one worker more than there are processors: many tests wait for other processes."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items):

@@ -31,7 +31,7 @@ from tests.helpers.variants import small_model
 from tests.lightning_modules.training.test_training import module
 
 RANKS = (1, 2, 4)
-SEVERAL = [2, pytest.param(4, marks=pytest.mark.long)]
+SEVERAL = [pytest.param(2, marks=pytest.mark.long), pytest.param(4, marks=pytest.mark.long)]
 SHORT = [
     *TINY,
     *("data.train_max_words=8", "batching.max_tokens=30", "batching.decode_max_tokens=150"),

@@ -70,6 +70,7 @@ def test_sentences_that_a_run_cannot_read_are_not_translated(space):
     assert "max_length=70: the longest input source has 101 tokens; train with" in line
 
 
+@pytest.mark.long
 @pytest.mark.real_text
 @pytest.mark.skipif(not MULTI30K.is_dir(), reason="../shared/data/multi30k is not there")
 def test_real_text_in_subwords(space):

@@ -28,7 +28,12 @@ def text() -> ParallelText:
     return ParallelText([pair[0] for pair in chosen], [pair[1] for pair in chosen])
 
 
-@pytest.mark.parametrize("name", LAPTOP)
+QUICK = ("seq2seq", "bahdanau", "luong_predictive", "transformer")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in LAPTOP]
+)
 def test_overfits_twenty_sentences_to_bleu_100(name, text):
     tokenizers = Tokenizers.train(text, TokenizerSettings("words", 1000, 1, False))
     src, tgt = (

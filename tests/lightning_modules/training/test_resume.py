@@ -213,7 +213,14 @@ def test_a_killed_training_ends_the_same(
         pytest.param(signal.SIGTERM, TerminatedError, "validation_step", 1, 12, marks=LONG),
         (signal.SIGTERM, TerminatedError, "validation_step", 1 + 4 * VALIDATION_BATCHES, 0),
         (signal.SIGINT, KeyboardInterrupt, "training_step", 8, 7),
-        (signal.SIGINT, KeyboardInterrupt, "validation_step", 1 + 4 * VALIDATION_BATCHES, 0),
+        pytest.param(
+            signal.SIGINT,
+            KeyboardInterrupt,
+            "validation_step",
+            1 + 4 * VALIDATION_BATCHES,
+            0,
+            marks=LONG,
+        ),  # fmt: skip
     ],
 )
 def test_a_training_that_is_told_to_end_saves_first(

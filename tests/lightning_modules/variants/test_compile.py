@@ -24,7 +24,16 @@ def alike(model, expected):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["bahdanau", "luong_global", "luong_predictive", "transformer"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("bahdanau", "transformer"),
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in ("luong_global", "luong_predictive")
+        ),
+    ],
+)
 def test_blocks_are_one_graph_each_and_give_the_same_numbers(name):
     layers = ["model.encoder_layers=1", "model.decoder_layers=1"] if name == "transformer" else []
     expected = trained(small_model(name, *layers))

@@ -379,7 +379,7 @@ def app(tmp_path):
     ("variants", "status", "line"),
     [
         ("luong,none", 0, "open sweep/report.html in a browser"),
-        ("luong,broken", 1, "✗ failed job broken, seed 1"),
+        pytest.param("luong,broken", 1, "✗ failed job broken, seed 1", marks=pytest.mark.long),
         ("broken", 2, "error: no run finished"),
     ],
 )
