@@ -220,7 +220,7 @@ def test_a_killed_training_ends_the_same(
             1 + 4 * VALIDATION_BATCHES,
             0,
             marks=LONG,
-        ),  # fmt: skip
+        ),
     ],
 )
 def test_a_training_that_is_told_to_end_saves_first(
