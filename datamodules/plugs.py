@@ -1,0 +1,101 @@
+"""Plugs: classes of the harness or of a user, found by name or by dotted path."""
+
+import inspect
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from datamodules.errors import UserError, first_mistake
+
+Plug = TypeVar("Plug")
+
+
+def find_plug(
+    setting: str, name: str, known: Mapping[str, type[Plug]], base: type[Plug]
+) -> type[Plug]:
+    """Return the class that a setting names.
+
+    Args:
+        setting: key of the configuration, for messages.
+        name: a name in ``known``, or a dotted path such as ``my_package.MyScore``.
+        known: classes of the harness by name.
+        base: the class from which every plug of this kind is derived.
+
+    Raises:
+        UserError: for a name that leads to no class, or to a class of another kind, or to a class
+            that lacks a method. An error inside the user's module comes through with its traceback.
+    """
+    if name in known:
+        return known[name]
+    choices = (
+        f"choose one of {', '.join(known)}, or give the dotted path of a {base.__name__} class"
+    )
+    if "." not in name:
+        raise UserError(f"{setting}={name}: {choices}")
+    found = _imported(f"{setting}={name}", name, choices)
+    if not (inspect.isclass(found) and issubclass(found, base)):
+        wanted = f"{base.__module__}.{base.__name__}"
+        raise UserError(f"{setting}={name}: is not derived from {wanted}; {choices}")
+    check_methods(setting, name, found)
+    return found
+
+
+def check_methods(setting: str, name: str, kind: type) -> None:
+    """Raise ``UserError`` that names the methods which a class must have and lacks."""
+    lacking = sorted(getattr(kind, "__abstractmethods__", ()))
+    if lacking:
+        raise UserError(
+            f"{setting}={name}: {kind.__name__} lacks {', '.join(lacking)}; write what is missing"
+        )
+
+
+def make_plug(
+    setting: str, name: str, kind: Callable[..., Plug], *args: Any, **options: Any
+) -> Plug:
+    """Make a plug. Raises ``UserError`` for arguments that its class does not take."""
+    from pydantic import ValidationError  # slow, and --help needs none of it
+
+    try:
+        return kind(*args, **options)
+    except ValidationError as error:
+        raise UserError(first_mistake(error, setting)) from None
+    except TypeError as error:
+        raise UserError(f"{setting}={name}: {error}") from None
+
+
+def check_shape(
+    setting: str, plug: object, call: Callable[[], Any], wanted: tuple[int, ...]
+) -> None:
+    """Raise ``UserError`` unless a plug computes a tensor of the wanted shape.
+
+    Args:
+        setting: key and value of the configuration, for messages, such as ``model.cell=my.Cell``.
+        plug: the object that computes.
+        call: computes with ``plug`` on small tensors.
+        wanted: shape of the tensor.
+    """
+    name = type(plug).__name__
+    try:
+        shape = tuple(call().shape)
+    except Exception as error:  # a user's class may raise anything
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise UserError(f"{setting}: {name} cannot compute: {why}") from error
+    if shape != wanted:
+        raise UserError(f"{setting}: {name} returns the shape {shape}, but {wanted} is needed")
+
+
+def _imported(override: str, name: str, choices: str) -> Any:
+    from hydra.utils import get_object
+
+    hydra_log = logging.getLogger("hydra.utils")
+    enabled = not hydra_log.disabled
+    hydra_log.disabled = True  # Hydra would log the error in three lines of its own
+    try:
+        return get_object(name)
+    except (ImportError, ValueError) as error:
+        cause = error.__cause__
+        if cause is not None and not isinstance(cause, ImportError | AttributeError):
+            raise cause from None
+        raise UserError(f"{override}: cannot be imported; {choices}") from None
+    finally:
+        hydra_log.disabled = not enabled
