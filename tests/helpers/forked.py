@@ -74,6 +74,7 @@ def _be_program(
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    sys.path[1:1] = [part for part in environment.get("PYTHONPATH", "").split(os.pathsep) if part]
     MEDIA_TMP.name = mkdtemp("wandb-media")  # W&B removes the folder at the end of each fork
     multiprocessing.process._parent_process = None  # type: ignore[attr-defined]
     signal.signal(signal.SIGINT, signal.default_int_handler)
