@@ -52,15 +52,15 @@ def check_methods(setting: str, name: str, kind: type) -> None:
 def make_plug(
     setting: str, name: str, kind: Callable[..., Plug], *args: Any, **options: Any
 ) -> Plug:
-    """Make a plug. Raises ``UserError`` for arguments that its class does not take."""
+    """Make a plug. Raises ``UserError`` for arguments that its class does not take or refuses."""
     from pydantic import ValidationError  # slow, and --help needs none of it
 
     try:
         return kind(*args, **options)
     except ValidationError as error:
         raise UserError(first_mistake(error, setting)) from None
-    except TypeError as error:
-        raise UserError(f"{setting}={name}: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{setting}={name}: {_one_line(error)}") from None
 
 
 def check_shape(
@@ -78,10 +78,13 @@ def check_shape(
     try:
         shape = tuple(call().shape)
     except Exception as error:  # a user's class may raise anything
-        why = " ".join(str(error).split()) or type(error).__name__
-        raise UserError(f"{setting}: {name} cannot compute: {why}") from error
+        raise UserError(f"{setting}: {name} cannot compute: {_one_line(error)}") from error
     if shape != wanted:
         raise UserError(f"{setting}: {name} returns the shape {shape}, but {wanted} is needed")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _imported(override: str, name: str, choices: str) -> Any:

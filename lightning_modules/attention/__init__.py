@@ -13,6 +13,7 @@ Masks are ``True`` where a token is real, but ``WindowMask.outside`` and ``Atten
 are ``True`` where attention may not look. Nothing here keeps state between calls.
 """
 
-from lightning_modules.attention.attention import Attention, AttentionMemory, build_attention
+from lightning_modules.attention.attention import Attention, AttentionMemory
+from lightning_modules.attention.building import build_attention
 from lightning_modules.attention.scores import SCORES, Score
-from lightning_modules.attention.windows import WINDOWS, Window
+from lightning_modules.attention.windows import WINDOWS, Global, Window, WindowMask

@@ -1,11 +1,11 @@
 """Score functions: how well a query and a source position match.
 
-A new score is a class with ``project_keys`` and ``forward``; ``model.attention.score`` takes the
-score's name in ``SCORES`` or its dotted path (``my_package.MyScore``). The leading dimensions
-``…`` are ``batch``, or ``batch, heads``.
+``model.attention.score`` takes a name in ``SCORES`` or the dotted path of a ``Score`` class
+(``my_package.MyScore``). The leading dimensions ``…`` are ``batch``, or ``batch, heads``.
 """
 
 import math
+from abc import ABC, abstractmethod
 from typing import Literal
 
 import torch
@@ -17,8 +17,10 @@ from typing_extensions import override
 from lightning_modules.kernels import additive_energies, linear
 
 
-class Score(nn.Module):
+class Score(nn.Module, ABC):
     """Energies of every query against every source position.
+
+    Further arguments of a constructor are options: other keys of ``model.attention`` set them.
 
     Args:
         query_size: width of the queries.
@@ -27,6 +29,9 @@ class Score(nn.Module):
 
     is_content_based = True
     """Whether energies depend on the content of the source; False for a score by position alone."""
+    max_length: int | None = None
+    """Number of source positions that have an energy, the value of an option of this name; None for
+    no limit."""
 
     def __init__(self, query_size: int, memory_size: int) -> None:
         super().__init__()
@@ -37,12 +42,12 @@ class Score(nn.Module):
         """Project the memory once per sentence: ``(…, src, memory) -> (…, src, key)``."""
         return memory
 
+    @abstractmethod
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Return energies: ``(…, tgt, query), (…, src, key) -> (…, tgt, src)``.
 
         A position with energy -inf gets weight 0.
         """
-        raise NotImplementedError
 
 
 class Dot(Score):
@@ -52,9 +57,9 @@ class Dot(Score):
         super().__init__(query_size, memory_size)
         if query_size != memory_size:
             raise ValueError(
-                f"model.attention.score: {type(self).__name__} needs queries and encoder states of "
-                f"one width, not {query_size} and {memory_size}: set model.attention.score=general "
-                "or make model.hidden_size, the flags of model.query and model.encoder match"
+                f"{type(self).__name__} needs queries and encoder states of one width, not "
+                f"{query_size} and {memory_size}; set model.attention.score=general or make "
+                "model.hidden_size, the flags of model.query and model.encoder match"
             )
 
     @override
@@ -182,7 +187,7 @@ class Location(Score):
     @validate_call
     def __init__(self, query_size: int, memory_size: int, max_length: PositiveInt = 100) -> None:
         super().__init__(query_size, memory_size)
-        self.max_length = max_length
+        self.max_length: int = max_length
         self.positions = nn.Linear(query_size, max_length, bias=False)
 
     @override

@@ -1,5 +1,10 @@
-"""Windows: which source positions a decoder step may look at, and how much each counts."""
+"""Windows: which source positions a decoder step may look at, and how much each counts.
 
+``model.attention.window`` takes a name in ``WINDOWS`` or the dotted path of a ``Window`` class
+(``my_package.MyWindow``).
+"""
+
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import torch
@@ -16,8 +21,10 @@ class WindowMask(NamedTuple):
     """Factor of the weights after the softmax, ``(batch, tgt, src)``; None for 1."""
 
 
-class Window(nn.Module):
-    """The base class of all windows, and itself the global window: all source positions, equally.
+class Window(nn.Module, ABC):
+    """The source positions that each query may look at; at least one real position for each query.
+
+    Further arguments of a constructor are options: other keys of ``model.attention`` set them.
 
     Args:
         query_size: width of the queries.
@@ -32,6 +39,7 @@ class Window(nn.Module):
         self.query_size = query_size
         self.half_width = half_width
 
+    @abstractmethod
     def forward(
         self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int
     ) -> WindowMask:
@@ -43,13 +51,22 @@ class Window(nn.Module):
             src_lengths: number of real source positions, ``(batch, 1)``.
             src_size: number of source positions, padding included.
         """
-        return WindowMask(None, None)
 
     def around(self, centre: Tensor, src_size: int) -> tuple[Tensor, Tensor]:
         """Return distances to ``centre`` ``(batch, tgt)`` and where they exceed D, ``(…, src)``."""
         positions = torch.arange(src_size, device=centre.device, dtype=centre.dtype)
         distance = positions - centre.unsqueeze(-1)
         return distance, distance.abs() > self.half_width
+
+
+class Global(Window):
+    """All source positions, equally."""
+
+    @override
+    def forward(
+        self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int
+    ) -> WindowMask:
+        return WindowMask(None, None)
 
 
 class LocalMonotonic(Window):
@@ -92,7 +109,7 @@ class LocalPredictive(Window):
 
 
 WINDOWS: dict[str, type[Window]] = {
-    "global": Window,
+    "global": Global,
     "local_m": LocalMonotonic,
     "local_p": LocalPredictive,
 }

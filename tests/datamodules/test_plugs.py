@@ -17,6 +17,8 @@ class Shape(ABC):
 
 class Square(Shape):
     def __init__(self, side: float = 1.0) -> None:
+        if side < 0:
+            raise ValueError("a side must be\n0 or more")
         self.side = side
 
     def area(self) -> float:
@@ -73,6 +75,8 @@ def test_arguments_that_a_plug_does_not_take():
     assert make_plug("drawing.shape", "square", Square, side=2.0).area() == 4
     with pytest.raises(UserError, match=r"^drawing.shape=square: .*'radius'"):
         make_plug("drawing.shape", "square", Square, radius=2.0)
+    with pytest.raises(UserError, match=r"^drawing.shape=square: a side must be 0 or more$"):
+        make_plug("drawing.shape", "square", Square, side=-1.0)
 
 
 def test_the_shape_of_what_a_plug_computes():

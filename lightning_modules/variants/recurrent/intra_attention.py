@@ -6,7 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lightning_modules.attention import AttentionMemory, build_attention
+from datamodules.errors import UserError
+from lightning_modules.attention import AttentionMemory, Global, build_attention
 
 
 class IntraAttention(nn.Module):
@@ -17,14 +18,16 @@ class IntraAttention(nn.Module):
         options: ``model.intra_attention``, arguments of ``Attention``.
 
     Raises:
-        ValueError: as ``build_attention`` does, and for a window or a score by position.
+        UserError: as ``build_attention`` does, and for a window or a score by position.
     """
 
     def __init__(self, hidden_size: int, options: Mapping[str, Any]) -> None:
         super().__init__()
         self.attention = build_attention("model.intra_attention", hidden_size, hidden_size, options)
-        if options.get("window", "global") != "global" or not self.attention.score.is_content_based:
-            raise ValueError(
+        score, window = self.attention.score, self.attention.window
+        positional = not score.is_content_based or score.max_length is not None
+        if positional or not isinstance(window, Global):
+            raise UserError(
                 "model.intra_attention: earlier decoder states have no source positions; leave out "
                 "window, and choose a score that looks at states"
             )

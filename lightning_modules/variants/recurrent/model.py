@@ -11,7 +11,6 @@ from typing_extensions import override
 
 from datamodules.tokenization import PAD
 from lightning_modules.attention import AttentionMemory, build_attention
-from lightning_modules.attention.scores import Location
 from lightning_modules.variants.base import Decoded, EncoderDecoder, Limit, Step, move
 from lightning_modules.variants.options import ARBITRARY, Dropout, Placement, Size, Tied
 from lightning_modules.variants.recurrent.bridge import Bridge, BridgeKind
@@ -202,9 +201,8 @@ class Recurrent(EncoderDecoder):
 
     @override
     def limit(self) -> Limit | None:
-        if self.attention is None or not isinstance(self.attention.score, Location):
-            return None
-        return Limit("model.attention.max_length", self.attention.score.max_length, None)
+        length = None if self.attention is None else self.attention.score.max_length
+        return None if length is None else Limit("model.attention.max_length", length, None)
 
     @override
     def encode(self, src: Tensor, src_mask: Tensor) -> RecurrentMemory:

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
+from datamodules.errors import UserError
 from lightning_modules.attention import SCORES, WINDOWS, Attention, Score, build_attention
 from lightning_modules.variants.recurrent import Recurrent
 from tests.reference import arrays, part
@@ -38,12 +39,17 @@ COMBINATIONS = [
 combinations = pytest.mark.parametrize(("score", "window"), COMBINATIONS)
 
 
+def make(query_size: int, memory_size: int, score: str, **settings) -> Attention:
+    options = {"score": score} | settings
+    return build_attention("model.attention", query_size, memory_size, options)
+
+
 def build(score: str, window: str, seed: int = 0, **settings) -> tuple[Attention, dict]:
     """An attention with random float64 parameters, and its settings."""
     settings = SCORE_SETTINGS[score] | WINDOW_SETTINGS[window] | settings
     same = settings["score"] in SAME_WIDTH and settings.get("heads") is None
     torch.manual_seed(seed)
-    attention = Attention(MEMORY if same else QUERY, MEMORY, **settings).double()
+    attention = make(MEMORY if same else QUERY, MEMORY, **settings).double()
     for parameter in attention.parameters():
         nn.init.uniform_(parameter, -1.5, 1.5)
     return attention, settings
@@ -257,7 +263,7 @@ def test_location_does_not_look_at_the_source():
 
 
 def test_cosine_begins_with_a_temperature_of_a_tenth():
-    attention = Attention(4, 4, "cosine")
+    attention = make(4, 4, "cosine")
     assert attention.get_parameter("score.log_temperature").exp().item() == pytest.approx(0.1)
 
 
@@ -282,11 +288,11 @@ def learns(module: nn.Module, name: str) -> bool:
 @pytest.mark.parametrize("heads", [None, 2])
 @pytest.mark.parametrize("window", WINDOWS)
 def test_a_score_of_ones_own_is_a_class_and_its_path(window, heads):
-    attention = Attention(
+    attention = make(
         4,
         6,
         "tests.lightning_modules.attention.test_attention.Distance",
-        window,
+        window=window,
         heads=heads,
         sharpness=3.0,
     )
@@ -304,7 +310,7 @@ def test_a_score_of_ones_own_is_a_class_and_its_path(window, heads):
 
 
 def test_a_score_of_ones_own_finds_the_nearest_state():
-    attention = Attention(4, 4, "tests.lightning_modules.attention.test_attention.Distance")
+    attention = make(4, 4, "tests.lightning_modules.attention.test_attention.Distance")
     with torch.no_grad():
         attention.get_parameter("score.projection.weight").copy_(torch.eye(4))
     states, mask = torch.randn(1, 5, 4), torch.ones(1, 5, dtype=torch.bool)
@@ -337,7 +343,7 @@ def test_an_error_inside_the_module_of_a_score_comes_through(tmp_path, monkeypat
     (tmp_path / "broken_scores.py").write_text("1 / 0")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ZeroDivisionError):
-        Attention(QUERY, MEMORY, "broken_scores.Distance")
+        make(QUERY, MEMORY, "broken_scores.Distance")
 
 
 DOT = "queries and encoder states of one width, not 4 and 6.*model.attention.score=general"
@@ -346,9 +352,9 @@ DOT = "queries and encoder states of one width, not 4 and 6.*model.attention.sco
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"score": "dot"}, f"model.attention.score: Dot needs {DOT}"),
-        ({"score": "scaled_dot"}, f"model.attention.score: ScaledDot needs {DOT}"),
-        ({"score": "cosine"}, f"model.attention.score: Cosine needs {DOT}"),
+        ({"score": "dot"}, f"model.attention.score=dot: Dot needs {DOT}"),
+        ({"score": "scaled_dot"}, f"model.attention.score=scaled_dot: ScaledDot needs {DOT}"),
+        ({"score": "cosine"}, f"model.attention.score=cosine: Cosine needs {DOT}"),
         ({"score": "nonsense"}, "model.attention.score=nonsense: choose one of dot, scaled_dot, "),
         ({"score": "torch.nn.Linear"}, "model.attention.score=torch.nn.Linear: .* Score class"),
         ({"score": "no.such.Module"}, "dotted path of a Score class"),
@@ -368,9 +374,12 @@ DOT = "queries and encoder states of one width, not 4 and 6.*model.attention.sco
         ({"window": "local_p", "half_width": 0}, "half_width=0: local_p needs at least 1 position"),
         (
             {"score": "dot", "memory_size": 4, "max_length": 10},
-            "model.attention.max_length: the score dot has no such setting.*~model.attention.max_l",
+            "model.attention.max_length: neither the score dot nor the window global.*~model.att",
         ),
-        ({"score": "concat", "activation": "relu"}, "model.attention.activation: the score conc"),
+        (
+            {"score": "concat", "activation": "relu"},
+            "model.attention.activation: neither the score concat ",
+        ),
         ({"score": "location", "max_length": 0}, "model.attention.max_length=0: .* greater than 0"),
         ({"score": "additive", "alignment_size": 0}, "model.attention.alignment_size=0: .* than 0"),
         ({"score": "linear", "activation": "gelu"}, "activation=gelu: .*'none', 'relu' or 'tanh'"),
@@ -380,6 +389,6 @@ def test_what_cannot_fit_is_refused(arguments, message):
     """The message is one line that names the setting."""
     options = dict(arguments)
     memory = options.pop("memory_size", MEMORY)
-    with pytest.raises(ValueError, match=message) as refused:
+    with pytest.raises(UserError, match=message) as refused:
         build_attention("model.attention", QUERY, memory, options)
     assert "\n" not in str(refused.value)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lightning_modules.runs.reader import read_predictions
-from tests.helpers.commands import ROOT, TINY, inside, places, run, succeed
+from tests.helpers.commands import ROOT, TINY, inside, places, run
 
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
 
@@ -85,24 +85,6 @@ def test_real_text_in_subwords(space):
     first = read_predictions(folder)[0]
     assert first.source.startswith("Ein Mann mit einem orangefarbenen Hut")
     assert first.reference.startswith("A man in an orange hat")
-
-
-def test_a_score_of_ones_own_trains(space, monkeypatch):
-    """The README's example: a class of the user and one line of configuration."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    [code] = re.findall(r"```python\n# my_scores\.py\n(.*?)```", readme, re.DOTALL)
-    [line] = re.findall(r"score: (my_scores\.\w+)", readme)
-    (space / "my_scores.py").write_text(code, encoding="utf-8")
-    folder = space / "own"
-    model = [f"model.attention.score={line}", "model=luong_global"]
-    monkeypatch.syspath_prepend(space)
-    inside(*model, *TINY, *places(space), "logger=none", f"hydra.run.dir={folder}")
-    result = json.loads((folder / "result.json").read_text())
-    assert result["config"]["model"]["attention"]["score"] == line
-    assert result["scores"]["aer"] > 0
-    # The class is found again when the model is loaded.
-    arguments = ["task=translate", f"checkpoint={folder}"]
-    assert succeed(*arguments, stdin="The cat sleeps.\n", PYTHONPATH=str(space)).count("\n") == 1
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -5,10 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import pad
 from torch.utils.flop_counter import FlopCounterMode
 
 from datamodules.batching import EncodedPairs, Sequences, collate
+from lightning_modules.attention import Score, Window, WindowMask
 from lightning_modules.training.control.flops import EXTRA_FORMULAS, build_to_count, count_flops
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.word_vectors import VectorFiles
@@ -17,6 +20,7 @@ from tests.helpers.variants import LAPTOP, OPTIONS, configuration
 SIZES = [(19, 31), (40, 13), (25, 25)]
 VOCABULARY = (150, 150)
 NO_VECTORS = VectorFiles()
+REST = (NO_VECTORS, VOCABULARY)
 UNUSED: Any = None
 
 
@@ -65,6 +69,43 @@ def test_a_transformer_costs_what_its_sizes_say():
     decoder += 2 * tgt**2 * width + 2 * src * tgt * width
     products = layers * (encoder + decoder) + tgt * width * 50
     assert flops.of_each(pairs_of((src, tgt)))[0] == pytest.approx(6 * products)
+
+
+class Hidden(Window):
+    """A window whose centre costs products of matrices."""
+
+    def __init__(self, query_size, half_width):
+        super().__init__(query_size, half_width)
+        self.hidden = nn.Linear(query_size, 3)
+
+    def forward(self, query, steps, src_lengths, src_size):
+        share = self.hidden(query).sum(-1).sigmoid()
+        return WindowMask(self.around((src_lengths - 1) * share, src_size)[1], None)
+
+
+class Beginning(Score):
+    """A score that computes energies of the first ten positions only."""
+
+    def forward(self, query, keys):
+        energies = query @ keys[..., :10, :].transpose(-1, -2)
+        return pad(energies, (0, max(0, keys.shape[-2] - 10)), value=float("-inf"))
+
+
+def test_the_count_of_a_users_window_is_that_of_an_update(caplog):
+    plain, hidden = (
+        count_flops(composed("luong_general", f"model.attention.window={window}"), *REST)
+        for window in ("global", f"{__name__}.Hidden")
+    )
+    size = composed("luong_general").model.hidden_size
+    # Only the forward product counts, two operations each: no gradient comes through the mask.
+    extra = hidden.of_each(pairs_of((30, 20)))[0] - plain.of_each(pairs_of((30, 20)))[0]
+    assert extra == pytest.approx(20 * size * 3 * 2)
+    assert caplog.text == ""
+
+
+def test_a_users_score_that_leaves_out_far_positions_is_warned_of(caplog):
+    count_flops(composed("luong_global", f"model.attention.score={__name__}.Beginning"), *REST)
+    assert "FLOPs do not follow sentence lengths" in caplog.text
 
 
 def test_free_running_costs_its_own_tokens_too():
