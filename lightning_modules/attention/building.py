@@ -82,7 +82,7 @@ def _share(
     """
     given = chosen.model_extra or {}
     takes = [signature(kind).parameters.keys() - WIDTHS for kind in (window, score)]
-    for option in given.keys() - takes[0] - takes[1]:
+    for option in [key for key in given if key not in takes[0] | takes[1]]:
         raise UserError(
             f"{setting}.{option}: neither the score {chosen.score} nor the window {chosen.window} "
             f"has such a setting; leave it out with ~{setting}.{option}"
@@ -124,7 +124,7 @@ def _make(
     """Make a score or a window. Raises ``UserError`` for options that its class refuses."""
 
     def make() -> Part:
-        signature(kind).bind(*sizes, **options)  # names an argument that lacks
+        signature(kind).bind(*sizes, **options)  # names a missing argument
         try:
             return kind(*sizes, **options)
         except ValidationError as error:

@@ -15,7 +15,7 @@ class IntraAttention(nn.Module):
 
     Args:
         hidden_size: width of the states.
-        options: ``model.intra_attention``, arguments of ``Attention``.
+        options: ``model.intra_attention``; see ``AttentionOptions``.
 
     Raises:
         UserError: as ``build_attention`` does, and for a window or a score by position.

@@ -72,11 +72,11 @@ class Recurrent(EncoderDecoder):
         encoder: see ``EncoderOptions``.
         bridge: see ``Bridge``.
         readout: see ``ReadoutOptions``.
-        attention: arguments of ``Attention``; None for a model without attention.
+        attention: see ``AttentionOptions``; None for a model without attention.
         query: see ``QueryOptions``.
         summary: give every step ``c = tanh(V h_T)`` (Cho et al. 2014).
         input_feeding: give the next step the last readout (Luong et al. 2015, section 3.3).
-        intra_attention: arguments of an ``Attention`` of ``s_t`` to ``s_0 … s_{t-1}``, whose
+        intra_attention: ``AttentionOptions`` of an attention of ``s_t`` to ``s_0 … s_{t-1}``, whose
             context the readout reads (Paulus et al. 2018, arXiv 1705.04304, section 2.2).
         dropout: on embeddings, between layers and on the readout (Zaremba et al. 2014).
         initial_range: draw all parameters from ``[-r, r]``, as Sutskever and Luong do; None leaves

@@ -36,10 +36,13 @@ def space(tmp_path_factory) -> Path:
         (["model.placement.encoder=meta"], "model.placement.encoder=meta: holds no numbers"),
         (["model=seq2seq", "model.query.state=previous"], "set model.query.state=current"),
         (["model.initial_range=inf"], "model.initial_range=inf"),
-        (["model.attention.score=..foo"], "model.attention.score=..foo: choose one of"),
+        (
+            ["model.attention.score=..foo"],
+            "model.attention.score=..foo: cannot be imported; choose one of",
+        ),
         (
             ["model.attention.score=lightning_modules.attention.scores.Score"],
-            "scores.Score: choose one of",
+            "scores.Score: Score lacks forward",
         ),
         (["teacher_forcing=null"], "teacher_forcing=null: give one of always, never, scheduled"),
         (["logger=null"], "logger=null: give one of none, wandb"),
