@@ -59,7 +59,7 @@ def make_plug(
         return kind(*args, **options)
     except ValidationError as error:
         raise UserError(first_mistake(error, setting)) from None
-    except (TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise UserError(f"{setting}={name}: {_one_line(error)}") from None
 
 

@@ -67,7 +67,7 @@ def build_attention(
         )
     counted = torch.get_default_device().type == "meta"  # a model whose sizes alone matter
     if window_kind not in WINDOWS.values() and not counted:
-        check_window(f"{setting}.window={chosen.window}", window)
+        check_window(f"{setting}.window={chosen.window}", window, *sizes)
     if score_kind not in SCORES.values() and not counted:
         check_score(f"{setting}.score={chosen.score}", score, widths, chosen.heads)
     return Attention(query_size, memory_size, score, window, chosen.renormalise, chosen.heads)

@@ -32,17 +32,17 @@ def check_score(setting: str, score: Score, widths: tuple[int, int], heads: int 
     place = f"{setting} (queries of width {widths[0]}, encoder states of width {widths[1]})"
 
     def energies() -> Tensor:
-        keys = score.project_keys(memory)
-        if keys.shape[:-1] != memory.shape[:-1]:
-            wanted = ", ".join([*map(str, memory.shape[:-1]), "key"])
-            raise ValueError(f"project_keys returns {tuple(keys.shape)} instead of ({wanted})")
-        return score(query, keys)
+        with _evaluated(score):
+            keys = score.project_keys(memory)
+            if keys.shape[:-1] != memory.shape[:-1]:
+                wanted = ", ".join([*map(str, memory.shape[:-1]), "key"])
+                raise ValueError(f"project_keys returns {tuple(keys.shape)} instead of ({wanted})")
+            return score(query, keys)
 
-    with _evaluated(score):
-        check_shape(place, score, energies, (*leading, TGT, src))
+    check_shape(place, score, energies, (*leading, TGT, src))
 
 
-def check_window(setting: str, window: Window) -> None:
+def check_window(setting: str, window: Window, query_size: int, half_width: int) -> None:
     """Check the shapes and the type of a mask, and that each query may look at something.
 
     The last target position lies farther than D beyond the end of its source.
@@ -50,31 +50,31 @@ def check_window(setting: str, window: Window) -> None:
     Args:
         setting: key and value of the configuration, for messages.
         window: the window to check.
+        query_size: width of the queries.
+        half_width: D, in source positions.
 
     Raises:
         UserError: for a window that cannot compute, that computes other shapes or types, or that
             leaves no real position to a query.
     """
-    query = torch.zeros(BATCH, TGT, window.query_size)
-    steps = torch.tensor([[*range(TGT - 1), SRC + window.half_width]])
+    shape, name = (BATCH, TGT, SRC), type(window).__name__
+    query = torch.zeros(BATCH, TGT, query_size)
+    steps = torch.tensor([[*range(TGT - 1), SRC + half_width]])
     lengths = torch.tensor([[SRC], [1]])
 
     def look() -> WindowMask:
-        mask = window(query, steps, lengths, SRC)
+        with _evaluated(window):
+            mask = window(query, steps, lengths, SRC)
         if not isinstance(mask, WindowMask):
             raise TypeError(f"returns {type(mask).__name__} instead of a WindowMask")
         return mask
 
     def filled(part: Tensor | None) -> Tensor:
-        return torch.zeros(BATCH, TGT, SRC, dtype=torch.bool) if part is None else part
+        return torch.zeros(shape, dtype=torch.bool) if part is None else part
 
-    with _evaluated(window):
-        check_shape(
-            f"{setting}, outside", window, lambda: filled(look().outside), (BATCH, TGT, SRC)
-        )
-        check_shape(f"{setting}, factor", window, lambda: filled(look().factor), (BATCH, TGT, SRC))
-        outside = filled(look().outside)
-    name = type(window).__name__
+    check_shape(f"{setting}, outside", window, lambda: filled(look().outside), shape)
+    check_shape(f"{setting}, factor", window, lambda: filled(look().factor), shape)
+    outside = filled(look().outside)
     if outside.dtype != torch.bool:
         raise UserError(f"{setting}: {name} returns outside as {outside.dtype}, not torch.bool")
     seen = ~outside & (torch.arange(SRC) < lengths).unsqueeze(1)

@@ -95,6 +95,14 @@ class Refusing(Projected):
         raise ValueError("widths must be\nodd")
 
 
+class Unfinished(Score):
+    def __init__(self, query_size, memory_size):
+        self.projection = nn.Linear(query_size, memory_size)
+
+    def forward(self, query, keys):
+        return self.projection(query) @ keys.transpose(-1, -2)
+
+
 class Needy(Projected):
     def __init__(self, query_size, memory_size, sharpness):
         super().__init__(query_size, memory_size, sharpness)
@@ -198,6 +206,7 @@ SCORE_MISTAKES = [
         r"\(queries of width 4, encoder states of width 6\): SameWidth cannot compute",
     ),
     ({"score": path(Refusing)}, "widths must be odd"),
+    ({"score": path(Unfinished)}, "cannot assign module before"),
     ({"score": path(Needy)}, "missing a required argument: 'sharpness'"),
     ({"score": path(Turned)}, r"Turned returns the shape \(2, 3, 4\), but \(2, 4, 3\) is needed"),
     ({"score": path(Turned), "heads": 2}, r"the shape \(2, 2, 3, 4\), but \(2, 2, 4, 3\)"),
