@@ -2,10 +2,14 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+_TEMPORARY = re.compile(r"\..+\.\d+\.part(\..+)?")
+"""Names of the files of ``whole_file``."""
 
 
 @contextmanager
@@ -32,6 +36,16 @@ def whole_file(path: Path | str) -> Iterator[Path]:
         raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_half_written(folder: Path) -> None:
+    """Remove the temporary files that killed processes left in ``folder``, not in its subfolders.
+
+    Call the function only while no other process writes into the folder.
+    """
+    for file in folder.glob(".*.part*"):
+        if _TEMPORARY.fullmatch(file.name):
+            file.unlink(missing_ok=True)
 
 
 @contextmanager

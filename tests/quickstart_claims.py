@@ -4,20 +4,23 @@ Without attention, BLEU starts at 60 or more and loses 50 or more by the longest
 training reached; with attention, no such bucket falls below 80; all within equal conditions.
 """
 
-import csv
-import json
 import sys
 from collections import defaultdict
 from pathlib import Path
 from statistics import mean
 
+from lightning_modules.runs.reader import read_curve
+from sweeps.comparison.record import read_comparison
+
 
 def broken_claims(folder: Path) -> list[str]:
     """Return a line for each claim that does not hold."""
-    comparison = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
-    broken = [f"{c['name']}: {c['text']}" for c in comparison["conditions"] if not c["holds"]]
-    broken += [f"{job['label']} failed: {job['error']}" for job in comparison["failed"]]
-    limits = {run["label"]: run["train_max_words"] for run in comparison["runs"]}
+    comparison = read_comparison(folder)
+    broken = [f"{each.name}: {each.text}" for each in comparison.conditions if not each.holds]
+    broken += [f"{job.label} failed: {job.error}" for job in comparison.failed]
+    limits = {
+        run.label: run.train_max_words for run in comparison.runs if run.train_max_words is not None
+    }
     curves = _curves(folder)
     for label, limit in limits.items():
         inside = [bleu for high, bleu in curves[label].items() if high <= limit]
@@ -34,11 +37,10 @@ def broken_claims(folder: Path) -> list[str]:
 
 def _curves(folder: Path) -> dict[str, dict[int, float]]:
     """Mean BLEU over seeds, by variant and upper bound of the bucket, shortest first."""
-    with (folder / "bleu_by_length.csv").open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["length_high"] and row["bleu"]]
     scores: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows:
-        scores[row["variant"]][int(row["length_high"])].append(float(row["bleu"]))
+    for point, *_ in read_curve(folder):
+        if point.bounds.high is not None and point.bleu is not None:
+            scores[point.variant][point.bounds.high].append(point.bleu)
     return {
         variant: {high: mean(by_seed) for high, by_seed in sorted(curve.items())}
         for variant, curve in scores.items()

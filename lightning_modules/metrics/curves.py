@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from lightning_modules.metrics.uncertainty.bootstrap_scores import ScoredSubset
 from lightning_modules.metrics.uncertainty.resampling import Interval, Resamples, interval
 
 FIRST_COLUMNS = ("variant", "seed", "length_low", "length_high", "sentences", "bleu")
+INTERVAL_COLUMNS = ("bleu_low", "bleu_high")
 ORIGIN_COLUMNS = ("signature", "resamples", "resampling_seed")
 OTHER_METRICS = [name for name in METRICS if name != "bleu"]
 
@@ -35,6 +37,15 @@ class CurvePoint:
     def bleu(self) -> float | None:
         """BLEU, 0 to 100; None for a bucket without sentences."""
         return self.scores.get("bleu")
+
+
+class CurveRow(NamedTuple):
+    """A row of ``bleu_by_length.csv``: a point, its scores with 4 decimals, and their origin."""
+
+    point: CurvePoint
+    signature: str
+    """BLEU's signature."""
+    resamples: Resamples
 
 
 def curve_points(systems: Sequence[System], subsets: Sequence[ScoredSubset]) -> list[CurvePoint]:
@@ -72,7 +83,7 @@ def format_csv(points: Iterable[CurvePoint], resamples: Resamples) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*FIRST_COLUMNS, "bleu_low", "bleu_high", *OTHER_METRICS, *ORIGIN_COLUMNS])
+    writer.writerow([*FIRST_COLUMNS, *INTERVAL_COLUMNS, *OTHER_METRICS, *ORIGIN_COLUMNS])
     origin = (signatures()["bleu"], resamples.count, resamples.seed)
     for point in points:
         low, high = point.bleu_interval or (None, None)
@@ -81,3 +92,35 @@ def format_csv(points: Iterable[CurvePoint], resamples: Resamples) -> str:
         cells = (None if score is None else f"{score:.4f}" for score in scores)
         writer.writerow([point.variant, point.seed, *bounds, point.sentences, *cells, *origin])
     return text.getvalue()
+
+
+def parse_csv(text: str) -> list[CurveRow]:
+    """Read the text of ``bleu_by_length.csv``; an empty cell is no score.
+
+    Raises ``ValueError`` for a missing column or a wrong cell.
+    """
+    rows = csv.DictReader(io.StringIO(text, newline=""), restval="")
+    needed = (*FIRST_COLUMNS, *INTERVAL_COLUMNS, *ORIGIN_COLUMNS)
+    if missing := [name for name in needed if name not in (rows.fieldnames or ())]:
+        raise ValueError(f"column {missing[0]} is missing")
+    return [_row(row) for row in rows]
+
+
+def _row(row: dict[str, str]) -> CurveRow:
+    if None in row:
+        raise ValueError("a row has more cells than columns")
+    signature, *resamples = (row.pop(name) for name in ORIGIN_COLUMNS)
+    low, high = (row.pop(name) for name in INTERVAL_COLUMNS)
+    point = CurvePoint(
+        variant=row.pop("variant"),
+        seed=int(row.pop("seed")),
+        bounds=Bounds(int(row.pop("length_low")), _whole(row.pop("length_high"))),
+        sentences=int(row.pop("sentences")),
+        scores={metric: float(cell) for metric, cell in row.items() if cell},
+        bleu_interval=Interval(float(low), float(high)) if low else None,
+    )
+    return CurveRow(point, signature, Resamples(*map(int, resamples)))
+
+
+def _whole(cell: str) -> int | None:
+    return int(cell) if cell else None

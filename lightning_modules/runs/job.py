@@ -7,6 +7,9 @@ from hydra.types import RunMode
 
 from lightning_modules.runs.redaction import redacted
 
+QUIET = "ATTENTION_BENCH_QUIET"
+"""Environment variable, set while a table shows the jobs: log lines would break the table."""
+
 
 class Job(NamedTuple):
     """One job of Hydra."""

@@ -15,14 +15,16 @@ from pydantic import BaseModel, ValidationError
 from yaml import YAMLError
 
 from datamodules.errors import UserError
+from lightning_modules.metrics.curves import CurveRow, parse_csv
 from lightning_modules.metrics.statistics import Statistics
 from lightning_modules.runs import schema
+from lightning_modules.runs.renamed import upgraded
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class BrokenFileError(UserError):
-    """A damaged file of a run."""
+    """A damaged file of a run, or a file of a newer version."""
 
 
 def find_runs(folder: Path) -> list[Path]:
@@ -51,7 +53,7 @@ def _job_order(folder: Path) -> tuple[bool, int, str]:
 def read_result(folder: Path) -> schema.Result | None:
     """Return the result of a finished run, else None. Raises ``BrokenFileError``."""
     path = folder / schema.RESULT
-    return _validated(schema.Result, _json(path), path) if path.is_file() else None
+    return read_record(schema.Result, path) if path.is_file() else None
 
 
 def read_failure(folder: Path) -> schema.Failure:
@@ -61,7 +63,7 @@ def read_failure(folder: Path) -> schema.Failure:
     """
     path = folder / schema.FAILURE
     if path.is_file():
-        return _validated(schema.Failure, _json(path), path)
+        return read_record(schema.Failure, path)
     overrides = folder / ".hydra" / "overrides.yaml"
     try:
         listed = list(OmegaConf.load(overrides)) if overrides.is_file() else []
@@ -83,7 +85,7 @@ def read_predictions(folder: Path) -> list[schema.Prediction]:
 def read_word_counts(folder: Path) -> schema.WordCounts | None:
     """Return how often training had each word; None without a file. Raises ``BrokenFileError``."""
     path = folder / schema.WORD_COUNTS
-    return _validated(schema.WordCounts, _json(path), path) if path.is_file() else None
+    return read_record(schema.WordCounts, path) if path.is_file() else None
 
 
 def read_statistics(folder: Path, sentences: int) -> Statistics | None:
@@ -106,7 +108,9 @@ def read_attention(
     arrays = read_arrays(folder / schema.ATTENTION)
     if arrays is None:
         return None
-    shapes, weights = arrays["shapes"], arrays["weights"]
+    shapes, weights = (arrays.get(name, np.zeros(0)) for name in (schema.SHAPES, schema.WEIGHTS))
+    if shapes.ndim != 2 or shapes.shape[1] != 2 or weights.shape != (shapes.prod(1).sum(),):
+        raise BrokenFileError(f"{schema.ATTENTION} cannot be read: its shapes fit no weights")
     ends = np.cumsum(shapes[:, 0] * shapes[:, 1], dtype=np.int64)
     return {
         prediction.id: schema.SentenceAttention(
@@ -142,6 +146,20 @@ def read_head_attention(folder: Path) -> schema.HeadWeights:
     return {int(name): part.astype(float) for name, part in arrays.items()}
 
 
+def read_curve(folder: Path) -> list[CurveRow]:
+    """Return the scores by length of a run or comparison; none without a file.
+
+    Raises ``BrokenFileError``.
+    """
+    path = folder / schema.CURVE
+    if not path.is_file():
+        return []
+    try:
+        return parse_csv(_text(path))
+    except (ValueError, csv.Error) as error:
+        raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
+
+
 def read_history(folder: Path) -> list[schema.HistoryPoint]:
     """Return the validations of a training in order; none without a file.
 
@@ -160,8 +178,37 @@ def read_history(folder: Path) -> list[schema.HistoryPoint]:
         ) from None
 
 
-def _json(path: Path) -> Any:
-    return _parsed(_text(path), path)
+def read_state(folder: Path) -> schema.JobState | None:
+    """Return the progress of a job; None without a readable file."""
+    try:
+        return read_record(schema.JobState, folder / schema.PROGRESS)
+    except (OSError, BrokenFileError):
+        return None
+
+
+def read_tracker_id(folder: Path) -> str | None:
+    """Return the id of the W&B run; None without a file."""
+    path = folder / schema.TRACKER_ID
+    return _text(path).strip() if path.is_file() else None
+
+
+def read_record(model: type[Model], path: Path) -> Model:
+    """Return the content of a JSON file of this version or an earlier one.
+
+    Raises ``BrokenFileError`` for a damaged file or a file of a newer version, and ``OSError``.
+    """
+    content = _parsed(_text(path), path)
+    if isinstance(content, dict):
+        version = content.pop(schema.VERSION_KEY, 1)
+        if not isinstance(version, int):
+            raise BrokenFileError(f"{path.name} cannot be read: {schema.VERSION_KEY}: no number")
+        if version > schema.SCHEMA:
+            raise BrokenFileError(
+                f"{path.name} was written by a newer version of the harness (schema {version}, "
+                f"here {schema.SCHEMA}): update the harness to read the file"
+            )
+        content = upgraded(content, version)
+    return _validated(model, content, path)
 
 
 def _text(path: Path) -> str:

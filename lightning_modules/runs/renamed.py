@@ -1,4 +1,4 @@
-"""Names of earlier versions, so that old run folders open and old commands get an answer."""
+"""Names and contents of earlier versions: old run folders open, old commands get an answer."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -55,6 +55,29 @@ def with_new_names(value: Any) -> Any:
             names = {key: new.rpartition(".")[2]}
             renamed[group] = {names.get(name, name): part for name, part in node.items()}
     return renamed
+
+
+def upgraded(record: dict[str, Any], version: int) -> dict[str, Any]:
+    """Return the content of a JSON file of version ``version`` as the present version has it.
+
+    Version 1 could write null for an unknown score, in a result and in the results of a comparison.
+    Fields that version 1 lacks have their defaults in ``schema.py``.
+    """
+    if version > 1:
+        return record
+    record = _without_null_scores(record)
+    if isinstance(runs := record.get("runs"), list):
+        record["runs"] = [_without_null_scores(run) for run in runs]
+    return record
+
+
+def _without_null_scores(result: Any) -> Any:
+    if not isinstance(result, dict) or not isinstance(scores := result.get("scores"), dict):
+        return result
+    return {
+        **result,
+        "scores": {name: score for name, score in scores.items() if score is not None},
+    }
 
 
 def has_old_fingerprint(record: Mapping[str, Any]) -> bool:

@@ -1,11 +1,20 @@
-"""The files of a run folder: names and contents."""
+"""The files of a run folder: names and contents.
+
+``reader.py`` and ``writer.py`` read and write all these files. Each JSON object has the number
+``SCHEMA`` under the key ``schema``; the number in ``result.json`` stands for all files of the
+folder, as arrays, CSV and lines of JSON have none. The number rises whenever a field is added or
+changed. ``renamed.upgraded`` turns older content into present content.
+"""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, Field, field_validator
 
+SCHEMA = 2
+"""Version of the contents; files without a number are of version 1."""
+VERSION_KEY = "schema"
 RESULT = "result.json"
 FAILURE = "failure.json"
 CURVE = "bleu_by_length.csv"
@@ -15,6 +24,8 @@ HEAD_ATTENTION = "head_attention.npz"
 PREDICTIONS = "predictions.jsonl"
 WORD_COUNTS = "word_counts.json"
 HISTORY = "history.csv"
+PROGRESS = "progress.json"
+REPRODUCTION = "reproduction.json"
 COMPARISON = "comparison.json"
 TRACKER_ID = "wandb_id"
 """File with the id of the W&B run, for a resumed training."""
@@ -26,11 +37,17 @@ TRAINING_FILES = (HISTORY, TRACKER_ID)
 RUN_FILES = (*TEST_FILES, *TRAINING_FILES)
 """All files of a run, besides checkpoints."""
 
+SHAPES, WEIGHTS = "shapes", "weights"
+"""Arrays of ``attention.npz``: shape of each sentence's weights, and all weights in a row."""
 HeadWeights = dict[int, NDArray[np.float64]]
 """Word weights by sentence number, ``(layers, heads, target words, source words)`` each."""
 
 
-class Training(BaseModel):
+class Record(BaseModel, extra="forbid"):
+    """Content of a file, or a part of a content; an unknown field is an error."""
+
+
+class Training(Record):
     """Cost and best validation BLEU of a training."""
 
     target_tokens: int | None = None
@@ -51,7 +68,7 @@ class Training(BaseModel):
     """Best validation BLEU, which chose the tested weights."""
 
 
-class Data(BaseModel):
+class Data(Record):
     """The corpus a run was trained and tested on."""
 
     name: str = "unknown"
@@ -65,18 +82,18 @@ class Data(BaseModel):
     """Number of sentence pairs by split."""
     left_out: dict[str, dict[str, int]] = {}
     """Number of dropped sentence pairs by split and reason."""
+    vocabulary: dict[str, int] = {}
+    """Number of tokens in the vocabulary by side, ``source`` and ``target``."""
 
 
-class Environment(BaseModel):
-    """Hardware and versions of a training; further fields are kept."""
-
-    model_config = ConfigDict(extra="allow")
+class Environment(BaseModel, extra="allow"):
+    """Hardware, and versions by the names of packages."""
 
     device: str | None = None
     """Name of the GPU, or ``cpu``."""
 
 
-class Coverage(BaseModel):
+class Coverage(Record):
     """Coverage of a vocabulary by a file of word vectors."""
 
     file: str
@@ -88,7 +105,7 @@ class Coverage(BaseModel):
     """Hash of the file's content; None for an unreadable file."""
 
 
-class Result(BaseModel):
+class Result(Record):
     """``result.json``: only the variant, the seed and the test BLEU must be there."""
 
     variant: str
@@ -125,24 +142,23 @@ class Result(BaseModel):
         """The decoder step whose attention aligned the references."""
         return str((self.config.get("scoring") or {}).get("attention_step", "predicted"))
 
-    @field_validator("scores", mode="before")
+    @field_validator("scores")
     @classmethod
-    def _known(cls, scores: Any) -> Any:
-        """Drop scores that an earlier version wrote as null. Raises ``ValueError`` without BLEU."""
-        if not isinstance(scores, dict):
-            return scores
-        known = {name: score for name, score in scores.items() if score is not None}
-        if "bleu" not in known:
+    def _with_bleu(cls, scores: dict[str, float]) -> dict[str, float]:
+        """Raise ``ValueError`` without BLEU."""
+        if "bleu" not in scores:
             raise ValueError("bleu is missing")
-        return known
+        return scores
 
 
-class Failure(BaseModel):
+class Failure(Record):
     """``failure.json``: a job that ended with an error."""
 
     variant: str | None = None
-    seed: int | None = None
+    seed: int | str | None = None
+    """The seed as it was given; a text if it is no number."""
     overrides: list[str] = []
+    """Overrides of the command line, without passwords."""
     error: str = "failed without a message"
 
 
@@ -155,7 +171,7 @@ class SentenceAttention(BaseModel):
     weights: list[list[float]]
 
 
-class Prediction(BaseModel):
+class Prediction(Record):
     """One line of ``predictions.jsonl``."""
 
     id: int
@@ -163,13 +179,17 @@ class Prediction(BaseModel):
     source: str
     reference: str
     hypothesis: str
+    score: float | None = None
+    """Sentence BLEU, 0 to 100."""
+    alignment: str | None = None
+    """Word alignment of source and hypothesis by attention, in Pharaoh format."""
     gold: str | None = None
     """Word alignment of source and reference, in Pharaoh format."""
     reference_nats: list[float] | None = None
     """Negative log-likelihood of each whitespace-separated word of the reference."""
 
 
-class WordCounts(BaseModel):
+class WordCounts(Record):
     """``word_counts.json``: how often training had the words of the test set and its outputs."""
 
     source: dict[str, int]
@@ -180,7 +200,7 @@ class WordCounts(BaseModel):
     """Training counts of the whitespace-separated reference words."""
 
 
-class HistoryPoint(BaseModel):
+class HistoryPoint(Record):
     """A row of ``history.csv``: progress and losses at a validation."""
 
     target_tokens: int
@@ -192,3 +212,39 @@ class HistoryPoint(BaseModel):
     val_loss: float
     """Mean loss of the references, in nats per target token."""
     val_bleu: float
+
+
+class JobState(Record):
+    """``progress.json``: progress of a job of a multirun, for a table of running jobs."""
+
+    doing: str
+    """Current work: ``training`` or ``testing``."""
+    updates: int = 0
+    share: float = 0.0
+    """Share of the training budget that is spent, 0 to 1."""
+    tokens_per_second: float = 0.0
+    """Real target tokens trained on per second."""
+    val_bleu: float | None = None
+    """BLEU of the last validation."""
+    seconds_left: float | None = None
+    """Seconds of training left; None before the first update."""
+
+
+class Compared(Record):
+    """A recorded value, and the value of a reproduction."""
+
+    then: Any
+    now: Any
+
+    @property
+    def same(self) -> bool:
+        """Whether the two values are equal to the last digit."""
+        return bool(self.then == self.now)
+
+
+class Reproduction(BaseModel, extra="allow"):
+    """``reproduction.json``: the reproduced run, and values by their names."""
+
+    run: str
+    """The folder of the recorded run."""
+    __pydantic_extra__: dict[str, Compared] = Field(init=False)

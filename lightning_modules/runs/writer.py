@@ -3,48 +3,71 @@
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from datamodules.files import whole_file, write_json, write_text
+from lightning_modules.metrics.curves import CurvePoint, format_csv
 from lightning_modules.metrics.statistics import Statistics
+from lightning_modules.metrics.uncertainty.resampling import Resamples
 from lightning_modules.runs import schema
 
 
 class RunFiles(NamedTuple):
     """Files of a run besides ``result.json``."""
 
-    predictions: Sequence[Mapping[str, Any]]
-    """Lines of ``predictions.jsonl``."""
+    predictions: Sequence[schema.Prediction]
     statistics: Statistics
     attention: Sequence[NDArray[np.floating] | None]
     """Word weights through the search, ``(target words, source words)``."""
     heads: schema.HeadWeights
-    word_counts: Mapping[str, Mapping[str, int]]
-    curve: str
-    """``bleu_by_length.csv``."""
+    word_counts: schema.WordCounts
+    curve: Sequence[CurvePoint]
+    resamples: Resamples
+    """Number and seed of the resamples for the intervals of ``curve``."""
 
 
 def write_run(folder: Path, result: schema.Result, files: RunFiles) -> None:
     """Write the files of a run; ``result.json`` comes last, since it marks a finished run."""
-    lines = (json.dumps(prediction, ensure_ascii=False) for prediction in files.predictions)
-    write_text(folder / schema.PREDICTIONS, "".join(line + "\n" for line in lines))
+    write_predictions(folder, files.predictions)
     write_statistics(folder, files.statistics)
     write_attention(folder, files.attention)
     write_head_attention(folder, files.heads)
-    write_json(folder / schema.WORD_COUNTS, files.word_counts)
-    write_text(folder / schema.CURVE, files.curve)
-    write_json(folder / schema.RESULT, result.model_dump(mode="json"))
+    write_word_counts(folder, files.word_counts)
+    write_curve(folder, files.curve, files.resamples)
+    write_result(folder, result)
 
 
 def clear_results(folder: Path, names: Sequence[str] = schema.RUN_FILES) -> None:
     """Remove the files of an earlier run in the folder, which would be taken for new results."""
     for name in names:
         (folder / name).unlink(missing_ok=True)
+
+
+def write_result(folder: Path, result: schema.Result) -> None:
+    """Write the result, which marks a finished run."""
+    write_record(folder / schema.RESULT, result)
+
+
+def write_failure(folder: Path, failure: schema.Failure) -> None:
+    """Write why a job has no result."""
+    write_record(folder / schema.FAILURE, failure)
+
+
+def write_predictions(folder: Path, predictions: Iterable[schema.Prediction]) -> None:
+    """Write a line of JSON for each test sentence."""
+    lines = (json.dumps(each.model_dump(mode="json"), ensure_ascii=False) for each in predictions)
+    write_text(folder / schema.PREDICTIONS, "".join(line + "\n" for line in lines))
+
+
+def write_word_counts(folder: Path, counts: schema.WordCounts) -> None:
+    """Write how often training had each word."""
+    write_record(folder / schema.WORD_COUNTS, counts)
 
 
 def write_statistics(folder: Path, statistics: Statistics) -> None:
@@ -58,13 +81,9 @@ def write_attention(folder: Path, weights: Sequence[NDArray[np.floating] | None]
     A model without attention has None for every sentence.
     """
     known = [part for part in weights if part is not None]
-    arrays = {
-        "shapes": np.array([part.shape for part in known], np.int32).reshape(-1, 2),
-        "weights": np.concatenate([np.zeros(0), *(part.ravel() for part in known)]),
-    }
-    write_arrays(
-        folder / schema.ATTENTION, arrays | {"weights": arrays["weights"].astype(np.float16)}
-    )
+    shapes = np.array([part.shape for part in known], np.int32).reshape(-1, 2)
+    values = np.concatenate([np.zeros(0), *(part.ravel() for part in known)]).astype(np.float16)
+    write_arrays(folder / schema.ATTENTION, {schema.SHAPES: shapes, schema.WEIGHTS: values})
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -80,6 +99,11 @@ def write_head_attention(folder: Path, weights: schema.HeadWeights) -> None:
         write_arrays(folder / schema.HEAD_ATTENTION, arrays)
 
 
+def write_curve(folder: Path, points: Iterable[CurvePoint], resamples: Resamples) -> None:
+    """Write the scores by length of a run or comparison."""
+    write_text(folder / schema.CURVE, format_csv(points, resamples))
+
+
 def write_history(folder: Path, points: Sequence[schema.HistoryPoint]) -> None:
     """Write a row for each validation of a training."""
     text = io.StringIO()
@@ -87,3 +111,21 @@ def write_history(folder: Path, points: Sequence[schema.HistoryPoint]) -> None:
     writer.writeheader()
     writer.writerows(point.model_dump() for point in points)
     write_text(folder / schema.HISTORY, text.getvalue())
+
+
+def write_state(folder: Path, state: schema.JobState) -> None:
+    """Write the progress of a job."""
+    write_record(folder / schema.PROGRESS, state)
+
+
+def write_tracker_id(folder: Path, number: str) -> None:
+    """Write the id of the W&B run."""
+    write_text(folder / schema.TRACKER_ID, f"{number}\n")
+
+
+def write_record(path: Path, record: BaseModel) -> None:
+    """Write the content of a JSON file with the version of the schema.
+
+    Raises ``ValueError`` for NaN or infinity.
+    """
+    write_json(path, {schema.VERSION_KEY: schema.SCHEMA, **record.model_dump(mode="json")})

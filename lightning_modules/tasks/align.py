@@ -3,17 +3,16 @@
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
-from pydantic import BaseModel, NonNegativeInt, ValidationError
+from pydantic import BaseModel, NonNegativeInt
 
 from datamodules.batching import EncodedPairs, Sequences
 from datamodules.corpus import ParallelText
 from datamodules.errors import UserError, validated
-from datamodules.files import write_json, write_text
+from datamodules.files import write_text
 from datamodules.text import read_lines
 from datamodules.tokenization import Tokenizers
 from lightning_modules.figures.charts import save_chart
@@ -24,13 +23,18 @@ from lightning_modules.metrics.alignment.word_alignment import (
     format_soft_pharaoh,
     hard_alignment,
 )
-from lightning_modules.runs.schema import PREDICTIONS, Prediction, SentenceAttention
+from lightning_modules.runs.reader import BrokenFileError, read_predictions
+from lightning_modules.runs.schema import PREDICTIONS, SentenceAttention
+from lightning_modules.runs.writer import write_record
 from lightning_modules.testing.alignment import (
     MEAN,
     Alignment,
+    AlignmentSummary,
+    GoldSummary,
     HeadChoice,
+    Index,
     align_text,
-    alignment_json,
+    summarise,
 )
 from lightning_modules.testing.forced_decoding import StepRule, step_by_rule
 from lightning_modules.testing.gold_files import read_gold_file
@@ -77,9 +81,9 @@ def align(config: DictConfig) -> None:
     write_lines(folder, alignment)
     for number in numbers:
         draw(folder / f"heat_map_{number}", number, text, alignment, trained.config.variant)
-    content = {"variant": trained.config.variant, **alignment_json(alignment)}
-    write_json(folder / ALIGNMENT_JSON, content)
-    log.info("\n".join([*summary_lines(content), f"everything is in {folder}"]))
+    summary = summarise(alignment, trained.config.variant)
+    write_record(folder / ALIGNMENT_JSON, summary)
+    log.info("\n".join([*summary_lines(summary), f"everything is in {folder}"]))
 
 
 def read_text(sources: str | None, targets: str, run: Path) -> ParallelText:
@@ -151,30 +155,31 @@ def draw(stem: Path, number: int, text: ParallelText, alignment: Alignment, vari
     save_chart(attention_map(attention, title), stem)
 
 
-def summary_lines(content: dict[str, Any]) -> Iterator[str]:
+def summary_lines(summary: AlignmentSummary) -> Iterator[str]:
     """Yield a summary of ``alignment.json`` for the terminal, line by line."""
+    layer = _one_of("layer", summary.layer, summary.layers)
+    head = _one_of("head", summary.head, summary.heads)
     yield (
-        f"{content['variant']}: {content['aligned']} of {content['pairs']} pairs aligned by "
-        f"{_one_of(content, 'layer')}, {_one_of(content, 'head')}, when a word is {content['step']}"
+        f"{summary.variant}: {summary.aligned} of {summary.pairs} pairs aligned by "
+        f"{layer}, {head}, when a word is {summary.step}"
     )
     yield (
-        f"entropy {_number(content['entropy'])} nats, distance from the diagonal "
-        f"{_number(content['distance'])}, coverage {_number(content['coverage'])}"
+        f"entropy {_number(summary.entropy)} nats, distance from the diagonal "
+        f"{_number(summary.distance)}, coverage {_number(summary.coverage)}"
     )
-    if "aer" not in content:
+    if not isinstance(summary, GoldSummary):
         return
-    by_step = ", ".join(f"{step} {_number(aer)}" for step, aer in content["aer_by_step"].items())
+    by_step = ", ".join(f"{step} {_number(aer)}" for step, aer in summary.aer_by_step.items())
     yield (
-        f"alignment error rate {_number(content['aer'])} ({by_step}), precision "
-        f"{_number(content['precision'])}, recall {_number(content['recall'])}"
+        f"alignment error rate {_number(summary.aer)} ({by_step}), precision "
+        f"{_number(summary.precision)}, recall {_number(summary.recall)}"
     )
-    if content["layers"] * content["heads"] == 1:
+    if summary.layers * summary.heads == 1:
         return
     yield "alignment error rate by layer and head:"
-    by_layer = content["aer_by_layer"]
-    yield _row(["layer", *by_layer["mean"]])
-    for layer, by_head in by_layer.items():
-        yield _row([layer, *map(_number, by_head.values())])
+    yield _row(["layer", *summary.aer_by_layer[MEAN]])
+    for name, by_head in summary.aer_by_layer.items():
+        yield _row([name, *map(_number, by_head.values())])
 
 
 def _test_set(targets: str, run: Path) -> ParallelText:
@@ -182,12 +187,13 @@ def _test_set(targets: str, run: Path) -> ParallelText:
         raise UserError(
             f"targets={targets}: give sources=FILE too, or one of {', '.join(RUN_TARGETS)}"
         )
-    path = run / PREDICTIONS
+    remedy = "give sources=FILE targets=FILE"
     try:
-        predictions = [Prediction.model_validate_json(line) for line in read_lines(path, "sources")]
-    except ValidationError as error:
-        why = error.errors()[0]["msg"]
-        raise UserError(f"{path} cannot be read ({why}): give sources=FILE targets=FILE") from None
+        predictions = read_predictions(run)
+    except BrokenFileError as error:
+        raise UserError(f"{run}: {error}; {remedy}") from None
+    if not predictions:
+        raise UserError(f"{run / PREDICTIONS} is missing or has no rows: {remedy}")
     gold = [prediction.gold for prediction in predictions if prediction.gold is not None]
     return ParallelText(
         [prediction.source for prediction in predictions],
@@ -203,8 +209,7 @@ def _gold(file: str | None, text: ParallelText) -> list[Gold] | None:
     return None if text.alignments is None else [parse_gold(line) for line in text.alignments]
 
 
-def _one_of(content: dict[str, Any], name: str) -> str:
-    index, count = content[name], content[f"{name}s"]
+def _one_of(name: str, index: Index, count: int) -> str:
     if count == 1:
         return f"its only {name}"
     return f"the mean of {count} {name}s" if index == MEAN else f"{name} {index} of 0-{count - 1}"

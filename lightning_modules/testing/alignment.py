@@ -23,6 +23,7 @@ from lightning_modules.metrics.alignment.gold import (
     alignment_statistics,
 )
 from lightning_modules.metrics.alignment.word_alignment import hard_alignment
+from lightning_modules.runs.schema import Record
 from lightning_modules.testing.forced_decoding import (
     Step,
     forced_head_weights,
@@ -37,6 +38,41 @@ COUNTS = ("found_and_sure", "found_and_possible", "found", "sure")
 MEAN = "mean"
 Index = int | str
 """A layer or a head, counted from 0 or backwards from -1; ``mean`` for the mean of all."""
+
+
+class AlignmentSummary(Record):
+    """``alignment.json`` without gold alignments; a ratio without a denominator is None."""
+
+    variant: str
+    pairs: int
+    """Number of sentence pairs given."""
+    aligned: int
+    """Number of pairs with words on both sides."""
+    layer: Index
+    layers: int
+    head: Index
+    heads: int
+    step: Step
+    entropy: float | None
+    """Mean entropy of a target word's weights, in nats."""
+    distance: float | None
+    """Mean distance from the diagonal."""
+    coverage: float | None
+
+
+class GoldSummary(AlignmentSummary):
+    """``alignment.json`` with gold alignments: errors, 0 to 1, and the numbers of links."""
+
+    aer: float | None
+    precision: float | None
+    recall: float | None
+    found_and_sure: int
+    found_and_possible: int
+    found: int
+    sure: int
+    aer_by_step: dict[Step, float | None]
+    aer_by_layer: dict[str, dict[str, float | None]]
+    """Errors by layer, then by head, with the means under ``mean``."""
 
 
 class HeadChoice(NamedTuple):
@@ -138,10 +174,11 @@ def resolve_indices(view: HeadChoice, layers: int, heads: int, variant: str) -> 
     )
 
 
-def alignment_json(alignment: Alignment) -> dict[str, Any]:
-    """Return the content of ``alignment.json``; a ratio without a denominator is None."""
+def summarise(alignment: Alignment, variant: str) -> AlignmentSummary:
+    """Return the content of ``alignment.json``, a ``GoldSummary`` with gold alignments."""
     view, counts = alignment.view, alignment.counts
     content: dict[str, Any] = {
+        "variant": variant,
         "pairs": len(alignment.weights),
         "aligned": sum(weights is not None for weights in alignment.weights),
         "layer": view.layer,
@@ -149,27 +186,26 @@ def alignment_json(alignment: Alignment) -> dict[str, Any]:
         "head": view.head,
         "heads": alignment.heads,
         "step": view.step,
+        **_nan_as_none(attention_values(alignment.statistics)._asdict()),
     }
-    content |= _nan_as_none(attention_values(alignment.statistics)._asdict())
     if counts is None:
-        return content
+        return AlignmentSummary(**content)
     step, layer, head = place(view, alignment.layers, alignment.heads)
     errors = alignment_error_rate(counts)
     chosen = counts[step, layer, head]
-    content |= _nan_as_none(
-        {
-            "aer": errors[step, layer, head],
-            "precision": alignment_precision(chosen),
-            "recall": alignment_recall(chosen),
-        }
-    )
+    ratios = {
+        "aer": errors[step, layer, head],
+        "precision": alignment_precision(chosen),
+        "recall": alignment_recall(chosen),
+    }
+    content |= _nan_as_none(ratios)
     content |= dict(zip(COUNTS, chosen.tolist(), strict=True))
     content["aer_by_step"] = _nan_as_none(dict(zip(STEPS, errors[:, layer, head], strict=True)))
     content["aer_by_layer"] = {
         name: _nan_as_none(dict(zip(_names(alignment.heads), row, strict=True)))
         for name, row in zip(_names(alignment.layers), errors[step], strict=True)
     }
-    return content
+    return GoldSummary(**content)
 
 
 def _counts(weights: NDArray[np.float64], gold: Gold) -> NDArray[np.int64]:

@@ -1,7 +1,7 @@
 """Scores, statistics and attention of the translations of a test set."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from lightning_modules.metrics.statistics import (
 )
 from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate, score_subsets
+from lightning_modules.runs.schema import Prediction
 from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.training.module import Translation
 
@@ -41,8 +42,7 @@ class TestScores(NamedTuple):
     """sacreBLEU's signature of the BLEU score."""
     curve: list[CurvePoint]
     statistics: Statistics
-    predictions: list[dict[str, Any]]
-    """Lines of ``predictions.jsonl``."""
+    predictions: list[Prediction]
     attention: list[Weights | None]
     """Weights of the search for every sentence; None without attention."""
 
@@ -93,19 +93,19 @@ def _predictions(
     hypotheses: Sequence[str],
     scores: Iterable[float],
     attention: Iterable[Weights | None],
-) -> Iterable[dict[str, Any]]:
+) -> Iterable[Prediction]:
     rows = zip(text.source, text.target, hypotheses, scores, attention, strict=True)
     for number, (source, reference, hypothesis, score, weights) in enumerate(rows):
         aligned = None if weights is None else format_pharaoh(hard_alignment(weights))
-        yield {
-            "id": number,
-            "source": source,
-            "reference": reference,
-            "hypothesis": hypothesis,
-            "score": round(float(score), 2),
-            "alignment": aligned,
-            "gold": None if text.alignments is None else text.alignments[number],
-        }
+        yield Prediction(
+            id=number,
+            source=source,
+            reference=reference,
+            hypothesis=hypothesis,
+            score=round(float(score), 2),
+            alignment=aligned,
+            gold=None if text.alignments is None else text.alignments[number],
+        )
 
 
 def words_attention(hypothesis: Hypothesis, source: str, tokenizers: Tokenizers) -> Weights | None:

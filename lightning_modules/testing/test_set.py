@@ -9,14 +9,21 @@ import pytorch_lightning as pl
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.translation_data import TranslationData
-from lightning_modules.metrics.curves import format_csv
 from lightning_modules.metrics.systems import TestSet
 from lightning_modules.metrics.word_accuracy import tokens
 from lightning_modules.ranks.updates_across_ranks import merged
 from lightning_modules.runs.environment import environment, peak_memory_mib
 from lightning_modules.runs.provenance import code_of, git_commit
 from lightning_modules.runs.redaction import redacted
-from lightning_modules.runs.schema import Coverage, Data, Environment, HeadWeights, Result, Training
+from lightning_modules.runs.schema import (
+    Coverage,
+    Data,
+    Environment,
+    HeadWeights,
+    Result,
+    Training,
+    WordCounts,
+)
 from lightning_modules.runs.writer import RunFiles, write_run
 from lightning_modules.testing.forced_decoding import (
     Forced,
@@ -69,7 +76,7 @@ def test_model(
         translations, statistics, text, data.tokenizers, scoring, config.variant, config.seed
     )
     for prediction, reference_nats in zip(scores.predictions, nats, strict=True):
-        prediction["reference_nats"] = reference_nats
+        prediction.reference_nats = reference_nats
     heads = _heads(module.model, translations, data, scoring, config)
     return Tested(count_parameters(module.model), scores, seconds, heads)
 
@@ -140,25 +147,27 @@ def write_test(
         attention=scores.attention,
         heads=tested.heads,
         word_counts=_word_counts(data, scores),
-        curve=format_csv(scores.curve, scoring.draws),
+        curve=scores.curve,
+        resamples=scoring.draws,
     )
     write_run(folder, result, files)
     return result
 
 
-def _word_counts(data: TranslationData, scores: TestScores) -> dict[str, dict[str, int]]:
+def _word_counts(data: TranslationData, scores: TestScores) -> WordCounts:
     """Count in the training data the words of the test set and of its translations."""
     text, counts = data.text("test"), data.encoded_corpus.word_counts
-    hypotheses = [prediction["hypothesis"] for prediction in scores.predictions]
+    hypotheses = [prediction.hypothesis for prediction in scores.predictions]
     needed = {
         "source": {word for line in text.source for word in line.split()},
         "target": {word for line in tokens([*text.target, *hypotheses]) for word in line},
         "reference": {word for line in text.target for word in line.split()},
     }
-    return {
+    counted = {
         side: {word: counts[side].get(word, 0) for word in sorted(words)}
         for side, words in needed.items()
     }
+    return WordCounts(**counted)
 
 
 def _decoding(config: DictConfig, tested: Tested) -> dict[str, Any]:

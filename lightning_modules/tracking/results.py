@@ -68,21 +68,24 @@ def _log_scores(run: wandb.Run, scores: TestScores) -> None:
 
 
 def _readable_attention(scores: TestScores) -> SentenceAttention | None:
-    shown = readable([str(line["source"]) for line in scores.predictions])
+    shown = readable([line.source for line in scores.predictions])
     weights = scores.attention[shown]
     if weights is None:
         return None
     return SentenceAttention(
         id=shown,
-        source_words=scores.predictions[shown]["source"].split(),
-        target_words=scores.predictions[shown]["hypothesis"].split(),
+        source_words=scores.predictions[shown].source.split(),
+        target_words=scores.predictions[shown].hypothesis.split(),
         weights=weights.tolist(),
     )
 
 
 def _table(scores: TestScores) -> wandb.Table:
     columns: list[str | int] = ["id", "source", "reference", "hypothesis", "score"]
-    rows = [[line[str(column)] for column in columns] for line in scores.predictions[:TABLE_ROWS]]
+    rows = [
+        [getattr(line, str(column)) for column in columns]
+        for line in scores.predictions[:TABLE_ROWS]
+    ]
     return wandb.Table(columns=columns, data=rows)
 
 

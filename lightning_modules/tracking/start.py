@@ -9,8 +9,8 @@ from typing import Any
 import wandb
 
 from datamodules.errors import UserError
-from datamodules.files import write_text
-from lightning_modules.runs.schema import TRACKER_ID
+from lightning_modules.runs.reader import read_tracker_id
+from lightning_modules.runs.writer import write_tracker_id
 from lightning_modules.tracking.mode import Mode, choose_mode, one_line, sync_command
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def start_run(
                 raise
             chosen, reason = "offline", one_line(error)
             run = start(mode=chosen)
-        write_text(folder / TRACKER_ID, f"{run.id}\n")
+        write_tracker_id(folder, str(run.id))
     except Exception as error:
         raise UserError(
             f"W&B does not start ({one_line(error)}); give logger.mode=offline or logger=none"
@@ -66,10 +66,8 @@ def _keep_to(save_dir: Path) -> None:
 
 
 def _identity(folder: Path) -> dict[str, str]:
-    known = folder / TRACKER_ID
-    if known.is_file():
-        return {"id": known.read_text(encoding="utf-8").strip(), "resume": "allow"}
-    return {}
+    known = read_tracker_id(folder)
+    return {} if known is None else {"id": known, "resume": "allow"}
 
 
 def _starter(mode: Mode, finish_seconds: float, **arguments: Any) -> "partial[wandb.Run]":

@@ -129,12 +129,10 @@ def read_own_checkpoint(file: Path) -> dict[str, Any]:
 def last_checkpoint(folder: Path, module: "TranslationModule") -> Path | None:
     """Return the checkpoint from which this training goes on; None to begin anew.
 
-    Two trainings are the same if configuration, data and code are equal. Half-written files of a
-    killed process are removed. Raises ``UserError`` for a checkpoint that cannot be used.
+    Two trainings are the same if configuration, data and code are equal. Raises ``UserError`` for
+    a checkpoint that cannot be used.
     """
     file = folder / FOLDER / LAST
-    for rest in file.parent.glob(".*.part.ckpt"):
-        rest.unlink()
     if not file.is_file():
         return None
     content = read_own_checkpoint(file)

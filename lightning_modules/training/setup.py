@@ -13,6 +13,7 @@ from pytorch_lightning.callbacks import ModelCheckpoint, TQDMProgressBar
 from pytorch_lightning.loggers import Logger
 
 from datamodules.errors import UserError
+from datamodules.files import remove_half_written
 from datamodules.translation_data import TranslationData
 from lightning_modules.ranks.rank_environment import is_rank_zero
 from lightning_modules.ranks.updates_across_ranks import share_out
@@ -24,6 +25,7 @@ from lightning_modules.runs.writer import clear_results
 from lightning_modules.training.callbacks import ProgressFile, ProgressLines, budget_of
 from lightning_modules.training.checkpoints import (
     BEST,
+    FOLDER,
     TOKENIZERS,
     WholeCheckpoints,
     last_checkpoint,
@@ -80,8 +82,8 @@ def set_up_training(
 ) -> TrainingSetup:
     """Build the model and its module, and find the checkpoint of an interrupted training.
 
-    ``folder`` is that of the run; rank zero keeps the vocabularies there. Raises ``UserError`` for
-    settings or text that cannot be used.
+    ``folder`` is that of the run; rank zero keeps the vocabularies there and removes half-written
+    files of a killed process. Raises ``UserError`` for settings or text that cannot be used.
     """
     prepare_process(settings)
     flops = count_flops(config, settings.vectors, data.vocabulary_sizes)
@@ -93,6 +95,8 @@ def set_up_training(
     module.hparams["vector_files"] = {side: file.fingerprint for side, file in vectors.items()}
     checkpoint = None if config.force else last_checkpoint(folder, module)
     if is_rank_zero():
+        for place in (folder, folder / FOLDER, folder / TOKENIZERS):
+            remove_half_written(place)
         if checkpoint is None:
             clear_results(folder, TRAINING_FILES)
         data.tokenizers.save(folder / TOKENIZERS)

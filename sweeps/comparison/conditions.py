@@ -5,6 +5,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from pydantic import ConfigDict
+
 from lightning_modules.runs.schema import Result, Training
 from lightning_modules.training.control.budgets import UNEQUALLY_LONG, UNITS, Kind, kind_of
 from lightning_modules.training.control.match_settings import MEASURES, Measure, SizeMatch
@@ -27,6 +29,7 @@ class Condition:
     name: str
     holds: bool
     text: str
+    __pydantic_config__ = ConfigDict(extra="forbid")  # as a ``Record``
 
 
 def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[Condition]:

@@ -12,11 +12,10 @@ from hydra.utils import get_method
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
-from datamodules.files import write_json
-from lightning_modules.runs.job import Job
-from lightning_modules.runs.job_state import QUIET
+from lightning_modules.runs.job import QUIET, Job
 from lightning_modules.runs.redaction import redact_files, redacted
-from lightning_modules.runs.schema import FAILURE
+from lightning_modules.runs.schema import Failure
+from lightning_modules.runs.writer import write_failure
 from sweeps.launch.errors import as_user_error, stop
 from sweeps.launch.parent import end_with_parent
 
@@ -83,10 +82,6 @@ def _record_failure(config: DictConfig, job: Job, error: Exception) -> None:
     log.error("%s seed %s failed: %s", config.variant, config.seed, line)
     if not isinstance(error, UserError):
         log.error("traceback", exc_info=error)
-    failure = {
-        "variant": config.variant,
-        "seed": config.seed,
-        "overrides": job.overrides,
-        "error": line,
-    }
-    write_json(job.folder / FAILURE, failure)
+    seed = config.seed if isinstance(config.seed, int) else str(config.seed)
+    failure = Failure(variant=str(config.variant), seed=seed, overrides=job.overrides, error=line)
+    write_failure(job.folder, failure)

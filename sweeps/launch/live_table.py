@@ -12,8 +12,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from lightning_modules.runs.job_state import QUIET, JobState, read_state
-from lightning_modules.runs.schema import FAILURE, RESULT
+from lightning_modules.runs.job import QUIET
+from lightning_modules.runs.reader import read_state
+from lightning_modules.runs.schema import FAILURE, RESULT, JobState
 from sweeps.evaluation.tables import NOTHING
 
 EVERY_SECONDS = 0.5
@@ -79,7 +80,7 @@ def _cells(folder: Path) -> list[Text | str]:
         doing = Text(state.doing, "cyan")
     else:
         doing = Text("starting" if folder.is_dir() else "waiting", "dim")
-    return [doing, *_numbers(state or JobState(""))]
+    return [doing, *_numbers(state or JobState(doing=""))]
 
 
 def _numbers(state: JobState) -> list[str]:

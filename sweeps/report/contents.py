@@ -1,23 +1,27 @@
 """The findings of a comparison, and their files."""
 
-import json
-import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from datamodules.files import write_json, write_text
+from datamodules.files import write_text
 from lightning_modules.figures.charts import ENDINGS, Chart, save_chart
 from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.metrics.statistics import signatures
 from lightning_modules.runs.reader import BrokenFileError
-from lightning_modules.runs.schema import COMPARISON, CURVE
-from lightning_modules.testing.scoring_settings import Scoring
-from sweeps.comparison.collect import Comparison, Run
+from lightning_modules.runs.schema import CURVE
+from sweeps.comparison.collect import Comparison
 from sweeps.comparison.costs import speed_table
 from sweeps.comparison.learning_curves import learning_curves, learning_table
+from sweeps.comparison.record import (
+    ComparisonRecord,
+    SystemRecord,
+    failure_records,
+    read_comparison,
+    run_record,
+    write_comparison,
+)
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.figures import Width, group_curve, length_curve
 from sweeps.evaluation.ngram_tables import ngram_tables
@@ -121,69 +125,39 @@ def write_findings(findings: Findings, out: Path) -> None:
     write_tables(list(findings.tables.values()), out / TABLES)
     for name, chart in findings.printed.items():
         save_chart(chart, out / FIGURES / name)
-    write_json(out / COMPARISON, _as_json(findings, out))
-
-
-def read_comparison(out: Path) -> tuple[list[Path], Scoring]:
-    """Return the run folders, also of failed jobs, and the scoring of the comparison in ``out``.
-
-    An evaluation of files has no runs. Raises ``BrokenFileError`` for a damaged file.
-    """
-    try:
-        content = json.loads((out / COMPARISON).read_text(encoding="utf-8"))
-        jobs = (*content["runs"], *content["failed"])
-        runs = [Path(os.path.normpath(out / job["folder"])) for job in jobs]
-        return runs, Scoring.model_validate(content["scoring"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BrokenFileError(f"{out / COMPARISON} cannot be read: {error!r}") from None
+    write_comparison(out, _record(findings, out))
 
 
 def _remove_earlier(out: Path) -> None:
     """Remove the tables and figures that an earlier evaluation left in the same folder."""
     try:
-        earlier = json.loads((out / COMPARISON).read_text(encoding="utf-8"))
-        made = [(kind, str(name)) for kind in (TABLES, FIGURES) for name in earlier.get(kind, [])]
-    except (OSError, ValueError, AttributeError):
+        earlier = read_comparison(out)
+    except BrokenFileError:
         return
-    for kind, name in made:
-        for ending in (*FORMATS, *ENDINGS):
-            (out / kind / f"{Path(name).name}.{ending}").unlink(missing_ok=True)
+    for kind, names in ((TABLES, earlier.tables), (FIGURES, earlier.figures)):
+        for name in names:
+            for ending in (*FORMATS, *ENDINGS):
+                (out / kind / f"{Path(name).name}.{ending}").unlink(missing_ok=True)
 
 
-def _as_json(findings: Findings, out: Path) -> dict[str, Any]:
-    comparison = findings.comparison
-    return {
-        "name": findings.name,
-        "scoring": findings.evaluation.scoring.model_dump(exclude={"attention_step"}),
-        "resamples": findings.evaluation.draws.count,
-        "signatures": signatures(),
-        "systems": [
-            {
-                "name": system.name,
-                "seeds": [output.seed for output in system.outputs],
-                "sentences": len(system.test.references),
-            }
-            for system in findings.evaluation.systems
+def _record(findings: Findings, out: Path) -> ComparisonRecord:
+    evaluation, comparison = findings.evaluation, findings.comparison
+    return ComparisonRecord(
+        name=findings.name,
+        scoring=evaluation.scoring,
+        resamples=evaluation.draws.count,
+        signatures=signatures(),
+        systems=[
+            SystemRecord(
+                name=system.name,
+                seeds=[output.seed for output in system.outputs],
+                sentences=len(system.test.references),
+            )
+            for system in evaluation.systems
         ],
-        "tables": list(findings.tables),
-        "figures": list(findings.printed),
-        "conditions": [asdict(condition) for condition in comparison.conditions],
-        "runs": [_run_as_json(run, out) for run in comparison.runs],
-        "failed": [
-            {"label": job.label, "folder": _relative(job.folder, out), "error": job.error}
-            for job in comparison.failed
-        ],
-    }
-
-
-def _run_as_json(run: Run, out: Path) -> dict[str, Any]:
-    return {
-        "label": run.label,
-        "folder": _relative(run.folder, out),
-        **run.result.model_dump(mode="json"),
-    }
-
-
-def _relative(folder: Path, out: Path) -> str:
-    """Return a relative path, so that a sweep's folder can be moved with its runs."""
-    return os.path.relpath(folder, out)
+        tables=list(findings.tables),
+        figures=list(findings.printed),
+        conditions=comparison.conditions,
+        runs=[run_record(run, out) for run in comparison.runs],
+        failed=failure_records(comparison, out),
+    )

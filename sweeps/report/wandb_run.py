@@ -10,6 +10,7 @@ from typing import Any
 import wandb
 from omegaconf import DictConfig
 
+from lightning_modules.runs.reader import read_tracker_id
 from lightning_modules.runs.schema import TRACKER_ID
 from lightning_modules.tracking.failsafe_run import FailsafeRun
 from lightning_modules.tracking.names import LENGTH, define_curves
@@ -57,8 +58,8 @@ def track(findings: Findings, page: str, out: Path, logger: DictConfig) -> Fails
 
 def run_ids(findings: Findings) -> list[str]:
     """Return the W&B ids of the compared runs, without runs that were not tracked."""
-    files = [run.folder / TRACKER_ID for run in findings.comparison.runs]
-    return [file.read_text(encoding="utf-8").strip() for file in files if file.is_file()]
+    ids = (read_tracker_id(run.folder) for run in findings.comparison.runs)
+    return [each for each in ids if each is not None]
 
 
 def metric_names(systems: Iterable[str]) -> dict[str, str]:

@@ -9,9 +9,9 @@ from optuna.storages import BaseStorage
 from optuna.trial import TrialState
 
 from datamodules.errors import UserError
-from datamodules.files import write_json
 from lightning_modules.runs.redaction import redacted
-from lightning_modules.runs.schema import FAILURE
+from lightning_modules.runs.schema import Failure
+from lightning_modules.runs.writer import write_failure
 from lightning_modules.tasks.train import train_in
 from sweeps.launch.compose import hydra_job
 from sweeps.studies.plan import StudyPlan, Tuned, reason
@@ -64,8 +64,10 @@ def train_final(
             assert score is not None  # a worker is rank zero
             return score
     except Exception as error:
-        run = {"variant": variant, "seed": seed, "overrides": redacted(overrides)}
-        write_json(folder / FAILURE, run | {"error": reason(error)})
+        failure = Failure(
+            variant=variant, seed=seed, overrides=redacted(overrides), error=reason(error)
+        )
+        write_failure(folder, failure)
         raise
 
 

@@ -7,14 +7,15 @@ from statistics import mean
 
 import optuna
 from omegaconf import DictConfig, OmegaConf
-from pydantic import BaseModel
 
 from datamodules.errors import UserError
-from datamodules.files import write_json
 from datamodules.translation_data import TranslationData
 from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.runs.job import Job
+from lightning_modules.runs.reader import read_record
 from lightning_modules.runs.redaction import redacted
+from lightning_modules.runs.schema import Record
+from lightning_modules.runs.writer import write_record
 from lightning_modules.tasks.train import settings_and_data, tracked_training
 from lightning_modules.tracking.tracker import Tracker
 from lightning_modules.training.callbacks import budget_of
@@ -31,8 +32,8 @@ from sweeps.studies.trial_callback import TrialCallback, Verdict, end_by
 TRAINED = "trained.json"
 
 
-class SeedResult(BaseModel):
-    """Results of one seed of a trial."""
+class SeedResult(Record):
+    """``trained.json``: results of one seed of a trial."""
 
     bleu: float
     """Best BLEU in validation."""
@@ -42,7 +43,7 @@ class SeedResult(BaseModel):
     seconds: float
     """Seconds of training, validation left out."""
     cost: Cost
-    reports: list[tuple[int, float]] = []
+    reports: list[tuple[int, float]]
     """Reports to the trial: steps and values."""
 
 
@@ -93,7 +94,7 @@ def train_seed(overrides: Sequence[str], folder: Path, callback: TrialCallback) 
         settings, data = settings_and_data(config)
         result, verdict = train_reporting(config, settings, data, job, callback)
     end_by(verdict)
-    write_json(folder / TRAINED, result.model_dump())
+    write_record(folder / TRAINED, result)
     return result
 
 
@@ -130,4 +131,4 @@ def trained_before(folder: Path, overrides: Sequence[str]) -> SeedResult | None:
     file, recorded = folder / TRAINED, folder / ".hydra" / "overrides.yaml"
     if not file.is_file() or OmegaConf.load(recorded) != redacted(list(overrides)):
         return None
-    return SeedResult.model_validate_json(file.read_bytes())
+    return read_record(SeedResult, file)

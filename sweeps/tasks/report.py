@@ -9,7 +9,7 @@ from datamodules.errors import UserError, validated
 from lightning_modules.runs.reader import find_runs
 from lightning_modules.runs.schema import COMPARISON
 from lightning_modules.testing.scoring_settings import Scoring
-from sweeps.report.contents import read_comparison
+from sweeps.comparison.record import read_comparison
 from sweeps.report.publish import publish
 from sweeps.tasks.compare import build_comparison
 
@@ -30,7 +30,8 @@ def report(config: DictConfig) -> None:
                 f"{asked[0]}: task=report keeps to the scoring that it finds; to score anew give "
                 f"task=compare runs=[{out}]"
             )
-        runs, scoring = read_comparison(out)
+        comparison = read_comparison(out)
+        runs, scoring = comparison.folders(out), comparison.scoring
     else:
         runs, scoring = find_runs(out), validated(Scoring, config.scoring, "scoring")
     if not runs:

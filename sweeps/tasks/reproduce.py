@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf, open_dict
@@ -11,34 +11,21 @@ from rich.table import Table
 from yaml import YAMLError
 
 from datamodules.errors import UserError
-from datamodules.files import write_json
 from lightning_modules.runs.environment import environment
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.provenance import code_of, git_commit
 from lightning_modules.runs.reader import read_predictions, read_result
 from lightning_modules.runs.renamed import has_old_fingerprint, with_new_names
-from lightning_modules.runs.schema import Result
+from lightning_modules.runs.schema import REPRODUCTION, Compared, Reproduction, Result
+from lightning_modules.runs.writer import write_record
 from lightning_modules.tasks.train import train_in
 from lightning_modules.training.settings import training_settings
 from lightning_modules.training.setup import prepare_process
 from sweeps.launch.compose import use_hydra_config
 
-REPRODUCTION = "reproduction.json"
 TRAINING = "lightning_modules.tasks.train.train"
 COMMAND_SETTINGS = ("outputs", "cache_dir", "logger", "force")
 """Settings that come from this command, not from the record."""
-
-
-class Compared(NamedTuple):
-    """A recorded value, and the value of this command."""
-
-    then: Any
-    now: Any
-
-    @property
-    def same(self) -> bool:
-        """Whether the two values are equal to the last digit."""
-        return bool(self.then == self.now)
 
 
 def reproduce(config: DictConfig) -> float | None:
@@ -67,8 +54,7 @@ def reproduce(config: DictConfig) -> float | None:
         return None
     outcome = _outcome(folder, recorded, out)
     console.print(_table(f"{out}: trained again", outcome), soft_wrap=True)
-    content = {"run": str(folder), **_as_json(changed), **_as_json(outcome)}
-    write_json(out / REPRODUCTION, content)
+    write_record(out / REPRODUCTION, Reproduction(run=str(folder), **changed, **outcome))
     differing = [name for name, each in outcome.items() if not each.same]
     if differing:
         console.print(f"not the same: {', '.join(differing)}")
@@ -79,12 +65,12 @@ def reproduce(config: DictConfig) -> float | None:
 
 def _surroundings(recorded: Result, settings: DictConfig) -> dict[str, Compared]:
     then, now = recorded.environment.model_dump(), environment()
-    known = {name: Compared(then.get(name), now.get(name)) for name in {**now, **then}}
-    return {
-        "commit": Compared(recorded.git_commit, git_commit()),
-        "code": Compared(recorded.code, code_of(settings)),
-        **known,
+    pairs = {
+        "commit": (recorded.git_commit, git_commit()),
+        "code": (recorded.code, code_of(settings)),
+        **{name: (then.get(name), now.get(name)) for name in {**now, **then}},
     }
+    return _compared(pairs)
 
 
 def _outcome(folder: Path, recorded: Result, out: Path) -> dict[str, Compared]:
@@ -95,16 +81,19 @@ def _outcome(folder: Path, recorded: Result, out: Path) -> dict[str, Compared]:
     same = sum(a == b for a, b in zip(then, now, strict=False))
     known = not has_old_fingerprint(recorded.model_dump())
     data = again.data.fingerprint if known else recorded.data.fingerprint
-    return {
-        "data": Compared(recorded.data.fingerprint, data),
-        "data order": Compared(recorded.training.data_order, again.training.data_order),
-        "target tokens": Compared(recorded.training.target_tokens, again.training.target_tokens),
-        "validation BLEU": Compared(recorded.training.val_bleu, again.training.val_bleu),
-        **{
-            name: Compared(score, again.scores.get(name)) for name, score in recorded.scores.items()
-        },
-        "translations": Compared(len(then), same),
+    pairs = {
+        "data": (recorded.data.fingerprint, data),
+        "data order": (recorded.training.data_order, again.training.data_order),
+        "target tokens": (recorded.training.target_tokens, again.training.target_tokens),
+        "validation BLEU": (recorded.training.val_bleu, again.training.val_bleu),
+        **{name: (score, again.scores.get(name)) for name, score in recorded.scores.items()},
+        "translations": (len(then), same),
     }
+    return _compared(pairs)
+
+
+def _compared(pairs: Mapping[str, tuple[Any, Any]]) -> dict[str, Compared]:
+    return {name: Compared(then=then, now=now) for name, (then, now) in pairs.items()}
 
 
 def _settings(record: Path, recorded: Result, config: DictConfig) -> DictConfig:
@@ -158,7 +147,3 @@ def _table(title: str, rows: Mapping[str, Compared]) -> Table:
     for name, each in rows.items():
         table.add_row(name, str(each.then), str(each.now), "" if each.same else "differs")
     return table
-
-
-def _as_json(rows: Mapping[str, Compared]) -> dict[str, Any]:
-    return {name: each._asdict() for name, each in rows.items()}

@@ -1,6 +1,5 @@
 """Synthetic run folders, made without training."""
 
-import json
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -9,21 +8,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from datamodules.files import write_json
 from lightning_modules.metrics.alignment.attention_statistics import attention_statistics
 from lightning_modules.metrics.alignment.gold import alignment_statistics, parse_gold
 from lightning_modules.metrics.alignment.word_alignment import hard_alignment
-from lightning_modules.metrics.curves import curve_points, format_csv
+from lightning_modules.metrics.curves import curve_points
 from lightning_modules.metrics.statistics import METRICS, signatures, translation_statistics
 from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.metrics.uncertainty.bootstrap_scores import score_subsets
 from lightning_modules.metrics.word_accuracy import tokens
-from lightning_modules.runs.schema import CURVE, PREDICTIONS, HistoryPoint
+from lightning_modules.runs.schema import Failure, HistoryPoint, Prediction, Result, WordCounts
 from lightning_modules.runs.writer import (
     write_attention,
+    write_curve,
+    write_failure,
     write_head_attention,
     write_history,
+    write_predictions,
+    write_result,
     write_statistics,
+    write_word_counts,
 )
 from lightning_modules.testing.scoring_settings import Scoring
 
@@ -175,10 +178,10 @@ def make_run(
     if history:
         write_history(folder, history)
     if word_counts:
-        write_json(folder / "word_counts.json", _word_counts(text, lines))
-    _write_predictions(folder, text, lines)
-    (folder / CURVE).write_text(_curve(text, variant, Output(seed, lines, counted)))
-    write_json(folder / "result.json", result(variant, seed, **changes))
+        write_word_counts(folder, _word_counts(text, lines))
+    write_predictions(folder, _predictions(text, lines))
+    _write_curve(folder, text, variant, Output(seed, lines, counted))
+    write_result(folder, Result(**result(variant, seed, **changes)))
     return folder
 
 
@@ -204,38 +207,31 @@ def _word_counts(text: Text, hypotheses):
     seen = Counter(word for line in tokens(text.references) for word in line)
     needed = sorted({word for line in tokens([*text.references, *hypotheses]) for word in line})
     sources = Counter(word for line in text.sources for word in line.split())
-    return {
-        "source": {word: 3 * count for word, count in sources.items()},
-        "target": {word: 3 * seen[word] for word in needed},
-    }
+    return WordCounts(
+        source={word: 3 * count for word, count in sources.items()},
+        target={word: 3 * seen[word] for word in needed},
+    )
 
 
-def _write_predictions(folder: Path, text: Text, hypotheses):
+def _predictions(text: Text, hypotheses):
     gold: Sequence[str | None] = text.gold or [None] * len(hypotheses)
     rows = zip(text.sources, text.references, hypotheses, gold, strict=True)
-    keys = ("source", "reference", "hypothesis", "gold")
-    lines = [
-        json.dumps({"id": number, **dict(zip(keys, row, strict=True))}, ensure_ascii=False)
-        for number, row in enumerate(rows)
+    return [
+        Prediction(id=number, source=source, reference=reference, hypothesis=hypothesis, gold=links)
+        for number, (source, reference, hypothesis, links) in enumerate(rows)
     ]
-    (folder / PREDICTIONS).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def _curve(text: Text, variant: str, output: Output):
+def _write_curve(folder: Path, text: Text, variant: str, output: Output):
     system = System(variant, TestSet(text.references, text.sources), [output])
     [buckets] = SCORING.buckets([system.test])
     scored = score_subsets([system], list(METRICS.values()), buckets, SCORING.draws)
-    return format_csv(curve_points([system], scored), SCORING.draws)
+    write_curve(folder, curve_points([system], scored), SCORING.draws)
 
 
 def make_failure(folder: Path, variant="luong", seed=1, error="the loss is not a number"):
     """Write a failed job into ``folder`` and return it."""
     folder.mkdir(parents=True, exist_ok=True)
-    failure = {
-        "variant": variant,
-        "seed": seed,
-        "overrides": [f"model={variant}", f"seed={seed}"],
-        "error": error,
-    }
-    (folder / "failure.json").write_text(json.dumps(failure))
+    overrides = [f"model={variant}", f"seed={seed}"]
+    write_failure(folder, Failure(variant=variant, seed=seed, overrides=overrides, error=error))
     return folder

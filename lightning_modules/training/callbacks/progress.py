@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytorch_lightning as pl
 
-from lightning_modules.runs.job_state import JobState
+from lightning_modules.runs.schema import JobState
+from lightning_modules.runs.writer import write_state
 from lightning_modules.training.callbacks.budget import TrainingBudget, budget_of
 
 log = logging.getLogger(__name__)
@@ -89,11 +90,12 @@ class ProgressFile(pl.Callback):
         self._written = time.perf_counter()
         budget = budget_of(trainer)
         bleu = trainer.callback_metrics.get("val/bleu")
-        JobState(
+        state = JobState(
             doing=doing,
             updates=trainer.global_step,
             share=budget.share,
             tokens_per_second=budget.tokens_per_second,
             val_bleu=None if bleu is None else float(bleu),
             seconds_left=self._clock.left(budget),
-        ).write(self.folder)
+        )
+        write_state(self.folder, state)

@@ -291,6 +291,9 @@ def test_a_run_without_predictions_needs_files(tmp_path, trained):
     for part in ("checkpoints", "tokenizers"):
         (broken / part).symlink_to(trained / part)
     given = ["task=align", f"checkpoint={broken}", f"hydra.run.dir={tmp_path}/out", "threads=1"]
-    assert "predictions.jsonl cannot be read (No such file" in mistake(*given)
+    assert "predictions.jsonl is missing or has no rows: give sources=FILE" in mistake(*given)
     (broken / "predictions.jsonl").write_text('{"id": 0, "source": "a"}\n')
-    assert "cannot be read (Field required): give sources=FILE" in mistake(*given)
+    assert (
+        "predictions.jsonl cannot be read: reference: Field required; give sources=FILE"
+        in mistake(*given)
+    )

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 
 from datamodules.errors import UserError
+from lightning_modules.runs.reader import read_record
+from lightning_modules.runs.writer import write_record
 from lightning_modules.testing.alignment import (
     STEPS,
     Alignment,
+    GoldSummary,
     HeadChoice,
-    alignment_json,
     place,
     resolve_indices,
+    summarise,
     with_means,
 )
 
@@ -41,9 +44,21 @@ def test_what_cannot_be_divided_is_none():
     counts = np.zeros((len(STEPS), 2, 2, 4), np.int64)
     statistics = np.array([[0, 0], [0, 0], [0, 2]])
     view = HeadChoice(0, "mean", "read")
-    content = alignment_json(Alignment(view, 1, 1, [np.zeros((1, 2)), None], statistics, counts))
-    assert (content["pairs"], content["aligned"], content["coverage"]) == (2, 1, 0)
+    alignment = Alignment(view, 1, 1, [np.zeros((1, 2)), None], statistics, counts)
+    summary = summarise(alignment, "luong")
+    assert isinstance(summary, GoldSummary)
+    assert (summary.pairs, summary.aligned, summary.coverage) == (2, 1, 0)
     for name in ("entropy", "distance", "aer", "precision", "recall"):
-        assert content[name] is None
-    assert content["aer_by_step"] == {"predicted": None, "read": None}
-    assert content["aer_by_layer"]["0"] == {"0": None, "mean": None}
+        assert getattr(summary, name) is None
+    assert summary.aer_by_step == {"predicted": None, "read": None}
+    assert summary.aer_by_layer["0"] == {"0": None, "mean": None}
+
+
+@pytest.mark.parametrize("gold", [True, False])
+def test_what_is_written_reads_back(tmp_path, gold):
+    counts = np.ones((len(STEPS), LAYERS + 1, HEADS + 1, 4), np.int64) if gold else None
+    view = HeadChoice(1, "mean", "read")
+    alignment = Alignment(view, LAYERS, HEADS, [np.eye(2)], np.ones((3, 2)), counts)
+    summary = summarise(alignment, "transformer")
+    write_record(tmp_path / "alignment.json", summary)
+    assert read_record(type(summary), tmp_path / "alignment.json") == summary

@@ -14,7 +14,7 @@ from lightning_modules.metrics.curves import CurvePoint
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.metrics.uncertainty.resampling import Interval
-from lightning_modules.runs.schema import TRACKER_ID
+from lightning_modules.runs.schema import TRACKER_ID, Prediction
 from lightning_modules.runs.writer import clear_results
 from lightning_modules.testing.scores import TestScores
 from lightning_modules.testing.test_set import Tested
@@ -200,7 +200,7 @@ def test_metrics_are_drawn_against_their_own_axes():
 def outcome(attention):
     """Two sentences, of which the second is the longer one."""
     lines = [
-        {"id": n, "source": s, "reference": s, "hypothesis": s, "score": 100.0}
+        Prediction(id=n, source=s, reference=s, hypothesis=s, score=100.0)
         for n, s in enumerate(("a b", "a b c"))
     ]
     curve = [

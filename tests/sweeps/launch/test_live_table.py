@@ -10,7 +10,9 @@ import pytest
 from hydra import compose, initialize_config_dir
 from rich.console import Console
 
-from lightning_modules.runs.job_state import JobState, read_state
+from lightning_modules.runs.reader import read_state
+from lightning_modules.runs.schema import JobState
+from lightning_modules.runs.writer import write_state
 from sweeps.launch.errors import CONF
 from sweeps.launch.live_table import job_table, jobs_of
 from tests.helpers.commands import ROOT, TINY, places
@@ -26,9 +28,19 @@ def test_each_job_stands_where_its_folder_says(tmp_path):
     jobs = [["model=bahdanau"], ["model=seq2seq", "seed=2"], ["c"], ["d"], ["e"], ["f"]]
     for number in range(5):
         (tmp_path / str(number)).mkdir()
-    JobState("training", 1200, 0.25, 2345.6, None, 75.4).write(tmp_path / "0")
-    JobState("testing", 90, 1.0, 12.0, 31.456, 0.0).write(tmp_path / "1")
-    JobState("testing", 90, 1.0, 12.0, 31.456, 0.0).write(tmp_path / "2")
+    training = JobState(
+        doing="training", updates=1200, share=0.25, tokens_per_second=2345.6, seconds_left=75.4
+    )
+    testing = JobState(
+        doing="testing",
+        updates=90,
+        share=1.0,
+        tokens_per_second=12.0,
+        val_bleu=31.456,
+        seconds_left=0.0,
+    )
+    for number, state in enumerate((training, testing, testing)):
+        write_state(tmp_path / str(number), state)
     (tmp_path / "2" / "result.json").touch()
     (tmp_path / "3" / "failure.json").touch()
     head, *rows = shown(tmp_path, jobs)

@@ -9,6 +9,7 @@ from optuna.trial import FixedTrial, TrialState
 from pydantic import ValidationError
 
 from datamodules.errors import UserError
+from lightning_modules.runs.writer import write_record
 from sweeps.studies.plan import create_study, open_study
 from sweeps.studies.settings import Sweep, as_overrides, grid, suggest
 from sweeps.studies.slots import REASON, SLOT
@@ -215,10 +216,10 @@ def test_tpe_with_pruning_finds_what_a_grid_finds_for_half_its_tokens(seed):
 
 
 def test_what_was_trained_with_other_settings_is_not_taken_for_this(tmp_path):
-    trained = SeedResult(bleu=1.0, loss=2.0, parameters=3, seconds=4.0, cost={})
+    trained = SeedResult(bleu=1.0, loss=2.0, parameters=3, seconds=4.0, cost={}, reports=[])
     (tmp_path / ".hydra").mkdir()
     (tmp_path / ".hydra" / "overrides.yaml").write_text("- a=1\n- seed=1\n")
     assert trained_before(tmp_path, ["a=1", "seed=1"]) is None
-    (tmp_path / "trained.json").write_text(trained.model_dump_json())
+    write_record(tmp_path / "trained.json", trained)
     assert trained_before(tmp_path, ["a=1", "seed=1"]) == trained
     assert trained_before(tmp_path, ["a=2", "seed=1"]) is None

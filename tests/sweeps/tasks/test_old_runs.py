@@ -14,6 +14,7 @@ import pytest
 
 from datamodules.errors import UserError
 from lightning_modules.runs.renamed import refuse_old_names, with_new_names
+from sweeps.comparison.record import read_comparison
 from tests.helpers.commands import ROOT, TINY, inside, mistake
 
 RECORDED = ROOT / "tests" / "old_runs"
@@ -79,12 +80,12 @@ def test_old_runs_are_compared(comparison, quick_reports):
 @pytest.mark.parametrize("name", ["old-31a9b2a7", "oldtuned"])
 def test_the_report_of_an_old_comparison_is_built_again(comparison, name, quick_reports):
     folder = comparison.parent / name
-    before = json.loads((folder / "comparison.json").read_text())
+    before = read_comparison(folder)
     output = output_of("task=report", f"runs={folder}", *HERE)
-    after = json.loads((folder / "comparison.json").read_text())
-    assert after["runs"] == before["runs"]
-    assert after["tables"] == before["tables"]
-    assert after["conditions"] == before["conditions"]
+    after = read_comparison(folder)
+    assert after.runs == before.runs
+    assert after.tables == before.tables
+    assert after.conditions == before.conditions
     assert ("held tuning: 2 trials" in output) == (name == "oldtuned")
 
 
