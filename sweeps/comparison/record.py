@@ -1,6 +1,6 @@
 """``comparison.json``: its content, read and written."""
 
-import os
+from os.path import normpath, relpath
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from lightning_modules.runs.reader import BrokenFileError, read_record
 from lightning_modules.runs.schema import COMPARISON, Record, Result
 from lightning_modules.runs.writer import write_record
 from lightning_modules.testing.scoring_settings import Scoring
-from sweeps.comparison.collect import Comparison, Run
+from sweeps.comparison.collect import FailedJob, Run
 from sweeps.comparison.conditions import Condition
 
 
@@ -34,11 +34,21 @@ class Job(Record):
 class RunRecord(Result, Job):
     """A finished run with its ``result.json``."""
 
+    @classmethod
+    def of(cls, run: Run, out: Path) -> "RunRecord":
+        """Return the record of a run in the comparison in ``out``."""
+        return cls(label=run.label, folder=relpath(run.folder, out), **run.result.model_dump())
+
 
 class FailureRecord(Job):
     """A job without a result."""
 
     error: str
+
+    @classmethod
+    def of(cls, job: FailedJob, out: Path) -> "FailureRecord":
+        """Return the record of a failed job in the comparison in ``out``."""
+        return cls(label=job.label, folder=relpath(job.folder, out), error=job.error)
 
 
 class ComparisonRecord(Record):
@@ -68,20 +78,7 @@ class ComparisonRecord(Record):
     def folders(self, out: Path) -> list[Path]:
         """Return the folders of all jobs of the comparison in ``out``."""
         jobs: list[Job] = [*self.runs, *self.failed]
-        return [Path(os.path.normpath(out / job.folder)) for job in jobs]
-
-
-def run_record(run: Run, out: Path) -> RunRecord:
-    """Return a finished run of the comparison in ``out``."""
-    return RunRecord(label=run.label, folder=_relative(run.folder, out), **run.result.model_dump())
-
-
-def failure_records(comparison: Comparison, out: Path) -> list[FailureRecord]:
-    """Return the failed jobs of the comparison in ``out``."""
-    return [
-        FailureRecord(label=job.label, folder=_relative(job.folder, out), error=job.error)
-        for job in comparison.failed
-    ]
+        return [Path(normpath(out / job.folder)) for job in jobs]
 
 
 def write_comparison(out: Path, record: ComparisonRecord) -> None:
@@ -95,7 +92,3 @@ def read_comparison(out: Path) -> ComparisonRecord:
         return read_record(ComparisonRecord, out / COMPARISON)
     except (OSError, BrokenFileError) as error:
         raise BrokenFileError(f"{out}: {error}") from None
-
-
-def _relative(folder: Path, out: Path) -> str:
-    return os.path.relpath(folder, out)

@@ -16,10 +16,10 @@ from sweeps.comparison.costs import speed_table
 from sweeps.comparison.learning_curves import learning_curves, learning_table
 from sweeps.comparison.record import (
     ComparisonRecord,
+    FailureRecord,
+    RunRecord,
     SystemRecord,
-    failure_records,
     read_comparison,
-    run_record,
     write_comparison,
 )
 from sweeps.evaluation.evaluation import Evaluation
@@ -158,6 +158,6 @@ def _record(findings: Findings, out: Path) -> ComparisonRecord:
         tables=list(findings.tables),
         figures=list(findings.printed),
         conditions=comparison.conditions,
-        runs=[run_record(run, out) for run in comparison.runs],
-        failed=failure_records(comparison, out),
+        runs=[RunRecord.of(run, out) for run in comparison.runs],
+        failed=[FailureRecord.of(job, out) for job in comparison.failed],
     )

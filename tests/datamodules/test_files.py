@@ -2,13 +2,14 @@
 
 import errno
 import os
+import signal
 import threading
 from pathlib import Path
 
 import pytest
 import torch
 
-from datamodules.files import whole_file, write_json, write_text
+from datamodules.files import remove_half_written, whole_file, write_json, write_text
 from lightning_modules.training.checkpoints import WholeCheckpoints
 from sweeps.launch.errors import as_user_error
 
@@ -30,6 +31,28 @@ def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path):
         interrupted()
     assert path.read_text() == '{\n  "old": 1\n}\n'
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_half_written_is_removed(tmp_path):
+    def killed(path):
+        """Write half of ``path`` in a process that is killed, and return the temporary name."""
+        process = os.fork()
+        if process == 0:
+            with whole_file(path) as temporary:
+                temporary.write_text("half")
+                os.kill(os.getpid(), signal.SIGKILL)
+        os.waitpid(process, 0)
+        return path.with_name(f".{path.stem}.{process}.part{path.suffix}")
+
+    left = [killed(tmp_path / name) for name in ("a.json", "b", "sub/c.ckpt")]
+    assert all(file.is_file() for file in left)
+    kept = [tmp_path / name for name in (".b.part.json", "a.json.part", ".hidden", "c.4.part.d")]
+    for file in kept:
+        file.touch()
+    remove_half_written(tmp_path)
+    assert set(tmp_path.iterdir()) == {*kept, tmp_path / "sub"}
+    assert left[2].is_file()
+    remove_half_written(tmp_path / "nowhere")
 
 
 def test_a_failed_write_names_its_file(tmp_path, monkeypatch):

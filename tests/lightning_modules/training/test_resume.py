@@ -358,10 +358,17 @@ def test_a_damaged_checkpoint_ends_in_a_line_that_says_how_to_go_on(train, space
         train(f"damaged-{name}", SELDOM)
 
 
-def test_a_training_that_had_ended_has_its_history_again(train, whole, space):
+def test_a_training_that_had_ended_has_its_history_again_and_no_half_written_file(
+    train, whole, space
+):
     train("history", SELDOM)
-    (space / "history" / "history.csv").unlink()
+    folder = space / "history"
+    (folder / "history.csv").unlink()
+    left = [folder / name for name in (".history.4711.part.csv", "checkpoints/.last.1.part.ckpt")]
+    for file in left:
+        file.touch()
     assert train("history", SELDOM) == whole
+    assert not any(file.exists() for file in left)
 
 
 @pytest.mark.long

@@ -171,6 +171,11 @@ def test_failed_jobs_are_named_with_their_error(tmp_path):
     assert failures[4] == ("5", "predictions.jsonl is missing or has no rows")
 
 
+def test_a_failed_job_is_named_with_a_seed_that_is_no_number(tmp_path):
+    [job] = collect([make_run(tmp_path / "0"), make_failure(tmp_path / "1", seed="abc")]).failed
+    assert job.label == "luong, seed abc"
+
+
 def test_a_job_cut_off_while_hydra_wrote_its_record_has_failed(tmp_path):
     hydra = tmp_path / "1" / ".hydra"
     hydra.mkdir(parents=True)

@@ -1,0 +1,117 @@
+"""``comparison.json`` reads back as it was written."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lightning_modules.metrics.systems import Output, TestSet
+from lightning_modules.runs.reader import BrokenFileError
+from lightning_modules.runs.schema import Result
+from sweeps.comparison.collect import FailedJob, Run
+from sweeps.comparison.conditions import Condition
+from sweeps.comparison.record import (
+    ComparisonRecord,
+    FailureRecord,
+    RunRecord,
+    SystemRecord,
+    read_comparison,
+    write_comparison,
+)
+from tests.helpers.run_folders import SCORING, result
+
+NAMES = st.lists(st.text())
+RUN = Result.model_validate(result())
+RECORDS = st.builds(
+    ComparisonRecord,
+    scoring=st.just(SCORING),
+    signatures=st.dictionaries(st.text(), st.text()),
+    systems=st.lists(st.builds(SystemRecord, seeds=st.lists(st.integers()))),
+    tables=NAMES,
+    figures=NAMES,
+    conditions=st.lists(st.builds(Condition)),
+    runs=st.lists(st.builds(RunRecord, **{name: st.just(part) for name, part in RUN}), max_size=2),
+    failed=st.lists(st.builds(FailureRecord)),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("comparison")
+
+
+@pytest.fixture
+def written(tmp_path):
+    """The content of a comparison of one run and one failed job."""
+    run = Run("bahdanau", tmp_path / "out" / "0", RUN, TestSet([]), Output(1, [], {}))
+    job = FailedJob("luong", tmp_path / "elsewhere" / "1", "no memory")
+    record = ComparisonRecord(
+        name="x",
+        scoring=SCORING.model_copy(update={"attention_step": "read"}),
+        resamples=200,
+        signatures={},
+        systems=[],
+        tables=[],
+        figures=[],
+        conditions=[Condition("data", True, "the same")],
+        runs=[RunRecord.of(run, tmp_path / "out")],
+        failed=[FailureRecord.of(job, tmp_path / "out")],
+    )
+    write_comparison(tmp_path / "out", record)
+    return json.loads((tmp_path / "out" / "comparison.json").read_text())
+
+
+@given(RECORDS)
+def test_a_comparison_reads_back(folder, record):
+    write_comparison(folder, record)
+    assert read_comparison(folder) == record
+
+
+def test_the_keys_are_those_of_a_result_after_label_and_folder(written):
+    assert list(written)[:3] == ["schema", "name", "scoring"]
+    assert "attention_step" not in written["scoring"]
+    [run] = written["runs"]
+    assert list(run) == ["label", "folder", *Result.model_fields]
+    assert run["folder"] == "0"
+    assert written["failed"] == [
+        {"label": "luong", "folder": "../elsewhere/1", "error": "no memory"}
+    ]
+
+
+def test_folders_are_those_of_all_jobs(tmp_path, written):
+    record = read_comparison(tmp_path / "out")
+    assert record.folders(tmp_path / "out") == [
+        tmp_path / "out" / "0",
+        tmp_path / "elsewhere" / "1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"schema": 3}, "comparison.json was written by a newer version of the harness"),
+        ({"notes": 1}, "comparison.json cannot be read: notes: Extra inputs are not permitted"),
+        ({"conditions": [{"name": 1}]}, "comparison.json cannot be read: conditions.0.name"),
+    ],
+)
+def test_a_comparison_that_cannot_be_read(tmp_path, written, change, why):
+    out = tmp_path / "out"
+    (out / "comparison.json").write_text(json.dumps(written | change))
+    with pytest.raises(BrokenFileError) as caught:
+        read_comparison(out)
+    assert str(caught.value).startswith(f"{out}: {why}")
+    assert "\n" not in str(caught.value)
+
+
+def test_null_scores_of_version_1_are_no_scores(tmp_path, written):
+    del written["schema"]
+    written["runs"][0]["scores"]["aer"] = None
+    (tmp_path / "out" / "comparison.json").write_text(json.dumps(written))
+    [run] = read_comparison(tmp_path / "out").runs
+    assert run.scores == RUN.scores
+
+
+def test_a_missing_file_is_a_broken_file(tmp_path):
+    with pytest.raises(BrokenFileError, match=r"No such file .*comparison\.json"):
+        read_comparison(tmp_path)
