@@ -7,6 +7,7 @@ import hydra
 from omegaconf import DictConfig
 
 import lightning_modules.training.control.widths  # noqa: F401  # the resolvers of conf/model
+import sweeps.launch.help  # the settings in --help
 import sweeps.launch.named_systems  # new keys for task=evaluate
 import sweeps.launch.output_folders  # noqa: F401  # the resolvers of hydra.run.dir
 from lightning_modules.runs.renamed import refuse_old_names

@@ -68,7 +68,7 @@ class GrammarCorpus:
         val_size: PositiveInt,
         test_size: PositiveInt,
         seed: int,
-        train_max_words: int | None = 50,
+        train_max_words: PositiveInt | None = 50,
         source: str = "en",
         target: str = "fr",
     ) -> None:

@@ -12,7 +12,7 @@ from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.decoding.backpointers import Backpointers, HypothesisEnd
 from lightning_modules.variants.base import EncoderDecoder, select_batch
 
-NonNegativeFloat = Annotated[float, Field(ge=0)]
+NonNegativeFloat = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 NonNegativeInt = Annotated[int, Field(ge=0)]
 BLOCK = 64
 """Number of columns per block in ``top``."""

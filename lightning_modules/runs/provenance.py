@@ -1,22 +1,48 @@
 """Versions of the code that made a run."""
 
 import hashlib
+import re
 import subprocess
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from omegaconf import DictConfig, OmegaConf
 
-SCORES = ("model.attention.score", "model.intra_attention.score")
+from lightning_modules.runs.settings_table import Effect, values_that_affect
+
+ROOT = Path(__file__).parents[2]
+TRAINING_CODE = (
+    "datamodules",
+    *(
+        f"lightning_modules/{room}"
+        for room in ("attention", "decoding", "kernels", "ranks", "training", "variants")
+    ),
+    "lightning_modules/metrics/statistics.py",  # BLEU in validation chooses the weights
+)
+"""Folders and files whose code decides the weights of a model."""
+TESTING_CODE = ("lightning_modules/metrics", "lightning_modules/testing")
+"""Further folders whose code decides the scores of a trained model."""
+HARNESS = ("datamodules", "lightning_modules", "sweeps")
+ENDINGS = (".py", ".txt")  # word lists too
+DOTTED_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+
+
+class CodeVersions(NamedTuple):
+    """Hashes of the code behind a run, each with a plus and a hash of the user's classes."""
+
+    training: str
+    testing: str
 
 
 def git_commit() -> str | None:
     """Return the git commit, with ``+changes`` for changed files; None outside of git."""
-    root = Path(__file__).parents[2]
 
     def git(*arguments: str) -> str:
-        command = ["git", "-C", str(root), *arguments]
+        command = ["git", "-C", str(ROOT), *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
@@ -25,34 +51,67 @@ def git_commit() -> str | None:
         return None
 
 
+def code_versions(config: DictConfig) -> CodeVersions:
+    """Return the versions of the code that trains and of the code that tests a run.
+
+    Classes of the user that the configuration names count where their settings count.
+    """
+    plain: Any = OmegaConf.to_container(config)
+    return CodeVersions(
+        _version(ROOT, TRAINING_CODE) + _version_of_classes(plain, ["weights"]),
+        _version(ROOT, TESTING_CODE) + _version_of_classes(plain, ["test"]),
+    )
+
+
 @cache
-def code_version() -> str:
-    """Return twelve hexadecimal digits, a hash of all code that trains a model."""
-    root = Path(__file__).parents[2]
-    packages = (root / "datamodules", root / "lightning_modules")
-    endings = ("*.py", "*.txt")  # word lists too
-    files = [file for package in packages for end in endings for file in package.rglob(end)]
-    content = [
-        f"{file.relative_to(root)}\n{file.read_text(encoding='utf-8')}" for file in sorted(files)
-    ]
+def _version(root: Path, places: Sequence[str]) -> str:
+    """Return twelve hexadecimal digits, a hash of all code in folders and files below ``root``."""
+    files = [file for place in places for file in code_files(root / place)]
+    content = [f"{file.relative_to(root)}\n{file.read_text(encoding='utf-8')}" for file in files]
     return hashlib.sha256("\n".join(content).encode()).hexdigest()[:12]
 
 
-def code_of(config: DictConfig) -> str:
-    """Return ``code_version``; for a user's score functions, add a plus and a hash of the files."""
-    names = (str(OmegaConf.select(config, score)) for score in SCORES)
-    files = sorted({file for name in names if (file := _file_of(name))})
+def code_files(place: Path) -> list[Path]:
+    """Return the code in a folder with its subfolders, or the one file, in a fixed order."""
+    files = place.rglob("*") if place.is_dir() else [place]
+    return sorted(file for file in files if file.suffix in ENDINGS)
+
+
+def _version_of_classes(config: Mapping[str, Any], effects: Sequence[Effect]) -> str:
+    """Return a plus and a hash of the user's code that settings name; empty without such code."""
+    names = sorted(set(_texts(values_that_affect(config, effects))))
+    files = sorted({file for name in names for file in _files_of(name)})
     if not files:
-        return code_version()
-    digits = hashlib.sha256(b"\n".join(Path(file).read_bytes() for file in files)).hexdigest()
-    return f"{code_version()}+{digits[:12]}"
+        return ""
+    digits = hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()
+    return f"+{digits[:12]}"
 
 
-def _file_of(name: str) -> str | None:
-    """Return the file of a class that is named by a dotted path; None for a short name."""
-    module = name.rpartition(".")[0]
-    try:
-        spec = find_spec(module) if module else None
-    except (ImportError, ValueError):  # building the model gives a better message
-        return None
-    return spec.origin if spec is not None and spec.has_location else None
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the dotted paths in a nested value."""
+    if isinstance(value, str) and DOTTED_PATH.fullmatch(value):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _texts(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _texts(part)
+
+
+def _files_of(name: str) -> Iterable[Path]:
+    """Return the files behind a dotted path of a user's class: the module, or the whole package.
+
+    Installed packages and the harness have versions of their own.
+    """
+    package = name.partition(".")[0]
+    if package in HARNESS:
+        return []
+    spec = find_spec(package)  # imports nothing
+    if spec is None or not spec.has_location or spec.origin is None:
+        return []
+    origin = Path(spec.origin)
+    installed = [Path(sysconfig.get_path(path)) for path in ("stdlib", "purelib", "platlib")]
+    if any(origin.is_relative_to(folder) for folder in installed):
+        return []
+    return code_files(origin.parent if spec.submodule_search_locations else origin)

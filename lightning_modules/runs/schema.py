@@ -133,7 +133,9 @@ class Result(Record):
     """Peak memory of the process in MiB; jobs of a comparison share processes."""
     git_commit: str | None = None
     code: str | None = None
-    """Version of the code; see ``provenance.code_of``."""
+    """Version of the code that trained; see ``provenance.code_versions``."""
+    testing_code: str | None = None
+    """Version of the code that tested."""
     config: dict[str, Any] = {}
     """The resolved configuration, without passwords."""
 

@@ -13,6 +13,7 @@ from lightning_modules.runs.job import Job
 from lightning_modules.runs.reader import read_history, read_result
 from lightning_modules.runs.renamed import has_old_fingerprint
 from lightning_modules.runs.schema import Result, Training
+from lightning_modules.runs.settings_table import RESULTS, key_of, overrides_that_affect
 from lightning_modules.runs.writer import clear_results, write_history
 from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.testing.summary import summary
@@ -25,9 +26,6 @@ from lightning_modules.training.setup import build_module, prepare_process
 from lightning_modules.training.signals import StopOnSigterm, ended_by_signals
 
 log = logging.getLogger(__name__)
-
-TEST_OVERRIDES = ("task=", "checkpoint=")
-"""Overrides of this command that say nothing about the tested run."""
 
 
 def test(config: DictConfig) -> float | None:
@@ -96,5 +94,6 @@ def check_corpus(trained: TrainedModel, config: DictConfig, data: TranslationDat
 
 def _overrides(before: Result | None, job: Job) -> list[str]:
     """Return the overrides of the tested run, then the new overrides of this test."""
-    given = [override for override in job.overrides if not override.startswith(TEST_OVERRIDES)]
+    changed = overrides_that_affect(job.overrides, RESULTS)
+    given = [override for override in changed if key_of(override) != "checkpoint"]
     return list(dict.fromkeys([*(before.overrides if before else []), *given]))

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytorch_lightning as pl
 from hydra.core.hydra_config import HydraConfig
@@ -18,8 +17,6 @@ from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.ranks.rank_environment import is_rank_zero, world_size
 from lightning_modules.runs.identity import RunIdentity, finished_result
 from lightning_modules.runs.job import Job
-from lightning_modules.runs.provenance import code_of
-from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import TEST_FILES
 from lightning_modules.runs.writer import clear_results
 from lightning_modules.testing.scoring_settings import Scoring
@@ -51,7 +48,7 @@ def train_in(job: Job, config: DictConfig) -> float | None:
     settings, data = settings_and_data(config)
     scoring = validated(Scoring, config.scoring, "scoring")
     with _alone_in(job.folder):
-        wanted = _identity(config, settings, data)
+        wanted = identity_of(config, settings, data)
         finished = None if config.force else finished_result(job.folder, wanted)
         if finished is None:
             return train_and_test(config, settings, scoring, data, job)
@@ -69,10 +66,12 @@ def settings_and_data(config: DictConfig) -> tuple[TrainingSettings, Translation
     return settings, data
 
 
-def _identity(config: DictConfig, settings: TrainingSettings, data: TranslationData) -> RunIdentity:
-    plain: Any = redacted(OmegaConf.to_container(config))
+def identity_of(
+    config: DictConfig, settings: TrainingSettings, data: TranslationData
+) -> RunIdentity:
+    """Return the identity of a run whose settings are parsed; reads the data for a fingerprint."""
     vectors = {side: fingerprint(path) for side, path in settings.vectors.given.items()}
-    return RunIdentity(plain, data.fingerprint, code_of(config), vectors)
+    return RunIdentity.of_run(config, data.fingerprint, vectors)
 
 
 def _alone_in(folder: Path) -> AbstractContextManager[None]:

@@ -1,9 +1,9 @@
 """How a test set is scored: the group ``scoring`` of the configuration."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, NonNegativeInt, PositiveInt, field_validator
+from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt, field_validator
 
 from lightning_modules.metrics.lengths import (
     Bucket,
@@ -30,7 +30,7 @@ class Scoring(BaseModel, extra="forbid"):
     unit: LengthUnit = "source_words"
     ter: bool = True
     """Whether to compute TER, which is slow for long sentences with many errors."""
-    resamples: int = 10_000
+    resamples: Annotated[int, Field(ge=100)] = 10_000
     """Number of bootstrap resamples of the sentences, and of trials of the randomisation test."""
     seed: NonNegativeInt = 12345
     """Seed of the resamples; the default is sacreBLEU's."""
@@ -42,13 +42,6 @@ class Scoring(BaseModel, extra="forbid"):
     def _usable(cls, edges: list[int]) -> list[int]:
         check_edges(edges)
         return edges
-
-    @field_validator("resamples")
-    @classmethod
-    def _enough(cls, resamples: int) -> int:
-        if resamples < 100:
-            raise ValueError("give at least 100: a 95% interval needs them")
-        return resamples
 
     @property
     def draws(self) -> Resamples:

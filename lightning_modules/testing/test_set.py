@@ -13,7 +13,7 @@ from lightning_modules.metrics.systems import TestSet
 from lightning_modules.metrics.word_accuracy import tokens
 from lightning_modules.ranks.updates_across_ranks import merged
 from lightning_modules.runs.environment import environment, peak_memory_mib
-from lightning_modules.runs.provenance import code_of, git_commit
+from lightning_modules.runs.provenance import code_versions, git_commit
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import (
     Coverage,
@@ -117,6 +117,7 @@ def write_test(
 ) -> Result:
     """Write the files of a run that was trained and tested; return its ``result.json``."""
     scores = tested.scores
+    code = code_versions(config)
     resolved: Any = redacted(OmegaConf.to_container(config, resolve=True))
     result = Result(
         variant=config.variant,
@@ -138,7 +139,8 @@ def write_test(
         environment=Environment.model_validate(environment()),
         peak_memory_mib=peak_memory_mib(),
         git_commit=git_commit(),
-        code=code_of(config),
+        code=code.training,
+        testing_code=code.testing,
         config=resolved,
     )
     files = RunFiles(

@@ -10,15 +10,10 @@ from lightning_modules.ranks.rank_environment import is_rank_zero
 from lightning_modules.runs.environment import environment
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.provenance import git_commit
+from lightning_modules.runs.settings_table import labelling_overrides
 from lightning_modules.tracking.tracker import Tracker
 from lightning_modules.training.factories import build
 from lightning_modules.variants import EncoderDecoder, count_parameters
-
-IGNORED_IN_SYSTEM_NAME = (
-    *("model=", "variant=", "seed=", "seeds.", "comparison=", "comparison_name="),
-    *("logger", "outputs=", "cache_dir="),
-)
-"""Overrides that the label of a run shows already, or that do not change its results."""
 
 
 @contextmanager
@@ -44,12 +39,11 @@ def tracked(config: DictConfig, describe: Callable[[], dict[str, Any]]) -> Itera
 def tracker_config(model: EncoderDecoder, job: Job, variant: str) -> dict[str, Any]:
     """Return entries for the tracker's tables beside a run's configuration.
 
-    All seeds of a system share ``system``: the variant and the other overrides of the command.
+    All seeds of a system share ``system``: the variant, and the overrides that affect its results.
     """
-    overrides = [each for each in job.overrides if not each.startswith(IGNORED_IN_SYSTEM_NAME)]
     return {
         "model_name": job.model_name,
-        "system": ", ".join([variant, *overrides]),
+        "system": ", ".join([variant, *labelling_overrides(job.overrides, variant)]),
         "parameters": count_parameters(model),
         "folder": str(job.folder),
         "git_commit": git_commit(),

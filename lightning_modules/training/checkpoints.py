@@ -2,6 +2,7 @@
 
 import io
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +15,8 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from datamodules.errors import UserError
 from datamodules.files import whole_file
 from datamodules.tokenization import Tokenizers
-from lightning_modules.runs.identity import TEST_SETTINGS, difference
+from lightning_modules.runs.identity import RunIdentity
+from lightning_modules.runs.provenance import CodeVersions
 from lightning_modules.runs.renamed import with_new_names
 from lightning_modules.training.factories import build_model
 from lightning_modules.variants import EncoderDecoder
@@ -129,14 +131,15 @@ def read_own_checkpoint(file: Path) -> dict[str, Any]:
 def last_checkpoint(folder: Path, module: "TranslationModule") -> Path | None:
     """Return the checkpoint from which this training goes on; None to begin anew.
 
-    Two trainings are the same if configuration, data and code are equal. Raises ``UserError`` for
-    a checkpoint that cannot be used.
+    Two trainings are the same if all that affects the weights is equal. Raises ``UserError`` for a
+    checkpoint that cannot be used.
     """
     file = folder / FOLDER / LAST
     if not file.is_file():
         return None
     content = read_own_checkpoint(file)
-    other = difference(content["hyper_parameters"], module.hparams, TEST_SETTINGS)
+    recorded, wanted = map(_identity, (content["hyper_parameters"], module.hparams))
+    other = wanted.difference(recorded, ["weights"])
     if other:
         log.info("%s is of a training with another %s: this training starts over", file, other)
         return None
@@ -145,6 +148,17 @@ def last_checkpoint(folder: Path, module: "TranslationModule") -> Path | None:
         raise UserError(f"{file}: its weights have other sizes than the model; remove it")
     log.info("%s: training goes on after update %s", file, content["global_step"])
     return file
+
+
+def _identity(record: Mapping[str, Any]) -> RunIdentity:
+    """Return the identity that a checkpoint keeps beside the configuration."""
+    beside = {"tokenizers", "corpus", "data_fingerprint", "code", "vector_files"}
+    return RunIdentity(
+        config={key: value for key, value in record.items() if key not in beside},
+        data=record["data_fingerprint"],
+        vectors=record["vector_files"],
+        code=CodeVersions(training=record["code"], testing=""),
+    )
 
 
 def _tokenizers(folder: Path) -> Tokenizers:

@@ -18,7 +18,7 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.ranks.rank_environment import is_rank_zero
 from lightning_modules.ranks.updates_across_ranks import share_out
 from lightning_modules.runs.job import Job
-from lightning_modules.runs.provenance import code_of
+from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import TRAINING_FILES, Coverage, Training
 from lightning_modules.runs.writer import clear_results
@@ -120,7 +120,7 @@ def build_module(
         "tokenizers": [tokenizer.fingerprint for tokenizer in data.tokenizers],
         "corpus": data.corpus.name,
         "data_fingerprint": data.fingerprint,
-        "code": code_of(config),
+        "code": code_versions(config).training,
     }
     optimizer = build(config, "optimizer")
     scheduler, teacher_forcing = (

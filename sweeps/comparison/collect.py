@@ -8,6 +8,7 @@ from pathlib import Path
 from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.runs.reader import BrokenFileError, read_failure, read_result
 from lightning_modules.runs.schema import Failure, Result
+from lightning_modules.runs.settings_table import labelling_overrides
 from sweeps.comparison.conditions import Condition, check_conditions
 from sweeps.evaluation.outputs import TestSetCache, read_output
 
@@ -96,9 +97,11 @@ def collect(run_dirs: Sequence[Path], ter: bool = False) -> Comparison:
 
 def _failed_job(folder: Path, failure: Failure) -> FailedJob:
     names = [failure.variant, None if failure.seed is None else f"seed {failure.seed}"]
-    others = [o for o in failure.overrides if not o.startswith(("model=", "seed=", "comparison="))]
-    label = ", ".join(part for part in [*names, *others] if part) or " ".join(failure.overrides)
-    return FailedJob(label or folder.name, folder, failure.error)
+    if failure.variant is None:  # the job ended before its configuration was known
+        return FailedJob(" ".join(failure.overrides) or folder.name, folder, failure.error)
+    others = labelling_overrides(failure.overrides, failure.variant)
+    label = ", ".join(part for part in [*names, *others] if part)
+    return FailedJob(label, folder, failure.error)
 
 
 def label_runs(results: Sequence[Result]) -> list[str]:
@@ -106,7 +109,7 @@ def label_runs(results: Sequence[Result]) -> list[str]:
 
     Seeds of one variant share a label. A run that repeats label and seed gets ``#2``, ``#3``, …
     """
-    all_overrides = [_labelling_overrides(result) for result in results]
+    all_overrides = [labelling_overrides(result.overrides, result.variant) for result in results]
     labels: list[str] = []
     repetitions: Counter[tuple[str, int]] = Counter()
     for result, overrides in zip(results, all_overrides, strict=True):
@@ -135,9 +138,3 @@ def _label_test_sets(labels: Sequence[str], tests: Sequence[TestSet]) -> list[st
         number = earlier.index(test) + 1
         distinct_labels.append(label if number == 1 else f"{label}, test set {number}")
     return distinct_labels
-
-
-def _labelling_overrides(result: Result) -> list[str]:
-    """Return the overrides of a run without seed and variant, which are shown anyway."""
-    shown = {f"model={result.variant}", f"variant={result.variant}", f"seed={result.seed}"}
-    return [override for override in result.overrides if override not in shown]

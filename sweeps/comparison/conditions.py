@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from pydantic import ConfigDict
 
 from lightning_modules.runs.schema import Result, Training
+from lightning_modules.runs.settings_table import flatten, setting_of
 from lightning_modules.training.control.budgets import UNEQUALLY_LONG, UNITS, Kind, kind_of
 from lightning_modules.training.control.match_settings import MEASURES, Measure, SizeMatch
 from sweeps.evaluation.tables import Table
@@ -20,6 +22,12 @@ BATCH_TOLERANCE = 0.01
 """Largest share of a budget that the last batch may add; the last batch depends on the seed."""
 DECODING_TIMES = ("seconds", "sentences_per_second")
 """Entries of ``Result.decoding`` that are no settings."""
+
+
+EQUAL_SETTINGS = ("precision", "decoding", "attention step")
+"""Conditions that compare settings, which name their condition in the table of settings."""
+FIXED_BEFORE = {"trainer.precision": "32-true", "scoring.attention_step": "predicted"}
+"""Values of settings that early versions did not have, and so did not record."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +51,7 @@ def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[C
         _check_budget(labels, results),
         _check_data_order(labels, results),
         _check_size(labels, results),
-        equal("precision", _precision),
-        equal("decoding", _decoding_settings),
-        equal("attention step", lambda result: result.attention_step),
+        *(equal(name, partial(_settings, name)) for name in EQUAL_SETTINGS),
         equal("code", _code_version, "version {}"),
     ]
 
@@ -242,17 +248,26 @@ def _check_parameters(labels: Sequence[str], results: Sequence[Result]) -> Condi
     return Condition(name, spread <= PARAMETER_TOLERANCE, text)
 
 
-def _precision(result: Result) -> str:
-    """Return the number format of training, as in the trainer's settings."""
-    trainer = result.config.get("trainer") or {}
-    return str(trainer.get("precision", "32-true"))
-
-
 def _code_version(result: Result) -> str | None:
-    """Return the code version without the user's own attention scores, in which variants differ."""
-    return result.code.partition("+")[0] if result.code else None
+    """Return the code versions without the user's own classes, in which variants differ."""
+    versions = [
+        version.partition("+")[0] for version in (result.code, result.testing_code) if version
+    ]
+    return " and ".join(versions) or None
 
 
-def _decoding_settings(result: Result) -> str | None:
-    settings = {key: value for key, value in result.decoding.items() if key not in DECODING_TIMES}
-    return ", ".join(f"{key} {value}" for key, value in sorted(settings.items())) or None
+def _settings(condition: str, result: Result) -> str | None:
+    """Return the recorded values of the settings that a condition compares; None without values."""
+    decoding = {key: value for key, value in result.decoding.items() if key not in DECODING_TIMES}
+    values = {
+        key: value
+        for key, value in {
+            **FIXED_BEFORE,
+            **flatten(result.config | {"decoding": decoding}),
+        }.items()
+        if (setting := setting_of(key)) and setting.condition == condition
+    }
+    if len(values) == 1:
+        return str(*values.values())
+    parts = [f"{key.rpartition('.')[2]} {value}" for key, value in sorted(values.items())]
+    return ", ".join(parts) or None

@@ -13,11 +13,10 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from datamodules.files import write_text
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.redaction import redacted
+from lightning_modules.runs.settings_table import is_read_by
 
 IGNORED_OVERRIDES = ("task=", "seed=")
 """Overrides on the command line of a study that its trainings do not take."""
-STUDY_GROUPS = ("hydra", "sweep", "tuned", "task")
-"""Parts of the configuration of a study that its trainings do not have."""
 
 
 def base_overrides(overrides: Sequence[str]) -> list[str]:
@@ -71,6 +70,6 @@ def use_hydra_config(config: Any) -> Iterator[None]:
 def training_config(config: DictConfig) -> DictConfig:
     """Return the settings of a training without those of its study; interpolations stay."""
     kept: Any = OmegaConf.masked_copy(
-        config, [str(key) for key in config if key not in STUDY_GROUPS]
+        config, [key for key in map(str, config) if is_read_by(key, "train")]
     )
     return kept

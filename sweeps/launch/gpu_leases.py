@@ -13,7 +13,7 @@ import torch
 from filelock import FileLock, Timeout
 from hydra.core.utils import env_override
 from omegaconf import DictConfig, OmegaConf
-from pydantic import BaseModel, PositiveInt
+from pydantic import BaseModel, NonNegativeInt, PositiveInt
 
 from datamodules.errors import UserError, validated
 from datamodules.files import locked
@@ -40,8 +40,8 @@ class Devices(BaseModel, extra="forbid"):
     """The group ``devices`` of the configuration."""
 
     jobs_per_gpu: PositiveInt
-    gpus_per_job: PositiveInt | None
-    """None: as many as ``trainer`` and ``model.placement`` ask for."""
+    gpus_per_job: NonNegativeInt | None
+    """0: none; None: as many as ``trainer`` and ``model.placement`` ask for."""
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from datamodules.errors import UserError
 from lightning_modules.runs.job import QUIET, Job
 from lightning_modules.runs.redaction import redact_files, redacted
 from lightning_modules.runs.schema import Failure
+from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.runs.writer import write_failure
 from sweeps.launch.errors import as_user_error, stop
 from sweeps.launch.parent import end_with_parent
@@ -41,6 +42,7 @@ def run_job(config: DictConfig) -> float | None:
         missing = sorted(OmegaConf.missing_keys(config))
         if missing:
             raise UserError(f"{missing[0]} has no value: give {missing[0]}=...")
+        check_settings(config)
         with _devices(config):
             score: float | None = get_method(config.task)(config)
         return score

@@ -10,12 +10,11 @@ from typing import Any
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from lightning_modules.runs.provenance import code_of
+from lightning_modules.runs.provenance import code_versions
+from lightning_modules.runs.settings_table import RESULTS, overrides_that_affect, values_that_affect
 
 REUSED_TASKS = ("lightning_modules.tasks.train.train",)
 """Tasks that use the finished result of an earlier command."""
-IGNORED_IN_FOLDER_NAMES = ("hydra", "outputs", "cache_dir", "logger", "force", "keep_memory")
-"""Settings that may change when the command is given again."""
 
 
 def folder(parent: str, name: str, digest: str) -> str:
@@ -26,25 +25,17 @@ def folder(parent: str, name: str, digest: str) -> str:
 
 
 def digest(*, _root_: DictConfig) -> str:
-    """Return eight hexadecimal digits of configuration and code.
+    """Return eight hexadecimal digits of the settings that affect results, and of training code.
 
-    With ``force=true``, and for tasks other than training, the current time is appended to the
-    digits, so that the folder is new.
+    Data is not read yet: paths of files stand for their content. With ``force=true``, and for tasks
+    other than training, the current time is appended to the digits, so that the folder is new.
     """
-    settings: dict[Any, Any] = OmegaConf.to_container(_root_)  # type: ignore[assignment]
     hydra = _root_.hydra
-    content: dict[str, Any] = {
-        "config": {
-            key: value for key, value in settings.items() if key not in IGNORED_IN_FOLDER_NAMES
-        },
-        "choices": {name: hydra.runtime.choices[name] for name in ("model", "comparison")},
-        "code": code_of(_root_),
-    }
+    plain: Any = OmegaConf.to_container(_root_)
+    content: list[Any] = [values_that_affect(plain, RESULTS), code_versions(_root_).training]
     if hydra.mode == RunMode.MULTIRUN:
-        overrides = [
-            each for each in hydra.overrides.task if not each.startswith(IGNORED_IN_FOLDER_NAMES)
-        ]
-        content["jobs"] = [sorted(overrides), dict(hydra.sweeper.params or {})]
+        overrides = overrides_that_affect(hydra.overrides.task, RESULTS)
+        content += [sorted(overrides), dict(hydra.sweeper.params or {})]
     digits = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:8]
     if _root_.task in REUSED_TASKS and not _root_.force:
         return digits

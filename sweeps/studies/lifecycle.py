@@ -38,7 +38,7 @@ def begin(config: DictConfig) -> None:
         check_space(plan)
     storage = open_storage(plans[0].sweep, out, patience=0)
     for plan in plans:
-        study = create_study(plan.sweep, storage, plan.overrides)
+        study = create_study(plan.sweep, storage, plan.overrides, plan.code)
         left = study.get_trials(deepcopy=False, states=(TrialState.WAITING, TrialState.RUNNING))
         print(f"study {plan.sweep.name}: {len(left)} trials to go")
     tuned = tuned_settings(config)

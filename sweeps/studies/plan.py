@@ -14,8 +14,10 @@ from optuna.storages import BaseStorage
 from pydantic import BaseModel, Field, NonNegativeInt
 
 from datamodules.errors import UserError, validated
+from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.renamed import with_new_names
+from lightning_modules.runs.settings_table import RESULTS, key_of, overrides_that_affect
 from sweeps.launch.compose import base_overrides, composed, use_hydra_config
 from sweeps.launch.errors import as_user_error
 from sweeps.studies.settings import Sweep, Value, as_overrides, build_pruner, build_sampler, grid
@@ -23,8 +25,6 @@ from sweeps.studies.slots import enqueue_missing
 
 IDENTITY = "identity"
 """Attribute of a study: what all of its trials share."""
-IGNORED_IN_STUDY = ("sweep.", "outputs=", "cache_dir=", "logger", "hydra")
-"""Overrides that may change when a study goes on; the identity holds what matters of ``sweep``."""
 
 
 class Tuned(BaseModel, extra="forbid"):
@@ -43,6 +43,8 @@ class StudyPlan:
     sweep: Sweep
     overrides: list[str]
     """Overrides that all of its trainings share."""
+    code: str
+    """Version of the code that trains."""
     folder: Path
     tracked: bool
     """Whether each seed of a trial is a run of the tracker."""
@@ -59,7 +61,8 @@ def study_plans(config: DictConfig, hydra: Any) -> list[StudyPlan]:
     tuned = tuned_settings(config)
     if tuned is None:
         sweep = validated(Sweep, config.sweep, "sweep")
-        return [StudyPlan(config.variant, sweep, _without_worker(base), out, tracked)]
+        code = code_versions(config).training
+        return [StudyPlan(config.variant, sweep, _without_worker(base), code, out, tracked)]
     plans = []
     for variant, family in tuned.variants.items():
         overrides = [*base, f"sweep={family}", f"model={variant}"]
@@ -73,8 +76,8 @@ def study_plans(config: DictConfig, hydra: Any) -> list[StudyPlan]:
             raise UserError(
                 f"tuned.seeds: {min(seen)} is a seed of the trials too; give fresh ones"
             )
-        folder = out / "studies" / variant
-        plans.append(StudyPlan(variant, sweep, _without_worker(overrides), folder, tracked))
+        folder, code = out / "studies" / variant, code_versions(composed_config).training
+        plans.append(StudyPlan(variant, sweep, _without_worker(overrides), code, folder, tracked))
     return plans
 
 
@@ -115,16 +118,19 @@ def open_study(sweep: Sweep, storage: BaseStorage, worker: int = 0) -> optuna.St
     )
 
 
-def create_study(sweep: Sweep, storage: BaseStorage, overrides: Sequence[str]) -> optuna.Study:
+def create_study(
+    sweep: Sweep, storage: BaseStorage, overrides: Sequence[str], code: str
+) -> optuna.Study:
     """Make a study or find it again, and enqueue the trials that it lacks.
 
-    Raises ``UserError`` for a study of the same name with another space or other settings.
+    Raises ``UserError`` for a study of the same name with another space, other settings, or trials
+    of another version of the code that trains.
     """
     study = optuna.create_study(
         study_name=sweep.name, storage=storage, directions=sweep.directions, load_if_exists=True
     )
     study.set_metric_names(list(sweep.objectives))
-    identity = _identity(sweep, overrides)
+    identity = _identity(sweep, overrides, code)
     known = with_new_names(study.user_attrs.get(IDENTITY))
     if known is None:
         study.set_user_attr(IDENTITY, identity)
@@ -140,14 +146,16 @@ def create_study(sweep: Sweep, storage: BaseStorage, overrides: Sequence[str]) -
     return study
 
 
-def _identity(sweep: Sweep, overrides: Sequence[str]) -> dict[str, Any]:
+def _identity(sweep: Sweep, overrides: Sequence[str], code: str) -> dict[str, Any]:
     """Return what two trials of one study must share."""
+    shared = overrides_that_affect(overrides, RESULTS)
     return {
+        "version of the code that trains": code,
         "search space": {name: one.model_dump() for name, one in sweep.space.items()},
         "objectives": list(sweep.objectives),
         "seeds": sweep.seeds,
         "list of overrides": sorted(
-            redacted([one for one in overrides if not one.startswith(IGNORED_IN_STUDY)])
+            redacted([one for one in shared if not key_of(one).startswith("sweep.")])
         ),
     }
 

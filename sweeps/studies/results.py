@@ -15,6 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from datamodules.files import write_text
 from lightning_modules.runs.redaction import redacted
+from lightning_modules.runs.settings_table import RESULTS, effect_of, is_read_by
 from lightning_modules.training.control.budgets import Kind
 from sweeps.evaluation.tables import Cell, Column, Table
 from sweeps.launch.compose import composed, training_config
@@ -24,9 +25,6 @@ from sweeps.studies.settings import Choices, Floats, Integers, Sweep, as_overrid
 from sweeps.studies.slots import COST, REASON, SLOT
 
 GROUP = "experiment"
-GROUPS_LEFT_OUT = ("task", "sweep", "comparison", "logger", "hydra/help")
-"""Config groups that the file of the best settings leaves out."""
-MACHINE_SETTINGS = ("outputs", "cache_dir", "logger", "comparison_name", "seed")
 
 
 class Best(NamedTuple):
@@ -74,14 +72,18 @@ def as_experiment(overrides: Sequence[str]) -> str:
     groups = [
         {f"override /{group}": choice}
         for group, choice in choices.items()
-        if choice and (CONF / group).is_dir() and group not in GROUPS_LEFT_OUT
+        if choice and (CONF / group).is_dir() and _is_best(group)
     ]
     settings = training_config(config)
-    kept = OmegaConf.masked_copy(
-        settings, [str(key) for key in settings if key not in MACHINE_SETTINGS]
-    )
+    kept = OmegaConf.masked_copy(settings, [key for key in map(str, settings) if _is_best(key)])
     values: Any = redacted(OmegaConf.to_container(kept, resolve=False))
     return OmegaConf.to_yaml(OmegaConf.create({"defaults": [*groups, "_self_"], **values}))
+
+
+def _is_best(key: str) -> bool:
+    """Return whether a key belongs to the best settings, and not to the machine or the study."""
+    name = key.replace("/", ".")
+    return key != "seed" and effect_of(name) in RESULTS and is_read_by(name, "train")
 
 
 TRIALS = "trials"

@@ -6,17 +6,16 @@ from pathlib import Path
 from statistics import mean
 
 import optuna
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
 from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.reader import read_record
-from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Record
 from lightning_modules.runs.writer import write_record
-from lightning_modules.tasks.train import settings_and_data, tracked_training
+from lightning_modules.tasks.train import identity_of, settings_and_data, tracked_training
 from lightning_modules.tracking.tracker import Tracker
 from lightning_modules.training.callbacks import budget_of
 from lightning_modules.training.control.budgets import Cost, total
@@ -45,6 +44,8 @@ class SeedResult(Record):
     cost: Cost
     reports: list[tuple[int, float]]
     """Reports to the trial: steps and values."""
+    identity: str | None = None
+    """Digest of the settings, data and code that decide the weights."""
 
 
 def train_trial(
@@ -62,11 +63,8 @@ def train_trial(
         spent = total([each.cost for each in results])
         seed_folder = folder / f"seed-{seed}"
         arguments = [*overrides, f"seed={seed}"]
-        known = trained_before(seed_folder, arguments)
         callback = TrialCallback(trial, sweep, done, spent)
-        if known is not None:
-            callback.take_over(known.reports, known.cost)
-        results.append(known or train_seed(arguments, seed_folder, callback))
+        results.append(train_seed(arguments, seed_folder, callback))
         if sweep.pruner == "wilcoxon":
             trial.report(getattr(results[-1], sweep.objectives[0]), seed)
             if done + 1 < len(sweep.seeds) and trial.should_prune():
@@ -85,15 +83,20 @@ def _tracker_overrides(sweep: Sweep, slot: int) -> list[str]:
 
 
 def train_seed(overrides: Sequence[str], folder: Path, callback: TrialCallback) -> SeedResult:
-    """Train once without testing; go on where a dead worker stopped.
+    """Train once without testing; go on where a dead worker stopped, or use its result.
 
     Raises ``optuna.TrialPruned``, ``DivergedError``, and any error of the training.
     """
-    (folder / TRAINED).unlink(missing_ok=True)  # maybe a result of other settings
     with hydra_job(overrides, folder) as (job, config):
         settings, data = settings_and_data(config)
+        identity = identity_of(config, settings, data).digest(["weights"])
+        known = trained_before(folder, identity)
+        if known is not None:
+            callback.take_over(known.reports, known.cost)
+            return known
         result, verdict = train_reporting(config, settings, data, job, callback)
     end_by(verdict)
+    result = result.model_copy(update={"identity": identity})
     write_record(folder / TRAINED, result)
     return result
 
@@ -126,9 +129,16 @@ def train_reporting(
     return result, callback.verdict
 
 
-def trained_before(folder: Path, overrides: Sequence[str]) -> SeedResult | None:
-    """Return the result of a dead worker with the same overrides; None without one."""
-    file, recorded = folder / TRAINED, folder / ".hydra" / "overrides.yaml"
-    if not file.is_file() or OmegaConf.load(recorded) != redacted(list(overrides)):
+def trained_before(folder: Path, identity: str) -> SeedResult | None:
+    """Return the result of a dead worker that trained the same weights; None without one.
+
+    A result of other settings, data or code is removed.
+    """
+    file = folder / TRAINED
+    if not file.is_file():
         return None
-    return read_record(SeedResult, file)
+    result = read_record(SeedResult, file)
+    if result.identity == identity:
+        return result
+    file.unlink()
+    return None

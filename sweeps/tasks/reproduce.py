@@ -13,10 +13,11 @@ from yaml import YAMLError
 from datamodules.errors import UserError
 from lightning_modules.runs.environment import environment
 from lightning_modules.runs.job import Job
-from lightning_modules.runs.provenance import code_of, git_commit
+from lightning_modules.runs.provenance import code_versions, git_commit
 from lightning_modules.runs.reader import read_predictions, read_result
 from lightning_modules.runs.renamed import has_old_fingerprint, with_new_names
 from lightning_modules.runs.schema import REPRODUCTION, Compared, Reproduction, Result
+from lightning_modules.runs.settings_table import top_keys_that_affect
 from lightning_modules.runs.writer import write_record
 from lightning_modules.tasks.train import train_in
 from lightning_modules.training.settings import training_settings
@@ -24,8 +25,6 @@ from lightning_modules.training.setup import prepare_process
 from sweeps.launch.compose import use_hydra_config
 
 TRAINING = "lightning_modules.tasks.train.train"
-COMMAND_SETTINGS = ("outputs", "cache_dir", "logger", "force")
-"""Settings that come from this command, not from the record."""
 
 
 def reproduce(config: DictConfig) -> float | None:
@@ -65,9 +64,11 @@ def reproduce(config: DictConfig) -> float | None:
 
 def _surroundings(recorded: Result, settings: DictConfig) -> dict[str, Compared]:
     then, now = recorded.environment.model_dump(), environment()
+    code = code_versions(settings)
     pairs = {
         "commit": (recorded.git_commit, git_commit()),
-        "code": (recorded.code, code_of(settings)),
+        "training code": (recorded.code, code.training),
+        "testing code": (recorded.testing_code, code.testing),
         **{name: (then.get(name), now.get(name)) for name in {**now, **then}},
     }
     return _compared(pairs)
@@ -112,9 +113,10 @@ def _settings(record: Path, recorded: Result, config: DictConfig) -> DictConfig:
             "by task=train"
         )
     plain: Any = OmegaConf.to_container(config)
+    from_command = top_keys_that_affect(["presentation", "nothing"])
     with open_dict(settings):
         for key in config:
-            if key in COMMAND_SETTINGS or key not in settings:
+            if key in from_command or key not in settings:
                 settings[key] = plain[key]
     return settings
 

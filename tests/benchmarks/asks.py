@@ -90,7 +90,7 @@ def _fill(sweep: Sweep, storage: BaseStorage, finished: int) -> None:
             intermediate_values=dict.fromkeys((25, 50, 75, 100), 0.5),
         )
         storage.create_new_trial(study._study_id, template)
-    create_study(sweep, storage, [])
+    create_study(sweep, storage, [], "version")
 
 
 def _sweep(overrides: list[str]) -> Sweep:

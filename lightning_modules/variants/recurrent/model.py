@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import torch
 from pydantic import Field, validate_call
@@ -22,6 +22,7 @@ from lightning_modules.variants.recurrent.readout import ReadoutOptions, build_r
 from lightning_modules.variants.recurrent.unrolled_cells import CellState
 
 STATE_ALONE = QueryOptions()
+Range = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 RunCells = Callable[[Tensor | None, CellState], CellState]
 
 
@@ -106,7 +107,7 @@ class Recurrent(EncoderDecoder):
         input_feeding: bool = False,
         intra_attention: Mapping[str, Any] | None = None,
         dropout: Dropout = 0.0,
-        initial_range: float | None = Field(default=None, gt=0, allow_inf_nan=False),
+        initial_range: Range | None = None,
         tied: Tied = "none",
         placement: Placement | None = None,
     ) -> None:

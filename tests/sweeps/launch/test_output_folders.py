@@ -9,6 +9,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 
 import sweeps.launch.output_folders
+from lightning_modules.runs.provenance import CodeVersions
 from sweeps.launch.compose import use_hydra_config
 from tests.helpers.commands import ROOT, TINY, inside, places
 
@@ -35,7 +36,8 @@ def test_a_folder_is_known_by_settings_and_code(folder_of, monkeypatch):
     assert folder_of("optimizer.lr=1e-2", "model=seq2seq") == first
     for other in ("optimizer.lr=0.02", "scheduler=constant", "seeds.dropout=5", "variant=other"):
         assert folder_of("model=seq2seq", "optimizer.lr=0.01", other) != first
-    monkeypatch.setattr(sweeps.launch.output_folders, "code_of", lambda config: "another")
+    versions = CodeVersions("another", "another")
+    monkeypatch.setattr(sweeps.launch.output_folders, "code_versions", lambda config: versions)
     assert folder_of("model=seq2seq", "optimizer.lr=0.01") != first
 
 
@@ -108,7 +110,7 @@ def test_a_run_with_vectors_is_known_by_their_content(space, capsys):
         inside(*command)
         output = capsys.readouterr().out
         assert ("finished before" in output) == again
-    assert "is of a training with another vector_files: this training starts over" in output
+    assert "is of a training with another vectors.source: this training starts over" in output
 
 
 @pytest.mark.long

@@ -34,7 +34,7 @@ from tests.sweeps.studies.test_studies import chosen_rate, sweep_of, worked
 def test_the_slot_of_a_dead_worker_is_taken_up_with_its_settings(tmp_path):
     sweep = sweep_of(trials=1)
     storage = open_storage(sweep, tmp_path)
-    study = create_study(sweep, storage, [])
+    study = create_study(sweep, storage, [], "version")
     with subprocess.Popen([sys.executable, "-c", ""]) as dead:
         pass
     lost = study.ask()
@@ -53,7 +53,7 @@ def test_the_slot_of_a_dead_worker_is_taken_up_with_its_settings(tmp_path):
 
 def test_a_worker_that_dies_again_and_again_is_given_up():
     sweep, storage = sweep_of(trials=1, retries=2), InMemoryStorage()
-    study = create_study(sweep, storage, [])
+    study = create_study(sweep, storage, [], "version")
     for _ in range(5):
         if study.get_trials(states=(TrialState.WAITING,)):
             study.ask().set_user_attr(WORKER, f"{socket.gethostname()}:99999999:0.0")
@@ -64,7 +64,7 @@ def test_a_worker_that_dies_again_and_again_is_given_up():
 def test_another_process_of_the_same_number_is_not_the_worker(tmp_path):
     sweep = sweep_of(trials=1)
     storage = open_storage(sweep, tmp_path)
-    study = create_study(sweep, storage, [])
+    study = create_study(sweep, storage, [], "version")
     host, process, began = worker_id().rsplit(":", 2)
     study.ask().set_user_attr(WORKER, f"{host}:{process}:{float(began) - 60}")
     requeue_dead(study, storage, sweep)
@@ -73,11 +73,11 @@ def test_another_process_of_the_same_number_is_not_the_worker(tmp_path):
 
 def test_a_slot_that_was_lost_before_its_trial_was_requeued_is_filled_again():
     sweep, storage = sweep_of(trials=2, retries=1), InMemoryStorage()
-    study = create_study(sweep, storage, [])
+    study = create_study(sweep, storage, [], "version")
     lost = study.ask()
     rate = lost.suggest_float("rate", 1e-4, 1e-1, log=True)
     study.tell(lost, state=TrialState.FAIL)  # here the process that requeues the trial is killed
-    create_study(sweep, storage, [])
+    create_study(sweep, storage, [], "version")
     done = worked(sweep, chosen_rate, storage).trials
     assert [trial.user_attrs[SLOT] for trial in done] == [0, 1, 0]
     assert done[2].params["rate"] == rate
@@ -85,7 +85,7 @@ def test_a_slot_that_was_lost_before_its_trial_was_requeued_is_filled_again():
 
 def test_a_slot_that_ended_for_a_reason_is_not_filled_again():
     sweep, storage = sweep_of(trials=1), InMemoryStorage()
-    study = create_study(sweep, storage, [])
+    study = create_study(sweep, storage, [], "version")
     bad = study.ask()
     bad.set_user_attr(REASON, "out of memory")
     study.tell(bad, state=TrialState.FAIL)
@@ -95,7 +95,7 @@ def test_a_slot_that_ended_for_a_reason_is_not_filled_again():
 
 def test_a_study_that_two_commands_plan_at_a_time_has_each_trial_once():
     sweep, storage = sweep_of(trials=2), InMemoryStorage()
-    study = create_study(sweep, storage, [])
+    study = create_study(sweep, storage, [], "version")
     study.enqueue_trial({}, user_attrs={SLOT: 0})
     study.enqueue_trial({}, user_attrs={SLOT: 1})
     done = worked(sweep, chosen_rate, storage).trials
@@ -122,7 +122,7 @@ def test_work_apart_returns_raises_and_dies_as_it_is():
 
 
 def test_a_worker_is_known_by_the_trials_it_took():
-    study = create_study(sweep_of(trials=1), InMemoryStorage(), [])
+    study = create_study(sweep_of(trials=1), InMemoryStorage(), [], "version")
     study.ask().set_user_attr(WORKER, "there:1:0.0")
     assert was_claimed_by(study, "there:1:0.0")
     assert not was_claimed_by(study, worker_id())

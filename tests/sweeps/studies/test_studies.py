@@ -37,7 +37,7 @@ def sweep_of(**changes) -> Sweep:
 def worked(sweep, task, storage=None, overrides=()):
     """Plan a study, and let one worker do all trials."""
     storage = storage or InMemoryStorage()
-    create_study(sweep, storage, overrides)
+    create_study(sweep, storage, overrides, "version")
     study = open_study(sweep, storage, sweep.worker)
     run_all([(study, task)], storage, sweep)
     return study
@@ -133,12 +133,19 @@ def test_the_same_command_goes_on_to_the_target_and_no_further(tmp_path):
 )
 def test_another_study_under_the_same_name_is_refused(changes, overrides, message):
     storage = InMemoryStorage()
-    create_study(sweep_of(), storage, ["sweep.trials=6"])
+    create_study(sweep_of(), storage, ["sweep.trials=6"], "version")
     if message is None:
-        create_study(sweep_of(**changes), storage, overrides)
+        create_study(sweep_of(**changes), storage, overrides, "version")
         return
     with pytest.raises(UserError, match=f"sweep.name=study: there is a study .* {message}"):
-        create_study(sweep_of(**changes), storage, overrides)
+        create_study(sweep_of(**changes), storage, overrides, "version")
+
+
+def test_a_study_never_mixes_two_versions_of_what_trains():
+    storage = InMemoryStorage()
+    create_study(sweep_of(), storage, [], "version")
+    with pytest.raises(UserError, match="with another version of the code that trains"):
+        create_study(sweep_of(), storage, [], "other version")
 
 
 def test_failures_are_told_and_the_rest_go_on():
@@ -216,10 +223,11 @@ def test_tpe_with_pruning_finds_what_a_grid_finds_for_half_its_tokens(seed):
 
 
 def test_what_was_trained_with_other_settings_is_not_taken_for_this(tmp_path):
-    trained = SeedResult(bleu=1.0, loss=2.0, parameters=3, seconds=4.0, cost={}, reports=[])
-    (tmp_path / ".hydra").mkdir()
-    (tmp_path / ".hydra" / "overrides.yaml").write_text("- a=1\n- seed=1\n")
-    assert trained_before(tmp_path, ["a=1", "seed=1"]) is None
+    trained = SeedResult(
+        bleu=1.0, loss=2.0, parameters=3, seconds=4.0, cost={}, reports=[], identity="a"
+    )
+    assert trained_before(tmp_path, "a") is None
     write_record(tmp_path / "trained.json", trained)
-    assert trained_before(tmp_path, ["a=1", "seed=1"]) == trained
-    assert trained_before(tmp_path, ["a=2", "seed=1"]) is None
+    assert trained_before(tmp_path, "a") == trained
+    assert trained_before(tmp_path, "b") is None
+    assert trained_before(tmp_path, "a") is None  # the result of other settings is removed

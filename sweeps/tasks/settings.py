@@ -1,0 +1,111 @@
+"""``task=settings``: what each setting means, in the terminal or as a page."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import yaml
+from hydra import compose
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+
+from datamodules.errors import UserError
+from datamodules.files import write_text
+from lightning_modules.runs.settings_table import (
+    CONF,
+    Setting,
+    flatten,
+    is_read_by,
+    key_of,
+    settings,
+)
+
+COLUMNS = ("setting", "value", "may be", "affects", "read by", "meaning")
+HEADER = """# Settings
+
+Every setting of `conf/`, made by `python run.py task=settings output=docs/settings.md` from
+`conf/settings.yaml`, the one table that the harness asks too. *Affects* says what another value
+changes. `weights`: another model is trained. `test`: the same model is tested in another way.
+`presentation`: the same results are shown in another way. `nothing`: places, memory, pace. A
+finished run is used again, and a training goes on, where nothing has changed that affects its
+results. Marked with °, the content of files counts, not their paths. A key that is not listed,
+such as an option of a class of your own, counts as its group does.
+"""
+
+
+def explain(config: DictConfig) -> None:
+    """Task: explain the settings whose keys begin with ``config.prefix``.
+
+    Values are those of a training with the other overrides of this command. Raises ``UserError`` if
+    no key begins so.
+    """
+    shown = [one for one in settings().values() if one.key.startswith(config.prefix)]
+    if not shown:
+        raise UserError(
+            f"prefix={config.prefix}: no setting begins with this; leave it out for all"
+        )
+    given = HydraConfig.get().overrides.task
+    training = compose("config", [one for one in given if is_read_by(key_of(one), "train")])
+    values = default_values(training)
+    if config.output == "-":
+        print("\n".join(lines(shown, values)))
+    else:
+        write_text(config.output, page(shown, values))
+
+
+def default_values(config: DictConfig) -> dict[str, str]:
+    """Return the value of each key in a configuration, or in the first file that has the key."""
+    plain: Any = OmegaConf.to_container(config)
+    values: dict[str, str] = {}
+    for file in sorted(CONF.glob("*/*.yaml")):
+        group, content = file.parent.name, yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+        is_global = "@package _global_" in file.read_text(encoding="utf-8")
+        for key, value in flatten(content if is_global else {group: content}).items():
+            values.setdefault(key, f"{_text(value)} ({group}={file.stem})")
+    return values | {key: _text(value) for key, value in flatten(plain).items()}
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _row(setting: Setting, values: Mapping[str, str]) -> tuple[str, ...]:
+    return (
+        setting.key,
+        values.get(setting.key, ""),
+        str(setting.type),
+        setting.affects + ("°" if setting.by_fingerprint else ""),
+        ", ".join(setting.tasks),
+        setting.meaning,
+    )
+
+
+def lines(shown: Iterable[Setting], values: Mapping[str, str]) -> Iterator[str]:
+    """Yield two lines for each setting: its value, and how to change the value."""
+    for setting in shown:
+        key, value, kind, affects, tasks, meaning = _row(setting, values)
+        yield key if setting.is_group else f"{key}={value}"
+        place = "" if setting.is_group else f" May be {kind}."
+        yield f"    {meaning}{place} Affects: {affects}. Read by: {tasks}."
+
+
+def page(shown: Iterable[Setting], values: Mapping[str, str]) -> str:
+    """Return the settings as Markdown, a table for each group."""
+    return HEADER + "".join(_sections(shown, values))
+
+
+def _sections(shown: Iterable[Setting], values: Mapping[str, str]) -> Iterator[str]:
+    """Yield the keys at the top in one table, then a table for each group."""
+    groups: dict[str, list[Setting]] = {"": []}
+    for setting in shown:
+        group, _, rest = setting.key.partition(".")
+        groups.setdefault(group if rest or setting.is_group else "", []).append(setting)
+    for group, members in groups.items():
+        yield f"\n## {group or 'Keys at the top'}\n\n"
+        if members[0].key == group:
+            yield f"{members.pop(0).meaning}\n\n"
+        yield f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n"
+        for setting in members:
+            key, value, *cells = (cell.replace("|", "\\|") for cell in _row(setting, values))
+            yield f"| `{key}` | {value and f'`{value}`'} | {' | '.join(cells)} |\n"

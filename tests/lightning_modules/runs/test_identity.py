@@ -1,0 +1,235 @@
+"""What makes a run another run: settings, data and code, each as far as it affects the results."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
+
+import sweeps.launch.named_systems
+import sweeps.launch.output_folders  # noqa: F401  # the resolvers of hydra.run.dir
+from lightning_modules.runs import provenance
+from lightning_modules.runs.identity import RunIdentity
+from lightning_modules.runs.provenance import CodeVersions, code_versions
+from lightning_modules.runs.settings_table import CONF, settings
+from lightning_modules.training.factories import build_data
+from tests.helpers.commands import ROOT, TINY, inside, places
+from tests.test_rooms import imports_of
+
+CODE = CodeVersions("trains", "tests")
+RUN = ["model=seq2seq", "logger=none", *TINY]
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """The configuration of a run as a plain dictionary."""
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        config = compose("config", ["model=luong_predictive", "callbacks=early_stopping"])
+    return OmegaConf.to_container(config)
+
+
+def identity(config) -> RunIdentity:
+    return RunIdentity(config, "data", {"source": "vectors"}, CODE)
+
+
+def changed(config, key: str):
+    """Return a configuration with another value of a key."""
+    other = OmegaConf.create(config)
+    OmegaConf.update(other, key, "another value", force_add=True)
+    return OmegaConf.to_container(other)
+
+
+@pytest.mark.parametrize("key", [key for key, each in settings().items() if not each.is_group])
+def test_a_key_changes_the_identity_exactly_as_the_table_says(key, recorded):
+    before, after = identity(recorded), identity(changed(recorded, key))
+    setting = settings()[key]
+    counts = "nothing" if setting.by_fingerprint else setting.affects
+    assert (before.difference(after, ["weights"]) is not None) == (counts == "weights")
+    assert (before.difference(after) is not None) == (counts in ("weights", "test"))
+    assert (before.digest() != after.digest()) == (counts in ("weights", "test"))
+
+
+@pytest.mark.parametrize(
+    ("change", "weights"),
+    [
+        ({"data": "other"}, True), ({"vectors": {"source": "other"}}, True),
+        ({"vectors": {}}, True), ({"code": CodeVersions("other", "tests")}, True),
+        ({"code": CodeVersions("trains", "other")}, False),
+    ],
+)  # fmt: skip
+def test_data_vectors_and_code_are_parts_of_the_identity(change, weights, recorded):
+    before = identity(recorded)
+    after = before._replace(**change)
+    assert before.difference(after) is not None
+    assert (before.difference(after, ["weights"]) is not None) == weights
+
+
+GRAMMAR = {
+    "data.train_size": 50, "data.val_size": 9, "data.test_size": 9, "data.seed": 7,
+    "data.train_max_words": 20, "tokenizer.kind": "bpe", "tokenizer.vocabulary_size": 900,
+    "tokenizer.min_frequency": 3, "tokenizer.shared": True,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "key", [key for key in settings() if key.startswith(("data.", "tokenizer."))]
+)
+def test_settings_of_the_data_change_its_fingerprint(key, tmp_path):
+    """The fingerprint stands for settings that the table counts by fingerprint."""
+    text = ["data=text", f"data.root={tmp_path}", "data.source=en", "data.target=fr"]
+    values = GRAMMAR | {
+        "data.test_max_words": 3, "data.skip_empty": True, "data.source": "fr", "data.target": "en",
+        "data.name": "other", "data.root": tmp_path / "other", "data.files": {"test": "train"},
+    }  # fmt: skip
+    for folder in (tmp_path, tmp_path / "other"):
+        folder.mkdir(exist_ok=True)
+        for split in ("train", "val", "test"):
+            for language in ("en", "fr"):
+                file = folder / f"{split}.{language}"
+                file.write_text(f"{split} {language}\n")
+    if key.endswith("_target_"):
+        return  # another class has other sentences, or the same data
+    command = [] if key in GRAMMAR else text
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        config = compose("config", command)
+    before = build_data(config).fingerprint
+    OmegaConf.update(config, key, values[key], force_add=True)
+    if key in ("data.source", "data.target"):  # both languages change places
+        config.data.source, config.data.target = "fr", "en"
+    same = key in ("data.name", "data.root")  # the same sentences under another name
+    assert (build_data(config).fingerprint == before) == same
+
+
+@pytest.fixture
+def copied(tmp_path, monkeypatch):
+    """A copy of the code, whose versions count instead of those of the checkout."""
+    root = tmp_path / "checkout"
+    for package in ("datamodules", "lightning_modules", "sweeps"):
+        shutil.copytree(
+            ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    monkeypatch.setattr(provenance, "ROOT", root)
+    provenance._version.cache_clear()
+    yield root
+    provenance._version.cache_clear()
+
+
+def edit(room: Path) -> None:
+    """Add a line to one file of a room."""
+    file = sorted(room.rglob("*.py"))[-1]
+    file.write_text(f"{file.read_text(encoding='utf-8')}# one line more\n", encoding="utf-8")
+    provenance._version.cache_clear()
+
+
+TRAIN = ["kernels", "variants", "attention", "training", "decoding", "ranks"]
+SHOW = ["figures", "tracking", "tasks", "runs"]
+
+
+@pytest.mark.parametrize(
+    ("room", "trains", "tests"),
+    [
+        ("datamodules", True, False),
+        *((f"lightning_modules/{room}", True, False) for room in TRAIN),
+        ("lightning_modules/testing", False, True),
+        ("lightning_modules/metrics/uncertainty", False, True),
+        *((f"lightning_modules/{room}", False, False) for room in SHOW),
+        *((f"sweeps/{room}", False, False) for room in ("report", "studies", "tasks", "launch")),
+    ],
+)
+def test_code_counts_by_what_trains_or_tests(room, trains, tests, copied):
+    config = OmegaConf.create()
+    before = code_versions(config)
+    edit(copied / room)
+    after = code_versions(config)
+    assert (after.training != before.training, after.testing != before.testing) == (trains, tests)
+
+
+def test_all_code_behind_a_training_counts():
+    """Code that trains imports nothing of the harness that does not count, but for records."""
+    counted = [ROOT / place for place in provenance.TRAINING_CODE]
+    free = [ROOT / "lightning_modules/runs"]  # records what happens, decides nothing
+    free += [ROOT / "lightning_modules/metrics/alignment/gold.py"]
+    for file in (file for place in counted for file in provenance.code_files(place)):
+        if file.suffix != ".py":
+            continue
+        for name in imports_of(file):
+            module = ROOT / Path(*name.split(".")).with_suffix(".py")
+            if module.is_file():
+                assert any(module.is_relative_to(place) for place in counted + free), (file, name)
+
+
+def test_a_class_of_the_user_is_code_too(tmp_path, monkeypatch):
+    package = tmp_path / "my_plugs"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "scores.py").write_text("class Mine: ...")
+    (package / "helpers.py").write_text("")
+    (tmp_path / "my_metric.py").write_text("class Mine: ...")
+    monkeypatch.syspath_prepend(tmp_path)
+    score = {"model": {"attention": {"score": "my_plugs.scores.Mine"}}}
+    metric = {"scoring": {"metrics": ["bleu", "my_metric.Mine"]}}
+    plain = code_versions(OmegaConf.create({"optimizer": {"_target_": "torch.optim.Adam"}}))
+    first = code_versions(OmegaConf.create(score | metric))
+    assert first.training.startswith(f"{plain.training}+")
+    assert first.testing.startswith(f"{plain.testing}+")
+    assert "+" not in "".join(plain)
+    (package / "helpers.py").write_text("x = 1")
+    second = code_versions(OmegaConf.create(score | metric))
+    assert second.training != first.training
+    assert second.testing == first.testing
+    (tmp_path / "my_metric.py").write_text("class Mine: x = 1")
+    assert code_versions(OmegaConf.create(score | metric)).testing != second.testing
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory) -> Path:
+    space = tmp_path_factory.mktemp("identity")
+    inside(*RUN, *places(space), f"hydra.run.dir={space}/run")
+    return space
+
+
+def again(space: Path, capsys, *overrides: str) -> str:
+    """Give the same command again for the same folder; return what the command says."""
+    capsys.readouterr()
+    inside(*RUN, *places(space), f"hydra.run.dir={space}/run", *overrides)
+    return capsys.readouterr().out
+
+
+def test_a_command_again_does_only_what_its_change_asks_for(space, capsys, copied):
+    edit(copied / "lightning_modules/figures")
+    edit(copied / "lightning_modules/tracking")
+    edit(copied / "sweeps/report")
+    harmless = ["callbacks.resume_checkpoint.minutes=9", "keep_memory=false", "threads=1"]
+    # The run was made by the checkout, whose code the unchanged copy has.
+    assert "finished before" in again(space, capsys, *harmless, "callbacks.examples.count=0")
+    tested = again(space, capsys, "decoding.max_ratio=1")
+    assert "training goes on after update" in tested
+    assert "finished before" in again(space, capsys, "decoding.max_ratio=1")
+    edit(copied / "lightning_modules/testing")
+    assert "training goes on after update" in again(space, capsys, "decoding.max_ratio=1")
+    for room in ("datamodules", *(f"lightning_modules/{room}" for room in TRAIN[:2])):
+        edit(copied / room)
+        said = again(space, capsys, "decoding.max_ratio=1")
+        assert "another code (weights): this training starts over" in said
+    said = again(space, capsys, "decoding.max_ratio=1", "optimizer.lr=0.003")
+    assert "another optimizer.lr: this training starts over" in said
+
+
+def test_settings_that_affect_no_result_change_no_weight(space):
+    """All of them at once."""
+    overrides = [
+        "keep_memory=false", "devices.jobs_per_gpu=2", "comparison_name=other", "force=true",
+        "callbacks.resume_checkpoint.minutes=0", "callbacks.examples.count=0",
+        "trainer.log_every_n_steps=1", "trainer.enable_model_summary=true", "logger=none",
+        f"cache_dir={space}/other", f"outputs={space}/others",
+    ]  # fmt: skip
+    inside(*RUN, *places(space), f"hydra.run.dir={space}/first")
+    inside(*RUN, f"hydra.run.dir={space}/second", *overrides)
+    first, second = (
+        torch.load(space / name / "checkpoints" / "best.ckpt", weights_only=True)["state_dict"]
+        for name in ("first", "second")
+    )
+    assert first.keys() == second.keys()
+    assert all(torch.equal(first[name], second[name]) for name in first)
