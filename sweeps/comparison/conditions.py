@@ -267,7 +267,7 @@ def _settings(condition: str, result: Result) -> str | None:
         }.items()
         if (setting := setting_of(key)) and setting.condition == condition
     }
-    if len(values) == 1:
-        return str(*values.values())
+    if values.keys() <= FIXED_BEFORE.keys():  # the condition of a single setting
+        return next(map(str, values.values()), None)
     parts = [f"{key.rpartition('.')[2]} {value}" for key, value in sorted(values.items())]
     return ", ".join(parts) or None
