@@ -94,9 +94,9 @@ class BeamSearch(Search):
         """Return the best continuations of each sentence, best first, one for each place.
 
         Args:
-            model: provides the output layer, which is applied only to rows with a prefix.
+            model: provides the logits, computed only for rows with a prefix.
             totals: log-probabilities of the prefixes, ``(sentences, beam)``.
-            features: input of the output layer, ``(sentences × beam, features)``.
+            features: argument of ``logits``, ``(sentences × beam, features)``.
             places: number of free places in the beam, ``(sentences,)``.
 
         Returns:

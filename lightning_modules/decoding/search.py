@@ -69,7 +69,7 @@ class Search(ABC):
         self, model: EncoderDecoder, src: Tensor, src_mask: Tensor
     ) -> list[list[Hypothesis]]:
         limits = (self.max_ratio * src_mask.sum(1) + self.max_extra).long().clamp(min=1)
-        limits = limits.to(model.output.weight.device)  # the device of the logits
+        limits = limits.to(model.device)
         backpointers = Backpointers()
         ends = self.search(model, model.encode(src, src_mask), limits, backpointers)
         paths = iter(backpointers.trace([end for sentence in ends for end in sentence]))
@@ -143,7 +143,7 @@ def best_tokens(model: EncoderDecoder, features: Tensor, count: int) -> tuple[Te
     fewer columns for a smaller vocabulary.
 
     Args:
-        model: provides the output layer.
+        model: provides the logits.
         features: ``(rows, features)``.
         count: number of tokens for each row.
     """

@@ -20,11 +20,12 @@ from lightning_modules.metrics.alignment.word_alignment import (
     hard_alignment,
 )
 from lightning_modules.testing.scores import words_attention
-from lightning_modules.training.checkpoints import TrainedModel, load_trained
-from lightning_modules.training.factories import build
+from lightning_modules.training.checkpoints import TrainedModel, load_runs
+from lightning_modules.training.factories import build_search
 from lightning_modules.training.input_checks import check_text
 from lightning_modules.training.settings import training_settings
 from lightning_modules.training.setup import prepare_process
+from lightning_modules.variants import Ensemble
 
 ALIGNED: dict[str, Callable[[np.ndarray], str]] = {
     "alignments": lambda weights: format_pharaoh(hard_alignment(weights)),
@@ -40,9 +41,10 @@ def translate(config: DictConfig) -> None:
     of a model without attention.
     """
     prepare_process(training_settings(config))
-    trained = load_trained(config.checkpoint)
+    runs = load_runs(config.checkpoint)
     lines = read_input(config.input)
-    translations = search(trained, lines, config)
+    translations = search(runs, lines, config)
+    trained = runs[0]
     output = "".join(f"{line}\n" for line in output_lines(trained, translations))
     asked = [option for option in ALIGNED if config[option] is not None]
     texts = [
@@ -79,20 +81,23 @@ def read_input(name: str) -> list[str]:
 
 
 def search(
-    trained: TrainedModel, lines: Sequence[str], config: DictConfig
+    runs: Sequence[TrainedModel], lines: Sequence[str], config: DictConfig
 ) -> list[list[Hypothesis]]:
     """Return the hypotheses of each line, best first; none for an empty line.
 
-    Raises ``UserError`` for lines that the model cannot read.
+    Several runs translate as an ensemble. Raises ``UserError`` for lines that a model cannot read.
     """
-    translate_batch = build(config, "decoding")
+    find_hypotheses = build_search(config)
+    tokenizer = runs[0].tokenizers.source
     full = [number for number, line in enumerate(lines) if line.strip()]
-    encoded = trained.tokenizers.source.encode([lines[number] for number in full])
+    encoded = tokenizer.encode([lines[number] for number in full])
     given = {"input": sources_alone(encoded)}
-    check_text(trained.config, trained.model, trained.tokenizers.source, given)
+    for run in runs:
+        check_text(run.config, run.model, tokenizer, given)
+    model = runs[0].model if len(runs) == 1 else Ensemble([run.model for run in runs]).eval()
     translations: list[list[Hypothesis]] = [[] for _ in lines]
     for batch in batches_of(encoded, config.batching.decode_max_tokens):
-        hypotheses = translate_batch(trained.model, batch.src, batch.src_mask)
+        hypotheses = find_hypotheses(model, batch.src, batch.src_mask)
         for row, ranked in zip(batch.ids.tolist(), hypotheses, strict=True):
             translations[full[row]] = ranked
     return translations

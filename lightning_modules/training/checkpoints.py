@@ -2,12 +2,12 @@
 
 import io
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 from torch import Tensor
 from torch.distributed.tensor import DTensor, distribute_tensor
@@ -60,8 +60,10 @@ class TrainedModel(NamedTuple):
 def load_trained(path: str | Path) -> TrainedModel:
     """Load the best checkpoint of a run folder, or one checkpoint file of a run.
 
-    Raises ``UserError`` for a missing or damaged file.
+    Raises ``UserError`` for a missing or damaged file, or for several paths.
     """
+    if isinstance(path, ListConfig):
+        raise UserError(f"checkpoint={path}: only task=translate takes several runs; give one")
     path = Path(path)
     file = path / FOLDER / BEST if path.is_dir() else path
     if not file.is_file():
@@ -87,6 +89,25 @@ def load_trained(path: str | Path) -> TrainedModel:
             f"checkpoint={path}: does not fit the model of its settings: {why}"
         ) from None
     return TrainedModel(model.eval(), tokenizers, config, folder)
+
+
+def load_runs(checkpoint: str | Path | Sequence[str]) -> list[TrainedModel]:
+    """Load one run, or several runs with the same vocabularies.
+
+    Raises ``UserError`` for a missing or damaged file, no run at all, or other vocabularies.
+    """
+    paths = [checkpoint] if isinstance(checkpoint, str | Path) else list(checkpoint)
+    if not paths:
+        raise UserError("checkpoint=[]: give the folder of a run")
+    runs = [load_trained(path) for path in paths]
+    first, *_ = vocabularies = [[each.fingerprint for each in run.tokenizers] for run in runs]
+    for path, vocabulary in zip(paths, vocabularies, strict=True):
+        if vocabulary != first:
+            raise UserError(
+                f"checkpoint={path}: has other vocabularies than {paths[0]}; an ensemble needs "
+                "runs with the same data and tokenizer"
+            )
+    return runs
 
 
 def load_weights(model: EncoderDecoder, content: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """Build objects from the configuration; a mistake becomes one line that names the override."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from logging import getLogger
 from typing import Any
@@ -14,10 +14,23 @@ from torch.utils.checkpoint import checkpoint
 
 import lightning_modules.training.control.widths  # noqa: F401  # the resolver of conf/model
 from datamodules.errors import UserError, first_mistake
+from datamodules.plugs import find_plug
 from datamodules.translation_data import TranslationData
-from lightning_modules.variants import EncoderDecoder
+from lightning_modules.decoding import BeamSearch, GreedySearch, Search
+from lightning_modules.variants import EncoderDecoder, Recurrent, Transformer
 
 log = getLogger(__name__)
+
+VARIANTS: Mapping[str, type[EncoderDecoder]] = {
+    "lightning_modules.variants.Recurrent": Recurrent,
+    "lightning_modules.variants.Transformer": Transformer,
+}
+"""The variants of the harness by ``model._target_``."""
+SEARCHES: Mapping[str, type[Search]] = {
+    "lightning_modules.decoding.BeamSearch": BeamSearch,
+    "lightning_modules.decoding.GreedySearch": GreedySearch,
+}
+"""The searches of the harness by ``decoding._target_``."""
 
 
 def build(config: DictConfig, key: str, **arguments: Any) -> Any:
@@ -72,7 +85,11 @@ def check_optimizer(optimizer: Callable[..., Any], scheduler: Callable[..., Any]
 
 
 def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) -> EncoderDecoder:
-    """Build a variant for vocabularies of these sizes. Raises ``UserError``."""
+    """Build a variant, of the harness or of the user, for vocabularies of these sizes.
+
+    Raises ``UserError``.
+    """
+    find_plug("model._target_", config.model._target_, VARIANTS, EncoderDecoder)
     if OmegaConf.select(config, "model.tied") == "all" and not config.tokenizer.shared:
         raise UserError("model.tied=all: needs one vocabulary; set tokenizer.shared=true")
     sizes = {"src_vocabulary": src_vocabulary, "tgt_vocabulary": tgt_vocabulary}
@@ -83,6 +100,13 @@ def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) ->
                 f"model.placement.{part}={device}: holds no numbers; write cpu or cuda:N"
             )
     return model
+
+
+def build_search(config: DictConfig) -> Search:
+    """Build a search, of the harness or of the user. Raises ``UserError``."""
+    find_plug("decoding._target_", config.decoding._target_, SEARCHES, Search)
+    search: Search = build(config, "decoding")
+    return search
 
 
 def compile_blocks(model: EncoderDecoder, mode: str | None) -> None:

@@ -16,7 +16,6 @@ from datamodules.batching import Batch
 from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer
 from lightning_modules.decoding import GreedySearch, Hypothesis, Search
-from lightning_modules.kernels import output_loss
 from lightning_modules.metrics.statistics import corpus_bleu
 from lightning_modules.ranks.fsdp import share_parameters
 from lightning_modules.ranks.updates_across_ranks import ends_update, merged
@@ -98,10 +97,7 @@ class TranslationModule(pl.LightningModule):
         features = self.model.decode(memory, tgt_in).features
         # The decoder may be on another device than the batch.
         mask, tgt_out = (part.to(features.device) for part in (batch.tgt_mask, batch.tgt_out))
-        output = self.model.output
-        return output_loss(
-            features[mask], output.weight, output.bias, tgt_out[mask], label_smoothing
-        )
+        return self.model.loss(features[mask], tgt_out[mask], label_smoothing)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the label-smoothed loss, weighted by the tokens of the piece."""

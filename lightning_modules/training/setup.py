@@ -37,6 +37,7 @@ from lightning_modules.training.control.schedule_lengths import schedule_length
 from lightning_modules.training.factories import (
     build,
     build_model,
+    build_search,
     check_optimizer,
     compile_blocks,
     embedding_width,
@@ -133,7 +134,7 @@ def build_module(
         target=data.tokenizers.target,
         optimizer=optimizer,
         scheduler=scheduler,
-        search=build(config, "decoding"),
+        search=build_search(config),
         label_smoothing=config.label_smoothing,
         config=resolved | identity,
         teacher_forcing=teacher_forcing,

@@ -16,7 +16,7 @@ from torch import nn
 from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer, Tokenizers
 from lightning_modules.runs.schema import Coverage
-from lightning_modules.variants import EncoderDecoder
+from lightning_modules.variants import EmbeddedEncoderDecoder, EncoderDecoder
 
 log = logging.getLogger(__name__)
 
@@ -41,15 +41,17 @@ class VectorFiles(BaseModel):
 def freeze(model: EncoderDecoder, files: VectorFiles) -> None:
     """If ``files.frozen``, switch off training of the embeddings that have a file.
 
-    Raises ``UserError`` without a file, or for embeddings that are tied to the output layer.
+    Raises ``UserError`` without a file, or for embeddings that are tied to the output layer, or for
+    a model without embeddings.
     """
     if not files.frozen:
         return
     if not files.given:
         raise UserError("vectors.frozen=true: give vectors.source=FILE or vectors.target=FILE")
+    embedded = _with_tables(model)
     for side in files.given:
-        table: nn.Embedding = getattr(model, SIDES[side])
-        if table.weight is model.output.weight:
+        table: nn.Embedding = getattr(embedded, SIDES[side])
+        if table.weight is embedded.output.weight:
             raise UserError(
                 f"vectors.frozen=true: the {side} embeddings are the output layer too, which must "
                 "learn; set model.tied=none or vectors.frozen=false"
@@ -71,19 +73,31 @@ def load_vectors(
     Raises:
         UserError: for a file that cannot be used.
     """
-    if model.src_embedding is model.tgt_embedding and len(set(files.given.values())) > 1:
+    if not files.given:
+        return {}
+    embedded = _with_tables(model)
+    if embedded.src_embedding is embedded.tgt_embedding and len(set(files.given.values())) > 1:
         raise UserError(
             "model.tied=all: one table serves both languages; give one file as vectors.source and "
             "vectors.target, or set model.tied=output"
         )
     return {
-        side: _load(model, getattr(tokenizers, side), side, path, width_key)
+        side: _load(embedded, getattr(tokenizers, side), side, path, width_key)
         for side, path in files.given.items()
     }
 
 
+def _with_tables(model: EncoderDecoder) -> EmbeddedEncoderDecoder:
+    if isinstance(model, EmbeddedEncoderDecoder):
+        return model
+    raise UserError(
+        f"vectors: {type(model).__name__} has no table of embeddings for them; set "
+        "vectors.source=null and vectors.target=null"
+    )
+
+
 def _load(
-    model: EncoderDecoder, tokenizer: Tokenizer, side: str, path: Path, width_key: str
+    model: EmbeddedEncoderDecoder, tokenizer: Tokenizer, side: str, path: Path, width_key: str
 ) -> Coverage:
     table: nn.Embedding = getattr(model, SIDES[side])
     setting = f"vectors.{side}"

@@ -2,24 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
-from functools import partial
-from itertools import chain
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from typing_extensions import override
+from torch.nn.functional import cross_entropy
 
-from datamodules.tokenization import PAD
-from lightning_modules.variants.options import Placement, Tied
+from lightning_modules.variants.options import Placement
 
 
 class Decoded(NamedTuple):
     """A whole target decoded by teacher forcing."""
 
     features: Tensor
-    """Input of the output layer, ``(batch, tgt, features)``."""
+    """Argument of ``logits``, ``(batch, tgt, features)``."""
     weights: Tensor | None
     """Attention weights, ``(batch, tgt, src)``; None for a model without attention."""
 
@@ -28,7 +24,7 @@ class Step(NamedTuple):
     """One target position decoded."""
 
     features: Tensor
-    """Input of the output layer, ``(batch, features)``."""
+    """Argument of ``logits``, ``(batch, features)``."""
     state: Any
     """State for the next step; see ``select_batch``."""
     weights: Tensor | None
@@ -52,70 +48,17 @@ class EncoderDecoder(nn.Module, ABC):
     ``Memory`` and ``State`` are nested named tuples of tensors whose first dimension is the batch,
     so that a search can reorder, repeat and drop sentences without knowing the variant. A state may
     have several adjacent rows for each row of the memory: a beam shares one memory. Teacher forcing
-    and stepwise decoding give equal numbers. The output layer is separate (``logits``), so that
-    only real positions and unfinished hypotheses are projected.
-
-    Args:
-        src_vocabulary: number of source tokens.
-        tgt_vocabulary: number of target tokens.
-        embedding_size: width of both embeddings.
-        features_size: width of the input of the output layer.
-        tied: shared tables; ``output`` as in Press and Wolf 2017 (arXiv 1608.05859), ``all`` as in
-            Vaswani et al. 2017, section 3.4, with one vocabulary for both languages.
-        placement: devices of the parts. ``.to`` and Lightning move only parts without a device
-            here.
-
-    Raises:
-        ValueError: for tables that cannot be shared.
+    and stepwise decoding give equal numbers. ``logits`` is separate, so that only real positions
+    and unfinished hypotheses are projected to the vocabulary.
     """
 
-    def __init__(
-        self,
-        src_vocabulary: int,
-        tgt_vocabulary: int,
-        embedding_size: int,
-        features_size: int,
-        tied: Tied,
-        placement: Placement,
-    ) -> None:
-        super().__init__()
-        self.placement = placement
-        self.src_embedding = nn.Embedding(src_vocabulary, embedding_size, padding_idx=PAD)
-        self.tgt_embedding = nn.Embedding(tgt_vocabulary, embedding_size, padding_idx=PAD)
-        self.output = nn.Linear(features_size, tgt_vocabulary)
-        if tied != "none":
-            self._tie(tied)
-        if tied != "none" or self.embedding_scale != 1:
-            self._draw_small_tables()
-
-    def _tie(self, tied: Tied) -> None:
-        embedding_size, features_size = self.tgt_embedding.embedding_dim, self.output.in_features
-        if features_size != embedding_size:
-            raise ValueError(
-                f"model.tied={tied}: the output layer reads {features_size} numbers, an embedding "
-                f"has {embedding_size}; make them equal or set model.tied=none"
-            )
-        self.output.weight = self.tgt_embedding.weight
-        if tied == "all":
-            if self.src_embedding.num_embeddings != self.tgt_embedding.num_embeddings:
-                raise ValueError("model.tied=all: needs one vocabulary; set tokenizer.shared=true")
-            if self.placement.encoder != self.placement.decoder:
-                raise ValueError(
-                    "model.tied=all: the encoder and the decoder share a table; set "
-                    "model.placement.encoder and model.placement.decoder alike or model.tied=output"
-                )
-            self.src_embedding = self.tgt_embedding
-
-    def _draw_small_tables(self) -> None:
-        """Draw rows of length 1: torch's rows, of length √width, make extreme first predictions."""
-        for table in (self.src_embedding, self.tgt_embedding):
-            nn.init.normal_(table.weight, std=table.embedding_dim**-0.5)
-            nn.init.zeros_(table.weight[PAD].detach())
+    placement = Placement()
+    """Devices of the parts; None for Lightning's device."""
 
     @property
-    def embedding_scale(self) -> float:
-        """Factor of the embeddings."""
-        return 1.0
+    @abstractmethod
+    def features_size(self) -> int:
+        """Width of the argument of ``logits``."""
 
     @abstractmethod
     def encode(self, src: Tensor, src_mask: Tensor) -> Any:
@@ -139,8 +82,23 @@ class EncoderDecoder(nn.Module, ABC):
         """Decode the position after ``last_token`` ``(batch,)``."""
 
     @abstractmethod
-    def parts(self) -> dict[str, Iterable[nn.Module]]:
-        """Return the modules of each part in ``model.placement``."""
+    def logits(self, features: Tensor) -> Tensor:
+        """Project to the target vocabulary: ``(…, features) -> (…, vocabulary)``."""
+
+    def loss(self, features: Tensor, tokens: Tensor, label_smoothing: float = 0.0) -> Tensor:
+        """Return the mean cross-entropy in nats.
+
+        Args:
+            features: ``(positions, features)``.
+            tokens: ``(positions,)``, the right token of each position.
+            label_smoothing: probability spread evenly over the vocabulary.
+        """
+        return cross_entropy(self.logits(features), tokens, label_smoothing=label_smoothing)
+
+    @property
+    def device(self) -> torch.device:
+        """Device of the logits."""
+        return next(self.parameters()).device
 
     @property
     def is_content_based(self) -> bool:
@@ -150,23 +108,14 @@ class EncoderDecoder(nn.Module, ABC):
     def head_weights(self, memory: Any, tgt_in: Tensor) -> Tensor | None:
         """Return the weights of all layers and heads, ``(batch, layers, heads, tgt, src)``.
 
-        None for a model without attention. (``decode`` returns the weights of the last layer,
-        averaged over the heads.) To keep ``decode`` fast, hooks compute the weights a second time,
-        from the arguments of each attention.
+        None for a model without attention, and for an ensemble. (``decode`` returns the weights of
+        the last layer, averaged over the heads.)
         """
-        attentions = list(self.parts()["attention"])
-        if not attentions:
-            return None
-        layers: list[list[Tensor]] = [[] for _ in attentions]
-        with ExitStack() as hooks:
-            # Compiled blocks ignore hooks that are registered after compilation.
-            hooks.enter_context(torch.compiler.set_stance("force_eager"))
-            for attention, weights in zip(attentions, layers, strict=True):
-                hook = partial(_append_head_weights, weights)
-                hooks.enter_context(attention.register_forward_pre_hook(hook))
-            self.decode(memory, tgt_in)
-        # Each list holds one tensor for all positions, or one tensor per position.
-        return torch.stack([torch.cat(weights, 2) for weights in layers], 1)
+        return None
+
+    def parts(self) -> dict[str, Iterable[nn.Module]]:
+        """Return the modules of each part in ``model.placement``."""
+        return {part: () for part in Placement.model_fields}
 
     def blocks(self) -> Iterable[nn.Module]:
         """Return the modules for which ``torch.compile`` saves more time than it takes."""
@@ -180,42 +129,9 @@ class EncoderDecoder(nn.Module, ABC):
         """
         return ()
 
-    def logits(self, features: Tensor) -> Tensor:
-        """Project to the target vocabulary: ``(…, features) -> (…, vocabulary)``."""
-        return self.output(features)
-
     def limit(self) -> Limit | None:
         """Return the longest sentence with distinct positions; None for no limit."""
         return None
-
-    def place(self) -> None:
-        """Move the placed parts to their devices; the last line of every constructor."""
-        for part, device in self.placement:
-            for module in self.parts()[part] if device else ():
-                module.to(device)
-
-    @override
-    def _apply(self, fn: Any, recurse: bool = True) -> "EncoderDecoder":
-        """Placed parts change dtype but stay on their device."""
-        devices = {
-            id(tensor): device
-            for part, device in self.placement
-            for module in (self.parts()[part] if device else ())
-            for value in chain(module.parameters(), module.buffers())
-            for tensor in (value, value.grad)
-        }
-
-        def keep_device(tensor: Tensor) -> Tensor:
-            if id(tensor) not in devices:
-                return fn(tensor)
-            return tensor.to(devices[id(tensor)], fn(torch.empty(0, dtype=tensor.dtype)).dtype)
-
-        super()._apply(keep_device, recurse)
-        return self
-
-
-def _append_head_weights(weights: list[Tensor], attention: Any, inputs: tuple[Any, ...]) -> None:
-    weights.append(attention.head_weights(*inputs))
 
 
 def count_parameters(model: nn.Module) -> int:

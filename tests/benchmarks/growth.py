@@ -19,7 +19,6 @@ from rich.table import Table
 
 from datamodules.batching import Batch
 from datamodules.files import write_json
-from lightning_modules.kernels import output_loss
 from lightning_modules.training.factories import build, build_model
 from lightning_modules.training.malloc import keep_freed_memory
 from lightning_modules.variants import EncoderDecoder
@@ -72,9 +71,7 @@ def update(name: str, shape: dict[str, int], device: str) -> Callable[[], None]:
     def run() -> None:
         optimizer.zero_grad()
         features = model.decode(model.encode(batch.src, batch.src_mask), batch.tgt_in).features
-        output = model.output
-        flat = features.flatten(0, 1), output.weight, output.bias
-        output_loss(*flat, batch.tgt_out.flatten(), 0.1).backward()
+        model.loss(features.flatten(0, 1), batch.tgt_out.flatten(), 0.1).backward()
         optimizer.step()
 
     return run

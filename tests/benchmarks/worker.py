@@ -24,6 +24,7 @@ from lightning_modules.runs.environment import peak_memory_mib
 from lightning_modules.training.factories import build, build_data, build_model
 from lightning_modules.training.malloc import keep_freed_memory
 from lightning_modules.training.module import TranslationModule
+from lightning_modules.variants import EmbeddedEncoderDecoder
 from tests.benchmarks.rivals.bare import BareLoop
 from tests.benchmarks.stopwatch import Windows
 from tests.benchmarks.workloads import WORKLOADS, data_overrides
@@ -107,6 +108,7 @@ def decode(config: DictConfig, data: TranslationData, device: str) -> dict[str, 
     torch.manual_seed(0)
     sizes = [len(tokenizer) for tokenizer in data.tokenizers]
     model = build_model(config, *sizes).to(device).eval()
+    assert isinstance(model, EmbeddedEncoderDecoder)
     with torch.no_grad():
         model.output.bias[EOS] = -1e4
     figures = {}

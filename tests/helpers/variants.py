@@ -10,7 +10,7 @@ from torch import Tensor
 
 from datamodules.tokenization import BOS, EOS
 from lightning_modules.training.factories import build_model
-from lightning_modules.variants import EncoderDecoder
+from lightning_modules.variants import EmbeddedEncoderDecoder
 
 CONF = Path(__file__).parents[2] / "conf"
 NAMES = sorted(path.stem for path in (CONF / "model").glob("*.yaml"))
@@ -76,7 +76,7 @@ def _composed(overrides: tuple[str, ...]) -> DictConfig:
         return compose("config", list(overrides))
 
 
-def small_model(name: str, *overrides: str, vocabulary: int = VOCABULARY) -> EncoderDecoder:
+def small_model(name: str, *overrides: str, vocabulary: int = VOCABULARY) -> EmbeddedEncoderDecoder:
     """Build a shipped or optional variant, narrow, with fixed random weights."""
     model, options = OPTIONS.get(name, (name, []))
     widths = configuration(f"model={model}").model
@@ -85,6 +85,7 @@ def small_model(name: str, *overrides: str, vocabulary: int = VOCABULARY) -> Enc
     config = configuration(*given, *options, *overrides)
     torch.manual_seed(0)
     built = build_model(config, vocabulary, vocabulary)
+    assert isinstance(built, EmbeddedEncoderDecoder)
     for parameter in built.parameters():  # larger weights make differences visible
         parameter.data.mul_(2)
     return built.eval()

@@ -23,7 +23,6 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.tokenization import EOS
-from lightning_modules.kernels import output_loss
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.teacher_forcing import mixed_inputs
 from lightning_modules.training.word_vectors import VectorFiles, freeze
@@ -136,8 +135,7 @@ def _count_pair(model: EncoderDecoder, src: int, tgt: int, rolled_out: bool) -> 
         with update:
             memory = model.encode(batch.src, batch.src_mask)
             features = model.decode(memory, batch.tgt_in).features.flatten(0, 1)
-            head, tgt_out = model.output, batch.tgt_out.flatten()
-            output_loss(features, head.weight, head.bias, tgt_out, 0.0).backward()
+            model.loss(features, batch.tgt_out.flatten()).backward()
     model.zero_grad()
     return (rollout.get_total_flops() + update.get_total_flops()) / 2
 

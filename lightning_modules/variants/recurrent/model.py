@@ -11,7 +11,8 @@ from typing_extensions import override
 
 from datamodules.tokenization import PAD
 from lightning_modules.attention import AttentionMemory, build_attention
-from lightning_modules.variants.base import Decoded, EncoderDecoder, Limit, Step, move
+from lightning_modules.variants.base import Decoded, Limit, Step, move
+from lightning_modules.variants.embedded import EmbeddedEncoderDecoder
 from lightning_modules.variants.options import ARBITRARY, Dropout, Placement, Size, Tied
 from lightning_modules.variants.recurrent.bridge import Bridge, BridgeKind
 from lightning_modules.variants.recurrent.cells import Cell, build_stack
@@ -53,7 +54,7 @@ class RecurrentState(NamedTuple):
     """``s_0`` to ``s_{t-2}``, for intra-attention."""
 
 
-class Recurrent(EncoderDecoder):
+class Recurrent(EmbeddedEncoderDecoder):
     """RNN encoder, RNN decoder, and between them a summary, attention or nothing.
 
     One step of the decoder, for the published settings ``conf/model`` names:
@@ -124,7 +125,6 @@ class Recurrent(EncoderDecoder):
         self.input_feeding = input_feeding
         self.reads_before = readout.state == "previous"
         self.reads_token = readout.last_token
-        self.features_size = features_size
         self.context_size = 0 if attention is None else encoder.memory_size
         summary_size = hidden_size if summary else 0
         self.dropout = nn.Dropout(dropout)

@@ -9,7 +9,8 @@ from pydantic import validate_call
 from torch import Tensor, nn
 from typing_extensions import override
 
-from lightning_modules.variants.base import Decoded, EncoderDecoder, Limit, Step
+from lightning_modules.variants.base import Decoded, Limit, Step
+from lightning_modules.variants.embedded import EmbeddedEncoderDecoder
 from lightning_modules.variants.options import ARBITRARY, Dropout, Placement, Size, Tied
 from lightning_modules.variants.transformer.heads import KeysValues
 from lightning_modules.variants.transformer.layers import DecoderLayer, EncoderLayer, Shape
@@ -37,7 +38,7 @@ class TransformerState(NamedTuple):
     """Keys and values of each decoder layer's self-attention."""
 
 
-class Transformer(EncoderDecoder):
+class Transformer(EmbeddedEncoderDecoder):
     """Encoder and decoder of attention layers, without recurrence.
 
     Returned weights are the weights of the last decoder layer over the source, averaged over heads.

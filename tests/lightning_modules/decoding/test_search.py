@@ -14,7 +14,6 @@ from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.decoding import search as searching
 from lightning_modules.decoding.search import best_tokens, top
 from lightning_modules.variants.base import Decoded, EncoderDecoder, Step
-from lightning_modules.variants.options import Placement
 from tests.helpers.variants import sentences, small_model
 
 A, B, C = 4, 5, 6
@@ -29,7 +28,7 @@ class Markov(EncoderDecoder):
     """A model whose next token depends on the last one, by a table for each sentence."""
 
     def __init__(self, tables: list[dict[int, dict[int, float]]]):
-        super().__init__(VOCABULARY, VOCABULARY, 2, 2, "none", Placement())
+        super().__init__()
         # After a token without a table, all tokens have the same score.
         self.table = torch.zeros(len(tables), VOCABULARY, VOCABULARY)
         for sentence, table in enumerate(tables):
@@ -37,6 +36,14 @@ class Markov(EncoderDecoder):
                 self.table[sentence, last] = -math.inf
                 for token, probability in following.items():
                     self.table[sentence, last, token] = math.log(probability)
+
+    @property
+    def device(self):
+        return self.table.device
+
+    @property
+    def features_size(self):
+        return VOCABULARY
 
     def encode(self, src, src_mask):
         return PositionMemory(self.table[src[:, 0]])  # a source's first token chooses its table
@@ -46,9 +53,6 @@ class Markov(EncoderDecoder):
 
     def logits(self, features):
         return features
-
-    def parts(self):
-        return {}
 
     def decode(self, memory, tgt_in):
         return Decoded(tgt_in, None)

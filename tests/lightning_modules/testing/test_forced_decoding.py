@@ -25,7 +25,6 @@ from lightning_modules.testing.forced_decoding import (
     word_nats,
 )
 from lightning_modules.variants.base import Decoded, EncoderDecoder
-from lightning_modules.variants.options import Placement
 from tests.helpers.variants import sentences, small_model
 
 TEXT = ParallelText(["a b c", "b a", "c"], ["x y z", "y x", "z"], ["2-0 1-1 0-2", "1-0 0-1", "0-0"])
@@ -34,8 +33,10 @@ TEXT = ParallelText(["a b c", "b a", "c"], ["x y z", "y x", "z"], ["2-0 1-1 0-2"
 class Mirror(EncoderDecoder):
     """A model whose attention moves from the last source word to the first."""
 
-    def __init__(self):
-        super().__init__(9, 9, 2, 2, "none", Placement())
+    features_size = 9
+
+    def logits(self, features):
+        return features
 
     def encode(self, src, src_mask):
         return src_mask
@@ -45,16 +46,13 @@ class Mirror(EncoderDecoder):
         for row, length in enumerate(memory.sum(1).tolist()):
             for position in range(min(tgt_in.shape[1], length - 1)):
                 weights[row, position, length - 2 - position] = 1  # EOS is the last of the source
-        return Decoded(torch.zeros(*tgt_in.shape, 2), weights)
+        return Decoded(torch.zeros(*tgt_in.shape, 9), weights)
 
     def initial_state(self, memory):
         raise AssertionError("nothing is searched")
 
     def step(self, memory, state, last_token):
         raise AssertionError("nothing is searched")
-
-    def parts(self):
-        return {}
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from datamodules.tokenization import TokenizerSettings
 from datamodules.translation_data import TranslationData
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.input_checks import check_lengths, check_tags
+from lightning_modules.variants import EmbeddedEncoderDecoder
 from tests.helpers.variants import configuration, small_model
 
 
@@ -98,4 +99,6 @@ def test_one_table_takes_one_vocabulary():
     with pytest.raises(UserError, match=r"^model\.tied=all: .* set tokenizer\.shared=true$"):
         build_model(config, 9, 9)
     config.tokenizer.shared = True
-    assert build_model(config, 9, 9).src_embedding.num_embeddings == 9
+    model = build_model(config, 9, 9)
+    assert isinstance(model, EmbeddedEncoderDecoder)
+    assert model.src_embedding.num_embeddings == 9

@@ -10,6 +10,7 @@ from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.attention.windows import LocalPredictive
 from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.training.factories import build_model
+from lightning_modules.variants import EmbeddedEncoderDecoder
 from lightning_modules.variants.base import select_batch
 from lightning_modules.variants.recurrent.cpu_rnn import flip
 from lightning_modules.variants.recurrent.encoder import reverse
@@ -174,6 +175,7 @@ def test_tied_models_begin_without_a_bet(name, width, tied):
         logits = model.logits(model.decode(model.encode(src, mask), tgt[:, :-1]).features)
     loss = cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten()).item()
     assert loss == pytest.approx(math.log(4000), abs=0.5)
+    assert isinstance(model, EmbeddedEncoderDecoder)
     assert not model.output.weight[PAD].any()
 
 

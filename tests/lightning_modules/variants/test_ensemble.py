@@ -1,0 +1,120 @@
+"""An ensemble of models of any variants is a variant itself."""
+
+import numpy as np
+import pytest
+import torch
+
+from datamodules.batching import EncodedPairs, Sequences, collate
+from datamodules.tokenization import BOS, PAD
+from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.testing.forced_decoding import ForcedDecoding
+from lightning_modules.variants import Ensemble
+from tests.helpers.commands import TINY, inside, mistake, places, succeed
+from tests.helpers.variants import sentences, small_model, targets
+
+SEARCHES = [GreedySearch(), BeamSearch(beam_size=3, n_best=3)]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("name", ["luong_global", "transformer"])
+def test_an_ensemble_of_one_is_its_model(name, search):
+    model, given = small_model(name), sentences([4, 9, 6])
+    for ranked, expected in zip(
+        search(Ensemble([model]), *given), search(model, *given), strict=True
+    ):
+        assert [one.tokens for one in ranked] == [one.tokens for one in expected]
+        for one, other in zip(ranked, expected, strict=True):
+            assert one.score == pytest.approx(other.score, rel=1e-5)
+            torch.testing.assert_close(one.weights, other.weights)
+
+
+@torch.no_grad()
+def test_the_probabilities_are_the_mean():
+    models = [small_model(name) for name in ("transformer", "bahdanau", "seq2seq")]
+    (src, mask), tgt = sentences([5, 8]), targets(2, 6)
+
+    def decoded(model):
+        features, weights = model.decode(model.encode(src, mask), tgt)
+        return model.logits(features).softmax(-1), weights
+
+    together, weights = decoded(Ensemble(models))
+    single = [decoded(model) for model in models]
+    torch.testing.assert_close(together, sum(each for each, _ in single) / 3)
+    torch.testing.assert_close(weights, (single[0][1] + single[1][1]) / 2)
+
+
+@torch.no_grad()
+def test_teacher_forcing_repeats_the_search():
+    ensemble = Ensemble([small_model("transformer"), small_model("luong_global")]).eval()
+    src, mask = sentences([4, 9, 6])
+    for row, [best] in enumerate(BeamSearch(length_penalty=0)(ensemble, src, mask)):
+        one = src[row : row + 1, mask[row]], mask[row : row + 1, mask[row]]
+        memory = ensemble.encode(*one)
+        logits = ensemble.logits(
+            ensemble.decode(memory, torch.tensor([[BOS, *best.tokens[:-1]]])).features
+        )
+        logits[..., [PAD, BOS]] = float("-inf")
+        found = logits.log_softmax(-1)[0, torch.arange(len(best.tokens)), best.tokens]
+        assert float(found.sum()) == pytest.approx(best.score, rel=1e-4)
+
+
+@torch.no_grad()
+def test_an_ensemble_can_be_forced():
+    models = [small_model("transformer"), small_model("luong_global")]
+    batch = collate(EncodedPairs(np.arange(2), *(Sequences.of([[5, 6], [7]]) for _ in range(2))))
+    together, *single = (
+        ForcedDecoding(each).predict_step(batch) for each in (Ensemble(models), *models)
+    )
+    for one, *others in zip(together, *single, strict=True):
+        mean = sum(np.exp(-other.nats) for other in others) / 2
+        np.testing.assert_allclose(np.exp(-one.nats), mean, rtol=1e-5)
+
+
+def test_limits_are_the_shortest():
+    learned = small_model("transformer", "model.positions=learned", "model.max_length=90")
+    location = small_model("luong_location", "model.attention.max_length=50")
+    limit = Ensemble([small_model("seq2seq"), learned, location]).limit()
+    assert limit == ("model.attention.max_length", 50, 90)
+    assert Ensemble([small_model("seq2seq")]).limit() is None
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Train a Transformer, an RNN, and an RNN on other text."""
+    space = tmp_path_factory.mktemp("ensemble")
+    trained = {
+        "transformer": ["model=transformer", "scale=0.25"],
+        "rnn": ["model=luong_global", "scale=0.25"],
+        "other": ["model=seq2seq", "scale=0.25", "data.seed=7", "data.train_size=100"],
+    }
+    for name, model in trained.items():
+        given = [*TINY, *places(space), "logger=none", *model]
+        inside(*given, f"hydra.run.dir={space}/{name}")
+    return space
+
+
+def test_runs_translate_as_an_ensemble(runs):
+    text = "The cat sleeps.\n\nThe dog sees the cat.\n"
+    together = f"checkpoint=[{runs}/transformer,{runs}/rnn]"
+    lines = succeed("task=translate", together, stdin=text).splitlines()
+    assert len(lines) == 3
+    assert lines[1] == ""
+    best = {}
+    for name, given in (("one", f"{runs}/rnn"), ("list", f"[{runs}/rnn]")):
+        n_best = ["decoding.n_best=2", f"checkpoint={given}"]
+        best[name] = succeed("task=translate", *n_best, stdin=text)
+    assert best["one"] == best["list"]
+    assert best["one"].count("|||") == 2 * 2 * 2
+
+
+def test_other_vocabularies_end_with_one_line(runs):
+    line = mistake("task=translate", f"checkpoint=[{runs}/transformer,{runs}/other]", "input=none")
+    assert f"checkpoint={runs}/other: has other vocabularies than {runs}/transformer" in line
+    assert "give the folder of a run" in mistake("task=translate", "checkpoint=[]")
+
+
+@pytest.mark.parametrize("task", ["align", "test"])
+def test_other_tasks_take_one_run(runs, task):
+    """The result of a test names one variant and the cost of one training."""
+    line = mistake(f"task={task}", f"checkpoint=[{runs}/rnn,{runs}/rnn]", *TINY, *places(runs))
+    assert "only task=translate takes several runs" in line
