@@ -115,7 +115,7 @@ class EncoderDecoder(nn.Module, ABC):
 
     def parts(self) -> dict[str, Iterable[nn.Module]]:
         """Return the modules of each part in ``model.placement``."""
-        return {part: () for part in Placement.model_fields}
+        return dict.fromkeys(Placement.model_fields, ())
 
     def blocks(self) -> Iterable[nn.Module]:
         """Return the modules for which ``torch.compile`` saves more time than it takes."""

@@ -20,7 +20,7 @@ class Bridge(nn.Module):
             ``s_0 = tanh(V' c)`` (Cho et al. 2014, appendix A.1.2).
         encoder: options of the encoder.
         hidden_size: width of the decoder's states.
-        has_cell_state: whether the decoder is an LSTM.
+        has_cell_state: whether the decoder's cells have a cell state, as an LSTM has.
         summary: whether the model has a summary.
 
     Raises:

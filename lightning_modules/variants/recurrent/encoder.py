@@ -9,8 +9,9 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from lightning_modules.variants.options import Options, Size
-from lightning_modules.variants.recurrent.cells import Cell, Stack2014, fused
+from lightning_modules.variants.recurrent.cells import CellKind, RecurrentCell, has_cell_state
 from lightning_modules.variants.recurrent.cpu_rnn import flip, mirror, run_on_cpu, run_packed
+from lightning_modules.variants.recurrent.stacks import CellStack, fused
 from lightning_modules.variants.recurrent.unrolled_cells import CellState
 
 
@@ -45,7 +46,7 @@ class Encoded(NamedTuple):
     """Last hidden states, ``(batch, layers, directions, hidden)``; the backward direction ends at
     the token that the forward direction reads first."""
     cell: Tensor | None
-    """Last cell states of an LSTM, ``(batch, layers, directions, hidden)``; None for a GRU."""
+    """Last cell states, ``(batch, layers, directions, hidden)``; None for cells without one."""
 
     @property
     def summary(self) -> Tensor:
@@ -82,11 +83,16 @@ class FusedEncoder(RecurrentEncoder):
     """Torch's GRU or LSTM."""
 
     def __init__(
-        self, cell: Cell, input_size: int, layers: int, dropout: float, options: EncoderOptions
+        self,
+        kind: type[nn.LSTM] | type[nn.GRU],
+        input_size: int,
+        layers: int,
+        dropout: float,
+        options: EncoderOptions,
     ) -> None:
         super().__init__(options)
         self.rnn = fused(
-            cell, input_size, options.hidden_size, layers, dropout, options.bidirectional
+            kind, input_size, options.hidden_size, layers, dropout, options.bidirectional
         )
 
     @override
@@ -103,51 +109,86 @@ class FusedEncoder(RecurrentEncoder):
         return final.transpose(0, 1).unflatten(1, (-1, self.options.directions))
 
 
-class Encoder2014(RecurrentEncoder):
-    """Layers of ``Gru2014``; each direction reads both directions of the layer below."""
+class CellEncoder(RecurrentEncoder):
+    """Layers of a ``RecurrentCell``; each direction reads both directions of the layer below."""
 
     def __init__(
-        self, input_size: int, layers: int, dropout: float, options: EncoderOptions
+        self,
+        kind: type[RecurrentCell],
+        input_size: int,
+        layers: int,
+        dropout: float,
+        options: EncoderOptions,
     ) -> None:
         super().__init__(options)
+        self.has_cell_state = has_cell_state(kind)
         self.dropout = nn.Dropout(dropout)
         width = options.hidden_size * options.directions
         self.layers = nn.ModuleList(
             nn.ModuleList(
-                Stack2014(size, options.hidden_size, 1, 0.0) for _ in range(options.directions)
+                CellStack(kind, size, options.hidden_size, 1, 0.0)
+                for _ in range(options.directions)
             )
             for size in [input_size] + [width] * (layers - 1)
         )
 
     @override
     def read(self, embedded: Tensor, mask: Tensor) -> Encoded:
-        states, hidden, lengths = embedded, [], mask.sum(1)
-        for number, layer in enumerate(cast(Iterable[Iterable[Stack2014]], self.layers)):
+        states, ends, lengths = embedded, [], mask.sum(1)
+        for number, layer in enumerate(cast(Iterable[Iterable[CellStack]], self.layers)):
             inputs = self.dropout(states) if number else states
             forward, *backward = layer
             directions = [self._direction(forward, inputs, mask)]
             for stack in backward:
                 mirrored = self._direction(stack, flip(inputs, lengths), mask)
-                directions.append((flip(mirrored[0], lengths), mirrored[1]))
-            states = torch.cat([states for states, _ in directions], -1)
-            hidden.append(torch.stack([last for _, last in directions], 1))
-        return Encoded(states, torch.stack(hidden, 1), None)
+                directions.append(mirrored._replace(states=flip(mirrored.states, lengths)))
+            states = torch.cat([direction.states for direction in directions], -1)
+            ends += directions
+        cells = [end.cell for end in ends if end.cell is not None]
+        hidden = self._by_layer([end.hidden for end in ends])
+        return Encoded(states, hidden, self._by_layer(cells) if cells else None)
 
-    def _direction(self, stack: Stack2014, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return states ``(batch, src, hidden)``, zero at padding, and last states."""
-        start = inputs.new_zeros(len(inputs), self.options.hidden_size)
-        states = stack.run(inputs, CellState((start,), None)) * mask.unsqueeze(-1)
-        last = (mask.sum(1) - 1).view(-1, 1, 1).expand(-1, 1, states.shape[-1])
-        return states, states.gather(1, last).squeeze(1)
+    def _direction(self, stack: CellStack, inputs: Tensor, mask: Tensor) -> "Direction":
+        start = (inputs.new_zeros(len(inputs), self.options.hidden_size),)
+        hidden, cells = stack.run_both(
+            inputs, CellState(start, start if self.has_cell_state else None)
+        )
+        states = hidden * mask.unsqueeze(-1)
+        end = None if cells is None else last_of(cells, mask)
+        return Direction(states, last_of(states, mask), end)
+
+    def _by_layer(self, ends: list[Tensor]) -> Tensor:
+        """Stack ``(batch, hidden)`` of layers and directions as batch, layers, directions."""
+        return torch.stack(ends, 1).unflatten(1, (-1, self.options.directions))
+
+
+class Direction(NamedTuple):
+    """One direction of one layer."""
+
+    states: Tensor
+    """``(batch, src, hidden)``, zero at padding."""
+    hidden: Tensor
+    """Last hidden state, ``(batch, hidden)``."""
+    cell: Tensor | None
+    """Last cell state, ``(batch, hidden)``; None for a cell without one."""
 
 
 def build_encoder(
-    cell: Cell, input_size: int, layers: int, dropout: float, options: EncoderOptions
+    kind: CellKind, input_size: int, layers: int, dropout: float, options: EncoderOptions
 ) -> RecurrentEncoder:
-    """Build the encoder for a cell."""
-    if cell == "gru_2014":
-        return Encoder2014(input_size, layers, dropout, options)
-    return FusedEncoder(cell, input_size, layers, dropout, options)
+    """Build the encoder for a cell. Raises ``UserError`` for a cell that cannot run."""
+    if issubclass(kind, RecurrentCell):
+        return CellEncoder(kind, input_size, layers, dropout, options)
+    return FusedEncoder(kind, input_size, layers, dropout, options)
+
+
+def last_of(states: Tensor, mask: Tensor) -> Tensor:
+    """Return the state at each sentence's last token: ``(batch, src, hidden) -> (batch, hidden)``.
+
+    ``mask`` is True where a token is real, ``(batch, src)``.
+    """
+    last = (mask.sum(1) - 1).view(-1, 1, 1).expand(-1, 1, states.shape[-1])
+    return states.gather(1, last).squeeze(1)
 
 
 def reverse(sequences: Tensor, mask: Tensor) -> Tensor:

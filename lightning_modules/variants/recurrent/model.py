@@ -15,11 +15,12 @@ from lightning_modules.variants.base import Decoded, Limit, Step, move
 from lightning_modules.variants.embedded import EmbeddedEncoderDecoder
 from lightning_modules.variants.options import ARBITRARY, Dropout, Placement, Size, Tied
 from lightning_modules.variants.recurrent.bridge import Bridge, BridgeKind
-from lightning_modules.variants.recurrent.cells import Cell, build_stack
+from lightning_modules.variants.recurrent.cells import find_cell, has_cell_state
 from lightning_modules.variants.recurrent.encoder import EncoderOptions, build_encoder
 from lightning_modules.variants.recurrent.intra_attention import IntraAttention
 from lightning_modules.variants.recurrent.query import QueryOptions
 from lightning_modules.variants.recurrent.readout import ReadoutOptions, build_readout
+from lightning_modules.variants.recurrent.stacks import build_stack
 from lightning_modules.variants.recurrent.unrolled_cells import CellState
 
 STATE_ALONE = QueryOptions()
@@ -69,7 +70,8 @@ class Recurrent(EmbeddedEncoderDecoder):
         tgt_vocabulary: number of target tokens.
         embedding_size: width of both embeddings.
         hidden_size: width of the decoder's states.
-        cell: ``lstm``, ``gru`` (torch's), or ``gru_2014`` (as first published; slower).
+        cell: ``lstm``, ``gru`` (torch's), ``gru_2014`` (as first published; slower), or the dotted
+            path of a ``RecurrentCell``.
         layers: number of layers of the encoder, and of the decoder.
         encoder: see ``EncoderOptions``.
         bridge: see ``Bridge``.
@@ -88,6 +90,7 @@ class Recurrent(EmbeddedEncoderDecoder):
 
     Raises:
         ValueError: for settings that do not fit together, naming the override to change.
+        UserError: for a class of the user that cannot be used.
     """
 
     @validate_call(config=ARBITRARY)
@@ -97,7 +100,7 @@ class Recurrent(EmbeddedEncoderDecoder):
         tgt_vocabulary: int,
         embedding_size: Size,
         hidden_size: Size,
-        cell: Cell,
+        cell: str,
         layers: Size,
         encoder: EncoderOptions,
         bridge: BridgeKind,
@@ -112,6 +115,7 @@ class Recurrent(EmbeddedEncoderDecoder):
         tied: Tied = "none",
         placement: Placement | None = None,
     ) -> None:
+        kind = find_cell(cell)
         features_size = readout.size or hidden_size
         super().__init__(
             src_vocabulary,
@@ -128,9 +132,9 @@ class Recurrent(EmbeddedEncoderDecoder):
         self.context_size = 0 if attention is None else encoder.memory_size
         summary_size = hidden_size if summary else 0
         self.dropout = nn.Dropout(dropout)
-        self.encoder = build_encoder(cell, embedding_size, layers, dropout, encoder)
+        self.encoder = build_encoder(kind, embedding_size, layers, dropout, encoder)
         self.summary = nn.Linear(encoder.hidden_size, hidden_size) if summary else None
-        self.bridge = Bridge(bridge, encoder, hidden_size, cell == "lstm", summary)
+        self.bridge = Bridge(bridge, encoder, hidden_size, has_cell_state(kind), summary)
         self.attention = None
         if attention is None:
             query.refuse_without_attention()
@@ -143,7 +147,7 @@ class Recurrent(EmbeddedEncoderDecoder):
         if intra_attention is not None:
             self.intra_attention = IntraAttention(hidden_size, intra_attention)
         self.decoder = build_stack(
-            cell,
+            kind,
             embedding_size
             + summary_size
             + (self.context_size if self.attends_before_step else 0)

@@ -22,12 +22,16 @@ class CellState(NamedTuple):
     hidden: tuple[Tensor, ...]
     """Hidden state of each layer, ``(batch, hidden)``."""
     cell: tuple[Tensor, ...] | None
-    """Cell state of each LSTM layer, ``(batch, hidden)``; None for a GRU."""
+    """Cell state of each layer, ``(batch, hidden)``; None for cells without one."""
 
     @property
     def top(self) -> Tensor:
         """Hidden state of the last layer, ``(batch, hidden)``."""
         return self.hidden[-1]
+
+    def of_layer(self, number: int) -> tuple[Tensor, Tensor | None]:
+        """Return the hidden and the cell state of one layer, ``(batch, hidden)``."""
+        return self.hidden[number], None if self.cell is None else self.cell[number]
 
 
 class InputProjection:
@@ -67,6 +71,32 @@ class UnrolledCell(ABC):
 
         ``unknown`` is the part of the inputs that was not known before the loop.
         """
+
+
+class UnrolledPlainly(UnrolledCell):
+    """Any cell, step by step: nothing is computed before the loop.
+
+    Args:
+        advance: one step of the cell, from inputs, hidden and cell state to the new states.
+        known: known part of the inputs, ``(batch, tgt, known)``; None for no such part.
+    """
+
+    def __init__(
+        self,
+        advance: Callable[[Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor | None]],
+        known: Tensor | None,
+    ) -> None:
+        self._advance = advance
+        self._known = None if known is None else known.unbind(1)
+
+    @override
+    def __call__(
+        self, position: int, unknown: Tensor | None, hidden: Tensor, cell: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        known = None if self._known is None else self._known[position]
+        parts = [part for part in (known, unknown) if part is not None]
+        inputs = parts[0] if len(parts) == 1 else torch.cat(parts, -1)
+        return self._advance(inputs, hidden, cell)
 
 
 class UnrolledLstm(UnrolledCell):
@@ -161,8 +191,7 @@ class UnrolledStack:
         inputs, hidden, cells = unknown, [], []
         for number, layer in enumerate(self._layers):
             inputs = self._dropout(inputs) if number and inputs is not None else inputs
-            before = None if state.cell is None else state.cell[number]
-            inputs, cell = layer(position, inputs, state.hidden[number], before)
+            inputs, cell = layer(position, inputs, *state.of_layer(number))
             hidden.append(inputs)
             if cell is not None:
                 cells.append(cell)

@@ -16,8 +16,9 @@ from lightning_modules.kernels import (
     output_loss,
     weighted_sum,
 )
-from lightning_modules.variants.recurrent.cells import build_stack
+from lightning_modules.variants.recurrent.cells import find_cell, has_cell_state
 from lightning_modules.variants.recurrent.cpu_rnn import run_on_cpu, run_packed
+from lightning_modules.variants.recurrent.stacks import build_stack
 from lightning_modules.variants.recurrent.unrolled_cells import CellState
 from tests.helpers.variants import ALL, sentences, small_model, targets
 
@@ -186,10 +187,11 @@ def test_shared_matrices_may_be_walked_back_twice():
 @pytest.mark.parametrize("cell", ["lstm", "gru", "gru_2014"])
 def test_unrolled_cells_equal_the_whole_run_and_its_steps(cell, known, layers, dtype):
     torch.manual_seed(0)
-    stack = build_stack(cell, 7, 5, layers, dropout=0.0).to(dtype)
+    kind = find_cell(cell)
+    stack = build_stack(kind, 7, 5, layers, dropout=0.0).to(dtype)
     inputs = random(3, 6, 7, dtype=dtype)
     states = tuple(random(3, 5, dtype=dtype, seed=n) for n in range(layers))
-    start = CellState(states, states if stack.has_cell_state else None)
+    start = CellState(states, states if has_cell_state(kind) else None)
     whole = stack.run(inputs, start)
 
     unrolled_stack, moved, unrolled = stack.unroll(inputs[..., :known]), start, []

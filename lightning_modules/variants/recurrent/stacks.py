@@ -1,0 +1,165 @@
+"""Stacked recurrent layers, for a whole sequence, for single steps, or unrolled."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import dropout
+from typing_extensions import override
+
+from lightning_modules.variants.recurrent.cells import CellKind, RecurrentCell, make_cell
+from lightning_modules.variants.recurrent.unrolled_cells import (
+    CellState,
+    UnrolledGru,
+    UnrolledLstm,
+    UnrolledStack,
+)
+
+
+class Stack(nn.Module, ABC):
+    """Stacked layers of one kind of cell, with dropout between the layers."""
+
+    @abstractmethod
+    def run(self, inputs: Tensor, state: CellState) -> Tensor:
+        """Return the states of the last layer: ``(batch, tgt, input) -> (batch, tgt, hidden)``."""
+
+    @abstractmethod
+    def advance(self, inputs: Tensor, state: CellState) -> CellState:
+        """Run one step over ``(batch, input)``; the numbers equal those of ``run``."""
+
+    @abstractmethod
+    def unroll(self, known: Tensor) -> UnrolledStack:
+        """Unroll over a target whose inputs begin with ``known``, ``(batch, tgt, known)``."""
+
+
+class FusedStack(Stack):
+    """Torch's GRU or LSTM."""
+
+    def __init__(
+        self,
+        kind: type[nn.LSTM] | type[nn.GRU],
+        input_size: int,
+        hidden_size: int,
+        layers: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.rnn = fused(kind, input_size, hidden_size, layers, dropout, bidirectional=False)
+
+    @override
+    def run(self, inputs: Tensor, state: CellState) -> Tensor:
+        hidden = torch.stack(state.hidden)
+        if state.cell is None:
+            return self.rnn(inputs, hidden)[0]
+        return self.rnn(inputs, (hidden, torch.stack(state.cell)))[0]
+
+    @override
+    def advance(self, inputs: Tensor, state: CellState) -> CellState:
+        # A kernel for whole sequences would spend most of the time of one step on its start.
+        hidden, cells = [], []
+        for layer, weights in enumerate(self.rnn.all_weights):
+            inputs = self._drop(inputs) if layer else inputs
+            if state.cell is None:
+                inputs = torch.gru_cell(inputs, state.hidden[layer], *weights)
+            else:
+                before = (state.hidden[layer], state.cell[layer])
+                inputs, cell = torch.lstm_cell(inputs, before, *weights)
+                cells.append(cell)
+            hidden.append(inputs)
+        return CellState(tuple(hidden), tuple(cells) or None)
+
+    @override
+    def unroll(self, known: Tensor) -> UnrolledStack:
+        kind = UnrolledLstm if isinstance(self.rnn, nn.LSTM) else UnrolledGru
+        parts = [known, *[None] * (self.rnn.num_layers - 1)]
+        cells = [kind(*pair) for pair in zip(parts, self.rnn.all_weights, strict=True)]
+        return UnrolledStack(cells, self._drop)
+
+    def _drop(self, inputs: Tensor) -> Tensor:
+        return dropout(inputs, self.rnn.dropout, self.training)
+
+
+class CellStack(Stack):
+    """Layers of a ``RecurrentCell``."""
+
+    def __init__(
+        self,
+        kind: type[RecurrentCell],
+        input_size: int,
+        hidden_size: int,
+        layers: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        sizes = [input_size] + [hidden_size] * (layers - 1)
+        self.cells = nn.ModuleList(make_cell(kind, size, hidden_size) for size in sizes)
+        self.dropout = nn.Dropout(dropout)
+
+    def _layers(self) -> Iterable[RecurrentCell]:
+        return cast(Iterable[RecurrentCell], self.cells)
+
+    @override
+    def run(self, inputs: Tensor, state: CellState) -> Tensor:
+        return self.run_both(inputs, state)[0]
+
+    def run_both(self, inputs: Tensor, state: CellState) -> tuple[Tensor, Tensor | None]:
+        """Return the hidden and cell states of the last layer, each ``(batch, tgt, hidden)``."""
+        cells: list[Tensor] = []
+        for number, layer in enumerate(self._layers()):
+            unrolled = layer.unroll(self.dropout(inputs) if number else inputs)
+            hidden, cell = state.of_layer(number)
+            states, cells = [], []
+            for position in range(inputs.shape[1]):
+                hidden, cell = unrolled(position, None, hidden, cell)
+                states.append(hidden)
+                if cell is not None:
+                    cells.append(cell)
+            inputs = torch.stack(states, 1)
+        return inputs, torch.stack(cells, 1) if cells else None
+
+    @override
+    def advance(self, inputs: Tensor, state: CellState) -> CellState:
+        hidden, cells = [], []
+        for number, layer in enumerate(self._layers()):
+            inputs = self.dropout(inputs) if number else inputs
+            inputs, cell = layer.advance(inputs, *state.of_layer(number))
+            hidden.append(inputs)
+            if cell is not None:
+                cells.append(cell)
+        return CellState(tuple(hidden), tuple(cells) or None)
+
+    @override
+    def unroll(self, known: Tensor) -> UnrolledStack:
+        first, *others = self._layers()
+        cells = [first.unroll(known), *(cell.unroll(None) for cell in others)]
+        return UnrolledStack(cells, self.dropout)
+
+
+def build_stack(
+    kind: CellKind, input_size: int, hidden_size: int, layers: int, dropout: float
+) -> Stack:
+    """Build the stack of a decoder. Raises ``UserError`` for a cell that cannot run."""
+    if issubclass(kind, RecurrentCell):
+        return CellStack(kind, input_size, hidden_size, layers, dropout)
+    return FusedStack(kind, input_size, hidden_size, layers, dropout)
+
+
+def fused(
+    kind: type[nn.LSTM] | type[nn.GRU],
+    input_size: int,
+    hidden_size: int,
+    layers: int,
+    dropout: float,
+    bidirectional: bool,
+) -> nn.GRU | nn.LSTM:
+    """Build torch's stacked, batch-first RNN."""
+    return kind(
+        input_size,
+        hidden_size,
+        layers,
+        batch_first=True,
+        dropout=dropout if layers > 1 else 0.0,
+        bidirectional=bidirectional,
+    )

@@ -1,0 +1,70 @@
+"""A search of a user, from the command line."""
+
+import json
+from typing import Any
+
+import pytest
+import torch
+
+from lightning_modules.decoding import Search
+from lightning_modules.runs.reader import read_predictions
+from tests.helpers.commands import TINY, example, mistake, places, succeed
+
+MODEL = ["model=seq2seq", "scale=0.25", "logger=none"]
+HERE = __name__
+
+
+class Unfinished(Search):
+    pass
+
+
+class Strict(Search):
+    def __init__(self, max_ratio: float, max_extra: int, bf16: bool, width: int) -> None:
+        super().__init__(max_ratio, max_extra, bf16)
+
+    def search(self, model: Any, memory: Any, limits: torch.Tensor, backpointers: Any) -> Any:
+        raise NotImplementedError
+
+
+def test_the_example_of_the_page_translates(tmp_path):
+    [arguments] = example("search", tmp_path)
+    settings = [argument for argument in arguments if "decoding" in argument]
+    place = {"PYTHONPATH": str(tmp_path)}
+    trained = tmp_path / "run"
+    given = [*MODEL, *TINY, *places(tmp_path)]
+    succeed(*arguments, *given, f"hydra.run.dir={trained}", **place)
+    decoding = json.loads((trained / "result.json").read_text())["decoding"]
+    assert (decoding["search"], decoding["top"], decoding["seed"]) == ("Sampling", 5, 3)
+    assert decoding["max_extra"] == 5
+    texts = {}
+    for name, seed in (("again", 3), ("other", 4)):
+        folder = tmp_path / name
+        task = ["task=test", f"checkpoint={trained}", f"decoding.seed={seed}"]
+        tested = [*settings[:-1], f"+decoding.seed={seed}"]
+        succeed(*task[:2], *tested, *given, f"hydra.run.dir={folder}", **place)
+        texts[name] = [prediction.hypothesis for prediction in read_predictions(folder)]
+    first = [prediction.hypothesis for prediction in read_predictions(trained)]
+    assert texts["again"] == first
+    assert texts["other"] != first
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["my_search.Search"], "decoding._target_=my_search.Search: cannot be imported"),
+        (["torch.nn.Linear"], "is not derived from lightning_modules.decoding.search.Search"),
+        ([f"{HERE}.Unfinished"], "Unfinished lacks search"),
+        ([f"{HERE}.Strict"], "missing 1 required positional argument: 'width'"),
+        (["lightning_modules.decoding.GreedySearch", "+decoding.width=2"], "decoding.width=2"),
+    ],
+)
+def test_a_wrong_search_ends_with_one_line(given, words, tmp_path):
+    """The mistake ends the command before the training."""
+    target, *others = given
+    line = mistake(
+        *MODEL, *TINY, *places(tmp_path), f"hydra.run.dir={tmp_path}/run", "decoding=greedy",
+        f"decoding._target_={target}", *others,
+    )  # fmt: skip
+    assert words in line
+    assert "decoding" in line
+    assert not (tmp_path / "run" / "result.json").exists()
