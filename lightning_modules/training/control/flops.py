@@ -98,7 +98,8 @@ def build_to_count(
     Embeddings of ``vectors`` are frozen as in training.
     """
     config = config.copy()
-    config.model.placement = None
+    if "placement" in config.model:
+        config.model.placement = None
     model = build_model(config, *sizes)
     freeze(model, vectors)
     return model

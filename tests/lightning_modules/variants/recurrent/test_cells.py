@@ -137,8 +137,9 @@ def test_a_wrong_cell_ends_with_one_line(kind, words):
     assert "\n" not in message
 
 
-def test_a_wrong_cell_stops_the_command():
-    line = mistake("model=seq2seq", f"model.cell={path(Doubled)}", "logger=none", *TINY)
+def test_a_wrong_cell_stops_the_command(tmp_path):
+    given = ["model=seq2seq", f"model.cell={path(Doubled)}", "logger=none"]
+    line = mistake(*given, *TINY, *places(tmp_path))
     assert f"model.cell={path(Doubled)}: Doubled returns the shape" in line
 
 
