@@ -1,6 +1,7 @@
 """Recurrent cells of a user."""
 
 import json
+from typing import Any
 
 import pytest
 import torch
@@ -63,8 +64,8 @@ class Unsized(Elman):
         super().__init__(4, 4)
 
 
-STEPWISE = {"attention": GENERAL, "query": PREVIOUS, "input_feeding": True}
-SKELETONS = {
+STEPWISE: dict[str, Any] = {"attention": GENERAL, "query": PREVIOUS, "input_feeding": True}
+SKELETONS: dict[str, dict[str, Any]] = {
     "at_once": {"bridge": "copy", "encoder": {"hidden_size": 3, "bidirectional": True}},
     "stacked": {"layers": 2, "encoder": {"hidden_size": 4, "bidirectional": True}},
     "stepwise": {"layers": 2, **STEPWISE},
