@@ -21,12 +21,17 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) or _is_float(value)
 
 
+def _is_paths(value: Any) -> bool:
+    return all(map(_is_text, value if isinstance(value, list) else [value]))
+
+
 KINDS: dict[str, Callable[[Any], bool]] = {
     "bool": lambda value: isinstance(value, bool),
     "int": _is_int,
     "float": _is_float,
     "text": _is_text,
     "path": _is_text,
+    "paths": _is_paths,
     "list": lambda value: isinstance(value, list),
     "mapping": lambda value: isinstance(value, dict),
     "class": lambda value: isinstance(value, str) and CLASS.fullmatch(value) is not None,
@@ -38,6 +43,7 @@ WORDS = {
     "float": "a number",
     "text": "a text",
     "path": "a path",
+    "paths": "a path or a list of paths",
     "list": "a list",
     "mapping": "a mapping",
     "class": "a dotted path",

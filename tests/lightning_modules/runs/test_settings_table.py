@@ -170,8 +170,8 @@ def test_the_table_allows_what_the_class_accepts(group, taker):
         entry = settings().get(f"{group}.{name}".lstrip("."))
         if entry is None or entry.is_group or entry.type.kind not in SAMPLES:
             continue
-        if entry.type.kind == "text" and not entry.type.choices:
-            continue  # any text
+        if entry.type.kind == "text" and (entry.type.is_open or not entry.type.choices):
+            continue  # any text, or a plug, which is looked up in another place
         adapter: TypeAdapter[Any] = TypeAdapter(annotation)
         for value in [*SAMPLES[entry.type.kind], *entry.type.choices]:
             if value is None and name == "total_updates":
@@ -223,6 +223,7 @@ def test_overrides_that_tell_systems_apart():
          "one of a, b, or a dotted path"),
         ({"type": "list", "of": "int"}, [[], [1]], [1, [1.5]], "a list of whole numbers"),
         ({"type": "path"}, ["x", 2016], [None, []], "a path"),
+        ({"type": "paths"}, ["x", ["x", "y"]], [None, [None]], "a path or a list of paths"),
         ({"type": "any"}, [None, 1, []], [], "any value"),
     ],
 )  # fmt: skip
