@@ -27,9 +27,8 @@ def find_plug(
     """
     if name in known:
         return known[name]
-    choices = (
-        f"choose one of {', '.join(known)}, or give the dotted path of a {base.__name__} class"
-    )
+    listed = f"choose one of {', '.join(known)}, or " if known else ""
+    choices = f"{listed}give the dotted path of a {base.__name__} class"
     if "." not in name:
         raise UserError(f"{setting}={name}: {choices}")
     found = _imported(f"{setting}={name}", name, choices)

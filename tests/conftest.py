@@ -11,7 +11,15 @@ from lightning_modules.training.control.flops import count_flops
 from sweeps.tasks.compare import build_comparison
 from tests.helpers.evaluations import write
 from tests.helpers.pages import HOSTILE, HOSTILE_TEXT, WORDS
-from tests.helpers.run_folders import SCORING, TEXT, history, make_failure, make_run, translations
+from tests.helpers.run_folders import (
+    REPORT,
+    SCORING,
+    TEXT,
+    history,
+    make_failure,
+    make_run,
+    translations,
+)
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -84,7 +92,7 @@ def folder(tmp_path_factory):
     runs = [run(0, "none", history=history()), run(1, HOSTILE[0]), run(2, "luong", 1, heads=HEADS)]
     runs.append(run(3, "luong", 2, history=history(2)))
     runs.append(make_failure(out / "4", error=HOSTILE[0]))
-    build_comparison(runs, out, SCORING)
+    build_comparison(runs, out, SCORING, REPORT)
     return out
 
 
@@ -124,4 +132,4 @@ def here(tmp_path, monkeypatch):
 def quick_reports(monkeypatch):
     """Draw no pictures and no page, which take most of the time."""
     monkeypatch.setattr("sweeps.report.contents.save_chart", lambda chart, stem: [])
-    monkeypatch.setattr("sweeps.report.publish.render_report", lambda findings: "")
+    monkeypatch.setattr("sweeps.report.publish.render_report", lambda report: "")

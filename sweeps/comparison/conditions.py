@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple
 
 from pydantic import ConfigDict
 
@@ -12,7 +12,6 @@ from lightning_modules.runs.schema import Result, Training
 from lightning_modules.runs.settings_table import flatten, setting_of
 from lightning_modules.training.control.budgets import UNEQUALLY_LONG, UNITS, Kind, kind_of
 from lightning_modules.training.control.match_settings import MEASURES, Measure, SizeMatch
-from sweeps.evaluation.tables import Table
 
 PARAMETER_TOLERANCE = 0.10
 """Largest relative difference of parameters between variants that were not matched in size."""
@@ -56,21 +55,25 @@ def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[C
     ]
 
 
-def equally_tuned(studies: Table, kind: Kind) -> Condition:
-    """Check in a table of studies that every study had as many trials and spent as much."""
-    keys = [column.key for column in studies.columns]
-    rows = [dict(zip(keys, row, strict=True)) for row in studies.rows]
-    spent = [cast(float, row["spent"]) for row in rows]
+class StudyCost(NamedTuple):
+    """What a study has cost."""
+
+    study: str
+    trials: int
+    spent: float
+    """In the unit of the trials' budget."""
+
+
+def equally_tuned(costs: Sequence[StudyCost], kind: Kind) -> Condition:
+    """Check that every study had as many trials and spent as much."""
+    spent = [cost.spent for cost in costs]
     tolerance = BATCH_TOLERANCE if kind in UNEQUALLY_LONG else 0.0
-    equal = len({row["trials"] for row in rows}) == 1
+    equal = len({cost.trials for cost in costs}) == 1
     holds = equal and max(spent) <= (1 + tolerance) * min(spent)
-    amounts = [
-        f"{row['trials']} trials, {amount:,.9g} {UNITS[kind]}"
-        for row, amount in zip(rows, spent, strict=True)
-    ]
+    amounts = [f"{cost.trials} trials, {cost.spent:,.9g} {UNITS[kind]}" for cost in costs]
     if holds and len(set(amounts)) == 1:
         return Condition("tuning", True, f"{amounts[0]} for each system")
-    each = "; ".join(f"{row['study']}: {text}" for row, text in zip(rows, amounts, strict=True))
+    each = "; ".join(f"{cost.study}: {amount}" for cost, amount in zip(costs, amounts, strict=True))
     return Condition("tuning", holds, each)
 
 

@@ -1,8 +1,9 @@
 """Learning curves of the runs of a comparison."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import altair as alt
 
@@ -31,46 +32,66 @@ MEASURES = {"bleu": ("val_bleu",), "loss": ("train_loss", "val_loss")}
 """Columns that each figure draws."""
 
 
-def learning_table(comparison: Comparison) -> Table | None:
-    """Return a table with a row for each validation of each run; None if no run has a history."""
-    points = [(run, point) for run in comparison.runs for point in _history(run)]
-    if not points:
-        return None
-    with_history = len({run.folder for run, _ in points})
+@dataclass(frozen=True)
+class LearningCurve:
+    """The validations of one run."""
+
+    system: str
+    seed: int
+    points: Sequence[HistoryPoint]
+    """One for each validation; at least one."""
+
+
+def learning_curves(comparison: Comparison) -> list[LearningCurve]:
+    """Return the curve of every run that has a readable history."""
+    curves = [LearningCurve(run.label, run.result.seed, _history(run)) for run in comparison.runs]
+    return [curve for curve in curves if curve.points]
+
+
+def _history(run: Run) -> Sequence[HistoryPoint]:
+    try:
+        return list(read_history(run.folder))
+    except BrokenFileError as error:
+        log.warning("%s is left out of the learning curves: %s", run.folder, error)
+        return []
+
+
+def learning_table(curves: Sequence[LearningCurve], runs: int) -> Table:
+    """Return a table with a row for each validation of each of so many ``runs``."""
     return Table(
         "learning",
         "Learning curves",
         COLUMNS,
-        [[run.label, run.result.seed, *point.model_dump().values()] for run, point in points],
-        {"runs": f"{with_history} of {len(comparison.runs)}"},
+        [list(row.values()) for row in _rows(curves)],
+        {"runs": f"{len(curves)} of {runs}"},
         "A row for each validation: target tokens trained on and the seconds they took, the mean "
         "training loss since the validation before, with label smoothing as trained, and loss and "
         "BLEU on the validation sentences.",
     )
 
 
-def _history(run: Run) -> Iterator[HistoryPoint]:
-    try:
-        yield from read_history(run.folder)
-    except BrokenFileError as error:
-        log.warning("%s is left out of the learning curves: %s", run.folder, error)
+def _rows(curves: Sequence[LearningCurve]) -> list[dict[str, Any]]:
+    return [
+        {"system": curve.system, "seed": curve.seed, **point.model_dump()}
+        for curve in curves
+        for point in curve.points
+    ]
 
 
-def learning_curves(table: Table, width: Width = 620) -> dict[str, Chart]:
+def learning_figures(curves: Sequence[LearningCurve], width: Width = 620) -> dict[str, Chart]:
     """Return figures of BLEU and of losses, by tokens and by seconds, one line for each run."""
-    keys = [column.key for column in table.columns]
-    rows = [dict(zip(keys, row, strict=True)) for row in table.rows]
+    rows = _rows(curves)
     return {
-        f"learning_{measure}_by_{pace}": _curve(rows, pace, columns, width)
+        f"learning_{measure}_by_{pace}": _figure(rows, pace, columns, width)
         for measure, columns in MEASURES.items()
         for pace in PACES
     }
 
 
-def _curve(
-    rows: Sequence[Mapping[str, object]], pace: Pace, measured: Sequence[str], width: Width
+def _figure(
+    rows: Sequence[Mapping[str, Any]], pace: Pace, measured: Sequence[str], width: Width
 ) -> Chart:
-    names = list(dict.fromkeys(str(row["system"]) for row in rows))
+    names = list(dict.fromkeys(row["system"] for row in rows))
     titles = {column.key: column.title for column in COLUMNS}
     legend = legend_of(names, label_limit=240 if width == "container" else 540)
     points = [{**row, "what": titles[key], "value": row[key]} for row in rows for key in measured]

@@ -12,7 +12,7 @@ from lightning_modules.metrics.statistics import Metric
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.score_tables import origin
-from sweeps.evaluation.tables import Table
+from sweeps.evaluation.word_groups import WordGroups
 
 Width = int | Literal["container"]
 # Okabe and Ito's colours, distinct for colour-blind readers; yellow is too pale on white.
@@ -63,29 +63,33 @@ def length_curve(
         if (estimate := evaluation.estimate(system, each, metric.name)) is not None
     ]
     layers = _layers(points, x, metric.label, metric.from_zero, _names(evaluation), width)
-    note = "; ".join(f"{key} {value}" for key, value in origin(evaluation, metric.name).items())
-    return finished(alt.layer(*rules, *layers), width, f"Bands 95%. {note}")
+    note = _note(origin(evaluation, metric.name))
+    return finished(alt.layer(*rules, *layers), width, note)
 
 
-def group_curve(table: Table, key: str, width: Width = 620) -> Chart:
-    """Draw a column of estimates over groups of words or sentences, one line for each system.
+def group_curve(groups: WordGroups, width: Width = 620) -> Chart:
+    """Draw the measure ``drawn`` over groups of words, one line for each system.
 
-    The table has the columns ``system`` and ``group``; groups keep the order of the table.
+    The groups keep their order.
     """
-    keys = [column.key for column in table.columns]
-    rows = [dict(zip(keys, row, strict=True)) for row in table.rows]
-    groups = list(dict.fromkeys(str(row["group"]) for row in rows))
-    title = next(column.title for column in table.columns if column.key == "group")
-    label = next(column.title for column in table.columns if column.key == key)
-    x = alt.X("group:O", sort=groups, title=title, axis=alt.Axis(labelAngle=0, grid=False))
+    column, measure = next(
+        (place, each) for place, each in enumerate(groups.measures) if each.key == groups.drawn
+    )
+    order = list(dict.fromkeys(each.group for each in groups.scores))
+    axis = alt.Axis(labelAngle=0, grid=False)
+    x = alt.X("group:O", sort=order, title=groups.grouped_by, axis=axis)
     points = [
-        {"thin": False, **_point(str(row["system"]), str(row["group"]), estimate)}
-        for row in rows
-        if isinstance(estimate := row[key], Estimate)
+        {"thin": False, **_point(each.system.name, each.group, estimate)}
+        for each in groups.scores
+        if (estimate := each.estimates[column]) is not None
     ]
-    names = list(dict.fromkeys(str(row["system"]) for row in rows))
-    layers = _layers(points, x, label, True, names, width)
-    return finished(alt.layer(*layers), width, f"Bands 95%. {table.origin_text}")
+    names = list(dict.fromkeys(each.system.name for each in groups.scores))
+    layers = _layers(points, x, measure.title, True, names, width)
+    return finished(alt.layer(*layers), width, _note(groups.origin))
+
+
+def _note(origin: Mapping[str, str | int]) -> str:
+    return "Bands 95%. " + "; ".join(f"{key} {value}" for key, value in origin.items())
 
 
 def _names(evaluation: Evaluation) -> list[str]:

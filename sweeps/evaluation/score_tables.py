@@ -22,15 +22,12 @@ UNCERTAINTY = (
 
 
 def score_tables(evaluation: Evaluation) -> Iterator[Table]:
-    """Yield the tables of scores, which every evaluation has."""
+    """Yield the tables of scores on the whole test set."""
     alignment = [metric for metric in evaluation.metrics if metric.name in ATTENTION]
     others = [metric for metric in evaluation.metrics if metric not in alignment]
     yield scores(evaluation, "scores", "Scores", others)
     if alignment:
         yield scores(evaluation, "attention_scores", "Attention", alignment)
-    for metric in evaluation.metrics:
-        yield by_length(evaluation, metric)
-    yield trends(evaluation)
 
 
 def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:

@@ -1,60 +1,14 @@
 """Tables of significance tests between systems."""
 
-from collections.abc import Iterator, Mapping
-
-from lightning_modules.metrics.lengths import THIN
-from lightning_modules.metrics.statistics import METRICS, TRANSLATION, Metric
-from lightning_modules.metrics.uncertainty.significance import compare_pairs, correct
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.score_tables import origin
+from sweeps.evaluation.significance import SignificanceTests
 from sweeps.evaluation.tables import Cell, Column, Table
 
-SIGNIFICANT = 0.05
 
-
-def significance_tables(evaluation: Evaluation) -> Iterator[Table]:
-    """Yield a table for each metric of sacreBLEU that has pairs of systems to test."""
-    for name in TRANSLATION:
-        table = _significance(evaluation, METRICS[name])
-        if table.rows:
-            yield table
-
-
-def conclusions(evaluation: Evaluation, tables: Mapping[str, Table]) -> list[str]:
-    """Return lines: how many pairs differ in BLEU on the whole test set, and which do not."""
-    if all(len(group.systems) < 2 for group in evaluation.groups):
-        return []
-    if "bleu_significance" not in tables:
-        return [f"No pair is tested: there are fewer than {THIN} sentences everywhere."]
-    table = tables["bleu_significance"]
-    keys = [column.key for column in table.columns]
-    rows = [dict(zip(keys, row, strict=True)) for row in table.rows]
-    whole = [row for row in rows if row["lengths"] == "all"]
-    lines = []
-    for column, method in (
-        ("p_bootstrap_holm", "paired bootstrap"),
-        ("p_randomisation_holm", "approximate randomisation"),
-    ):
-        alike = [
-            f"{row['first']} and {row['second']}"
-            for row in whole
-            if isinstance(p := row[column], float) and p >= SIGNIFICANT
-        ]
-        exceptions = f"; not {', nor '.join(alike)}" if alike else ""
-        lines.append(
-            f"BLEU differs in {len(whole) - len(alike)} of {len(whole)} pairs by {method} "
-            f"(p < {SIGNIFICANT} after Holm's correction over {len(rows)} tests){exceptions}"
-        )
-    return lines
-
-
-def _significance(evaluation: Evaluation, metric: Metric) -> Table:
-    """Test every pair of systems, on the whole test set and in each bucket that is not thin."""
-    tests = [
-        test
-        for group in evaluation.groups
-        for test in compare_pairs(group.systems, group.subsets, metric.name, evaluation.draws)
-    ]
+def significance_table(evaluation: Evaluation, tests: SignificanceTests) -> Table:
+    """Return a table with a row for each test of one metric."""
+    metric = tests.metric
     seed_counts = {system.name: len(system.outputs) for system in evaluation.systems}
     rows: list[list[Cell]] = [
         [
@@ -70,7 +24,7 @@ def _significance(evaluation: Evaluation, metric: Metric) -> Table:
             corrected.p_randomisation,
             corrected.test.p_moses,
         ]
-        for corrected in correct(tests)
+        for corrected in tests.tests
     ]
     columns = [
         Column("first", "first"),
@@ -78,7 +32,7 @@ def _significance(evaluation: Evaluation, metric: Metric) -> Table:
         Column("seeds", "seeds"),
         Column("lengths", "lengths"),
         Column("sentences", "sentences", "count"),
-        Column("difference", f"difference in {metric.label}", "estimate", max(2, metric.decimals)),
+        Column("difference", f"difference in {metric.label}", "estimate", tests.decimals),
         Column("p_bootstrap", "p, bootstrap", "p"),
         Column("p_bootstrap_holm", "after Holm", "p"),
         Column("p_randomisation", "p, randomisation", "p"),

@@ -1,259 +1,28 @@
 """Tables of the words that systems get right."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
-from lightning_modules.metrics.statistics import Array, ratio
-from lightning_modules.metrics.systems import System
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
-from lightning_modules.metrics.uncertainty.resampling import resampled_sums
-from lightning_modules.metrics.word_accuracy import (
-    GroupedWords,
-    group_by_case,
-    group_by_frequency,
-    group_by_label,
-    label_names,
-    precision_recall_f1,
-    source_recall,
-    tokens,
-    word_accuracy,
-)
-from sweeps.evaluation.evaluation import Evaluation
-from sweeps.evaluation.score_tables import SYSTEM, UNCERTAINTY, origin, seeds
+from sweeps.evaluation.score_tables import SYSTEM, UNCERTAINTY, seeds
 from sweeps.evaluation.tables import Cell, Column, Table
-
-Sentences = Sequence[Sequence[str]]
-
-
-def word_tables(evaluation: Evaluation) -> Iterator[Table]:
-    """Yield the tables of words."""
-    systems = evaluation.systems
-    trained = all(system.test.reference_counts is not None for system in systems)
-    yield _accuracy(
-        evaluation,
-        "words_by_frequency",
-        f"times a word occurs in {'training' if trained else 'the test references'}",
-        [_grouped(system, _by_frequency(system, trained)) for system in systems],
-    )
-    yield _accuracy(
-        evaluation,
-        "words_by_case",
-        "case of a word",
-        [_grouped(system, group_by_case) for system in systems],
-    )
-    labelled = [grouped for system in systems if (grouped := _by_label(system)) is not None]
-    if labelled:
-        yield _accuracy(evaluation, "words_by_label", "label of a word", labelled, "whitespace")
-    scored = [system for system in systems if _nats(system) is not None]
-    if scored:
-        yield _likelihood(evaluation, scored)
-    if any(system.test.gold and system.test.sources for system in systems):
-        table = _source_recall(evaluation)
-        if table.rows:
-            yield table
+from sweeps.evaluation.word_groups import WordGroups
 
 
-class Grouped(NamedTuple):
-    """Grouped words of the references and of each output of a system."""
-
-    system: System
-    references: GroupedWords
-    outputs: list[GroupedWords]
-
-
-def _grouped(system: System, group: Callable[[Sentences], GroupedWords]) -> Grouped:
-    outputs = [group(tokens(output.hypotheses)) for output in system.outputs]
-    return Grouped(system, group(tokens(system.test.references)), outputs)
-
-
-def _by_frequency(system: System, trained: bool) -> Callable[[Sentences], GroupedWords]:
-    counts = system.test.reference_counts
-    if counts is None or not trained:
-        counts = Counter(chain.from_iterable(tokens(system.test.references)))
-    return lambda sentences: group_by_frequency(sentences, counts)
-
-
-def _by_label(system: System) -> Grouped | None:
-    """Group words by their given labels; None unless references and all outputs have labels."""
-    reference_labels = system.test.word_labels
-    output_labels = [o.word_labels for o in system.outputs if o.word_labels is not None]
-    if reference_labels is None or len(output_labels) < len(system.outputs):
-        return None
-    names = label_names(reference_labels, *output_labels)
-    outputs = [
-        group_by_label([line.split() for line in output.hypotheses], labels, names)
-        for output, labels in zip(system.outputs, output_labels, strict=True)
-    ]
-    references = [line.split() for line in system.test.references]
-    return Grouped(system, group_by_label(references, reference_labels, names), outputs)
-
-
-def _accuracy(
-    evaluation: Evaluation,
-    name: str,
-    grouped_by: str,
-    grouped: Sequence[Grouped],
-    tokenizer: str = "13a",
-) -> Table:
-    counted = [
-        (system, references.names, np.stack([word_accuracy(references, one) for one in outputs]))
-        for system, references, outputs in grouped
-    ]
+def word_table(groups: WordGroups) -> Table:
+    """Return a table with a row for each system and group of words."""
     columns = [
-        Column("words", "words in the references", "count"),
-        Column("precision", "precision (%)", "estimate"),
-        Column("recall", "recall (%)", "estimate"),
-        Column("f1", "F1 of words (%)", "estimate"),
+        SYSTEM,
+        Column("seeds", "seed"),
+        Column("group", groups.grouped_by),
+        Column(groups.counted.key, groups.counted.title, "count"),
+        *(Column(key, title, "estimate", decimals) for key, title, decimals in groups.measures),
     ]
-    return _table(
-        evaluation,
-        name,
-        f"Words right, by {grouped_by}",
-        [Column("group", grouped_by), *columns],
-        _rows(evaluation, counted, precision_recall_f1),
-        tokenizer,
-        "A word is right where its sentence's reference has it, each once.",
-    )
-
-
-Counted = tuple[System, Sequence[str], NDArray[np.integer] | Array]
-"""A system, the names of the groups, and counts ``(seeds, sentences, groups, columns)``, where the
-last column counts the words or links of the references."""
-
-
-def _rows(
-    evaluation: Evaluation, counted: Iterable[Counted], score: Callable[[Array], Array]
-) -> list[list[Cell]]:
-    """Return rows of system, seeds, group, count, and estimates of ``score``, for used groups."""
-    rows: list[list[Cell]] = []
-    for system, names, counts in counted:
-        flat = np.concatenate([one.reshape(len(one), -1) for one in counts], axis=1)
-        shape = (len(counts), *counts.shape[2:])
-        sums = resampled_sums(flat.astype(np.float64), evaluation.draws).reshape(-1, *shape)
-        by_seed = score(counts.sum(1).astype(np.float64))  # (seeds, groups, scores)
-        means = score(sums).mean(1)  # (resamples, groups, scores)
-        for group, name in enumerate(names):
-            count = int(counts[0, :, group, -1].sum())
-            estimates = [
-                Estimate.of(by_seed[:, group, column], means[:, group, column])
-                for column in range(by_seed.shape[2])
-            ]
-            if count or any(estimates):
-                rows.append([system.name, seeds(system), name, count, *estimates])
-    return rows
-
-
-def _table(
-    evaluation: Evaluation,
-    name: str,
-    title: str,
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[Cell]],
-    tokenizer: str,
-    note: str,
-) -> Table:
+    rows: list[list[Cell]] = [
+        [each.system.name, seeds(each.system), each.group, each.words, *each.estimates]
+        for each in groups.scores
+    ]
     return Table(
-        name,
-        title,
-        [SYSTEM, Column("seeds", "seed"), *columns],
+        groups.name,
+        groups.title,
+        columns,
         rows,
-        origin(evaluation) | {"tokenizer": tokenizer},
-        f"{note} {UNCERTAINTY} Groups that a resample may lack have no interval.",
+        groups.origin,
+        f"{groups.note} {UNCERTAINTY} Groups that a resample may lack have no interval.",
     )
-
-
-def _nats(system: System) -> list[Sequence[Sequence[float]]] | None:
-    """Return each seed's nats of the reference words; None unless all seeds have such nats."""
-    nats = [o.reference_nats for o in system.outputs if o.reference_nats is not None]
-    return nats if len(nats) == len(system.outputs) else None
-
-
-def _likelihood(evaluation: Evaluation, systems: Sequence[System]) -> Table:
-    """Return a table of the likelihood of reference words, as compare-mt's ``compare-ll`` does."""
-    trained = all(system.test.reference_word_counts is not None for system in systems)
-    counted: list[Counted] = []
-    for system in systems:
-        references = [line.split() for line in system.test.references]
-        in_training = system.test.reference_word_counts
-        in_test = Counter(chain.from_iterable(references))
-        frequencies = in_training if in_training and trained else in_test
-        grouped = group_by_frequency(references, frequencies)
-        counts = np.stack([_summed(grouped, nats) for nats in _nats(system) or []])
-        counted.append((system, grouped.names, counts))
-    where = "training" if trained else "the test references"
-    columns = [
-        Column("group", f"times a word occurs in {where}"),
-        Column("words", "words in the references", "count"),
-        Column("nats", "negative log-likelihood of a word (nats)", "estimate", 2),
-    ]
-    return _table(
-        evaluation,
-        "word_likelihood_by_frequency",
-        "How improbable systems find the words of the references, by frequency",
-        columns,
-        _rows(evaluation, counted, _mean),
-        "whitespace",
-        "What the reference has before a word is given. Less is better.",
-    )
-
-
-def _summed(words: GroupedWords, nats: Sequence[Sequence[float]]) -> Array:
-    """Return sums of nats and numbers of words in each group: ``(sentences, groups, 2)``."""
-    width = len(words.names)
-    return np.array(
-        [
-            (np.bincount(groups, word_nats, width), np.bincount(groups, minlength=width))
-            for groups, word_nats in zip(words.groups, nats, strict=True)
-        ]
-    ).swapaxes(1, 2)
-
-
-def _mean(sums: Array) -> Array:
-    """Return nats per word, ``(…, 2) -> (…, 1)``; NaN without words."""
-    return ratio(sums)[..., None]
-
-
-def _source_recall(evaluation: Evaluation) -> Table:
-    trained = all(system.test.source_counts is not None for system in evaluation.systems)
-    counted: list[Counted] = []
-    for system in evaluation.systems:
-        test = system.test
-        if test.sources is None or test.gold is None:
-            continue
-        sources = [line.split() for line in test.sources]
-        in_training, in_test = test.source_counts, Counter(chain.from_iterable(sources))
-        frequencies = in_training if in_training and trained else in_test
-        grouped = group_by_frequency(sources, frequencies)
-        references = [line.split() for line in test.references]
-        links = [sorted(gold.sure) for gold in test.gold]
-        counts = [
-            source_recall(grouped, references, [line.split() for line in output.hypotheses], links)
-            for output in system.outputs
-        ]
-        counted.append((system, grouped.names, np.stack(counts)))
-    where = "training" if trained else "the test sources"
-    columns = [
-        Column("group", f"times a source word occurs in {where}"),
-        Column("links", "links", "count"),
-        Column("recall", "linked words translated (%)", "estimate"),
-    ]
-    return _table(
-        evaluation,
-        "source_words_by_frequency",
-        "Source words translated, by frequency",
-        columns,
-        _rows(evaluation, counted, _percentage),
-        "whitespace",
-        "Of the reference words that the gold alignment links (surely) to source words, how many "
-        "the translation has.",
-    )
-
-
-def _percentage(sums: Array) -> Array:
-    """Return the share of links recalled, in percent, ``(…, 2) -> (…, 1)``; NaN without links."""
-    return 100 * ratio(sums)[..., None]

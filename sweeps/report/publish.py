@@ -1,55 +1,35 @@
-"""Publish findings in the comparison's folder, the terminal and Weights & Biases."""
+"""Publish a report in the comparison's folder, the terminal and Weights & Biases."""
 
-import logging
 from pathlib import Path
 
 from omegaconf import DictConfig
 from rich.console import Console
 
-from datamodules.errors import UserError
 from datamodules.files import write_text
-from lightning_modules.tracking.mode import one_line
-from sweeps.report.contents import Findings, write_findings
+from sweeps.report.contents import write_files
 from sweeps.report.html import render_report
-from sweeps.report.terminal import print_findings
+from sweeps.report.report import Report
+from sweeps.report.terminal import print_report
 
-log = logging.getLogger(__name__)
+PAGE = "report.html"
+WANDB = "lightning_modules.tracking.tracker.wandb_logger"
+"""The logger that takes reports."""
 
-REPORT = "report.html"
 
-
-def write_all(findings: Findings, out: Path) -> None:
+def write_all(report: Report, out: Path) -> None:
     """Write tables, figures and the page into ``out``."""
-    write_findings(findings, out)
-    write_text(out / REPORT, render_report(findings))
+    page = render_report(report)
+    write_files(report, out)
+    write_text(out / PAGE, page)
 
 
-def publish(findings: Findings, out: Path, logger: DictConfig) -> None:
-    """Print the findings and, with a ``logger``, log them to W&B with a W&B report.
+def publish(report: Report, out: Path, logger: DictConfig) -> None:
+    """Print the report; if the ``logger`` is that of W&B, log it there as a run and a report.
 
     Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
     """
-    print_findings(findings, out / REPORT, Console())
-    if logger:
-        _to_wandb(findings, out, logger)
+    print_report(report, out / PAGE, Console())
+    if logger.get("_target_") == WANDB:
+        from sweeps.report.wandb_form import publish_online
 
-
-def _to_wandb(findings: Findings, out: Path, logger: DictConfig) -> None:
-    from sweeps.report.wandb_report import FILE, build_report, save_report, write_report
-    from sweeps.report.wandb_run import track
-
-    tracker = track(findings, (out / REPORT).read_text(encoding="utf-8"), out, logger)
-    report = build_report(findings, tracker.project, tracker.id)
-    write_report(report, out)
-    tracker.close()
-    later = f"python run.py task=report runs={out}"
-    if not tracker.online:
-        log.info("W&B report: in %s; once the runs are on a server: %s", FILE, later)
-        return
-    try:
-        log.info("W&B report: %s", save_report(report, out))
-    except Exception as error:
-        line = f"W&B does not take the report ({one_line(error)}); later: {later}"
-        if logger.mode == "online":
-            raise UserError(line) from None
-        log.warning(line)
+        publish_online(report, (out / PAGE).read_text(encoding="utf-8"), out, logger)

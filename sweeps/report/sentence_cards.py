@@ -1,8 +1,8 @@
 """Example sentences: the translation and the attention of each system."""
 
 import logging
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import groupby
@@ -97,6 +97,32 @@ class SentenceCard:
     source: str | None
     reference: str
     translations: list[TranslationCard]
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """The sentences of a page."""
+
+    cards: list[SentenceCard]
+    without_heads: int
+    """Number of heat maps whose single heads are left out, so that the page can be mailed."""
+
+    @property
+    def drawn(self) -> bool:
+        """Whether there is any heat map."""
+        return any(each.heat_map for card in self.cards for each in card.translations)
+
+    @cached_property
+    def plain(self) -> list[dict[str, Any]]:
+        """The cards for the script of the page."""
+        return [asdict(card) for card in self.cards]
+
+
+def example_sentences(groups: Sequence[Group]) -> Examples:
+    """Return the cards of all test sets."""
+    cards = [card for group in groups for card in sentence_cards(group)]
+    maps = [each.heat_map for card in cards for each in card.translations if each.heat_map]
+    return Examples(cards, limit_heads(maps))
 
 
 @dataclass(frozen=True, eq=False)

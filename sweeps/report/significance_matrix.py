@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
-from sweeps.evaluation.significance_tables import SIGNIFICANT
-from sweeps.evaluation.tables import Table, shown_p
+from sweeps.evaluation.significance import SIGNIFICANT, SignificanceTests
+from sweeps.evaluation.tables import shown_p
 
 SYMBOLS = {"better": "▲", "worse": "▼", "alike": "≈"}
 
@@ -35,25 +34,19 @@ class Matrix:
     """Each system's name with a cell for every system; None for an untested pair."""
 
 
-def significance_matrices(table: Table, systems: Sequence[str]) -> list[Matrix]:
-    """Arrange the differences and p-values of ``table`` by ``systems``; the whole test set first.
+def significance_matrices(tests: SignificanceTests, systems: Sequence[str]) -> list[Matrix]:
+    """Arrange the differences and p-values of tests by ``systems``; the whole test set first.
 
-    The p-values are of the paired bootstrap, after Holm's correction over the whole table.
+    The p-values are of the paired bootstrap, after Holm's correction over all tests.
     """
-    keys = [column.key for column in table.columns]
-    tests = [dict(zip(keys, row, strict=True)) for row in table.rows]
-    decimals = next(column.decimals for column in table.columns if column.key == "difference")
     cells: dict[str, dict[tuple[str, str], MatrixCell]] = {}
     sentences: dict[str, set[str]] = {}
-    for test in tests:
-        first, second, lengths = (str(test[key]) for key in ("first", "second", "lengths"))
-        difference, p = test["difference"], test["p_bootstrap_holm"]
-        assert isinstance(difference, Estimate)
-        assert isinstance(p, float)
-        pairs = cells.setdefault(lengths, {})
-        pairs[first, second] = _cell(difference.value, p, decimals)
-        pairs[second, first] = _cell(-difference.value, p, decimals)
-        sentences.setdefault(lengths, set()).add(str(test["sentences"]))
+    for corrected in tests.tests:
+        test, p = corrected.test, corrected.p_bootstrap
+        pairs = cells.setdefault(test.subset, {})
+        pairs[test.first, test.second] = _cell(test.difference.value, p, tests.decimals)
+        pairs[test.second, test.first] = _cell(-test.difference.value, p, tests.decimals)
+        sentences.setdefault(test.subset, set()).add(str(test.sentences))
     return [
         Matrix(
             lengths,

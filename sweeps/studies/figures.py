@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
 from math import isfinite, log
 from textwrap import wrap
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import altair as alt
 from optuna.distributions import CategoricalDistribution, FloatDistribution
@@ -17,7 +17,7 @@ from optuna.trial import FrozenTrial, TrialState
 from lightning_modules.figures.charts import Chart, as_spec
 from lightning_modules.metrics.expected_best import expected_best
 from sweeps.evaluation.figures import COLOURS, SHAPES, Width, finished, legend_of, scale_of
-from sweeps.evaluation.tables import Cell, Column, Table
+from sweeps.evaluation.tables import Column, Table
 from sweeps.report.study_section import StudyFigure
 from sweeps.studies.settings import hydra_value
 
@@ -30,9 +30,10 @@ TITLES = {
 }
 """Titles of the objectives."""
 DECIMALS = {"bleu": 2, "loss": 3, "parameters": 0, "seconds": 1}
-Pace = Literal["trials", "target_tokens"]
-PACES: dict[Pace, str] = {"trials": "finished trials", "target_tokens": "target tokens"}
+PACES = {"trials": "finished trials", "target_tokens": "target tokens"}
 """Costs of a search, with their titles."""
+EXPECTED = ("expected", "deviation", "low", "high")
+"""What is expected of a search."""
 NOTE = (
     "Mean and standard deviation of the best of n trials, drawn with replacement from those that "
     "finished (Dodge et al., 2019), so that even the last is below the best that was found. "
@@ -44,8 +45,8 @@ Trials = Sequence[FrozenTrial]
 COMPLETE, FAIL, MAXIMIZE = TrialState.COMPLETE, TrialState.FAIL, StudyDirection.MAXIMIZE
 
 
-class SearchCurve(NamedTuple):
-    """Values of a study, and their cost."""
+class Search(NamedTuple):
+    """Values that a study has found, and their cost."""
 
     values: Sequence[float]
     """Values of the finished trials."""
@@ -53,37 +54,59 @@ class SearchCurve(NamedTuple):
     """Target tokens for each finished trial."""
 
 
-def performance_table(searches: Mapping[str, SearchCurve], objective: str, largest: bool) -> Table:
-    """Return a row for each study and number of trials."""
-    title, decimals = TITLES[objective], DECIMALS[objective] + 1
-    columns = [
-        Column("study", "study"),
-        Column("trials", PACES["trials"], "count"),
-        Column("target_tokens", PACES["target_tokens"], "count"),
-        Column("expected", f"expected best {title}", "number", decimals),
-        Column("deviation", "standard deviation", "number", decimals),
-        Column("low", "from", "number", decimals),
-        Column("high", "to", "number", decimals),
-    ]
-    rows: list[list[Cell]] = [
-        [name, n, round(n * search.target_tokens), *map(float, expected)]
+class SearchPoint(NamedTuple):
+    """What a study is expected to find with a number of trials."""
+
+    study: str
+    trials: int
+    target_tokens: int
+    expected: float
+    """Mean of the best value."""
+    deviation: float
+    low: float
+    high: float
+
+
+def search_performance(searches: Mapping[str, Search], largest: bool) -> list[SearchPoint]:
+    """Return a point for each study and number of finished trials."""
+    return [
+        SearchPoint(name, n, round(n * search.target_tokens), *map(float, expected))
         for name, search in searches.items()
         if search.values
         for n, expected in enumerate(zip(*expected_best(search.values, largest), strict=True), 1)
     ]
-    return Table(NAME, "Search performance", columns, rows, {"objective": objective}, NOTE)
 
 
-def performance_curves(table: Table, width: Width = 620) -> dict[str, Chart]:
-    """Draw the table against trials and against target tokens, one line for each study."""
-    return {f"{NAME}_by_{pace}": _curve(table, pace, width) for pace in PACES if table.rows}
+def performance_table(points: Sequence[SearchPoint], objective: str) -> Table:
+    """Return a row for each point."""
+    decimals = DECIMALS[objective] + 1
+    titles = _performance_titles(objective)
+    columns = [
+        Column("study", titles["study"]),
+        Column("trials", titles["trials"], "count"),
+        Column("target_tokens", titles["target_tokens"], "count"),
+        *(Column(key, titles[key], "number", decimals) for key in EXPECTED),
+    ]
+    return Table(NAME, "Search performance", columns, points, {"objective": objective}, NOTE)
 
 
-def _curve(table: Table, pace: Pace, width: Width) -> Chart:
-    keys = [column.key for column in table.columns]
-    rows = [dict(zip(keys, row, strict=True)) for row in table.rows]
-    names = list(dict.fromkeys(str(row["study"]) for row in rows))
-    titles = dict(zip(keys, table.titles, strict=True))
+def _performance_titles(objective: str) -> dict[str, str]:
+    expected = (f"expected best {TITLES[objective]}", "standard deviation", "from", "to")
+    return {"study": "study", **PACES, **dict(zip(EXPECTED, expected, strict=True))}
+
+
+def performance_curves(
+    points: Sequence[SearchPoint], objective: str, width: Width = 620
+) -> dict[str, Chart]:
+    """Draw points against trials and against target tokens, one line for each study."""
+    paces = PACES if points else ()
+    return {f"{NAME}_by_{pace}": _curve(points, objective, pace, width) for pace in paces}
+
+
+def _curve(points: Sequence[SearchPoint], objective: str, pace: str, width: Width) -> Chart:
+    rows = [point._asdict() for point in points]
+    names = list(dict.fromkeys(point.study for point in points))
+    titles = _performance_titles(objective)
     colour, shape = _looks("study", names, 240 if width == "container" else 540)
     highlighted = alt.selection_point(fields=["study"], bind="legend")
     axis = alt.Axis(grid=False, tickMinStep=1, format="~s" if pace == "target_tokens" else "d")
@@ -93,7 +116,7 @@ def _curve(table: Table, pace: Pace, width: Width) -> Chart:
         tooltip=[
             alt.Tooltip("study:N"),
             *(alt.Tooltip(f"{key}:Q", title=PACES[key], format=",d") for key in PACES),
-            *(alt.Tooltip(f"{key}:Q", title=titles[key], format=",.4~r") for key in keys[3:]),
+            *(alt.Tooltip(f"{key}:Q", title=titles[key], format=",.4~r") for key in EXPECTED),
         ],
     )
     clear = alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15))

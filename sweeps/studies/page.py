@@ -5,16 +5,17 @@ from functools import partial
 from pathlib import Path
 
 from datamodules.files import write_text
-from lightning_modules.figures.charts import ENDINGS, as_spec, save_chart
+from lightning_modules.figures.charts import ENDINGS, save_chart
 from lightning_modules.training.control.budgets import UNITS
 from sweeps.evaluation.tables import Column, Table, as_csv, write_tables
-from sweeps.report.html import render_page, study_specs
+from sweeps.report.html import render_page
 from sweeps.report.study_section import StudySection
 from sweeps.studies.figures import (
     DECIMALS,
     TITLES,
     performance_curves,
     performance_table,
+    search_performance,
     study_figures,
 )
 from sweeps.studies.plan import IDENTITY
@@ -27,18 +28,20 @@ STUDIES = "studies"
 def study_section(outcomes: Sequence[Outcome]) -> StudySection:
     """Return tables and figures of studies that have the same first objective."""
     first = outcomes[0].sweep
+    objective = first.objectives[0]
     searches = {outcome.sweep.name: outcome.search for outcome in outcomes}
-    largest = first.directions[0] == "maximize"
-    performance = performance_table(searches, first.objectives[0], largest)
+    points = search_performance(searches, largest=first.directions[0] == "maximize")
     return StudySection(
-        tables={table.name: table for table in (_studies_table(outcomes), performance)},
+        costs=[outcome.cost for outcome in outcomes],
+        kind=outcomes[0].kind,
+        studies=_studies_table(outcomes),
+        performance=performance_table(points, objective),
+        curves=partial(performance_curves, points, objective),
         figures={
             outcome.sweep.name: study_figures(outcome.study, outcome.sweep.objectives)
             for outcome in outcomes
         },
         parameters={outcome.sweep.name: list(outcome.sweep.space) for outcome in outcomes},
-        kind=outcomes[0].kind,
-        curves=partial(performance_curves, performance),
     )
 
 
@@ -56,10 +59,10 @@ def _studies_table(outcomes: Sequence[Outcome]) -> Table:
     ]
     rows = [
         [
-            outcome.sweep.name,
-            len(outcome.trials),
+            outcome.cost.study,
+            outcome.cost.trials,
             *(outcome.counts.get(state, 0) for state in ("complete", "pruned", "fail")),
-            round(outcome.spent(kind)),
+            outcome.cost.spent,
             outcome.seconds,
             outcome.top,
         ]
@@ -78,7 +81,7 @@ def write_outcome(outcome: Outcome) -> Path:
     Each file is written whole or not at all.
     """
     folder, section = outcome.folder, study_section([outcome])
-    write_tables([outcome.trials_table, section.tables["search_performance"]], folder / TABLES)
+    write_tables([outcome.trials_table, section.performance], folder / TABLES)
     write_text(folder / REPORT, render_outcome(outcome, section))
     for name, chart in section.curves(620).items():
         save_chart(chart, folder / FIGURES / name)
@@ -94,16 +97,15 @@ def write_outcome(outcome: Outcome) -> Path:
 
 def render_outcome(outcome: Outcome, section: StudySection) -> str:
     """Return the page as text."""
-    tables = {"trials": outcome.trials_table, **section.tables}
+    tables = [outcome.trials_table, section.studies, section.performance]
     return render_page(
         "study.html.j2",
         outcome=outcome,
         section=section,
-        trials=tables["trials"],
+        trials=outcome.trials_table,
         method=method(outcome),
-        figures={name: as_spec(chart) for name, chart in section.curves("container").items()}
-        | study_specs(section),
-        files={name: as_csv(table) for name, table in tables.items()},
+        figures=section.curves("container") | section.charts(),
+        files={table.name: as_csv(table) for table in tables},
     )
 
 

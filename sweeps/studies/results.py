@@ -17,10 +17,11 @@ from datamodules.files import write_text
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.settings_table import RESULTS, effect_of, is_read_by
 from lightning_modules.training.control.budgets import Kind
+from sweeps.comparison.conditions import StudyCost
 from sweeps.evaluation.tables import Cell, Column, Table
 from sweeps.launch.compose import composed, training_config
 from sweeps.launch.errors import CONF
-from sweeps.studies.figures import DECIMALS, TITLES, SearchCurve
+from sweeps.studies.figures import DECIMALS, TITLES, Search
 from sweeps.studies.settings import Choices, Floats, Integers, Sweep, as_overrides, hydra_value
 from sweeps.studies.slots import COST, REASON, SLOT
 
@@ -142,16 +143,21 @@ class Outcome:
         return sum(_seconds(trial) or 0.0 for trial in self.trials)
 
     @property
-    def search(self) -> SearchCurve:
+    def search(self) -> Search:
         """Values of the first objective, and the target tokens per finished trial."""
         values = [trial.values[0] for trial in self.finished]
-        return SearchCurve(values, self.target_tokens / max(1, len(values)))
+        return Search(values, self.target_tokens / max(1, len(values)))
 
     @property
     def top(self) -> float | None:
         """The best value of the first objective."""
         best = max if self.sweep.directions[0] == "maximize" else min
         return best(self.search.values, default=None)
+
+    @property
+    def cost(self) -> StudyCost:
+        """What the study has cost, in the unit of its trials' budget."""
+        return StudyCost(self.sweep.name, len(self.trials), round(self.spent(self.kind)))
 
     @property
     def origin(self) -> dict[str, str | int]:

@@ -15,8 +15,9 @@ from lightning_modules.testing.scoring_settings import Scoring
 from sweeps.comparison.collect import collect
 from sweeps.comparison.conditions import equally_tuned
 from sweeps.evaluation.evaluation import evaluate
-from sweeps.report.contents import Findings, gather_findings
+from sweeps.report.findings import Findings
 from sweeps.report.publish import publish, write_all
+from sweeps.report.report import Report, ReportSettings, make_report
 from sweeps.report.study_section import StudySection
 
 MULTIRUN = "multirun.yaml"
@@ -39,7 +40,8 @@ def compare(config: DictConfig) -> None:
             raise UserError(f"{folder} is no run and holds none: name the folder of a run or sweep")
         runs += inside
     scoring = validated(Scoring, config.scoring, "scoring")
-    publish(build_comparison(runs, out, scoring), out, config.logger)
+    sections = validated(ReportSettings, config.report, "report")
+    publish(build_comparison(runs, out, scoring, sections), out, config.logger)
 
 
 def compare_jobs(config: DictConfig) -> None:
@@ -51,16 +53,21 @@ def compare_jobs(config: DictConfig) -> None:
     jobs = find_runs(out)
     if not any((job / name).is_file() for job in jobs for name in (RESULT, FAILURE)):
         return
-    findings = build_comparison(jobs, out, validated(Scoring, config.scoring, "scoring"))
-    publish(findings, out, config.logger)
-    if findings.comparison.failed:
+    scoring = validated(Scoring, config.scoring, "scoring")
+    report = build_comparison(
+        jobs, out, scoring, validated(ReportSettings, config.report, "report")
+    )
+    publish(report, out, config.logger)
+    if report.findings.comparison.failed:
         raise SystemExit(1)
 
 
-def build_comparison(run_dirs: Sequence[Path], out: Path, scoring: Scoring) -> Findings:
-    """Compare runs and write the findings into ``out``, each file whole or not at all.
+def build_comparison(
+    run_dirs: Sequence[Path], out: Path, scoring: Scoring, settings: ReportSettings
+) -> Report:
+    """Compare runs and write the report into ``out``, each file whole or not at all.
 
-    Studies in ``out`` that tuned the runs join the findings. Raises ``UserError`` that names the
+    Studies in ``out`` that tuned the runs join the report. Raises ``UserError`` that names the
     failures when no run finished.
     """
     comparison = collect(run_dirs, scoring.ter)
@@ -73,11 +80,12 @@ def build_comparison(run_dirs: Sequence[Path], out: Path, scoring: Scoring) -> F
     evaluation = evaluate([variant.system for variant in comparison.variants], scoring)
     studies = studies_of(out)
     if studies is not None:
-        tuning = equally_tuned(studies.tables["studies"], studies.kind)
+        tuning = equally_tuned(studies.costs, studies.kind)
         comparison = replace(comparison, conditions=[*comparison.conditions, tuning])
-    findings = gather_findings(out.resolve().name, evaluation, comparison, studies)
-    write_all(findings, out)
-    return findings
+    findings = Findings(out.resolve().name, evaluation, comparison, studies)
+    report = make_report(findings, settings)
+    write_all(report, out)
+    return report
 
 
 def studies_of(out: Path) -> StudySection | None:

@@ -21,8 +21,9 @@ from sweeps.evaluation.outputs import (
     read_output,
     read_test_set,
 )
-from sweeps.report.contents import gather_findings
+from sweeps.report.findings import Findings
 from sweeps.report.publish import publish, write_all
+from sweeps.report.report import ReportSettings, make_report
 
 BY_NAME = ("systems", "word_labels", "log_likelihoods")
 """Options that take a file for each system, under its name."""
@@ -52,9 +53,10 @@ def evaluate_systems(config: DictConfig) -> None:
         evaluation = evaluate(systems, scoring)
     except ValueError as error:
         raise UserError(f"scoring.unit={scoring.unit}: {error}; give sources=FILE") from None
-    findings = gather_findings(out.name, evaluation, Comparison([], [], []))
-    write_all(findings, out)
-    publish(findings, out, config.logger)
+    findings = Findings(out.name, evaluation, Comparison([], [], []))
+    report = make_report(findings, validated(ReportSettings, config.report, "report"))
+    write_all(report, out)
+    publish(report, out, config.logger)
 
 
 def _places(config: DictConfig, option: str) -> dict[str, list[str]]:

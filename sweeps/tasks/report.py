@@ -11,6 +11,7 @@ from lightning_modules.runs.schema import COMPARISON
 from lightning_modules.testing.scoring_settings import Scoring
 from sweeps.comparison.record import read_comparison
 from sweeps.report.publish import publish
+from sweeps.report.report import ReportSettings
 from sweeps.tasks.compare import build_comparison
 
 
@@ -36,4 +37,5 @@ def report(config: DictConfig) -> None:
         runs, scoring = find_runs(out), validated(Scoring, config.scoring, "scoring")
     if not runs:
         raise UserError(f"runs={out}: holds no runs; name the folder of a comparison or of runs")
-    publish(build_comparison(runs, out, scoring), out, config.logger)
+    sections = validated(ReportSettings, config.report, "report")
+    publish(build_comparison(runs, out, scoring, sections), out, config.logger)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from omegaconf import OmegaConf
 
 from lightning_modules.metrics.alignment.attention_statistics import attention_statistics
 from lightning_modules.metrics.alignment.gold import alignment_statistics, parse_gold
@@ -29,8 +30,13 @@ from lightning_modules.runs.writer import (
     write_word_counts,
 )
 from lightning_modules.testing.scoring_settings import Scoring
+from sweeps.launch.errors import CONF
+from sweeps.report.report import ReportSettings
 
 SCORING = Scoring(edges=[10, 20, 30], resamples=200)
+REPORT = ReportSettings.model_validate(
+    OmegaConf.to_container(OmegaConf.load(CONF / "report" / "default.yaml"))
+)
 SIZES = {(2, 10): 32, (11, 20): 31, (21, 24): 2}
 """Number of sentences by lowest and highest length: two large buckets and a thin bucket."""
 DICTIONARY = {

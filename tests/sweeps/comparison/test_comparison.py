@@ -17,8 +17,10 @@ from lightning_modules.testing.scoring_settings import Scoring
 from sweeps.comparison.collect import collect, label_runs
 from sweeps.evaluation.evaluation import evaluate
 from sweeps.evaluation.tables import as_json
-from sweeps.report.contents import gather_findings
+from sweeps.report.findings import Findings
+from sweeps.report.report import make_report
 from tests.helpers.run_folders import (
+    REPORT,
     SCORING,
     TEXT,
     make_failure,
@@ -249,9 +251,9 @@ def test_the_perplexity_of_a_diverged_run_is_beyond_numbers_and_left_out(tmp_pat
     likelihood = np.tile([1000.0, 1.0], (len(TEXT.references), 1))
     write_statistics(run, {**counted, "likelihood": likelihood})
     comparison = collect([run])
-    findings = gather_findings("diverged", evaluated([run]), comparison)
+    findings = Findings("diverged", evaluated([run]), comparison)
     assert findings.evaluation.estimate(findings.evaluation.systems[0], None, "perplexity") is None
-    for table in findings.tables.values():
+    for table in make_report(findings, REPORT).tables.values():
         json.loads(as_json(table))
     [group] = findings.evaluation.groups
     assert "inf" not in format_csv(curve_points(group.systems, group.subsets), SCORING.draws)

@@ -17,7 +17,7 @@ from lightning_modules.runs.writer import clear_results, write_history
 from lightning_modules.training.callbacks import History, TrainingBudget
 from lightning_modules.training.control.budgets import Budget
 from sweeps.comparison.collect import collect
-from sweeps.comparison.learning_curves import learning_curves, learning_table
+from sweeps.comparison.learning_curves import learning_curves, learning_figures, learning_table
 from tests.helpers.run_folders import history, make_run
 from tests.lightning_modules.training.test_training import batch, module
 
@@ -120,19 +120,21 @@ def test_runs_without_a_history_are_left_out(tmp_path, caplog):
         make_run(tmp_path / "3", "transformer", history=history()),
     ]
     (tmp_path / "3" / "history.csv").write_text("broken\n1\n")
-    table = learning_table(collect(runs))
-    assert table is not None
+    curves = learning_curves(collect(runs))
+    assert [(curve.system, curve.seed) for curve in curves] == [("luong", 1), ("luong", 2)]
+    tokens = [[point.target_tokens for point in curve.points] for curve in curves]
+    assert tokens == [[1001, 2001, 3001], [1002, 2002]]
+    table = learning_table(curves, len(runs))
     assert [(row[0], row[1]) for row in table.rows] == [("luong", 1)] * 3 + [("luong", 2)] * 2
-    assert [row[2] for row in table.rows] == [1001, 2001, 3001, 1002, 2002]
+    assert [row[2] for row in table.rows] == sum(tokens, [])
     assert table.origin == {"runs": "2 of 4"}
     assert "3 is left out of the learning curves: history.csv cannot be read" in caplog.text
-    assert learning_table(collect(runs[:1])) is None
+    assert learning_curves(collect(runs[:1])) == []
 
 
 def test_every_validation_is_a_point_of_each_figure(tmp_path):
-    table = learning_table(collect([make_run(tmp_path / "0", history=history())]))
-    assert table is not None
-    figures = {name: as_spec(chart) for name, chart in learning_curves(table).items()}
+    curves = learning_curves(collect([make_run(tmp_path / "0", history=history())]))
+    figures = {name: as_spec(chart) for name, chart in learning_figures(curves).items()}
     assert len(figures) == 4
     for name, figure in figures.items():
         [drawn] = [layer["data"]["values"] for layer in [figure] if "data" in layer] or [

@@ -21,7 +21,8 @@ from sweeps.evaluation.tables import (
     shown_p,
     write_tables,
 )
-from sweeps.report.contents import gather_findings
+from sweeps.report.findings import Findings
+from sweeps.report.report import make_report
 from tests.helpers.run_folders import SCORING, TEXT, make_run, text
 
 ORIGIN: dict[str, str | int] = {
@@ -183,7 +184,7 @@ def test_a_table_without_rows_is_still_one():
 
 
 @pytest.fixture(scope="module")
-def findings(tmp_path_factory):
+def report(tmp_path_factory):
     """All tables of a comparison on two test sets, with seeds, attention and gold links."""
     folder = tmp_path_factory.mktemp("runs")
     made = [("none", 1, TEXT), ("luong", 1, TEXT), ("luong", 2, TEXT), ("transformer", 1, text(1))]
@@ -193,12 +194,12 @@ def findings(tmp_path_factory):
     comparison = collect(runs)
     assert not comparison.failed
     evaluation = evaluate([variant.system for variant in comparison.variants], SCORING)
-    return gather_findings("tables", evaluation, comparison)
+    return make_report(Findings("tables", evaluation, comparison), REPORT)
 
 
-def test_every_format_of_every_table_tells_its_origin(findings):
-    assert {"scores", "bleu_significance", "words_by_frequency", "ngrams"} <= findings.tables.keys()
-    for name, made in findings.tables.items():
+def test_every_format_of_every_table_tells_its_origin(report):
+    assert {"scores", "bleu_significance", "words_by_frequency", "ngrams"} <= report.tables.keys()
+    for name, made in report.tables.items():
         drawn = any(column.kind in ("estimate", "p") for column in made.columns)
         counted = "runs" if name in ("speed", "learning") else "sentences"
         assert any(counted in key for key in made.origin), name
@@ -210,15 +211,15 @@ def test_every_format_of_every_table_tells_its_origin(findings):
                 assert str(value) in content, (name, ending)
 
 
-def test_no_field_of_a_table_hides_another(findings):
+def test_no_field_of_a_table_hides_another(report):
     """``csv.DictReader``, which reads fields by name, must find all fields."""
-    for made in findings.tables.values():
+    for made in report.tables.values():
         [head, *_] = csv.reader(io.StringIO(as_csv(made)))
         assert len(set(head)) == len(head), made.name
 
 
-def test_every_table_reads_back_from_csv_as_from_json(findings):
-    for made in findings.tables.values():
+def test_every_table_reads_back_from_csv_as_from_json(report):
+    for made in report.tables.values():
         by_json = json.loads(as_json(made))["rows"]
         for one, other in zip(by_json, csv_rows(as_csv(made)), strict=True):
             for column in made.columns:
@@ -229,10 +230,10 @@ def test_every_table_reads_back_from_csv_as_from_json(findings):
                 assert same or float(read) == value, (made.name, column.key)
 
 
-def test_the_tables_are_written_in_every_format(findings, tmp_path):
-    write_tables(list(findings.tables.values()), tmp_path)
+def test_the_tables_are_written_in_every_format(report, tmp_path):
+    write_tables(list(report.tables.values()), tmp_path)
     written = {path.name for path in tmp_path.iterdir()}
-    assert written == {f"{name}.{ending}" for name in findings.tables for ending in FORMATS}
+    assert written == {f"{name}.{ending}" for name in report.tables for ending in FORMATS}
     assert set(FORMATS) == {"json", "csv", "tex", "md"}
     for path in tmp_path.iterdir():
         assert path.read_text(encoding="utf-8").endswith("\n")

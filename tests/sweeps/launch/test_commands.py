@@ -172,7 +172,7 @@ def test_lengths_are_counted_in_the_unit_that_is_asked_for(
     monkeypatch.setattr(
         "sweeps.report.contents.save_chart", lambda chart, stem: []
     )  # takes its time
-    monkeypatch.setattr("sweeps.report.publish.render_report", lambda findings: "")
+    monkeypatch.setattr("sweeps.report.publish.render_report", lambda report: "")
     status = in_process(
         "task=compare", f"runs=[{single}]", f"scoring.unit={unit}", "scoring.resamples=100",
         *places(tmp_path), "logger=none", f"hydra.run.dir={tmp_path}/compared",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lightning_modules.runs.schema import TRACKER_ID
-from sweeps.report.wandb_run import metric_names
+from lightning_modules.tracking.comparison_run import metric_names
 from tests.helpers.commands import succeed
 from tests.helpers.pages import HOSTILE
 from tests.helpers.run_folders import make_failure, make_run

@@ -8,8 +8,10 @@ import pytest
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.collect import Comparison, collect
 from sweeps.evaluation.evaluation import RESAMPLES_FOR_A_TEST, evaluate
-from sweeps.report.contents import gather_findings, write_findings
-from tests.helpers.run_folders import SCORING, TEXT, make_run, translations
+from sweeps.report.contents import write_files
+from sweeps.report.findings import Findings
+from sweeps.report.report import make_report
+from tests.helpers.run_folders import REPORT, SCORING, TEXT, make_run, translations
 
 NOTHING = Comparison([], [], [])
 
@@ -20,15 +22,16 @@ def undrawn(monkeypatch):
     monkeypatch.setattr(
         "sweeps.report.contents.save_chart", lambda chart, stem: stem.parent.mkdir()
     )
-    monkeypatch.setattr("sweeps.report.contents.Findings.figures", lambda self, width: {})
+    monkeypatch.setattr("sweeps.report.report.Part.figures", {})
 
 
 def systems_of(comparison):
     return [variant.system for variant in comparison.variants]
 
 
-def findings_of(*folders):
-    return gather_findings("x", evaluate(systems_of(collect(folders)), SCORING), NOTHING)
+def report_of(*folders):
+    findings = Findings("x", evaluate(systems_of(collect(folders)), SCORING), NOTHING)
+    return make_report(findings, REPORT)
 
 
 def test_every_test_of_many_systems_can_be_significant(tmp_path):
@@ -42,7 +45,7 @@ def test_every_test_of_many_systems_can_be_significant(tmp_path):
     ]
     scoring = SCORING.model_copy(update={"resamples": 100})
     evaluation = evaluate(several, scoring)
-    table = gather_findings("x", evaluation, NOTHING).tables["bleu_significance"]
+    table = make_report(Findings("x", evaluation, NOTHING), REPORT).tables["bleu_significance"]
     keys = [column.key for column in table.columns]
     rows = [dict(zip(keys, row, strict=True)) for row in table.rows]
     assert evaluation.draws.count == RESAMPLES_FOR_A_TEST * len(rows) > 100
@@ -64,12 +67,12 @@ def test_few_tests_take_the_resamples_that_were_asked_for(tmp_path):
 def test_only_its_own_earlier_files_are_removed(tmp_path, undrawn):
     two = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", "luong")]
     out = tmp_path / "out"
-    write_findings(findings_of(*two), out)
+    write_files(report_of(*two), out)
     assert (out / "tables" / "bleu_significance.csv").is_file()
     for kind in ("tables", "figures"):
         (out / kind).mkdir(exist_ok=True)
         (out / kind / "mine.png").write_text("kept")
-    write_findings(findings_of(two[0]), out)
+    write_files(report_of(two[0]), out)
     assert not (out / "tables" / "bleu_significance.csv").exists()
     assert (out / "tables" / "scores.csv").is_file()
     assert (out / "tables" / "mine.png").read_text() == "kept"
@@ -118,10 +121,9 @@ def test_alignment_tables_tell_the_step(tmp_path):
         make_run(tmp_path / step, step, config={"scoring": {"attention_step": step}})
         for step in ("predicted", "read")
     ]
-    tables = findings_of(*runs).tables
+    tables = report_of(*runs).tables
     assert tables["aer_by_length"].origin["attention step"] == "predicted/read"
     assert "attention step" not in tables["bleu_by_length"].origin
     assert (
-        "attention step"
-        not in findings_of(make_run(tmp_path / "0", "none")).tables["scores"].origin
+        "attention step" not in report_of(make_run(tmp_path / "0", "none")).tables["scores"].origin
     )

@@ -17,12 +17,13 @@ from datamodules.errors import UserError
 from sweeps.comparison.collect import collect
 from sweeps.evaluation.evaluation import evaluate
 from sweeps.evaluation.tables import FORMATS
-from sweeps.report.contents import gather_findings
+from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
+from sweeps.report.report import make_report
 from sweeps.report.sentence_cards import HeatMap, diff_parts, limit_heads, sentence_cards
-from sweeps.report.terminal import print_findings
+from sweeps.report.terminal import print_report
 from sweeps.tasks.compare import build_comparison, compare_jobs
-from tests.helpers.run_folders import SCORING, TEXT, Text, make_failure, make_run
+from tests.helpers.run_folders import REPORT, SCORING, TEXT, Text, make_failure, make_run
 
 PROJECT = Path(__file__).parents[3]
 HOSTILE = "</script><script>alert(1)</script>"
@@ -39,22 +40,22 @@ def built(tmp_path_factory):
         make_run(out / "3", "transformer", 1, parameters=2_000_000),
         make_failure(out / "4", "bahdanau", error="out of [red]memory[/red]"),
     ]
-    return build_comparison(runs, out, SCORING), out
+    return build_comparison(runs, out, SCORING, REPORT), out
 
 
-def findings_of(runs, scoring=SCORING):
-    """Findings of a comparison, without its pictures."""
+def report_of(runs, scoring=SCORING):
+    """The report of a comparison, without its files."""
     comparison = collect(runs)
     evaluation = evaluate([variant.system for variant in comparison.variants], scoring)
-    return gather_findings("a sweep", evaluation, comparison)
+    return make_report(Findings("a sweep", evaluation, comparison), REPORT)
 
 
 def test_the_files_are_all_there_and_nothing_is_left_half_written(built):
-    findings, out = built
+    report, out = built
     files = {path.name for path in out.iterdir() if path.is_file()}
     assert files == {"comparison.json", "report.html", "bleu_by_length.csv"}
     tables = {path.name for path in (out / "tables").iterdir()}
-    assert tables == {f"{name}.{ending}" for name in findings.tables for ending in FORMATS}
+    assert tables == {f"{name}.{ending}" for name in report.tables for ending in FORMATS}
     assert {"scores.csv", "bleu_significance.tex", "aer_by_length.md"} < tables
     figures = {path.name for path in (out / "figures").iterdir()}
     names = {name.partition(".")[0] for name in figures}
@@ -92,7 +93,7 @@ def test_the_printed_figure_names_what_it_shows(built):
 def test_limits_of_training_are_drawn_on_axes_of_words_alone(tmp_path):
     run = make_run(tmp_path / "0")
     for unit, drawn in (("source_words", True), ("reference_tokens", False)):
-        chart = findings_of([run], SCORING.model_copy(update={"unit": unit})).printed[
+        chart = report_of([run], SCORING.model_copy(update={"unit": unit})).figures[
             "bleu_by_length"
         ]
         assert ("longest training sentence" in chart.to_json()) == drawn
@@ -104,18 +105,18 @@ def test_alignment_errors_are_shown_where_there_are_any(built, tmp_path):
     assert {row["system"]: row["aer"] is None for row in scores} == {
         "none": True, "luong": False, "transformer": False,
     }  # fmt: skip
-    none = findings_of([make_run(tmp_path / "0", "none")])
+    none = report_of([make_run(tmp_path / "0", "none")])
     assert "alignment error" not in render_report(none)
     output = io.StringIO()
-    print_findings(none, tmp_path / "report.html", Console(width=100, file=output))
+    print_report(none, tmp_path / "report.html", Console(width=100, file=output))
     assert "AER" not in output.getvalue()
 
 
 def test_the_json_holds_scoring_runs_conditions_and_failures(built):
-    findings, out = built
+    report, out = built
     comparison = json.loads((out / "comparison.json").read_text())
     assert comparison["scoring"]["resamples"] == SCORING.resamples
-    assert comparison["tables"] == list(findings.tables)
+    assert comparison["tables"] == list(report.tables)
     assert {system["name"]: system["seeds"] for system in comparison["systems"]} == {
         "none": [1], "luong": [1, 2], "transformer": [1],
     }  # fmt: skip
@@ -129,12 +130,13 @@ def test_the_json_holds_scoring_runs_conditions_and_failures(built):
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_the_terminal_shows_it_all_within_its_width(built, width):
-    findings, _ = built
+    report, _ = built
     console = Console(width=width, file=io.StringIO(), color_system=None, record=True)
-    print_findings(findings, Path("outputs/report.html"), console)
+    print_report(report, Path("outputs/report.html"), console)
     text = console.export_text()
     assert all(len(line) <= width for line in text.splitlines())
-    whole = findings.evaluation.estimate(findings.evaluation.systems[1], None, "bleu")
+    evaluation = report.findings.evaluation
+    whole = evaluation.estimate(evaluation.systems[1], None, "bleu")
     shown = f"{whole.value:.1f} [{whole.low:.1f}, {whole.high:.1f}] ± {whole.deviation:.1f}"
     for words in ("21–30", "1,500,000", "63.2", "AER %", shown, "outputs/report.html"):
         assert words in text
@@ -151,7 +153,7 @@ def test_the_terminal_says_which_systems_are_alike(tmp_path):
         make_run(tmp_path / "2", "transformer", hypotheses=same),
     ]
     console = Console(width=300, file=io.StringIO(), color_system=None, record=True)
-    print_findings(findings_of(runs), Path("report.html"), console)
+    print_report(report_of(runs), Path("report.html"), console)
     [bootstrap, randomisation] = [
         line for line in console.export_text().splitlines() if line.startswith("BLEU differs")
     ]
@@ -162,8 +164,8 @@ def test_the_terminal_says_which_systems_are_alike(tmp_path):
 
 
 def test_the_page_is_loud_about_what_is_wrong(built):
-    findings, _ = built
-    page = render_report(findings)
+    report, _ = built
+    page = render_report(report)
     assert "Not a fair comparison: 1 of 8 conditions not held" in page
     assert "✗ NOT HELD" in page
     assert "out of [red]memory[/red]" in page
@@ -172,15 +174,15 @@ def test_the_page_is_loud_about_what_is_wrong(built):
 
 def test_the_page_has_every_table_once_and_points_to_no_file(built):
     """The page may be mailed without its folder."""
-    findings, out = built
+    report, out = built
     page = (out / "report.html").read_text(encoding="utf-8")
-    for name in findings.tables:
+    for name in report.tables:
         assert page.count(f'<table id="{name}" ') == 1
     assert "<a " not in page
 
 
 def test_a_fair_comparison_raises_no_alarm(tmp_path):
-    page = render_report(findings_of([make_run(tmp_path / "0"), make_run(tmp_path / "1", "luong")]))
+    page = render_report(report_of([make_run(tmp_path / "0"), make_run(tmp_path / "1", "luong")]))
     assert "NOT HELD" not in page
     assert 'class="card alarm"' not in page
 
@@ -201,7 +203,7 @@ def test_hostile_words_stay_words(tmp_path):
         make_run(tmp_path / "1", "none", text=text),
         make_failure(tmp_path / "2", error=HOSTILE),
     ]
-    page = render_report(findings_of(runs))
+    page = render_report(report_of(runs))
     assert "<script>alert" not in page
     assert "<img/src=x" not in page
     assert "שלום" in page
@@ -209,7 +211,7 @@ def test_hostile_words_stay_words(tmp_path):
 
 
 def cards(runs):
-    [group] = findings_of(runs).evaluation.groups
+    [group] = report_of(runs).findings.evaluation.groups
     return sentence_cards(group)
 
 
@@ -280,7 +282,7 @@ def test_a_translation_without_words_has_no_chart(tmp_path):
     silent = [""] * len(TEXT.references)
     [card] = cards([make_run(tmp_path / "0", hypotheses=silent)])
     assert card.translations[0].heat_map is None
-    render_report(findings_of([tmp_path / "0"]))
+    render_report(report_of([tmp_path / "0"]))
 
 
 @pytest.mark.parametrize(
@@ -302,7 +304,7 @@ def test_no_finished_run_is_the_users_matter(tmp_path):
     with pytest.raises(
         UserError, match=r"the loss is not a number \(luong, seed 1\); no data \(none, seed 1\)"
     ) as error:
-        build_comparison(failed, tmp_path, SCORING)
+        build_comparison(failed, tmp_path, SCORING, REPORT)
     assert "\n" not in str(error.value)
     assert not (tmp_path / "report.html").exists()
 
@@ -327,6 +329,7 @@ defaults: [_self_]
 task: run
 variant: none
 logger: {}
+report: {sections: {scores: sweeps.report.sections.scores.Scores, conditions: sweeps.report.sections.conditions.Conditions}}
 runs: []
 hydra:
   callbacks:

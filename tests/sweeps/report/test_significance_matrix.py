@@ -2,27 +2,27 @@
 
 import pytest
 
+from lightning_modules.metrics.statistics import METRICS
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
-from sweeps.evaluation.tables import Column, Table
+from lightning_modules.metrics.uncertainty.significance import Corrected, Test
+from sweeps.evaluation.significance import SignificanceTests
 from sweeps.report.significance_matrix import MatrixCell, significance_matrices
 
 
-def table(*rows):
-    columns = [
-        Column("first", "first"),
-        Column("second", "second"),
-        Column("lengths", "lengths"),
-        Column("sentences", "sentences", "count"),
-        Column("difference", "difference", "estimate", 2),
-        Column("p_bootstrap_holm", "after Holm", "p"),
-    ]
-    cells = [[*row[:4], Estimate(row[4], None, None, None, ()), row[5]] for row in rows]
-    return Table("bleu_significance", "Differences", columns, cells, {})
+def tested(*rows):
+    """Tests given as (first, second, lengths, sentences, difference, corrected p-value)."""
+    return SignificanceTests(
+        METRICS["bleu"],
+        [
+            Corrected(Test(*row[:4], Estimate(row[4]), row[5], row[5], None), row[5], row[5])
+            for row in rows
+        ],
+    )
 
 
 def test_every_tested_pair_stands_twice_with_opposite_signs():
     matrices = significance_matrices(
-        table(("a", "b", "all", 65, 2.5, 0.01), ("a", "b", "1–10", 32, -1.0, 0.2)), ["a", "b", "c"]
+        tested(("a", "b", "all", 65, 2.5, 0.01), ("a", "b", "1–10", 32, -1.0, 0.2)), ["a", "b", "c"]
     )
     assert [(matrix.lengths, matrix.sentences) for matrix in matrices] == [
         ("all", "65"),
@@ -42,7 +42,7 @@ def test_every_tested_pair_stands_twice_with_opposite_signs():
     ("p", "symbols"), [(0.0499, ("▲", "▼")), (0.05, ("≈", "≈")), (1.0, ("≈", "≈"))]
 )
 def test_the_symbol_says_what_the_colour_says(p, symbols):
-    [matrix] = significance_matrices(table(("a", "b", "all", 65, 1.0, p)), ["a", "b"])
+    [matrix] = significance_matrices(tested(("a", "b", "all", 65, 1.0, p)), ["a", "b"])
     (_, [_, first]), (_, [second, _]) = matrix.rows
     assert first is not None
     assert second is not None

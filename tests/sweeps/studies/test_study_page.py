@@ -17,9 +17,10 @@ from lightning_modules.figures.charts import ENDINGS, as_spec
 from sweeps.comparison.conditions import equally_tuned
 from sweeps.launch.compose import use_hydra_config
 from sweeps.launch.errors import CONF
-from sweeps.report.html import STUDY_FIGURES, environment, study_specs
+from sweeps.report.html import environment
+from sweeps.report.sections.studies import STUDY_FIGURES
 from sweeps.studies import lifecycle as course
-from sweeps.studies.figures import SearchCurve, performance_table, study_figures
+from sweeps.studies.figures import Search, search_performance, study_figures
 from sweeps.studies.page import render_outcome, study_section, write_outcome
 from sweeps.studies.plan import open_study
 from sweeps.studies.results import Best, Outcome
@@ -124,8 +125,8 @@ def test_a_finished_trial_pays_for_those_that_came_to_nothing(studied):
 
 
 def test_the_lowest_loss_is_the_best():
-    table = performance_table({"a": SearchCurve([3.0, 1.0], 10.0)}, "loss", largest=False)
-    assert [row[3] for row in table.rows] == [2.0, 1.5]
+    points = search_performance({"a": Search([3.0, 1.0], 10.0)}, largest=False)
+    assert [point.expected for point in points] == [2.0, 1.5]
 
 
 def test_a_trial_that_was_taken_up_again_is_paid_for_once(tmp_path):
@@ -156,7 +157,7 @@ def test_a_trial_that_was_taken_up_again_is_paid_for_once(tmp_path):
 def test_studies_are_equal_in_what_their_budget_counts(tmp_path, first, second, holds, text):
     outcomes = [made(tmp_path, name="one", **first), made(tmp_path, name="two", **second)]
     section = study_section(outcomes)
-    condition = equally_tuned(section.tables["studies"], section.kind)
+    condition = equally_tuned(section.costs, section.kind)
     assert condition.holds is holds
     assert text in condition.text
 
@@ -214,8 +215,8 @@ def test_studies_stand_together_in_one_section(tmp_path):
         made(tmp_path / name, count, name=name) for name, count in zip(names, (3, 5), strict=True)
     ]
     section = study_section(outcomes)
-    assert [row[:3] for row in section.tables["studies"].rows] == [["none", 3, 3], ["luong", 5, 5]]
-    assert len(section.tables["search_performance"].rows) == 3 + 5
+    assert [row[:3] for row in section.studies.rows] == [["none", 3, 3], ["luong", 5, 5]]
+    assert len(section.performance.rows) == 3 + 5
     curves = section.curves("container")
     for chart in curves.values():
         assert '"domain": ["none", "luong"]' in json.dumps(as_spec(chart))
@@ -223,7 +224,7 @@ def test_studies_stand_together_in_one_section(tmp_path):
     macro = '{% from "studies.html.j2" import study_section %}{{ study_section(section, names) }}'
     page = environment().from_string(macro).render(section=section, names=STUDY_FIGURES)
     assert [page.count(f"<h3><bdi>{name}</bdi></h3>") for name in names] == [1, 1]
-    specs = study_specs(section, STUDY_FIGURES)
+    specs = section.charts(STUDY_FIGURES)
     assert set(specs) == {f"{study}-{figure}" for study in names for figure in STUDY_FIGURES}
     assert sorted(re.findall('data-figure="([^"]*)"', page)) == sorted([*specs, *curves])
 

@@ -1,0 +1,131 @@
+"""A comparison as a W&B run of its own, with curves, tables, figures and the page."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import wandb
+from omegaconf import DictConfig
+
+from lightning_modules.runs.schema import TRACKER_ID
+from lightning_modules.tracking.failsafe_run import FailsafeRun
+from lightning_modules.tracking.names import LENGTH, define_curves
+from lightning_modules.tracking.start import start_run
+
+JOB_TYPE = "compare"
+PATIENCE_SECONDS = 10.0
+"""Time limit of tables and the page; no training waits for these calls."""
+PICTURES, TABLES, PAGE = "figures", "tables", "report"
+"""Names under which figures, tables and the page are logged."""
+SCORES = ("bleu", "bleu_low", "bleu_high")
+
+
+class Bucket(NamedTuple):
+    """BLEU of the systems on the sentences of one range of lengths."""
+
+    length: int
+    """Upper end of the range."""
+    scores: Mapping[str, tuple[float, float | None, float | None]]
+    """BLEU by system, and the ends of its interval."""
+
+
+class PlainTable(NamedTuple):
+    """A table of numbers and texts."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class ComparisonData:
+    """What the run of a comparison shows."""
+
+    name: str
+    config: Mapping[str, Any]
+    systems: Sequence[str]
+    buckets: Sequence[Bucket]
+    whole: Mapping[str, float]
+    """BLEU on the whole test set, by system."""
+    pictures: Mapping[str, Path]
+    tables: Mapping[str, PlainTable]
+    page: str
+    """The page as HTML."""
+
+
+def track(shown: ComparisonData, out: Path, logger: DictConfig) -> FailsafeRun:
+    """Log a comparison into a run of its own, which the caller closes.
+
+    Args:
+        shown: what the run shows.
+        out: the comparison's folder, which keeps the id of the run.
+        logger: the group ``logger`` of the configuration.
+    """
+    (out / TRACKER_ID).unlink(missing_ok=True)  # of an earlier comparison in the same folder
+    run = start_run(
+        save_dir=Path(logger.save_dir),
+        folder=out,
+        mode=logger.mode,
+        finish_seconds=logger.finish_seconds,
+        project=logger.project,
+        name=shown.name,
+        group=JOB_TYPE,
+        tags=[JOB_TYPE],
+        job_type=JOB_TYPE,
+    )
+    tracker = FailsafeRun(run)
+    tracker.describe(shown.config)
+    tracker.send(partial(_log_curves, shown=shown, names=metric_names(shown.systems)))
+    tracker.send(partial(_log_pictures, pictures=shown.pictures))
+    tracker.send(partial(_log_tables, tables=shown.tables), PATIENCE_SECONDS)
+    tracker.send(partial(_log_page, page=shown.page), PATIENCE_SECONDS)
+    return tracker
+
+
+def metric_names(systems: Iterable[str]) -> dict[str, str]:
+    """Return a unique name for each system, without characters that have a meaning in W&B."""
+    names: dict[str, str] = {}
+    for system in systems:
+        plain = re.sub(r"\W+", "_", system).strip("_") or "system"
+        number = 2
+        name = plain
+        while name in names.values():
+            name, number = f"{plain}_{number}", number + 1
+        names[system] = name
+    return names
+
+
+def _log_curves(run: wandb.Run, shown: ComparisonData, names: Mapping[str, str]) -> None:
+    """Log a row for each length bucket: BLEU and its interval, for every system."""
+    define_curves(run, (f"{part}/{name}" for part in SCORES for name in names.values()))
+    for bucket in shown.buckets:
+        row = {
+            f"{part}/{names[system]}": value
+            for system, values in bucket.scores.items()
+            for part, value in zip(SCORES, values, strict=True)
+            if value is not None
+        }
+        run.log({LENGTH: bucket.length, **row})
+    for system, bleu in shown.whole.items():
+        run.summary[f"test_bleu/{names[system]}"] = bleu
+
+
+def _log_pictures(run: wandb.Run, pictures: Mapping[str, Path]) -> None:
+    run.log({f"{PICTURES}/{name}": wandb.Image(str(file)) for name, file in pictures.items()})
+
+
+def _log_tables(run: wandb.Run, tables: Mapping[str, PlainTable]) -> None:
+    run.log(
+        {
+            f"{TABLES}/{name}": wandb.Table(
+                columns=list(table.columns), data=list(table.rows), allow_mixed_types=True
+            )
+            for name, table in tables.items()
+        }
+    )
+
+
+def _log_page(run: wandb.Run, page: str) -> None:
+    run.log({PAGE: wandb.Html(page, inject=False)})

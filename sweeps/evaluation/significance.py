@@ -1,0 +1,76 @@
+"""Significance tests between all pairs of systems, corrected, and which systems differ by them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lightning_modules.metrics.lengths import THIN
+from lightning_modules.metrics.statistics import METRICS, TRANSLATION, Metric
+from lightning_modules.metrics.uncertainty.significance import Corrected, compare_pairs, correct
+from sweeps.evaluation.evaluation import Evaluation
+
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True)
+class SignificanceTests:
+    """Tests of one metric: all pairs of systems, on the whole test set and in each bucket."""
+
+    metric: Metric
+    tests: Sequence[Corrected]
+    """Tests with their p-values after Holm's correction over all of them."""
+
+    @property
+    def decimals(self) -> int:
+        """Number of decimals of a difference."""
+        return max(2, self.metric.decimals)
+
+    @property
+    def whole(self) -> list[Corrected]:
+        """The tests on the whole test set."""
+        return [each for each in self.tests if each.test.subset == "all"]
+
+
+def significance_tests(evaluation: Evaluation) -> dict[str, SignificanceTests]:
+    """Test each metric of sacreBLEU that has pairs of systems; the keys are names of metrics.
+
+    A bucket with too few sentences is not tested.
+    """
+    metrics = [METRICS[name] for name in TRANSLATION]
+    tested = {metric.name: _tests(evaluation, metric) for metric in metrics}
+    return {name: tests for name, tests in tested.items() if tests.tests}
+
+
+def _tests(evaluation: Evaluation, metric: Metric) -> SignificanceTests:
+    tests = [
+        test
+        for group in evaluation.groups
+        for test in compare_pairs(group.systems, group.subsets, metric.name, evaluation.draws)
+    ]
+    return SignificanceTests(metric, correct(tests))
+
+
+def conclusions(evaluation: Evaluation, bleu: SignificanceTests | None) -> list[str]:
+    """Return lines: how many pairs differ in BLEU on the whole test set, and which do not."""
+    if all(len(group.systems) < 2 for group in evaluation.groups):
+        return []
+    if bleu is None:
+        return [f"No pair is tested: there are fewer than {THIN} sentences everywhere."]
+    return list(_conclusions(bleu))
+
+
+def _conclusions(bleu: SignificanceTests) -> Iterator[str]:
+    whole = bleu.whole
+    for method, p_values in (
+        ("paired bootstrap", [each.p_bootstrap for each in whole]),
+        ("approximate randomisation", [each.p_randomisation for each in whole]),
+    ):
+        alike = [
+            f"{each.test.first} and {each.test.second}"
+            for each, p in zip(whole, p_values, strict=True)
+            if p >= SIGNIFICANT
+        ]
+        exceptions = f"; not {', nor '.join(alike)}" if alike else ""
+        yield (
+            f"BLEU differs in {len(whole) - len(alike)} of {len(whole)} pairs by {method} "
+            f"(p < {SIGNIFICANT} after Holm's correction over {len(bleu.tests)} tests){exceptions}"
+        )

@@ -1,0 +1,54 @@
+"""What a comparison has found, as data, before anything is presented."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from lightning_modules.metrics.curves import curve_points, format_csv
+from sweeps.comparison.collect import Comparison
+from sweeps.comparison.learning_curves import LearningCurve, learning_curves
+from sweeps.evaluation.evaluation import Evaluation
+from sweeps.evaluation.significance import SignificanceTests, conclusions, significance_tests
+from sweeps.report.sentence_cards import Examples, example_sentences
+from sweeps.report.study_section import StudySection
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """Evaluated systems; for runs, also what is known of their training."""
+
+    name: str
+    evaluation: Evaluation
+    comparison: Comparison
+    """Runs, failed jobs and conditions; empty for an evaluation of files."""
+    studies: StudySection | None = None
+    """Studies that tuned the systems; None without tuning."""
+
+    @cached_property
+    def significance(self) -> dict[str, SignificanceTests]:
+        """Tests of all pairs of systems, by the name of the metric."""
+        return significance_tests(self.evaluation)
+
+    @cached_property
+    def conclusions(self) -> list[str]:
+        """Lines that say which systems differ."""
+        return conclusions(self.evaluation, self.significance.get("bleu"))
+
+    @cached_property
+    def learning(self) -> list[LearningCurve]:
+        """Validations of each run that recorded them."""
+        return learning_curves(self.comparison)
+
+    @cached_property
+    def examples(self) -> Examples:
+        """Sentences with the translation and the attention of each system."""
+        return example_sentences(self.evaluation.groups)
+
+    @property
+    def every_seed(self) -> str:
+        """``bleu_by_length.csv``: every score of every output in every length bucket."""
+        points = [
+            point
+            for group in self.evaluation.groups
+            for point in curve_points(group.systems, group.subsets)
+        ]
+        return format_csv(points, self.evaluation.draws)

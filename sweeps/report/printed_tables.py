@@ -1,0 +1,24 @@
+"""Tables as the terminal prints them."""
+
+from rich.table import Table as Printed
+from rich.text import Text
+
+from sweeps.evaluation.tables import Table
+
+
+def printed_table(table: Table, columns: int | None = None) -> Printed:
+    """Return a table to print, its first ``columns`` only where the others would not fit."""
+    first, *others = table.titles[:columns]
+    printed = empty_table(table.title, first, *others)
+    for label, *values in table.shown:
+        printed.add_row(Text(label), *map(Text, values[: len(others)]))
+    return printed
+
+
+def empty_table(title: str, first: str, *others: str) -> Printed:
+    """Return a table without rows, its first column for names."""
+    printed = Printed(title=title, title_justify="left", padding=(0, 1, 0, 0), box=None)
+    printed.add_column(first, overflow="fold", min_width=11)
+    for name in others:
+        printed.add_column(name, justify="right")
+    return printed

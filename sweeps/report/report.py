@@ -1,0 +1,149 @@
+"""A report: its sections, found by the configuration, with their tables and figures."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel
+from rich.console import RenderableType
+
+from datamodules.errors import UserError
+from datamodules.plugs import find_plug, make_plug
+from lightning_modules.figures.charts import Chart
+from lightning_modules.tracking.report_blocks import Block
+from sweeps.evaluation.figures import Width
+from sweeps.evaluation.tables import Table
+from sweeps.report.findings import Findings
+from sweeps.report.sections import Section
+
+PRINTED: Width = 620
+"""Width of the figures in files."""
+Named = TypeVar("Named")
+
+
+class ReportSettings(BaseModel, extra="forbid"):
+    """The group ``report`` of the configuration."""
+
+    sections: dict[str, str]
+    """Dotted paths of the sections, by any names, in the order of the page."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A section with its tables and figures, which are made once."""
+
+    setting: str
+    """Override that names the section, such as ``report.sections.mine=my_section.Mine``."""
+    section: Section
+
+    @cached_property
+    def tables(self) -> dict[str, Table]:
+        """The tables by their names."""
+        with self.blamed():
+            tables = _checked("tables", self.section.tables(), (Table,))
+        return {table.name: table for table in tables}
+
+    @cached_property
+    def figures(self) -> dict[str, Chart]:
+        """The figures by the names of their files, in the width of the files."""
+        with self.blamed():
+            return _checked_charts(self.section.figures(PRINTED))
+
+    @cached_property
+    def page_figures(self) -> dict[str, Chart]:
+        """The figures of the page, as wide as the page."""
+        with self.blamed():
+            return _checked_charts(self.section.page_figures())
+
+    def printed(self) -> list[RenderableType]:
+        """Return what the terminal prints."""
+        with self.blamed():
+            return list(self.section.terminal(self.tables))
+
+    def blocks(self) -> list[Block]:
+        """Return the blocks of the W&B report."""
+        with self.blamed():
+            blocks = self.section.wandb(list(self.tables), list(self.figures))
+            return _checked("wandb", blocks, get_args(Block))
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Turn an error of a user's class into ``UserError`` that names class and override."""
+        kind = type(self.section)
+        try:
+            yield
+        except UserError as error:
+            raise UserError(f"{self.setting}: {kind.__name__}: {error}") from None
+        except Exception as error:  # a user's class may raise anything
+            if kind.__module__.startswith(f"{__package__}.sections."):
+                raise
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            raise UserError(f"{self.setting}: {kind.__name__} fails: {why}") from error
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Findings and the sections that present them, in order."""
+
+    findings: Findings
+    parts: Sequence[Part]
+
+    @cached_property
+    def tables(self) -> dict[str, Table]:
+        """The tables of all sections, by name."""
+        return _joined((part.setting, part.tables) for part in self.parts)
+
+    @cached_property
+    def figures(self) -> dict[str, Chart]:
+        """The figures of all sections in the width of the files, by name."""
+        return _joined((part.setting, part.figures) for part in self.parts)
+
+    @cached_property
+    def page_figures(self) -> dict[str, Chart]:
+        """The figures of the page, by name."""
+        return _joined((part.setting, part.page_figures) for part in self.parts)
+
+
+def make_report(findings: Findings, settings: ReportSettings) -> Report:
+    """Find the sections of a report and give the findings to each.
+
+    Raises ``UserError`` for a section that cannot be found or made.
+    """
+    return Report(
+        findings, [_part(findings, name, path) for name, path in settings.sections.items()]
+    )
+
+
+def _part(findings: Findings, name: str, path: str) -> Part:
+    setting = f"report.sections.{name}"
+    kind = find_plug(setting, path, {}, Section)  # type: ignore[type-abstract]  # a base class
+    return Part(f"{setting}={path}", make_plug(setting, path, kind, findings))
+
+
+def _joined(parts: Iterable[tuple[str, Mapping[str, Named]]]) -> dict[str, Named]:
+    """Join names of all parts. Raises ``UserError`` where two parts use one name."""
+    joined: dict[str, Named] = {}
+    for setting, named in parts:
+        twice = joined.keys() & named.keys()
+        if twice:
+            raise UserError(f"{setting}: {min(twice)} is a name of another section; give another")
+        joined |= named
+    return joined
+
+
+def _checked(method: str, values: Iterable[Any], kinds: tuple[type, ...]) -> list[Any]:
+    values = list(values)
+    for value in values:
+        if not isinstance(value, kinds):
+            names = ", ".join(kind.__name__ for kind in kinds)
+            raise UserError(f"{method}() gives a {type(value).__name__}, but each is to be {names}")
+    return values
+
+
+def _checked_charts(figures: Mapping[str, Any]) -> dict[str, Chart]:
+    if not isinstance(figures, Mapping):
+        raise UserError("figures() gives no mapping from names to charts")
+    _checked("figures", figures.values(), get_args(Chart))
+    return dict(figures)

@@ -1,0 +1,74 @@
+"""Scores against sentence length: BLEU in full, the other scores in folds."""
+
+from collections.abc import Mapping, Sequence
+
+from typing_extensions import override
+
+from lightning_modules.figures.charts import Chart
+from lightning_modules.metrics.statistics import Metric
+from lightning_modules.tracking.report_blocks import Block, LengthCurves, Pictures
+from sweeps.evaluation.figures import Width, length_curve
+from sweeps.evaluation.score_tables import by_length
+from sweeps.evaluation.tables import Table
+from sweeps.report.findings import Findings
+from sweeps.report.sections.section import Section
+
+EVERY_SEED = "every_seed"
+
+
+class BleuByLength(Section):
+    """The figure that the comparison is about; its table is among the scores."""
+
+    heading = "BLEU against sentence length"
+    template = '{% include "sections/bleu_by_length.html.j2" %}'
+
+    @override
+    def tables(self) -> Sequence[Table]:
+        return []
+
+    @override
+    def figures(self, width: Width) -> Mapping[str, Chart]:
+        bleu = [each for each in self.findings.evaluation.metrics if each.name == "bleu"]
+        return _curves(self.findings, bleu, width)
+
+    @override
+    def page_texts(self) -> Mapping[str, str]:
+        return {EVERY_SEED: self.findings.every_seed}
+
+    @override
+    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
+        axis = self.findings.evaluation.scoring.length_axis
+        return [LengthCurves(axis), Pictures(figures)]
+
+
+class OtherScoresByLength(Section):
+    """Every other score against length."""
+
+    heading = "Other scores against length"
+    template = '{% include "sections/folds.html.j2" %}'
+
+    @property
+    def _metrics(self) -> list[Metric]:
+        return [each for each in self.findings.evaluation.metrics if each.name != "bleu"]
+
+    @override
+    def tables(self) -> Sequence[Table]:
+        return [by_length(self.findings.evaluation, metric) for metric in self._metrics]
+
+    @override
+    def figures(self, width: Width) -> Mapping[str, Chart]:
+        return _curves(self.findings, self._metrics, width)
+
+    @override
+    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
+        return [Pictures(figures)]
+
+
+def _curves(findings: Findings, metrics: Sequence[Metric], width: Width) -> dict[str, Chart]:
+    evaluation = findings.evaluation
+    words = evaluation.scoring.unit.endswith("words")
+    limits = findings.comparison.train_limits if words else ()
+    return {
+        f"{metric.name}_by_length": length_curve(evaluation, metric, limits, width)
+        for metric in metrics
+    }

@@ -1,0 +1,64 @@
+"""What every section of a report is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+
+from lightning_modules.figures.charts import Chart
+from lightning_modules.tracking.report_blocks import Block, Pictures, Tables
+from sweeps.evaluation.figures import Width
+from sweeps.evaluation.tables import Table
+from sweeps.report.findings import Findings
+
+
+class Section(ABC):
+    """One section: what it shows, and its form on the page, in the terminal and in W&B.
+
+    ``report.sections`` of the configuration names the sections, in the order of the page. Every
+    table and figure is also a file. A section without anything to show leaves all out.
+    """
+
+    template = '{% include "sections/plain.html.j2" %}'
+    """Jinja template of the page, or of a part of it. The template knows the ``section``, its
+    ``tables`` by name, and the names of its ``figures``."""
+
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+
+    @property
+    @abstractmethod
+    def heading(self) -> str:
+        """The heading, which may be an attribute of the class."""
+
+    @abstractmethod
+    def tables(self) -> Sequence[Table]:
+        """Return the tables; their names are those of files."""
+
+    def figures(self, width: Width) -> Mapping[str, Chart]:
+        """Return charts by the names of their files, ``width`` wide (pixels, or ``container``).
+
+        On the page, a figure with the name of a table stands above the table.
+        """
+        return {}
+
+    def page_figures(self) -> Mapping[str, Chart]:
+        """Return the charts of the page; these may be more than those in files."""
+        return self.figures("container")
+
+    def page_texts(self) -> Mapping[str, str]:
+        """Return CSV files that the page can save besides the tables, by name."""
+        return {}
+
+    def page_data(self) -> Mapping[str, Any]:
+        """Return data for scripts of the page, by the ids of the elements that hold it."""
+        return {}
+
+    def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
+        """Return what the terminal prints, given the section's ``tables`` by name."""
+        return ()
+
+    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
+        """Return the blocks of the W&B report, given the names of all tables and figures."""
+        return [Pictures(figures), Tables(tables)]

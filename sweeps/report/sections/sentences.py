@@ -1,0 +1,54 @@
+"""Single sentences: where the systems look, and their translations side by side."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from typing_extensions import override
+
+from lightning_modules.tracking.report_blocks import Block, RunMedia
+from sweeps.evaluation.tables import Table
+from sweeps.report.sections.section import Section
+
+MEDIA = {
+    "attention/test": "where each model looks when it translates",
+    "attention/validation": "attention as it forms, at each validation",
+}
+"""Logged heat maps, with their titles in W&B."""
+
+
+class Attention(Section):
+    """One heat map at a time, of the sentence, system, layer and head that a reader chooses."""
+
+    heading = "Where the systems look"
+    template = '{% include "sections/attention.html.j2" %}'
+
+    @override
+    def tables(self) -> Sequence[Table]:
+        return []
+
+    @override
+    def page_data(self) -> Mapping[str, Any]:
+        return {"attentions": self.findings.examples.plain}
+
+    @override
+    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
+        return [RunMedia(MEDIA)]
+
+
+class Sentences(Section):
+    """An easily read sentence, and those on which the systems differ most."""
+
+    heading = "Sentences side by side"
+    template = '{% include "sections/sentences.html.j2" %}'
+
+    @override
+    def tables(self) -> Sequence[Table]:
+        return []
+
+    @override
+    def page_data(self) -> Mapping[str, Any]:
+        return {"attentions": self.findings.examples.plain}
+
+    @override
+    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
+        return []

@@ -1,0 +1,45 @@
+"""The studies that tuned the systems."""
+
+from collections.abc import Mapping, Sequence
+
+from typing_extensions import override
+
+from lightning_modules.figures.charts import Chart
+from lightning_modules.tracking.report_blocks import Block, TrialPlots
+from sweeps.evaluation.figures import Width
+from sweeps.evaluation.tables import Table
+from sweeps.report.sections.section import Section
+
+STUDY_FIGURES = ("importances", "parallel_coordinates")
+"""Figures of each study on the page of a comparison."""
+
+
+class Studies(Section):
+    """What the search cost, what it is expected to find, what matters; nothing without tuning."""
+
+    heading = "Tuning"
+    template = '{% include "sections/studies.html.j2" %}'
+    shown = STUDY_FIGURES
+
+    @override
+    def tables(self) -> Sequence[Table]:
+        studies = self.findings.studies
+        return [studies.studies, studies.performance] if studies else []
+
+    @override
+    def figures(self, width: Width) -> Mapping[str, Chart]:
+        studies = self.findings.studies
+        return studies.curves(width) if studies else {}
+
+    @override
+    def page_figures(self) -> Mapping[str, Chart]:
+        studies = self.findings.studies
+        trials = studies.charts(STUDY_FIGURES) if studies else {}
+        return {**self.figures("container"), **trials}
+
+    @override
+    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
+        studies = self.findings.studies
+        plots = studies.parameters.items() if studies else ()
+        trials = [TrialPlots(study, settings) for study, settings in plots]
+        return [*trials, *super().wandb(tables, figures)]
