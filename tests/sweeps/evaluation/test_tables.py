@@ -23,7 +23,7 @@ from sweeps.evaluation.tables import (
 )
 from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
-from tests.helpers.run_folders import SCORING, TEXT, make_run, text
+from tests.helpers.run_folders import REPORT, SCORING, TEXT, make_run, text
 
 ORIGIN: dict[str, str | int] = {
     "test sentences": 65,

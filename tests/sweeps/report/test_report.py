@@ -329,7 +329,10 @@ defaults: [_self_]
 task: run
 variant: none
 logger: {}
-report: {sections: {scores: sweeps.report.sections.scores.Scores, conditions: sweeps.report.sections.conditions.Conditions}}
+report:
+  sections:
+    scores: sweeps.report.sections.scores.Scores
+    conditions: sweeps.report.sections.conditions.Conditions
 runs: []
 hydra:
   callbacks:

@@ -9,7 +9,7 @@ from sweeps.evaluation.significance import SignificanceTests
 from sweeps.report.significance_matrix import MatrixCell, significance_matrices
 
 
-def tested(*rows):
+def family(*rows):
     """Tests given as (first, second, lengths, sentences, difference, corrected p-value)."""
     return SignificanceTests(
         METRICS["bleu"],
@@ -22,7 +22,7 @@ def tested(*rows):
 
 def test_every_tested_pair_stands_twice_with_opposite_signs():
     matrices = significance_matrices(
-        tested(("a", "b", "all", 65, 2.5, 0.01), ("a", "b", "1–10", 32, -1.0, 0.2)), ["a", "b", "c"]
+        family(("a", "b", "all", 65, 2.5, 0.01), ("a", "b", "1–10", 32, -1.0, 0.2)), ["a", "b", "c"]
     )
     assert [(matrix.lengths, matrix.sentences) for matrix in matrices] == [
         ("all", "65"),
@@ -42,7 +42,7 @@ def test_every_tested_pair_stands_twice_with_opposite_signs():
     ("p", "symbols"), [(0.0499, ("▲", "▼")), (0.05, ("≈", "≈")), (1.0, ("≈", "≈"))]
 )
 def test_the_symbol_says_what_the_colour_says(p, symbols):
-    [matrix] = significance_matrices(tested(("a", "b", "all", 65, 1.0, p)), ["a", "b"])
+    [matrix] = significance_matrices(family(("a", "b", "all", 65, 1.0, p)), ["a", "b"])
     (_, [_, first]), (_, [second, _]) = matrix.rows
     assert first is not None
     assert second is not None

@@ -1,0 +1,282 @@
+"""Sections of the report: a user's own, mistakes in these, and data that is no table."""
+
+import ast
+import json
+
+import pytest
+
+from datamodules.errors import UserError
+from lightning_modules.tracking.report_blocks import Pictures, RunTable, Tables
+from sweeps.comparison.collect import Comparison, collect
+from sweeps.evaluation.evaluation import evaluate
+from sweeps.report.findings import Findings
+from sweeps.report.html import render_report
+from sweeps.report.report import ReportSettings, make_report
+from sweeps.report.wandb_form import report_sections
+from tests.helpers.commands import ROOT, example, mistake, run, succeed
+from tests.helpers.run_folders import REPORT, SCORING, TEXT, make_run
+from tests.helpers.wandb_server import WandbServer
+
+QUICK = ["scoring.resamples=100", "scoring.edges=[10,20,30]"]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A folder of two runs, one of which says each word twice."""
+    folder = tmp_path_factory.mktemp("runs")
+    make_run(folder / "0", "none")
+    twice = [" ".join(f"{word} {word}" for word in line.split()) for line in TEXT.references]
+    make_run(folder / "1", "luong", hypotheses=twice)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def findings(runs):
+    comparison = collect([runs / "0", runs / "1"])
+    evaluation = evaluate([variant.system for variant in comparison.variants], SCORING)
+    return Findings("a sweep", evaluation, comparison)
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+def test_the_example_of_the_page_is_in_every_form(runs, tmp_path, tracked):
+    [command] = example("report_section", tmp_path)
+    arguments = [part.replace("RUNS_DIR", str(runs)) for part in command]
+    out = tmp_path / "out"
+    places = [f"hydra.run.dir={out}", f"outputs={tmp_path}/outputs", *QUICK]
+    surroundings = {"PYTHONPATH": str(tmp_path), "HOME": str(tmp_path)}
+    if tracked:
+        with WandbServer() as server:
+            succeed(*arguments, *places, **surroundings, **server.environment)
+        [logged] = server.runs.values()
+        assert {"tables/repetitions", "figures/repetitions"} <= logged.summary.keys()
+        [report] = server.reports.values()
+        assert "Words said twice" in report["spec"]
+        assert "tables/repetitions" in report["spec"]
+        return
+    printed = succeed(*arguments, *places, "logger=none", **surroundings)
+    assert "Words said twice" in printed
+    table = json.loads((out / "tables" / "repetitions.json").read_text(encoding="utf-8"))
+    assert {row["system"]: row["rate"] > 50 for row in table["rows"]}["luong"] is True
+    for ending in ("svg", "png", "pdf"):
+        assert (out / "figures" / f"repetitions.{ending}").is_file()
+    page = (out / "report.html").read_text(encoding="utf-8")
+    for part in (
+        "<h2>Words said twice</h2>",
+        '<table id="repetitions"',
+        'data-figure="repetitions"',
+    ):
+        assert page.count(part) == 1
+    assert "words_by_frequency" not in page
+    assert not (out / "tables" / "words_by_frequency.csv").exists()
+
+
+MISTAKES = '''
+from sweeps.evaluation.tables import Column, Table
+from sweeps.report.sections import Section
+
+
+class NoSection:
+    """No section."""
+
+
+class Unfinished(Section):
+    heading = "Unfinished"
+
+
+class Raising(Section):
+    heading = "Raising"
+
+    def tables(self):
+        return {}["missing"]
+
+
+class Wordy(Section):
+    heading = "Wordy"
+
+    def tables(self):
+        return ["a table"]
+
+
+class Undrawn(Section):
+    heading = "Undrawn"
+
+    def tables(self):
+        return []
+
+    def figures(self, width):
+        return {"undrawn": "a figure"}
+
+
+class Narrow(Section):
+    heading = "Narrow"
+
+    def tables(self):
+        return [Table("narrow", "Narrow", [Column("a", "a")], [[1, 2]], {})]
+
+
+class Repeated(Section):
+    heading = "Repeated"
+
+    def tables(self):
+        return [Table("scores", "Scores", [Column("a", "a")], [[1]], {})]
+
+
+class BadPage(Section):
+    heading = "Bad page"
+    template = "{{ section.nothing.at_all }}"
+
+    def tables(self):
+        return []
+
+
+class BadBlocks(Section):
+    heading = "Bad blocks"
+
+    def tables(self):
+        return []
+
+    def wandb(self, tables, figures):
+        return ["a block"]
+
+
+class BadPrint(Section):
+    heading = "Bad print"
+
+    def tables(self):
+        return []
+
+    def terminal(self, tables):
+        return 3
+
+
+class Asking(Section):
+    def __init__(self, findings, more):
+        """Ask for more than there is."""
+
+    heading = "Asking"
+
+    def tables(self):
+        return []
+'''
+
+
+@pytest.fixture
+def settings(tmp_path, monkeypatch):
+    """Give the settings of a report with one of the mistakes."""
+    (tmp_path / "mistaken_sections.py").write_text(MISTAKES)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def give(name):
+        added = {"mine": f"mistaken_sections.{name}"}
+        return ReportSettings(sections=REPORT.sections | added)
+
+    return give
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("NoSection", "is not derived from sweeps.report.sections.section.Section"),
+        ("Nowhere", "cannot be imported"),
+        ("Unfinished", "Unfinished lacks tables"),
+        ("Raising", "Raising fails: KeyError: 'missing'"),
+        ("Wordy", "Wordy: tables() gives a str"),
+        ("Undrawn", "Undrawn: figures() gives a str"),
+        ("Narrow", "Narrow fails: AssertionError"),
+        ("Repeated", "scores is a name of another section"),
+        ("BadPage", "BadPage fails: UndefinedError"),
+        ("BadBlocks", "BadBlocks: wandb() gives a str"),
+        ("BadPrint", "BadPrint fails: TypeError"),
+        ("Asking", "missing 1 required positional argument"),
+    ],
+)
+def test_a_mistake_in_a_section_is_one_line(findings, settings, name, words):
+    with pytest.raises(UserError) as caught:
+        report = make_report(findings, settings(name))
+        for part in report.parts:
+            part.printed()
+            part.blocks()
+        render_report(report)
+        assert report.figures
+    message = str(caught.value)
+    assert words in message
+    assert message.startswith(f"report.sections.mine=mistaken_sections.{name}: ")
+    assert "\n" not in message
+
+
+def test_a_mistake_ends_the_command_before_a_file_is_written(runs, tmp_path, settings):
+    settings("Raising")
+    command = ["task=compare", f"runs={runs}", f"hydra.run.dir={tmp_path}/out", *QUICK]
+    line = mistake(*command, "logger=none", "+report.sections.mine=mistaken_sections.Raising")
+    assert "Raising fails" in line
+    assert not (tmp_path / "out" / "comparison.json").exists()
+    assert "report.sections.scores=3: " in mistake(*command, "report.sections.scores='3'")
+
+
+def test_a_defect_of_the_harness_keeps_its_traceback(findings, monkeypatch):
+    def broken(self):
+        raise KeyError("a defect")
+
+    monkeypatch.setattr("sweeps.report.sections.speed.Speed.tables", broken)
+    with pytest.raises(KeyError, match="a defect"):
+        assert make_report(findings, REPORT).tables
+
+
+def test_sections_without_anything_are_left_out(tmp_path):
+    """Files have no speed, no learning curves and no studies."""
+    comparison = collect([make_run(tmp_path / "0", "none")])
+    evaluation = evaluate([variant.system for variant in comparison.variants], SCORING)
+    report = make_report(Findings("files", evaluation, Comparison([], [], [])), REPORT)
+    page = render_report(report)
+    headings = [heading for heading, _ in report_sections(report)]
+    for heading in ("Size and speed", "How the systems learned", "Conditions", "Tuning"):
+        assert f"<h2>{heading}</h2>" not in page
+    assert "Tuning" not in headings
+    assert "Conditions" not in headings
+
+
+def test_the_wandb_form_is_data(findings):
+    sections = dict(report_sections(make_report(findings, REPORT)))
+    assert sections["Size and speed"] == [Tables(["speed"]), RunTable()]
+    assert sections["Other scores against length"][0] == Pictures(
+        [
+            f"{metric.name}_by_length"
+            for metric in findings.evaluation.metrics
+            if metric.name != "bleu"
+        ]
+    )
+    assert "Differences in other scores" not in sections
+
+
+def test_another_logger_takes_no_report(runs, tmp_path):
+    """The files are there; only the logger of W&B takes a report."""
+    logger = "++logger={_target_: pytorch_lightning.loggers.CSVLogger, save_dir: logs}"
+    out = tmp_path / "out"
+    done = run(
+        "task=compare", f"runs={runs}", f"hydra.run.dir={out}", *QUICK, "logger=none", logger
+    )
+    assert done.returncode == 0, done.stderr
+    assert (out / "report.html").is_file()
+    assert not (out / "wandb_report.json").exists()
+
+
+WRITERS = {
+    "sweeps/evaluation/tables.py",
+    "sweeps/report/html.py",
+    "sweeps/report/printed_tables.py",
+    "sweeps/report/wandb_form.py",
+    "lightning_modules/tracking/comparison_run.py",
+}
+"""Files that read the rows of a table, in order to present the table."""
+
+
+def test_no_table_is_read_but_to_be_written():
+    """Everything else is computed from data, before there is a table."""
+    readers = {
+        str(file.relative_to(ROOT))
+        for package in ("sweeps", "lightning_modules", "datamodules")
+        for file in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in ("rows", "shown")
+    }
+    assert readers == WRITERS
