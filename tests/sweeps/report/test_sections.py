@@ -4,6 +4,7 @@ import ast
 import json
 
 import pytest
+from omegaconf import OmegaConf
 
 from datamodules.errors import UserError
 from lightning_modules.tracking.report_blocks import Pictures, RunTable, Tables
@@ -11,9 +12,10 @@ from sweeps.comparison.collect import Comparison, collect
 from sweeps.evaluation.evaluation import evaluate
 from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
+from sweeps.report.publish import publish
 from sweeps.report.report import ReportSettings, make_report
 from sweeps.report.wandb_form import report_sections
-from tests.helpers.commands import ROOT, example, mistake, run, succeed
+from tests.helpers.commands import ROOT, example, mistake, succeed
 from tests.helpers.run_folders import REPORT, SCORING, TEXT, make_run
 from tests.helpers.wandb_server import WandbServer
 
@@ -37,37 +39,29 @@ def findings(runs):
     return Findings("a sweep", evaluation, comparison)
 
 
-@pytest.mark.parametrize("tracked", [False, True])
-def test_the_example_of_the_page_is_in_every_form(runs, tmp_path, tracked):
+def test_the_example_of_the_page_is_in_every_form(runs, tmp_path):
     [command] = example("report_section", tmp_path)
     arguments = [part.replace("RUNS_DIR", str(runs)) for part in command]
     out = tmp_path / "out"
     places = [f"hydra.run.dir={out}", f"outputs={tmp_path}/outputs", *QUICK]
-    surroundings = {"PYTHONPATH": str(tmp_path), "HOME": str(tmp_path)}
-    if tracked:
-        with WandbServer() as server:
-            succeed(*arguments, *places, **surroundings, **server.environment)
-        [logged] = server.runs.values()
-        assert {"tables/repetitions", "figures/repetitions"} <= logged.summary.keys()
-        [report] = server.reports.values()
-        assert "Words said twice" in report["spec"]
-        assert "tables/repetitions" in report["spec"]
-        return
-    printed = succeed(*arguments, *places, "logger=none", **surroundings)
+    with WandbServer() as server:
+        surroundings = {"PYTHONPATH": str(tmp_path), "HOME": str(tmp_path), **server.environment}
+        printed = succeed(*arguments, *places, **surroundings)
     assert "Words said twice" in printed
     table = json.loads((out / "tables" / "repetitions.json").read_text(encoding="utf-8"))
     assert {row["system"]: row["rate"] > 50 for row in table["rows"]}["luong"] is True
     for ending in ("svg", "png", "pdf"):
         assert (out / "figures" / f"repetitions.{ending}").is_file()
     page = (out / "report.html").read_text(encoding="utf-8")
-    for part in (
-        "<h2>Words said twice</h2>",
-        '<table id="repetitions"',
-        'data-figure="repetitions"',
-    ):
-        assert page.count(part) == 1
+    assert page.count("<h2>Words said twice</h2>") == 1
+    assert page.count('<table id="repetitions"') == page.count('data-figure="repetitions"') == 1
     assert "words_by_frequency" not in page
     assert not (out / "tables" / "words_by_frequency.csv").exists()
+    [logged] = server.runs.values()
+    assert {"tables/repetitions", "figures/repetitions"} <= logged.summary.keys()
+    [report] = server.reports.values()
+    for part in ("Words said twice", "tables/repetitions", "figures/repetitions"):
+        assert part in report["spec"]
 
 
 MISTAKES = '''
@@ -167,10 +161,21 @@ def settings(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
 
     def give(name):
-        added = {"mine": f"mistaken_sections.{name}"}
-        return ReportSettings(sections=REPORT.sections | added)
+        mine = f"mistaken_sections.{name}"
+        return ReportSettings(sections={"scores": REPORT.sections["scores"], "mine": mine})
 
     return give
+
+
+def show(findings, settings):
+    """Make every form of a report."""
+    report = make_report(findings, settings)
+    assert report.tables
+    assert isinstance(report.figures, dict)
+    for part in report.parts:
+        part.printed()
+        part.blocks()
+    render_report(report)
 
 
 @pytest.mark.parametrize(
@@ -192,12 +197,7 @@ def settings(tmp_path, monkeypatch):
 )
 def test_a_mistake_in_a_section_is_one_line(findings, settings, name, words):
     with pytest.raises(UserError) as caught:
-        report = make_report(findings, settings(name))
-        for part in report.parts:
-            part.printed()
-            part.blocks()
-        render_report(report)
-        assert report.figures
+        show(findings, settings(name))
     message = str(caught.value)
     assert words in message
     assert message.startswith(f"report.sections.mine=mistaken_sections.{name}: ")
@@ -238,26 +238,24 @@ def test_sections_without_anything_are_left_out(tmp_path):
 def test_the_wandb_form_is_data(findings):
     sections = dict(report_sections(make_report(findings, REPORT)))
     assert sections["Size and speed"] == [Tables(["speed"]), RunTable()]
-    assert sections["Other scores against length"][0] == Pictures(
-        [
-            f"{metric.name}_by_length"
-            for metric in findings.evaluation.metrics
-            if metric.name != "bleu"
-        ]
-    )
+    others = [each.name for each in findings.evaluation.metrics if each.name != "bleu"]
+    pictures = Pictures([f"{name}_by_length" for name in others])
+    assert sections["Other scores against length"] == [pictures]
     assert "Differences in other scores" not in sections
 
 
-def test_another_logger_takes_no_report(runs, tmp_path):
+def test_another_logger_takes_no_report(findings, tmp_path, monkeypatch, capsys):
     """The files are there; only the logger of W&B takes a report."""
-    logger = "++logger={_target_: pytorch_lightning.loggers.CSVLogger, save_dir: logs}"
-    out = tmp_path / "out"
-    done = run(
-        "task=compare", f"runs={runs}", f"hydra.run.dir={out}", *QUICK, "logger=none", logger
-    )
-    assert done.returncode == 0, done.stderr
-    assert (out / "report.html").is_file()
-    assert not (out / "wandb_report.json").exists()
+    asked = []
+    monkeypatch.setattr("sweeps.report.wandb_form.publish_online", lambda *given: asked.append(1))
+    report = make_report(findings, ReportSettings(sections={}))
+    (tmp_path / "report.html").touch()
+    for target in ("pytorch_lightning.loggers.CSVLogger", None):
+        publish(report, tmp_path, OmegaConf.create({"_target_": target} if target else {}))
+    assert asked == []
+    publish(report, tmp_path, OmegaConf.load(ROOT / "conf" / "logger" / "wandb.yaml"))
+    assert asked == [1]
+    assert "open " in capsys.readouterr().out
 
 
 WRITERS = {
