@@ -4,7 +4,7 @@ import ast
 import json
 
 import pytest
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
 from lightning_modules.tracking.report_blocks import Pictures, RunTable, Tables
@@ -253,7 +253,9 @@ def test_another_logger_takes_no_report(findings, tmp_path, monkeypatch, capsys)
     for target in ("pytorch_lightning.loggers.CSVLogger", None):
         publish(report, tmp_path, OmegaConf.create({"_target_": target} if target else {}))
     assert asked == []
-    publish(report, tmp_path, OmegaConf.load(ROOT / "conf" / "logger" / "wandb.yaml"))
+    logger = OmegaConf.load(ROOT / "conf" / "logger" / "wandb.yaml")
+    assert isinstance(logger, DictConfig)
+    publish(report, tmp_path, logger)
     assert asked == [1]
     assert "open " in capsys.readouterr().out
 

@@ -11,13 +11,11 @@ from sweeps.report.significance_matrix import MatrixCell, significance_matrices
 
 def family(*rows):
     """Tests given as (first, second, lengths, sentences, difference, corrected p-value)."""
-    return SignificanceTests(
-        METRICS["bleu"],
-        [
-            Corrected(Test(*row[:4], Estimate(row[4]), row[5], row[5], None), row[5], row[5])
-            for row in rows
-        ],
-    )
+    tests = [
+        Corrected(Test(first, second, lengths, count, Estimate(value), p, p, None), p, p)
+        for first, second, lengths, count, value, p in rows
+    ]
+    return SignificanceTests(METRICS["bleu"], tests)
 
 
 def test_every_tested_pair_stands_twice_with_opposite_signs():
