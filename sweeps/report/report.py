@@ -118,7 +118,7 @@ def make_report(findings: Findings, settings: ReportSettings) -> Report:
 
 def _part(findings: Findings, name: str, path: str) -> Part:
     setting = f"report.sections.{name}"
-    kind = find_plug(setting, path, {}, Section)  # type: ignore[type-abstract]  # a base class
+    kind = find_plug(setting, path, {}, Section)
     return Part(f"{setting}={path}", make_plug(setting, path, kind, findings))
 
 
