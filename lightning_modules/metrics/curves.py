@@ -2,14 +2,14 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from lightning_modules.metrics.chosen_metrics import METRICS, signatures
 from lightning_modules.metrics.lengths import Bounds
-from lightning_modules.metrics.statistics import METRICS, signatures
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.uncertainty.bootstrap_scores import ScoredSubset
 from lightning_modules.metrics.uncertainty.resampling import Interval, Resamples, interval
@@ -76,18 +76,21 @@ def _point(system: System, row: int, subset: ScoredSubset, bounds: Bounds) -> Cu
     )
 
 
-def format_csv(points: Iterable[CurvePoint], resamples: Resamples) -> str:
+def format_csv(points: Sequence[CurvePoint], resamples: Resamples) -> str:
     """Return the text of ``bleu_by_length.csv``; unknown scores are left empty.
 
-    Every row has BLEU's signature, and the number and seed of the ``resamples`` of its interval.
+    The columns of a user's metrics come after those of the harness. Every row has BLEU's signature,
+    and the number and seed of the ``resamples`` of its interval.
     """
+    scored = dict.fromkeys(name for point in points for name in point.scores)
+    names = [*OTHER_METRICS, *(name for name in scored if name not in METRICS)]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*FIRST_COLUMNS, *INTERVAL_COLUMNS, *OTHER_METRICS, *ORIGIN_COLUMNS])
+    writer.writerow([*FIRST_COLUMNS, *INTERVAL_COLUMNS, *names, *ORIGIN_COLUMNS])
     origin = (signatures()["bleu"], resamples.count, resamples.seed)
     for point in points:
         low, high = point.bleu_interval or (None, None)
-        scores = [point.bleu, low, high, *(point.scores.get(name) for name in OTHER_METRICS)]
+        scores = [point.bleu, low, high, *(point.scores.get(name) for name in names)]
         bounds = (point.bounds.low, point.bounds.high)
         cells = (None if score is None else f"{score:.4f}" for score in scores)
         writer.writerow([point.variant, point.seed, *bounds, point.sentences, *cells, *origin])

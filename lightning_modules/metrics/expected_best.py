@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightning_modules.metrics.statistics import Array
+from lightning_modules.metrics.metric import Array
 
 
 class Expected(NamedTuple):

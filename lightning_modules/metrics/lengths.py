@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-from lightning_modules.metrics.statistics import Array
+from lightning_modules.metrics.metric import Array
 
 LengthUnit = Literal["source_words", "reference_words", "source_tokens", "reference_tokens"]
 """Words are separated by whitespace; tokens are the tokens that BLEU counts (sacreBLEU's 13a)."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lightning_modules.metrics.alignment.gold import Gold
-from lightning_modules.metrics.statistics import Statistics
+from lightning_modules.metrics.metric import Statistics, TextMetric
+from lightning_modules.metrics.text_metrics import TEXT_METRICS
 
 Labels = Sequence[Sequence[str]]
 """A label for every whitespace-separated word of every sentence."""
@@ -56,6 +57,8 @@ class Output:
     seed: int
     hypotheses: Sequence[str]
     statistics: Statistics = field(repr=False)
+    metrics: Sequence[TextMetric] = tuple(kind() for kind in TEXT_METRICS.values())
+    """Metrics of translations to show, where the statistics have them."""
     folder: Path | None = None
     """Folder of the run that wrote the output."""
     word_labels: Labels | None = None

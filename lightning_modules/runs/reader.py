@@ -16,7 +16,7 @@ from yaml import YAMLError
 
 from datamodules.errors import UserError
 from lightning_modules.metrics.curves import CurveRow, parse_csv
-from lightning_modules.metrics.statistics import Statistics
+from lightning_modules.metrics.metric import Statistics
 from lightning_modules.runs import schema
 from lightning_modules.runs.renamed import upgraded
 

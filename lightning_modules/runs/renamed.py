@@ -34,6 +34,9 @@ That release used a hash of its code as the fingerprint of the built-in corpus; 
 its corpus has the sentences of edition 1.
 """
 
+TER = "scoring.ter"
+"""Switch of the translation edit rate, before ``scoring.metrics`` listed what to compute."""
+
 _longest_first = sorted(map(re.escape, PATHS), key=len, reverse=True)
 _OLD_PATH = re.compile(rf"(?<![\w.])(?:{'|'.join(_longest_first)})(?!\w)")
 _OLD_SETTING = re.compile(rf"^([+~]*)({'|'.join(map(re.escape, SETTINGS))})(?=[.=]|$)")
@@ -43,6 +46,8 @@ def with_new_names(value: Any) -> Any:
     """Return a recorded configuration, a list of overrides or one override with new names."""
     if isinstance(value, str):
         text = _OLD_PATH.sub(lambda old: PATHS[old[0]], value)
+        if text.lstrip("+").startswith(f"{TER}="):
+            return _metrics_override(text)
         return _OLD_SETTING.sub(lambda old: old[1] + SETTINGS[old[2]], text)
     if isinstance(value, list):
         return [with_new_names(part) for part in value]
@@ -54,18 +59,39 @@ def with_new_names(value: Any) -> Any:
         if isinstance(node := renamed.get(group), dict) and key in node:
             names = {key: new.rpartition(".")[2]}
             renamed[group] = {names.get(name, name): part for name, part in node.items()}
-    return renamed
+    return _with_metrics(renamed)
+
+
+def _metrics_override(override: str) -> str:
+    """Return ``scoring.metrics=…`` for ``scoring.ter=…``, also of several values in a sweep."""
+    values = override.partition("=")[2].split(",")
+    lists = (f"[{','.join(_metrics(value))}]" for value in values)
+    return f"scoring.metrics={','.join(lists)}"
+
+
+def _with_metrics(config: dict[str, Any]) -> dict[str, Any]:
+    scoring = config.get("scoring")
+    if not isinstance(scoring, dict) or "ter" not in scoring:
+        return config
+    others = {key: value for key, value in scoring.items() if key != "ter"}
+    return config | {"scoring": others | {"metrics": _metrics(scoring["ter"])}}
+
+
+def _metrics(ter: object) -> list[str]:
+    without = str(ter).strip().lower() in ("false", "0")
+    return ["bleu", "chrf", "chrf++", *([] if without else ["ter"])]
 
 
 def upgraded(record: dict[str, Any], version: int) -> dict[str, Any]:
     """Return the content of a JSON file of version ``version`` as the present version has it.
 
-    Version 1 could write null for an unknown score, in a result and in the results of a comparison.
-    Fields that version 1 lacks have their defaults in ``schema.py``.
+    Version 1 could write null for an unknown score, in a result and in the results of a comparison,
+    and its comparisons have ``scoring.ter``. Fields that version 1 lacks have their defaults in
+    ``schema.py``.
     """
     if version > 1:
         return record
-    record = _without_null_scores(record)
+    record = _with_metrics(_without_null_scores(record))
     if isinstance(runs := record.get("runs"), list):
         record["runs"] = [_without_null_scores(run) for run in runs]
     return record

@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, field_validator
 
+from lightning_modules.metrics.text_metrics import TEXT_METRICS
+from lightning_modules.runs.renamed import with_new_names
+
 SCHEMA = 2
 """Version of the contents; files without a number are of version 1."""
 VERSION_KEY = "schema"
@@ -111,7 +114,7 @@ class Result(Record):
     variant: str
     seed: int
     scores: dict[str, float]
-    """Scores on the whole test set, by the names of ``metrics.statistics.METRICS``."""
+    """Scores on the whole test set, by the names of metrics."""
     intervals: dict[str, tuple[float, float]] = {}
     """95% bootstrap intervals of the scores over test sentences."""
     overrides: list[str] = []
@@ -143,6 +146,12 @@ class Result(Record):
     def attention_step(self) -> str:
         """The decoder step whose attention aligned the references."""
         return str((self.config.get("scoring") or {}).get("attention_step", "predicted"))
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics of translations that the run was scored with, as in ``scoring.metrics``."""
+        scoring = with_new_names(self.config).get("scoring") or {}
+        return list(scoring.get("metrics", TEXT_METRICS))
 
     @field_validator("scores")
     @classmethod

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from datamodules.files import whole_file, write_json, write_text
 from lightning_modules.metrics.curves import CurvePoint, format_csv
-from lightning_modules.metrics.statistics import Statistics
+from lightning_modules.metrics.metric import Statistics
 from lightning_modules.metrics.uncertainty.resampling import Resamples
 from lightning_modules.runs import schema
 
@@ -99,7 +99,7 @@ def write_head_attention(folder: Path, weights: schema.HeadWeights) -> None:
         write_arrays(folder / schema.HEAD_ATTENTION, arrays)
 
 
-def write_curve(folder: Path, points: Iterable[CurvePoint], resamples: Resamples) -> None:
+def write_curve(folder: Path, points: Sequence[CurvePoint], resamples: Resamples) -> None:
     """Write the scores by length of a run or comparison."""
     write_text(folder / schema.CURVE, format_csv(points, resamples))
 

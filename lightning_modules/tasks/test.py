@@ -7,6 +7,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError, validated
 from datamodules.translation_data import TranslationData
+from lightning_modules.metrics.chosen_metrics import find_metrics, try_metrics
 from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.ranks.updates_across_ranks import share_out
 from lightning_modules.runs.job import Job
@@ -37,6 +38,7 @@ def test(config: DictConfig) -> float | None:
     job = Job.of(HydraConfig.get())
     OmegaConf.resolve(config)
     scoring = validated(Scoring, config.scoring, "scoring")
+    try_metrics(find_metrics(scoring.metrics))
     return test_again(config, scoring, build_data(config), job)
 
 
@@ -75,7 +77,7 @@ def test_again(
         _overrides(before, job),
         before.vectors if before else {},
     )
-    log.info(summary(result, tested.scores.curve, scoring, job.folder))
+    log.info(summary(result, tested.scores, scoring, job.folder))
     return result.scores["bleu"]
 
 

@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from datamodules.errors import validated
 from datamodules.files import locked
 from datamodules.translation_data import TranslationData
+from lightning_modules.metrics.chosen_metrics import find_metrics, try_metrics
 from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.ranks.rank_environment import is_rank_zero, world_size
 from lightning_modules.runs.identity import RunIdentity, finished_result
@@ -47,6 +48,7 @@ def train_in(job: Job, config: DictConfig) -> float | None:
     """Train in the folder of ``job``; see ``train``."""
     settings, data = settings_and_data(config)
     scoring = validated(Scoring, config.scoring, "scoring")
+    try_metrics(find_metrics(scoring.metrics))
     with _alone_in(job.folder):
         wanted = identity_of(config, settings, data)
         finished = None if config.force else finished_result(job.folder, wanted)
@@ -103,7 +105,7 @@ def train_and_test(
             job.folder, config, scoring, data, training, tested, job.overrides, setup.vectors
         )
         log_test(trainer.logger, tested, job.folder)
-        log.info(summary(result, tested.scores.curve, scoring, job.folder))
+        log.info(summary(result, tested.scores, scoring, job.folder))
     return result.scores["bleu"]
 
 

@@ -15,7 +15,7 @@ from datamodules.corpus import ParallelText
 from datamodules.tokenization import Tokenizers
 from lightning_modules.metrics.alignment.gold import alignment_statistics, parse_gold
 from lightning_modules.metrics.alignment.word_alignment import hard_alignment, word_weights
-from lightning_modules.metrics.statistics import Statistics
+from lightning_modules.metrics.metric import Statistics
 from lightning_modules.testing.scoring_settings import StepRule
 from lightning_modules.variants import EncoderDecoder
 

@@ -15,15 +15,11 @@ from lightning_modules.metrics.alignment.word_alignment import (
     hard_alignment,
     word_weights,
 )
+from lightning_modules.metrics.chosen_metrics import find_metrics, in_order, translation_statistics
 from lightning_modules.metrics.curves import CurvePoint, curve_points
-from lightning_modules.metrics.statistics import (
-    METRICS,
-    Statistics,
-    sentence_bleu,
-    signatures,
-    translation_statistics,
-)
+from lightning_modules.metrics.metric import Metric, Statistics
 from lightning_modules.metrics.systems import Output, System, TestSet
+from lightning_modules.metrics.text_metrics import Bleu, sentence_bleu
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate, score_subsets
 from lightning_modules.runs.schema import Prediction
 from lightning_modules.testing.scoring_settings import Scoring
@@ -36,6 +32,7 @@ Weights = NDArray[np.float64]
 class TestScores(NamedTuple):
     """Scores, statistics and attention of a test set's translations."""
 
+    metrics: list[Metric]
     scores: dict[str, Estimate]
     """Scores of the whole test set, by the names of metrics."""
     signature: str
@@ -67,20 +64,23 @@ def score_translations(
         words_attention(hypothesis, source, tokenizers)
         for hypothesis, source in zip(best, text.source, strict=True)
     ]
+    chosen = find_metrics(scoring.metrics)
     statistics = {
-        **translation_statistics(hypotheses, text.target, scoring.ter),
+        **translation_statistics(chosen, text.source, hypotheses, text.target),
         **forced,
         **_attention_statistics(attention),
     }
     system = System(
         variant, TestSet(text.target, text.source), [Output(seed, hypotheses, statistics)]
     )
+    metrics = in_order(chosen)
     [buckets] = scoring.buckets([system.test])
-    scored = score_subsets([system], list(METRICS.values()), buckets, scoring.draws)
-    estimates = {name: scored[0].estimate(variant, name) for name in METRICS}
+    scored = score_subsets([system], metrics, buckets, scoring.draws)
+    estimates = {each.name: scored[0].estimate(variant, each.name) for each in metrics}
     return TestScores(
+        metrics=metrics,
         scores={name: known for name, known in estimates.items() if known is not None},
-        signature=signatures()["bleu"],
+        signature=Bleu().signature,
         curve=curve_points([system], scored),
         statistics=statistics,
         predictions=list(_predictions(text, hypotheses, sentence_bleu(statistics), attention)),

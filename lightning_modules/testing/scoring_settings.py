@@ -14,6 +14,7 @@ from lightning_modules.metrics.lengths import (
     sentence_lengths,
 )
 from lightning_modules.metrics.systems import TestSet
+from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.metrics.uncertainty.resampling import Resamples
 
 StepRule = Literal["predicted", "read", "footnote14"]
@@ -28,8 +29,8 @@ class Scoring(BaseModel, extra="forbid"):
     equal_buckets: PositiveInt | None = None
     """Number of buckets with about equally many sentences; None to use ``edges``."""
     unit: LengthUnit = "source_words"
-    ter: bool = True
-    """Whether to compute TER, which is slow for long sentences with many errors."""
+    metrics: list[str] = list(TEXT_METRICS)
+    """Names or dotted paths of metrics of translations; see ``chosen_metrics.find_metrics``."""
     resamples: Annotated[int, Field(ge=100)] = 10_000
     """Number of bootstrap resamples of the sentences, and of trials of the randomisation test."""
     seed: NonNegativeInt = 12345

@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from lightning_modules.metrics.curves import CurvePoint
-from lightning_modules.metrics.statistics import METRICS
+from lightning_modules.metrics.chosen_metrics import METRICS
+from lightning_modules.metrics.metric import Metric
 from lightning_modules.runs.schema import Result
+from lightning_modules.testing.scores import TestScores
 from lightning_modules.testing.scoring_settings import Scoring
 
 SHOWN = ("bleu", "chrf", "ter", "perplexity", "aer")
+"""The harness's metrics that are shown; a user's metrics are always shown."""
 
 
-def summary(result: Result, curve: Sequence[CurvePoint], scoring: Scoring, folder: Path) -> str:
+def summary(result: Result, scores: TestScores, scoring: Scoring, folder: Path) -> str:
     """Return a few lines: scores by length, size, speed, and the folder of all files."""
     training, decoding = result.training, result.decoding
     columns = [("length", "BLEU", "sentences")] + [
@@ -20,13 +22,13 @@ def summary(result: Result, curve: Sequence[CurvePoint], scoring: Scoring, folde
             "-" if point.bleu is None else f"{point.bleu:.1f}",
             str(point.sentences),
         )
-        for point in curve
+        for point in scores.curve
     ]
     rows = [
         "  " + " ".join(f"{column[row]:>9}" for column in columns) for row in range(len(columns[0]))
     ]
     lines = [
-        f"{result.variant} seed {result.seed}: {_scores(result)}",
+        f"{result.variant} seed {result.seed}: {_scores(result, scores.metrics)}",
         f"95% over test sentences: {scoring.resamples} resamples, seed {scoring.seed}; "
         f"{result.signature}",
         f"BLEU by {scoring.length_axis}:",
@@ -47,12 +49,13 @@ def summary(result: Result, curve: Sequence[CurvePoint], scoring: Scoring, folde
     return "\n".join(lines)
 
 
-def _scores(result: Result) -> str:
+def _scores(result: Result, metrics: Sequence[Metric]) -> str:
     """Return ``test BLEU 61.20 [60.1, 62.3], chrF 70.10 […], …``, without missing scores."""
     parts = []
-    for name in SHOWN:
-        if name in result.scores:
+    for metric in metrics:
+        name = metric.name
+        if name in result.scores and (name in SHOWN or name not in METRICS):
             low, high = result.intervals.get(name, (None, None))
             interval = "" if low is None else f" [{low:.1f}, {high:.1f}]"
-            parts.append(f"{METRICS[name].label} {result.scores[name]:.2f}{interval}")
+            parts.append(f"{metric.label} {result.scores[name]:.2f}{interval}")
     return "test " + ", ".join(parts)

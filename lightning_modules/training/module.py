@@ -16,7 +16,7 @@ from datamodules.batching import Batch
 from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer
 from lightning_modules.decoding import GreedySearch, Hypothesis, Search
-from lightning_modules.metrics.statistics import corpus_bleu
+from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.ranks.fsdp import share_parameters
 from lightning_modules.ranks.updates_across_ranks import ends_update, merged
 from lightning_modules.training.seeds import ALL_ONE, Seeds, seed_draws

@@ -69,14 +69,17 @@ class Comparison:
         return sorted(limit for limit in limits if limit is not None)
 
 
-def collect(run_dirs: Sequence[Path], ter: bool = False) -> Comparison:
+def collect(
+    run_dirs: Sequence[Path], metrics: Sequence[str] = (), recorded: bool = False
+) -> Comparison:
     """Read run folders into a comparison; a folder without a readable result is a failed job.
 
-    With ``ter``, TER is counted for runs that did not count TER.
+    BLEU and ``metrics`` are counted for runs that lack them. With ``recorded``, ``metrics`` are
+    those of an earlier comparison, and a user's metric may be gone.
     """
     finished: list[tuple[Path, Result, TestSet, Output]] = []
     failed: list[FailedJob] = []
-    tests = TestSetCache(None, ter)
+    tests = TestSetCache(None, metrics, recorded)
     for folder in run_dirs:
         if not folder.is_dir():
             failed.append(FailedJob(folder.name, folder, "the folder is missing"))

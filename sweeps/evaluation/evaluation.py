@@ -4,8 +4,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from lightning_modules.metrics.chosen_metrics import METRICS, check_counts, in_order
 from lightning_modules.metrics.lengths import Bounds, Bucket
-from lightning_modules.metrics.statistics import METRICS, Metric
+from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.uncertainty.bootstrap_scores import (
     Estimate,
@@ -38,12 +39,8 @@ class Evaluation:
     scoring: Scoring
     draws: Resamples
     """``scoring.resamples`` draws, or more where many tests are corrected."""
-
-    @property
-    def metrics(self) -> list[Metric]:
-        """The metrics that at least one system has."""
-        known = {metric for group in self.groups for _, metric in group.subsets[0].scores}
-        return [metric for metric in METRICS.values() if metric.name in known]
+    metrics: list[Metric]
+    """The metrics that at least one system has, in the order of the tables."""
 
     @property
     def bounds(self) -> list[Bounds]:
@@ -92,17 +89,31 @@ class Evaluation:
 def evaluate(systems: Sequence[System], scoring: Scoring) -> Evaluation:
     """Score systems, on one test set or on several.
 
-    Raises ``ValueError`` if source lengths are asked for and there are no sources.
+    Raises ``ValueError`` if source lengths are asked for and there are no sources, and
+    ``UserError`` for a user's metric that does not fit the statistics.
     """
     systems_by_test = list(_by_test_set(systems))
     buckets_by_test = scoring.buckets([members[0].test for members in systems_by_test])
-    metrics = list(METRICS.values())
+    metrics = _metrics(systems)
     draws = _enough_draws(scoring.draws, systems_by_test, buckets_by_test)
     groups = [
         Group(members, buckets, score_subsets(members, metrics, buckets, draws))
         for members, buckets in zip(systems_by_test, buckets_by_test, strict=True)
     ]
-    return Evaluation(list(systems), groups, scoring, draws)
+    scored = {name for group in groups for _, name in group.subsets[0].scores}
+    known = [metric for metric in metrics if metric.name in scored]
+    return Evaluation(list(systems), groups, scoring, draws, known)
+
+
+def _metrics(systems: Iterable[System]) -> list[Metric]:
+    """Return the metrics of all outputs, after a check of those that are a user's."""
+    outputs = [output for system in systems for output in system.outputs]
+    metrics = in_order(metric for output in outputs for metric in output.metrics)
+    for metric in metrics:
+        name = metric.statistics
+        if metric.name not in METRICS:
+            check_counts(metric, [o.statistics[name] for o in outputs if name in o.statistics])
+    return metrics
 
 
 def _enough_draws(

@@ -8,7 +8,7 @@ import altair as alt
 
 from lightning_modules.figures.charts import Chart
 from lightning_modules.metrics.lengths import THIN
-from lightning_modules.metrics.statistics import Metric
+from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.score_tables import origin

@@ -15,8 +15,14 @@ from types import MappingProxyType
 from datamodules.errors import UserError
 from datamodules.text import read_lines
 from lightning_modules.metrics.alignment.gold import Gold, parse_gold
-from lightning_modules.metrics.statistics import signatures, translation_statistics
+from lightning_modules.metrics.chosen_metrics import (
+    find_metrics,
+    find_recorded_metric,
+    translation_statistics,
+)
+from lightning_modules.metrics.metric import TextMetric
 from lightning_modules.metrics.systems import Output, System, TestSet
+from lightning_modules.metrics.text_metrics import TEXT_METRICS, Bleu
 from lightning_modules.metrics.word_accuracy import tokens
 from lightning_modules.runs.reader import (
     BrokenFileError,
@@ -74,7 +80,7 @@ def read_file_system(
     files: Sequence[str],
     word_files: Mapping[str, Sequence[str]],
     test: TestSet,
-    ter: bool,
+    metrics: Sequence[TextMetric],
 ) -> System:
     """Read a system's outputs: a file for each seed, numbered from 1. Raises ``UserError``.
 
@@ -84,7 +90,7 @@ def read_file_system(
     for seed, file in enumerate(files, start=1):
         hypotheses = read_lines(file, f"systems.{name}")
         _check_hypotheses(name, file, hypotheses, len(test.references))
-        statistics = translation_statistics(hypotheses, test.references, ter)
+        statistics = translation_statistics(metrics, test.sources, hypotheses, test.references)
         labels, likelihoods = (
             word_files[option][seed - 1] if option in word_files else None
             for option in ("word_labels", "log_likelihoods")
@@ -93,6 +99,7 @@ def read_file_system(
             seed=seed,
             hypotheses=hypotheses,
             statistics=statistics,
+            metrics=metrics,
             word_labels=_read_word_values(labels, f"word_labels.{name}", hypotheses),
             reference_nats=_read_nats(likelihoods, f"log_likelihoods.{name}", test.references),
         )
@@ -211,11 +218,25 @@ class TestSetCache:
 
     __test__ = False  # pytest must not collect this class
 
-    def __init__(self, given: TestSet | None, ter: bool) -> None:
-        """Start with the user's test set, if any; ``ter``: count TER where a run did not."""
+    def __init__(
+        self, given: TestSet | None, metrics: Sequence[str], recorded: bool = False
+    ) -> None:
+        """Start with the user's test set, if any, and the metrics to count where a run did not.
+
+        With ``recorded``, ``metrics`` are a record, and a user's metric may be gone. Otherwise
+        raises ``UserError`` for a metric that cannot be used.
+        """
         self.given = given
-        self.ter = ter
         self._known = [] if given is None else [given]
+        self._found: dict[str, TextMetric | None] = {}
+        self.metrics = find_metrics(metrics) if not recorded else self.recorded(metrics)
+
+    def recorded(self, names: Sequence[str]) -> list[TextMetric]:
+        """Return BLEU and the metrics that a run recorded, as far as they can still be found."""
+        for name in names:
+            if name not in self._found:
+                self._found[name] = find_recorded_metric(name)
+        return [Bleu(), *(found for name in names if (found := self._found[name]) is not None)]
 
     def of(self, folder: Path, predictions: Sequence[Prediction]) -> TestSet:
         """Return the test set of a run. Raises ``BrokenFileError``."""
@@ -246,16 +267,22 @@ def read_output(folder: Path, result: Result, tests: TestSetCache) -> tuple[Test
         raise BrokenFileError(f"{PREDICTIONS} is missing or has no rows")
     hypotheses = [prediction.hypothesis for prediction in predictions]
     statistics = read_statistics(folder, len(predictions)) or {}
-    same_sacrebleu = result.signature == signatures()["bleu"] and "bleu" in statistics
-    if not same_sacrebleu or (tests.ter and "ter" not in statistics):
-        references = [prediction.reference for prediction in predictions]
-        counted = translation_statistics(hypotheses, references, tests.ter)
-        statistics = {**statistics, **counted}
+    same_sacrebleu = result.signature == Bleu().signature
+    lacking = [
+        metric
+        for metric in tests.metrics
+        if metric.statistics not in statistics
+        or (metric.name in TEXT_METRICS and not same_sacrebleu)
+    ]
+    sources = [prediction.source for prediction in predictions]
+    references = [prediction.reference for prediction in predictions]
+    counted = translation_statistics(lacking, sources, hypotheses, references)
     nats = [p.reference_nats for p in predictions if p.reference_nats is not None]
     output = Output(
         seed=result.seed,
         hypotheses=hypotheses,
-        statistics=statistics,
+        statistics={**statistics, **counted},
+        metrics=[*tests.metrics, *tests.recorded(result.metrics)],
         folder=folder,
         reference_nats=nats if len(nats) == len(predictions) else None,
         attention_step=result.attention_step if "links" in statistics else None,

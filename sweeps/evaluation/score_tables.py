@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from lightning_modules.metrics.lengths import THIN, falls_below, slope_per_ten
-from lightning_modules.metrics.statistics import Metric, signatures
+from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.metrics.uncertainty.resampling import interval
@@ -33,9 +33,9 @@ def score_tables(evaluation: Evaluation) -> Iterator[Table]:
 def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:
     """Return the settings that the numbers of a table with ``metrics`` depend on."""
     signature = ", ".join(
-        f"{name} {text}" if len(metrics) > 1 else text
-        for name, text in signatures().items()
-        if name in metrics
+        f"{metric.name} {metric.signature}" if len(metrics) > 1 else metric.signature
+        for metric in evaluation.metrics
+        if metric.name in metrics and metric.signature
     )
     steps = {
         output.attention_step

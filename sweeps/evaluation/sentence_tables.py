@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from lightning_modules.metrics.bleu import bleu
+from lightning_modules.metrics.metric import TextMetric
 from lightning_modules.metrics.sentences import (
     SentenceBucket,
     bucket_by_label,
@@ -11,15 +13,12 @@ from lightning_modules.metrics.sentences import (
     bucket_by_score,
     most_different,
 )
-from lightning_modules.metrics.statistics import (
-    METRICS,
-    SENTENCE_BLEU,
-    TRANSLATION,
-    bleu,
-    sentence_bleu,
-    signatures,
-)
 from lightning_modules.metrics.systems import Output
+from lightning_modules.metrics.text_metrics import (
+    SENTENCE_BLEU,
+    sentence_bleu,
+    sentence_bleu_signature,
+)
 from lightning_modules.metrics.uncertainty.bootstrap_scores import score_subset
 from sweeps.evaluation.evaluation import Evaluation, Group
 from sweeps.evaluation.score_tables import SYSTEM, UNCERTAINTY, origin, seeds
@@ -78,14 +77,14 @@ def _buckets(evaluation: Evaluation, name: str, grouped_by: str, sort: Sort) -> 
         f"Sentences by {grouped_by}",
         columns,
         rows,
-        origin(evaluation, "bleu") | {SENTENCE_BLEU: signatures()[SENTENCE_BLEU]},
+        origin(evaluation, "bleu") | {SENTENCE_BLEU: sentence_bleu_signature()},
         "Of several seeds, means over those with such sentences.",
     )
 
 
 def _by_label(evaluation: Evaluation, group: Group, labels: Sequence[str]) -> Table:
     """Return a table of corpus scores on the sentences of each label."""
-    metrics = [METRICS[name] for name in TRANSLATION]
+    metrics = [metric for metric in evaluation.metrics if isinstance(metric, TextMetric)]
     draws = evaluation.draws
     subsets = {
         bucket.label: score_subset(group.systems, metrics, None, bucket.sentences, draws)
@@ -114,7 +113,7 @@ def _by_label(evaluation: Evaluation, group: Group, labels: Sequence[str]) -> Ta
         "Sentences by label",
         columns,
         rows,
-        origin(evaluation, *TRANSLATION),
+        origin(evaluation, *(metric.name for metric in metrics)),
         UNCERTAINTY,
     )
 
@@ -164,7 +163,7 @@ def _differing(group: Group, name: str) -> Table:
         rows,
         {
             "test sentences": len(test.references),
-            "signature": signatures()[SENTENCE_BLEU],
+            "signature": sentence_bleu_signature(),
             "seed": "the first of each system",
         },
         "The best system's sentence BLEU less the worst's.",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lightning_modules.metrics.lengths import THIN
-from lightning_modules.metrics.statistics import METRICS, TRANSLATION, Metric
+from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.uncertainty.significance import Corrected, compare_pairs, correct
 from sweeps.evaluation.evaluation import Evaluation
 
@@ -31,11 +31,11 @@ class SignificanceTests:
 
 
 def significance_tests(evaluation: Evaluation) -> dict[str, SignificanceTests]:
-    """Test each metric of sacreBLEU that has pairs of systems; the keys are names of metrics.
+    """Test each ``tested`` metric that has pairs of systems; the keys are names of metrics.
 
     A bucket with too few sentences is not tested.
     """
-    metrics = [METRICS[name] for name in TRANSLATION]
+    metrics = [metric for metric in evaluation.metrics if metric.tested]
     tested = {metric.name: _tests(evaluation, metric) for metric in metrics}
     return {name: tests for name, tests in tested.items() if tests.tests}
 
@@ -44,7 +44,7 @@ def _tests(evaluation: Evaluation, metric: Metric) -> SignificanceTests:
     tests = [
         test
         for group in evaluation.groups
-        for test in compare_pairs(group.systems, group.subsets, metric.name, evaluation.draws)
+        for test in compare_pairs(group.systems, group.subsets, metric, evaluation.draws)
     ]
     return SignificanceTests(metric, correct(tests))
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from datamodules.files import write_text
 from lightning_modules.figures.charts import ENDINGS, save_chart
-from lightning_modules.metrics.statistics import signatures
+from lightning_modules.metrics.chosen_metrics import signatures
 from lightning_modules.runs.reader import BrokenFileError
 from lightning_modules.runs.schema import CURVE
 from sweeps.comparison.record import (
@@ -56,7 +56,7 @@ def _record(report: Report, out: Path) -> ComparisonRecord:
         name=report.findings.name,
         scoring=evaluation.scoring,
         resamples=evaluation.draws.count,
-        signatures=signatures(),
+        signatures=signatures(evaluation.metrics),
         systems=[
             SystemRecord(
                 name=system.name,

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from lightning_modules.figures.charts import as_spec
 from lightning_modules.figures.heat_map import attention_map, positions
 from lightning_modules.metrics.sentences import readable
-from lightning_modules.metrics.statistics import sentence_bleu
 from lightning_modules.metrics.systems import Output
+from lightning_modules.metrics.text_metrics import sentence_bleu
 from lightning_modules.runs.reader import (
     BrokenFileError,
     read_attention,

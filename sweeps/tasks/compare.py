@@ -63,14 +63,19 @@ def compare_jobs(config: DictConfig) -> None:
 
 
 def build_comparison(
-    run_dirs: Sequence[Path], out: Path, scoring: Scoring, settings: ReportSettings
+    run_dirs: Sequence[Path],
+    out: Path,
+    scoring: Scoring,
+    settings: ReportSettings,
+    recorded: bool = False,
 ) -> Report:
     """Compare runs and write the report into ``out``, each file whole or not at all.
 
-    Studies in ``out`` that tuned the runs join the report. Raises ``UserError`` that names the
-    failures when no run finished.
+    Studies in ``out`` that tuned the runs join the report. With ``recorded``, ``scoring`` is that
+    of an earlier comparison, whose metrics may be gone. Raises ``UserError`` that names the
+    failures when no run finished, or for a metric that cannot be used.
     """
-    comparison = collect(run_dirs, scoring.ter)
+    comparison = collect(run_dirs, scoring.metrics, recorded)
     if not comparison.runs:
         jobs: dict[str, list[str]] = {}
         for job in comparison.failed:

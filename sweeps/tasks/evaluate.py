@@ -40,7 +40,7 @@ def evaluate_systems(config: DictConfig) -> None:
     if not given["systems"]:
         raise UserError("nothing to evaluate: name systems, like systems.NAME=FILE")
     test = _test_set(config, given["word_labels"].pop(REFERENCES, []))
-    tests = TestSetCache(test, scoring.ter)
+    tests = TestSetCache(test, scoring.metrics)
     for option, places in given.items():
         for name in places.keys() - given["systems"].keys():
             raise UserError(f"{option}.{name}: there is no system of this name")
@@ -122,7 +122,7 @@ def _system(name: str, given: Mapping[str, list[str]], tests: TestSetCache) -> S
         return _run_system(name, folders, tests)
     if tests.given is None:
         raise UserError(f"systems.{name}={places[0]}: needs references=FILE to be scored against")
-    return read_file_system(name, places, beside, tests.given, tests.ter)
+    return read_file_system(name, places, beside, tests.given, tests.metrics)
 
 
 def _run_system(name: str, folders: Sequence[Path], tests: TestSetCache) -> System:

@@ -24,7 +24,8 @@ def report(config: DictConfig) -> None:
     if not isinstance(config.runs, str):
         raise UserError(f"runs={config.runs}: give one folder; task=compare takes several")
     out = Path(config.runs)
-    if (out / COMPARISON).is_file():
+    recorded = (out / COMPARISON).is_file()
+    if recorded:
         asked = [override for override in overrides if override.startswith("scoring.")]
         if asked:
             raise UserError(
@@ -38,4 +39,4 @@ def report(config: DictConfig) -> None:
     if not runs:
         raise UserError(f"runs={out}: holds no runs; name the folder of a comparison or of runs")
     sections = validated(ReportSettings, config.report, "report")
-    publish(build_comparison(runs, out, scoring, sections), out, config.logger)
+    publish(build_comparison(runs, out, scoring, sections, recorded), out, config.logger)

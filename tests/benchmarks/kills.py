@@ -25,7 +25,7 @@ ARGUMENTS = [
     "scale=0.25", "model.dropout=0.2", "teacher_forcing=scheduled", "logger=none", "threads=1",
     "data.train_size=2000", "data.val_size=40", "data.test_size=24", "val_sentences=20",
     "batching.max_tokens=600", "trainer.val_check_interval=60", "budget.target_tokens=150000",
-    "callbacks.resume_checkpoint.minutes=0.01", "scoring.ter=false", "scoring.resamples=100",
+    "callbacks.resume_checkpoint.minutes=0.01", "scoring.metrics=[bleu]", "scoring.resamples=100",
 ]  # fmt: skip
 LONGEST = 6.0
 """Seconds between the first sign of training and a kill."""

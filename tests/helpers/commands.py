@@ -32,7 +32,7 @@ TINY = [
     "val_sentences=6",
     "decoding.max_extra=5",
     "threads=1",
-    "scoring.ter=false",
+    "scoring.metrics=[bleu,chrf,chrf++]",
 ]
 
 

@@ -7,8 +7,10 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.metrics.base import Metric
 from sacrebleu.significance import PairedTest, Result
 
-from lightning_modules.metrics.statistics import Array, translation_statistics
+from lightning_modules.metrics.chosen_metrics import translation_statistics
+from lightning_modules.metrics.metric import Array, Statistics
 from lightning_modules.metrics.systems import Output, System, TestSet
+from lightning_modules.metrics.text_metrics import TEXT_METRICS
 
 SACREBLEU: dict[str, Metric] = {
     "bleu": BLEU(force=True),
@@ -20,6 +22,12 @@ SACREBLEU: dict[str, Metric] = {
 WORDS = np.array(
     [*(f"word{number}" for number in range(40)), "the", "of", ",", "Don't,", "l'eau.", "(5%)", "語"]
 )
+
+
+def statistics_of(hypotheses: Sequence[str], references: Sequence[str]) -> Statistics:
+    """The statistics of all metrics of translations."""
+    metrics = [kind() for kind in TEXT_METRICS.values()]
+    return translation_statistics(metrics, None, hypotheses, references)
 
 
 def made_references(count: int, rng: np.random.Generator, longest: int = 30) -> list[str]:
@@ -63,7 +71,7 @@ def sacrebleus_p(
 def translated(name: str, test: TestSet, *translations: Sequence[str]) -> System:
     """A system with a seed for each of its translations, counted from 1."""
     outputs = [
-        Output(seed, hypotheses, translation_statistics(hypotheses, test.references))
+        Output(seed, hypotheses, statistics_of(hypotheses, test.references))
         for seed, hypotheses in enumerate(translations, start=1)
     ]
     return System(name, test, outputs)

@@ -12,8 +12,8 @@ from omegaconf import OmegaConf
 from lightning_modules.metrics.alignment.attention_statistics import attention_statistics
 from lightning_modules.metrics.alignment.gold import alignment_statistics, parse_gold
 from lightning_modules.metrics.alignment.word_alignment import hard_alignment
+from lightning_modules.metrics.chosen_metrics import METRICS, signatures
 from lightning_modules.metrics.curves import curve_points
-from lightning_modules.metrics.statistics import METRICS, signatures, translation_statistics
 from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.metrics.uncertainty.bootstrap_scores import score_subsets
 from lightning_modules.metrics.word_accuracy import tokens
@@ -32,6 +32,7 @@ from lightning_modules.runs.writer import (
 from lightning_modules.testing.scoring_settings import Scoring
 from sweeps.launch.errors import CONF
 from sweeps.report.report import ReportSettings
+from tests.helpers.made_text import statistics_of
 
 SCORING = Scoring(edges=[10, 20, 30], resamples=200)
 REPORT = ReportSettings.model_validate(
@@ -194,7 +195,7 @@ def make_run(
 def _counted(text: Text, hypotheses, weights):
     rng = np.random.default_rng(0)
     lengths = np.array([len(line.split()) + 1.0 for line in text.references])
-    counted = dict(translation_statistics(hypotheses, text.references))
+    counted = dict(statistics_of(hypotheses, text.references))
     counted["likelihood"] = np.stack([lengths * rng.uniform(0.5, 1.5, len(lengths)), lengths], 1)
     known = [part for part in weights if part is not None]
     if known:

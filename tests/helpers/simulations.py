@@ -10,8 +10,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from lightning_modules.metrics.bleu import bleu
+from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import length_buckets, sentence_lengths, slope_per_ten
-from lightning_modules.metrics.statistics import METRICS, bleu, ter, translation_statistics
 from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.metrics.uncertainty.bootstrap_scores import score_subsets
 from lightning_modules.metrics.uncertainty.resampling import Resamples, interval, resampled_sums
@@ -21,11 +22,11 @@ from lightning_modules.metrics.uncertainty.significance import (
     compare_pairs,
     correct,
 )
-from tests.helpers.made_text import corrupted, made_references, measured
+from tests.helpers.made_text import corrupted, made_references, measured, statistics_of
 
 POPULATION, SENTENCES = 1000, 250
 LEVEL = 0.05
-BLEU, ENTROPY = METRICS["bleu"], METRICS["entropy"]
+BLEU, TER, ENTROPY = METRICS["bleu"], METRICS["ter"], METRICS["entropy"]
 Counts = NDArray[np.float64]
 
 
@@ -34,7 +35,7 @@ def population() -> tuple[list[str], NDArray[np.int64], Counts]:
     """References, their lengths, and counts of BLEU and TER of one system, ``(sentences, 12)``."""
     references = made_references(POPULATION, np.random.default_rng(0), longest=15)
     lines = corrupted(references, 0.3, np.random.default_rng(1))
-    counted = translation_statistics(lines, references)
+    counted = statistics_of(lines, references)
     counts = np.concatenate([counted["bleu"], counted["ter"]], axis=1)
     return references, sentence_lengths(None, references, "reference_words"), counts
 
@@ -47,7 +48,7 @@ def made_systems(*rates: float) -> Counts:
         corrupted(references, rate, np.random.default_rng([2, seed]))
         for seed, rate in enumerate(rates)
     ]
-    return np.stack([translation_statistics(each, references)["bleu"] for each in lines])
+    return np.stack([statistics_of(each, references)["bleu"] for each in lines])
 
 
 def systems_of_counts(counts: Counts) -> list[System]:
@@ -80,13 +81,13 @@ def smallest(corrected: Iterable[Corrected]) -> tuple[float, float]:
 def score_coverage(count: int) -> tuple[float, float]:
     """How often intervals hold the population's BLEU and TER."""
     counts = population()[2]
-    truth = (bleu(counts[:, :10].sum(0)), ter(counts[:, 10:].sum(0)))
+    truth = (bleu(counts[:, :10].sum(0)), TER.score(counts[:, 10:].sum(0)))
     rng = np.random.default_rng(3)
     held = []
     for seed in range(count):
         drawn = counts[rng.integers(POPULATION, size=SENTENCES)]
         sums = resampled_sums(drawn, Resamples(400, seed))
-        intervals = (interval(bleu(sums[:, :10])), interval(ter(sums[:, 10:])))
+        intervals = (interval(bleu(sums[:, :10])), interval(TER.score(sums[:, 10:])))
         held.append([low <= t <= high for (low, high), t in zip(intervals, truth, strict=True)])
     bleu_share, ter_share = np.mean(held, axis=0)
     return float(bleu_share), float(ter_share)
@@ -140,7 +141,7 @@ def unequal_pairs(count: int) -> list[Test]:
 
 def _only_test(systems: list[System], seed: int) -> Test:
     draws = Resamples(399, seed)
-    [test] = compare_pairs(systems, score_subsets(systems, [BLEU], [], draws), "bleu", draws)
+    [test] = compare_pairs(systems, score_subsets(systems, [BLEU], [], draws), BLEU, draws)
     return test
 
 
@@ -155,7 +156,7 @@ def families(count: int) -> list[tuple[float, float]]:
         scored = score_subsets(
             systems, [BLEU], length_buckets(lengths[sentences], [5, 10, 15]), draws
         )
-        tests = compare_pairs(systems, scored, "bleu", draws)
+        tests = compare_pairs(systems, scored, BLEU, draws)
         assert len(tests) == 24
         p_values.append(smallest(correct(tests)))
     return p_values
@@ -192,7 +193,7 @@ def trained_pairs(
     for seed in range(count):
         systems, draws = trained(rng, deviation, effects, seeds), Resamples(399, seed)
         tests += compare_pairs(
-            systems, score_subsets(systems, [ENTROPY], [], draws), "entropy", draws
+            systems, score_subsets(systems, [ENTROPY], [], draws), ENTROPY, draws
         )
     return tests
 
@@ -205,5 +206,5 @@ def trained_families(count: int, deviation: float, seeds: int) -> list[float]:
         systems, draws = trained(rng, deviation, (0.0,) * 4, seeds), Resamples(599, 10 * seed)
         buckets = length_buckets(np.arange(200) % 3 + 1, [1, 2, 3])
         scored = score_subsets(systems, [ENTROPY], buckets, draws)
-        p_values.append(smallest(correct(compare_pairs(systems, scored, "entropy", draws)))[0])
+        p_values.append(smallest(correct(compare_pairs(systems, scored, ENTROPY, draws)))[0])
     return p_values

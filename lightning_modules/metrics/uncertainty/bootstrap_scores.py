@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightning_modules.metrics.lengths import THIN, Bounds, Bucket
-from lightning_modules.metrics.statistics import Array, Metric
+from lightning_modules.metrics.metric import Array, Metric
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.uncertainty.resampling import Resamples, interval, resampled_sums
 
@@ -113,7 +113,7 @@ def score_subset(
     resamples: Resamples,
 ) -> ScoredSubset:
     """Score systems on the sentences ``index`` of their test set, and on resamples of ``index``."""
-    names = dict.fromkeys(metric.counts for metric in metrics)
+    names = dict.fromkeys(metric.statistics for metric in metrics)
     counts = {
         (system.name, name): np.stack([output.statistics[name][index] for output in system.outputs])
         for system in systems
@@ -130,10 +130,10 @@ def score_subset(
         (system.name, metric)
         for system in systems
         for metric in metrics
-        if (system.name, metric.counts) in counts
+        if (system.name, metric.statistics) in counts
     ]
     scores, resampled = (
-        {(name, metric.name): metric.score(sums[name, metric.counts]) for name, metric in keys}
+        {(name, metric.name): metric.score(sums[name, metric.statistics]) for name, metric in keys}
         for sums in (whole_sums, sums_of_resamples)
     )
     return ScoredSubset(bounds, index, scores, resampled)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr, stdtrit
 
-from lightning_modules.metrics.statistics import Array
+from lightning_modules.metrics.metric import Array
 
 CELLS = 1 << 21
 """Counts or choices held in memory at a time: 16 MiB."""

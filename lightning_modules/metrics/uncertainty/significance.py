@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from lightning_modules.metrics.statistics import METRICS, Array
+from lightning_modules.metrics.metric import Array, Metric
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate, ScoredSubset
 from lightning_modules.metrics.uncertainty.resampling import (
@@ -56,7 +56,7 @@ class Corrected:
 
 
 def compare_pairs(
-    systems: Sequence[System], subsets: Sequence[ScoredSubset], metric: str, resamples: Resamples
+    systems: Sequence[System], subsets: Sequence[ScoredSubset], metric: Metric, resamples: Resamples
 ) -> list[Test]:
     """Test every pair of systems that translated one test set, on every subset that is not thin.
 
@@ -84,23 +84,22 @@ def correct(tests: Sequence[Test]) -> list[Corrected]:
 
 
 def _tests(
-    systems: Sequence[System], subset: ScoredSubset, metric: str, resamples: Resamples
+    systems: Sequence[System], subset: ScoredSubset, metric: Metric, resamples: Resamples
 ) -> list[Test]:
-    systems = [system for system in systems if (system.name, metric) in subset.scores]
+    systems = [system for system in systems if (system.name, metric.name) in subset.scores]
     pairs = list(combinations(range(len(systems)), 2))
     if not pairs:
         return []
     names = [system.name for system in systems]
-    scores = [subset.scores[name, metric] for name in names]
+    scores = [subset.scores[name, metric.name] for name in names]
     resampled = [
-        mean_over_seeds(subset.resampled[name, metric], [resamples.seed, number])
+        mean_over_seeds(subset.resampled[name, metric.name], [resamples.seed, number])
         for number, name in enumerate(names, start=1)  # [seed, 0] would repeat the draws of seed
     ]
-    resampled_sentences = [subset.resampled[name, metric].mean(0) for name in names]
+    resampled_sentences = [subset.resampled[name, metric.name].mean(0) for name in names]
     counts = [_mean_counts(system, subset, metric) for system in systems]
-    score = METRICS[metric].score
-    randomised = randomised_differences(pairs, counts, score, resamples)
-    scores_of_means = [float(score(each.sum(0))) for each in counts]
+    randomised = randomised_differences(pairs, counts, metric.score, resamples)
+    scores_of_means = [float(metric.score(each.sum(0))) for each in counts]
     tests = []
     for (a, b), trials in zip(pairs, randomised, strict=True):
         observed = float(scores[a].mean() - scores[b].mean())
@@ -133,10 +132,10 @@ def _bootstrapped(observed: float, differences: Array, degrees: float) -> tuple[
     return estimate, student_p(deviations, observed, degrees)
 
 
-def _mean_counts(system: System, subset: ScoredSubset, metric: str) -> Array:
+def _mean_counts(system: System, subset: ScoredSubset, metric: Metric) -> Array:
     """Return the mean over seeds of each sentence's counts: ``(sentences, columns)``.
 
     The score of mean counts is the score of all seeds' outputs taken as one text.
     """
-    name = METRICS[metric].counts
-    return np.mean([output.statistics[name][subset.index] for output in system.outputs], axis=0)
+    counts = [output.statistics[metric.statistics][subset.index] for output in system.outputs]
+    return np.mean(counts, axis=0)

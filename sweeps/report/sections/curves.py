@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart
-from lightning_modules.metrics.statistics import Metric
+from lightning_modules.metrics.metric import Metric
 from lightning_modules.tracking.report_blocks import Block, LengthCurves, Pictures
 from sweeps.evaluation.figures import Width, length_curve
 from sweeps.evaluation.score_tables import by_length

@@ -6,10 +6,11 @@ import io
 import numpy as np
 import pytest
 
+from lightning_modules.metrics.chosen_metrics import METRICS, signatures
 from lightning_modules.metrics.curves import CurvePoint, curve_points, format_csv
 from lightning_modules.metrics.lengths import Bounds, length_buckets, sentence_lengths
-from lightning_modules.metrics.statistics import METRICS, TRANSLATION, signatures
 from lightning_modules.metrics.systems import TestSet
+from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.metrics.uncertainty.bootstrap_scores import score_subsets
 from lightning_modules.metrics.uncertainty.resampling import Interval, Resamples, interval
 from tests.helpers.made_text import SACREBLEU, corrupted, made_references, translated
@@ -71,7 +72,7 @@ def test_scores_are_sacrebleus_of_that_seed_and_bucket(points, systems, scored, 
             continue
         lines = [outputs[number // 4].hypotheses[row] for row in index]
         references = [test_set.references[row] for row in index]
-        assert set(point.scores) == {*TRANSLATION, "length_ratio"}
+        assert set(point.scores) == {*TEXT_METRICS, "length_ratio"}
         assert point.bleu == point.scores["bleu"]
         for name, counter in SACREBLEU.items():
             expected = counter.corpus_score(lines, [references]).score

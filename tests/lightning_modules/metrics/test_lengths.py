@@ -16,8 +16,7 @@ from lightning_modules.metrics.lengths import (
     sentence_lengths,
     slope_per_ten,
 )
-from lightning_modules.metrics.statistics import translation_statistics
-from tests.helpers.made_text import made_references
+from tests.helpers.made_text import made_references, statistics_of
 
 examples = settings(deadline=None, derandomize=True, max_examples=200, database=None)
 
@@ -157,7 +156,7 @@ def test_units(unit, expected):
 def test_tokens_are_those_that_bleu_counts():
     odd = ["1,000.5 is $3-4", "a&quot;b &amp; c", "", "  ", "語 語語,", "l'eau.", "a\u00a0b\u2028c"]
     references = [*made_references(50, np.random.default_rng(0)), *odd]
-    counted = translation_statistics(["x"] * len(references), references)["bleu"][:, 1]
+    counted = statistics_of(["x"] * len(references), references)["bleu"][:, 1]
     assert sentence_lengths(None, references, "reference_tokens").tolist() == counted.tolist()
 
 

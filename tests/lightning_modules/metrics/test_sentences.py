@@ -15,7 +15,8 @@ from lightning_modules.metrics.sentences import (
     bucket_by_score,
     most_different,
 )
-from lightning_modules.metrics.statistics import sentence_bleu, translation_statistics
+from lightning_modules.metrics.text_metrics import sentence_bleu
+from tests.helpers.made_text import statistics_of
 
 examples = settings(deadline=None, derandomize=True, max_examples=200, database=None)
 
@@ -49,7 +50,7 @@ def test_scores_fall_into_tenths_and_100_into_the_last():
 def test_rounding_errors_do_not_move_a_score():
     assert members(bucket_by_score([29.999999999999996, 30])) == {"30 to < 40": [0, 1]}
     line = "the quick brown fox jumps"
-    exact = sentence_bleu(translation_statistics([line], [line]))
+    exact = sentence_bleu(statistics_of([line], [line]))
     assert exact[0] > 100
     assert members(bucket_by_score(exact)) == {"90 to 100": [0]}
 

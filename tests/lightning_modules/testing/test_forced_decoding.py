@@ -11,7 +11,7 @@ from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.corpus import ParallelText
 from datamodules.tokenization import EOS, Tokenizers, TokenizerSettings
 from lightning_modules.decoding import BeamSearch
-from lightning_modules.metrics.statistics import METRICS
+from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.testing import forced_decoding as forced
 from lightning_modules.testing.forced_decoding import (
     Forced,

@@ -209,7 +209,7 @@ def outcome(attention):
         CurvePoint("luong", 1, Bounds(21, None), 1, {"bleu": 5.0}, None),
     ]
     scores = {"bleu": Estimate(60.5, 50, 70), "aer": Estimate(12.0)}
-    return Tested(7, TestScores(scores, "signature", curve, {}, lines, attention), 1.0, {})
+    return Tested(7, TestScores([], scores, "signature", curve, {}, lines, attention), 1.0, {})
 
 
 def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):

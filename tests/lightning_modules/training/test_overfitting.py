@@ -9,7 +9,7 @@ from datamodules.corpus import ParallelText
 from datamodules.grammar import GrammarCorpus
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 from lightning_modules.decoding import BeamSearch
-from lightning_modules.metrics.statistics import corpus_bleu
+from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.training.control.schedules import constant
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.module import TranslationModule

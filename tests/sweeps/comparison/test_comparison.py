@@ -9,7 +9,6 @@ import sacrebleu
 
 from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.metrics.lengths import Bounds
-from lightning_modules.metrics.statistics import translation_statistics
 from lightning_modules.runs.reader import find_runs, read_statistics
 from lightning_modules.runs.schema import Result
 from lightning_modules.runs.writer import write_statistics
@@ -19,6 +18,7 @@ from sweeps.evaluation.evaluation import evaluate
 from sweeps.evaluation.tables import as_json
 from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
+from tests.helpers.made_text import statistics_of
 from tests.helpers.run_folders import (
     REPORT,
     SCORING,
@@ -135,7 +135,7 @@ def test_counts_of_another_sacrebleu_are_made_again(tmp_path, kept):
     if kept == "none":
         (runs[1] / "statistics.npz").unlink()
     else:
-        blank = translation_statistics([""] * len(TEXT.references), TEXT.references)
+        blank = statistics_of([""] * len(TEXT.references), TEXT.references)
         likelihood = np.full((len(TEXT.references), 2), np.log(5.0)) * [1, 1 / np.log(5.0)]
         write_statistics(runs[1], {**blank, "likelihood": likelihood})
     evaluation = evaluated(runs)

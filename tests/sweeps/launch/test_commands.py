@@ -13,13 +13,14 @@ from omegaconf import OmegaConf
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from lightning_modules.metrics.alignment.word_alignment import parse_pharaoh
-from lightning_modules.metrics.statistics import METRICS
+from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.word_accuracy import tokens
 from lightning_modules.runs.reader import read_attention, read_predictions, read_statistics
 from lightning_modules.training.module import TranslationModule
 from tests.helpers.commands import TINY, in_process, inside, mistake, places, succeed
 from tests.helpers.variants import CONF
 
+WITH_TER = "scoring.metrics=[bleu,chrf,chrf++,ter]"
 SHIPPED = OmegaConf.load(CONF / "comparison" / "quickstart.yaml")
 QUICKSTART = SHIPPED.hydra.sweeper.params.model.split(",")
 
@@ -33,7 +34,7 @@ def space(tmp_path_factory) -> Path:
 def single(space) -> Path:
     """A tiny run of the default variant."""
     folder = space / "single"
-    output = succeed(*TINY, "scoring.ter=true", *places(space), f"hydra.run.dir={folder}")
+    output = succeed(*TINY, WITH_TER, *places(space), f"hydra.run.dir={folder}")
     assert "test BLEU" in output
     assert "source  " in output  # example translations at validation
     return folder
@@ -126,7 +127,7 @@ def test_statistics_sum_up_to_the_scores(single):
     statistics = read_statistics(single, 24)
     assert statistics is not None
     for name, metric in METRICS.items():
-        score = float(metric.score(statistics[metric.counts].sum(0)))
+        score = float(metric.score(statistics[metric.statistics].sum(0)))
         assert score == pytest.approx(result["scores"][name])
 
 
@@ -204,7 +205,7 @@ def test_translate_keeps_lines_and_aligns_words(single, space, capsys):
 
 def test_tested_again_the_same_way_scores_the_same(single, space):
     again = space / "again"
-    arguments = ["task=test", f"checkpoint={single}", *TINY, "scoring.ter=true", *places(space)]
+    arguments = ["task=test", f"checkpoint={single}", *TINY, WITH_TER, *places(space)]
     inside(*arguments, f"hydra.run.dir={again}")
     assert (again / "predictions.jsonl").read_text() == (single / "predictions.jsonl").read_text()
     before, after = (json.loads((run / "result.json").read_text()) for run in (single, again))
@@ -220,7 +221,7 @@ def test_a_checkpoint_of_another_corpus_is_refused(single, space):
 
 
 def test_the_same_command_gives_the_same_run(single, space):
-    twin = ["scoring.ter=true", "logger=none", f"hydra.run.dir={space}/twin"]
+    twin = [WITH_TER, "logger=none", f"hydra.run.dir={space}/twin"]
     inside(*TINY, *places(space), *twin)
     for name in ("predictions.jsonl", "bleu_by_length.csv"):
         assert (space / "twin" / name).read_text() == (single / name).read_text()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lightning_modules.metrics.statistics import METRICS
+from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.metrics.uncertainty.significance import Corrected, Test
 from sweeps.evaluation.significance import SignificanceTests

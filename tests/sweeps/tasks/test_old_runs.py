@@ -98,6 +98,9 @@ def test_the_report_of_an_old_comparison_is_built_again(comparison, name, quick_
             "scheduler._target_=lightning_modules.schedules.linear",
             "scheduler._target_=lightning_modules.training.control.schedules.linear",
         ),
+        ("scoring.ter=false", "scoring.metrics=[bleu,chrf,chrf++]"),
+        ("++scoring.ter=True", "scoring.metrics=[bleu,chrf,chrf++,ter]"),
+        ("scoring.ter=true,false", "scoring.metrics=[bleu,chrf,chrf++,ter],[bleu,chrf,chrf++]"),
     ],
 )
 def test_an_old_name_on_the_command_line_gets_the_new_one(old, new):
@@ -114,6 +117,7 @@ def test_the_program_refuses_an_old_name():
 def test_new_names_are_left_alone():
     config = {
         "callbacks": {"last": {"_target_": "lightning_modules.callbacks.LastCheckpoint"}, "b": 1},
+        "scoring": {"edges": [10], "ter": False, "unit": "source_words"},
         "other": ["callbacks.last.minutes=5", "last", None, 3],
     }
     once = with_new_names(config)
@@ -124,6 +128,7 @@ def test_new_names_are_left_alone():
             },
             "b": 1,
         },
+        "scoring": {"edges": [10], "unit": "source_words", "metrics": ["bleu", "chrf", "chrf++"]},
         "other": ["callbacks.resume_checkpoint.minutes=5", "last", None, 3],
     }
     assert with_new_names(once) == once

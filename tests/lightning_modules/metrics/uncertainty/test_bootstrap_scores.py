@@ -5,15 +5,16 @@ import time
 import numpy as np
 import pytest
 
+from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import Bounds, Bucket, length_buckets, sentence_lengths
-from lightning_modules.metrics.statistics import METRICS, TRANSLATION
 from lightning_modules.metrics.systems import Output, System, TestSet
+from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.metrics.uncertainty.bootstrap_scores import score_subsets
 from lightning_modules.metrics.uncertainty.resampling import Resamples, interval, resampled_sums
 from tests.helpers.made_text import SACREBLEU, corrupted, made_references, translated
 
 DRAWS = Resamples(60, 5)
-SCORES = [METRICS[name] for name in TRANSLATION]
+SCORES = [METRICS[name] for name in TEXT_METRICS]
 PERPLEXITY = METRICS["perplexity"]
 
 
@@ -93,7 +94,7 @@ def test_every_output_sees_the_same_resamples(scored, systems):
                 expected = [
                     metric.score(
                         resampled_sums(
-                            output.statistics[metric.counts][subset.index],
+                            output.statistics[metric.statistics][subset.index],
                             Resamples(DRAWS.count, DRAWS.seed + k),
                         )
                     )

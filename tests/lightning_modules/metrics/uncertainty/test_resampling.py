@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sacrebleu.significance import _bootstrap_resample, estimate_ci
 from scipy import stats
 
-from lightning_modules.metrics.statistics import METRICS, TRANSLATION, translation_statistics
+from lightning_modules.metrics.chosen_metrics import METRICS
+from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.metrics.uncertainty import resampling
 from lightning_modules.metrics.uncertainty.resampling import (
     Interval,
@@ -26,7 +27,13 @@ from lightning_modules.metrics.uncertainty.resampling import (
     resampled_sums,
     student_p,
 )
-from tests.helpers.made_text import SACREBLEU, corrupted, made_references, sacrebleus_p
+from tests.helpers.made_text import (
+    SACREBLEU,
+    corrupted,
+    made_references,
+    sacrebleus_p,
+    statistics_of,
+)
 
 examples = settings(deadline=None, derandomize=True, max_examples=200, database=None)
 
@@ -50,7 +57,7 @@ def translations(references):
 
 @pytest.fixture(scope="module")
 def counted(translations, references):
-    return [translation_statistics(lines, references) for lines in translations]
+    return [statistics_of(lines, references) for lines in translations]
 
 
 @pytest.fixture(autouse=True)
@@ -122,10 +129,10 @@ def test_interval_is_as_wide_as_sacrebleus(count):
     assert {low, high} <= set(made)
 
 
-@pytest.mark.parametrize("name", TRANSLATION)
+@pytest.mark.parametrize("name", TEXT_METRICS)
 def test_interval_of_a_text_is_sacrebleus(name, counted):
     metric = METRICS[name]
-    counts = counted[0][metric.counts]
+    counts = counted[0][metric.statistics]
     ends = interval(metric.score(resampled_sums(counts, Resamples(200, SEED))))
     columns = 18 if name == "chrf" else counts.shape[1]
     _, resampled = _bootstrap_resample(counts[:, :columns].tolist(), SACREBLEU[name], 200)
@@ -149,10 +156,10 @@ def test_no_interval_where_a_resample_has_no_score():
 
 def test_p_of_moses_is_sacrebleus(translations, references, counted):
     p_values = []
-    for name in TRANSLATION:
+    for name in TEXT_METRICS:
         metric = METRICS[name]
         for a, b in combinations(range(4), 2):
-            pair = [counted[number][metric.counts] for number in (a, b)]
+            pair = [counted[number][metric.statistics] for number in (a, b)]
             sampled = [metric.score(resampled_sums(each, Resamples(200, SEED))) for each in pair]
             observed = float(metric.score(pair[0].sum(0)) - metric.score(pair[1].sum(0)))
             p_values.append(moses_p(sampled[0] - sampled[1], observed))
@@ -165,9 +172,9 @@ def test_p_of_randomisation_is_sacrebleus(translations, references, counted):
     """Trials that tie with the observed difference count here; in sacreBLEU rounding decides."""
     p_values = []
     pairs = list(combinations(range(4), 2))
-    for name in TRANSLATION:
+    for name in TEXT_METRICS:
         metric = METRICS[name]
-        systems = [each[metric.counts] for each in counted]
+        systems = [each[metric.statistics] for each in counted]
         differences = randomised_differences(pairs, systems, metric.score, Resamples(200, SEED))
         for (a, b), trials in zip(pairs, differences, strict=True):
             observed = float(metric.score(systems[a].sum(0)) - metric.score(systems[b].sum(0)))
@@ -195,10 +202,10 @@ def test_randomisation_against_every_exchange(data, count):
     assert exact >= 2 / 2**count
 
 
-@pytest.mark.parametrize("name", TRANSLATION)
+@pytest.mark.parametrize("name", TEXT_METRICS)
 def test_randomisation_one_trial_after_another(name, counted):
     metric = METRICS[name]
-    systems = [each[metric.counts] for each in counted]
+    systems = [each[metric.statistics] for each in counted]
     pairs = [(0, 1), (3, 1), (2, 2)]
     stays = np.random.default_rng(3).integers(2, size=(40, 80), dtype=bool)
     differences = randomised_differences(pairs, systems, metric.score, Resamples(40, 3))

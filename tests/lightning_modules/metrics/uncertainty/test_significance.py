@@ -5,8 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from lightning_modules.metrics.bleu import bleu
+from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import length_buckets
-from lightning_modules.metrics.statistics import METRICS, bleu
 from lightning_modules.metrics.systems import TestSet
 from lightning_modules.metrics.uncertainty import significance
 from lightning_modules.metrics.uncertainty.bootstrap_scores import score_subsets
@@ -51,7 +52,7 @@ def scored(systems):
 
 @pytest.fixture(scope="module")
 def tests(systems, scored):
-    return compare_pairs(systems, scored, "bleu", DRAWS)
+    return compare_pairs(systems, scored, METRICS["bleu"], DRAWS)
 
 
 def test_every_pair_on_every_subset_that_is_not_thin(tests):
@@ -105,7 +106,7 @@ def test_outputs_of_several_seeds_are_exchanged_together(tests, systems):
 
 
 def test_the_order_of_two_systems_does_not_matter(tests, systems, scored):
-    turned = compare_pairs(systems[1::-1], scored, "bleu", DRAWS)[0]
+    turned = compare_pairs(systems[1::-1], scored, METRICS["bleu"], DRAWS)[0]
     assert turned.difference.value == -tests[0].difference.value
     assert turned.difference.low == pytest.approx(-(tests[0].difference.high or 0))
     assert turned.p_bootstrap == tests[0].p_bootstrap
@@ -113,20 +114,22 @@ def test_the_order_of_two_systems_does_not_matter(tests, systems, scored):
 
 
 def test_other_systems_do_not_change_the_test_of_a_pair(tests, systems, scored):
-    assert compare_pairs(systems[:2], scored, "bleu", DRAWS)[0] == tests[0]
+    assert compare_pairs(systems[:2], scored, METRICS["bleu"], DRAWS)[0] == tests[0]
 
 
 def test_identical_systems_do_not_differ(test_set):
     lines = corrupted(test_set.references, 0.3, np.random.default_rng(2))
     twins = [translated(name, test_set, lines) for name in "ab"]
-    [test] = compare_pairs(twins, score_subsets(twins, [METRICS["ter"]], [], DRAWS), "ter", DRAWS)
+    [test] = compare_pairs(
+        twins, score_subsets(twins, [METRICS["ter"]], [], DRAWS), METRICS["ter"], DRAWS
+    )
     assert (test.p_bootstrap, test.p_randomisation) == (1, 1)
     assert (test.difference.low, test.difference.value, test.difference.high) == (0, 0, 0)
     assert test.p_moses is None  # sacreBLEU would count only what is larger than nothing: 1 / 201
 
 
 def test_one_system_alone_is_not_tested(systems, scored):
-    assert compare_pairs(systems[:1], scored, "bleu", DRAWS) == []
+    assert compare_pairs(systems[:1], scored, METRICS["bleu"], DRAWS) == []
     assert correct([]) == []
 
 
@@ -149,7 +152,7 @@ def test_seeds_are_drawn_apart_from_sentences_and_from_each_other(monkeypatch):
         return scores.mean(0)
 
     monkeypatch.setattr(significance, "mean_over_seeds", drawn)
-    compare_pairs(systems, scored, "entropy", DRAWS)
+    compare_pairs(systems, scored, METRICS["entropy"], DRAWS)
     streams = [DRAWS.seed, *seeds]
     starts = {np.random.default_rng(seed).integers(2**60) for seed in streams}
     assert len(starts) == len(streams) == 4

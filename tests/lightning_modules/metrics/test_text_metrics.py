@@ -6,21 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
-from lightning_modules.metrics.statistics import (
-    METRICS,
-    SENTENCE_BLEU,
-    TRANSLATION,
-    bleu,
-    corpus_bleu,
-    length_ratio,
-    perplexity,
-    ratio,
-    sentence_bleu,
-    signatures,
-    translation_statistics,
-)
+from lightning_modules.metrics.bleu import bleu, corpus_bleu
+from lightning_modules.metrics.chosen_metrics import METRICS, signatures
+from lightning_modules.metrics.metric import ratio
+from lightning_modules.metrics.text_metrics import SENTENCE_BLEU, TEXT_METRICS, sentence_bleu
 from lightning_modules.metrics.uncertainty.resampling import Resamples, resampled_sums
-from tests.helpers.made_text import SACREBLEU, corrupted, made_references
+from tests.helpers.made_text import SACREBLEU, corrupted, made_references, statistics_of
 
 examples = settings(deadline=None, derandomize=True, max_examples=150, database=None)
 
@@ -62,7 +53,9 @@ def ordinary():
 
 
 def scores(sums):
-    return {name: float(METRICS[name].score(sums[METRICS[name].counts])) for name in TRANSLATION}
+    return {
+        name: float(METRICS[name].score(sums[METRICS[name].statistics])) for name in TEXT_METRICS
+    }
 
 
 def assert_as_sacrebleu(sums, hypotheses, references):
@@ -82,7 +75,7 @@ def picked(lines, index):
 
 
 def test_whole_corpus(ordinary):
-    statistics = translation_statistics(*ordinary)
+    statistics = statistics_of(*ordinary)
     assert {name: counts.shape for name, counts in statistics.items()} == {
         "bleu": (60, 10),
         "chrf": (60, 24),
@@ -95,14 +88,14 @@ def test_whole_corpus(ordinary):
 
 @pytest.mark.parametrize(("hypotheses", "references"), ODD_CORPORA.values(), ids=ODD_CORPORA)
 def test_odd_corpora(hypotheses, references):
-    statistics = translation_statistics(hypotheses, references)
+    statistics = statistics_of(hypotheses, references)
     assert_as_sacrebleu(summed(statistics), hypotheses, references)
     for number, (hypothesis, reference) in enumerate(zip(hypotheses, references, strict=True)):
         assert_as_sacrebleu(summed(statistics, [number]), [hypothesis], [reference])
 
 
 def test_any_set_of_sentences(ordinary):
-    statistics = translation_statistics(*ordinary)
+    statistics = statistics_of(*ordinary)
     rng = np.random.default_rng(0)
     for size in (1, 1, 1, 2, 3, 7, 20, 59):
         index = rng.choice(60, size, replace=False)
@@ -112,7 +105,7 @@ def test_any_set_of_sentences(ordinary):
 
 
 def test_resamples_with_repeated_sentences(ordinary):
-    statistics = translation_statistics(*ordinary)
+    statistics = statistics_of(*ordinary)
     sums = {name: resampled_sums(each, Resamples(8, 5)) for name, each in statistics.items()}
     drawn = np.random.default_rng(5).choice(60, size=(8, 60), replace=True)
     for row, index in enumerate(drawn):
@@ -127,7 +120,7 @@ def test_resamples_with_repeated_sentences(ordinary):
 @given(CORPORA)
 def test_corpora_of_few_words(pairs):
     hypotheses, references = map(list, zip(*pairs, strict=True))
-    statistics = translation_statistics(hypotheses, references)
+    statistics = statistics_of(hypotheses, references)
     assert_as_sacrebleu(summed(statistics), hypotheses, references)
     expected = [
         BLEU(effective_order=True).sentence_score(hypothesis, [reference]).score
@@ -140,9 +133,9 @@ def test_corpora_of_few_words(pairs):
 @given(CORPORA, st.data())
 def test_scores_take_leading_dimensions(pairs, data):
     hypotheses, references = map(list, zip(*pairs, strict=True))
-    statistics = translation_statistics(hypotheses, references)
-    for name in TRANSLATION:
-        counts = statistics[METRICS[name].counts]
+    statistics = statistics_of(hypotheses, references)
+    for name in TEXT_METRICS:
+        counts = statistics[METRICS[name].statistics]
         shape = data.draw(st.sampled_from([(len(pairs), 1), (1, len(pairs)), (1, 1, len(pairs))]))
         together = METRICS[name].score(counts.reshape(*shape, -1))
         assert together.shape == shape
@@ -150,24 +143,24 @@ def test_scores_take_leading_dimensions(pairs, data):
 
 
 def test_parts_make_up_the_whole(ordinary):
-    statistics = translation_statistics(*ordinary)
+    statistics = statistics_of(*ordinary)
     part = np.random.default_rng(1).integers(4, size=60)
     parts = [summed(statistics, part == number) for number in range(4)]
     whole = summed(statistics)
     for name in statistics:
         np.testing.assert_array_equal(sum(each[name] for each in parts), whole[name])
     for metric in (METRICS["ter"], METRICS["length_ratio"]):  # per word of the references
-        words = [each[metric.counts][1] for each in parts]
-        mean = np.average([metric.score(each[metric.counts]) for each in parts], weights=words)
-        assert mean == pytest.approx(float(metric.score(whole[metric.counts])))
+        words = [each[metric.statistics][1] for each in parts]
+        mean = np.average([metric.score(each[metric.statistics]) for each in parts], weights=words)
+        assert mean == pytest.approx(float(metric.score(whole[metric.statistics])))
 
 
 def test_a_perfect_translation_has_the_best_scores():
     lines = ["the quick brown fox jumps", "over the lazy dog ."]
-    assert scores(summed(translation_statistics(lines, lines))) == pytest.approx(
+    assert scores(summed(statistics_of(lines, lines))) == pytest.approx(
         {"bleu": 100, "chrf": 100, "chrf++": 100, "ter": 0}
     )
-    short = translation_statistics(["two words"], ["two words"])
+    short = statistics_of(["two words"], ["two words"])
     assert scores(summed(short))["bleu"] == 0  # there is no 4-gram
     assert sentence_bleu(short) == pytest.approx([100])
 
@@ -186,7 +179,7 @@ def test_signatures_are_sacrebleus():
 
 
 def test_texts_that_look_tokenised_give_no_warning(caplog):
-    translation_statistics(["a b ."] * 200, ["a b ."] * 200)
+    statistics_of(["a b ."] * 200, ["a b ."] * 200)
     assert not caplog.records
 
 
@@ -198,7 +191,7 @@ def test_texts_that_look_tokenised_give_no_warning(caplog):
         (["a", "b"], ["a"], "2 hypotheses for 1 references"),
     ],
 )
-@pytest.mark.parametrize("score", [translation_statistics, corpus_bleu])
+@pytest.mark.parametrize("score", [statistics_of, corpus_bleu])
 def test_unscorable_lists_are_refused(score, hypotheses, references, message):
     with pytest.raises(ValueError, match=message):
         score(hypotheses, references)
@@ -208,8 +201,9 @@ def test_ratios_by_hand():
     sums = np.array([[3.0, 4.0], [0.0, 5.0], [2.0, 0.0], [0.0, 0.0]])
     np.testing.assert_array_equal(ratio(sums), [0.75, 0, np.nan, np.nan])
     likelihood = np.array([[3 * np.log(8), 3], [0, 2], [0, 0]])
-    np.testing.assert_allclose(perplexity(likelihood), [8, 1, np.nan])
-    statistics = translation_statistics(["a b c", "d, e"], ["a b c d", "d"])
+    np.testing.assert_allclose(METRICS["perplexity"].score(likelihood), [8, 1, np.nan])
+    statistics = statistics_of(["a b c", "d, e"], ["a b c d", "d"])
+    length_ratio = METRICS["length_ratio"].score
     assert length_ratio(statistics["bleu"]).tolist() == [3 / 4, 3]
     assert length_ratio(statistics["bleu"].sum(0)) == 6 / 5
 

@@ -1,0 +1,63 @@
+"""BLEU from sums over sentences; sacreBLEU counts.
+
+Validation BLEU chooses the weights of a training: this file alone is what it needs.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sacrebleu.metrics import BLEU, CHRF, TER
+
+Counts = NDArray[np.float64]
+BLEU_ORDER = 4
+
+
+def sacrebleu_counts(
+    counter: BLEU | CHRF | TER, hypotheses: Sequence[str], references: Sequence[str]
+) -> Counts:
+    """Return what a metric of sacreBLEU sums over sentences, ``(sentences, columns)``.
+
+    Raises ``ValueError`` when the lists are empty or of unequal length.
+    """
+    if len(hypotheses) != len(references):
+        raise ValueError(f"{len(hypotheses)} hypotheses for {len(references)} references")
+    if not hypotheses:
+        raise ValueError("nothing to score: there are no sentences")
+    return np.array(counter._extract_corpus_statistics(hypotheses, [references]), np.float64)
+
+
+def bleu_counts(hypotheses: Sequence[str], references: Sequence[str]) -> Counts:
+    """Count ``hyp, ref, correct × 4, total × 4`` of each sentence: ``(sentences, 10)``.
+
+    Raises ``ValueError`` as ``sacrebleu_counts`` does.
+    """
+    # force=True: no warning for a text that looks tokenised.
+    return sacrebleu_counts(BLEU(force=True), hypotheses, references)
+
+
+def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """Return corpus BLEU, 0 to 100. Raises ``ValueError`` as ``sacrebleu_counts`` does."""
+    return float(bleu(bleu_counts(hypotheses, references).sum(0)))
+
+
+def bleu(sums: Counts, effective_order: bool = False) -> Counts:
+    """Return BLEU, 0 to 100, as sacreBLEU does from ``hyp, ref, correct × 4, total × 4``.
+
+    The k-th zero among the counts ``correct`` becomes 2⁻ᵏ (NIST's "exp" smoothing). With
+    ``effective_order``, orders that no hypothesis is long enough for are left out: for single
+    sentences.
+    """
+    hyp, ref = sums[..., 0], sums[..., 1]
+    correct, total = sums[..., 2 : 2 + BLEU_ORDER], sums[..., 2 + BLEU_ORDER :]
+    none = correct == 0
+    halvings = np.where(none, np.cumsum(none, axis=-1), 0)
+    reached = total > 0
+    precision = np.where(none, 0.5**halvings, correct) / np.where(reached, total, 1)
+    logs = np.log(100 * precision, where=reached, out=np.zeros_like(precision))
+    orders = reached.sum(-1)
+    complete = orders == BLEU_ORDER
+    averaged = logs.sum(-1) / (np.maximum(orders, 1) if effective_order else BLEU_ORDER)
+    penalty = np.exp(np.minimum(0, 1 - ref / np.where(hyp > 0, hyp, 1)))
+    scored = ~none.all(-1) & (effective_order | complete)
+    return np.where(scored, penalty * np.exp(averaged), 0.0)

@@ -1,0 +1,180 @@
+"""Metrics chosen by name or dotted path, and the counting of their statistics."""
+
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from datamodules.errors import UserError
+from datamodules.plugs import check_shape, find_plug, make_plug
+from lightning_modules.metrics.given_metrics import GIVEN_METRICS
+from lightning_modules.metrics.metric import Array, Metric, Statistics, TextMetric
+from lightning_modules.metrics.text_metrics import (
+    SENTENCE_BLEU,
+    TEXT_METRICS,
+    Bleu,
+    sentence_bleu_signature,
+)
+
+log = logging.getLogger(__name__)
+
+SETTING = "scoring.metrics"
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric for metric in (*(kind() for kind in TEXT_METRICS.values()), *GIVEN_METRICS)
+}
+"""The harness's metrics by name, in the order of the tables."""
+TAKEN = {
+    *METRICS,
+    *(metric.statistics for metric in METRICS.values()),
+    *("file", "group", "resamples", "resampling_seed", "seed", "seeds", "sentences", "signature"),
+    *("system", "variant", "bleu_low", "bleu_high", "length_low", "length_high"),
+}
+"""Names of metrics, of statistics and of columns, which no further metric may have."""
+USABLE_NAME = re.compile(r"\w[\w+.-]*")
+EXAMPLE = (["ein altes Haus .", "ja"], ["an old house .", "no"], ["the old house .", "yes"])
+"""Sources, hypotheses and references on which metrics are tried out."""
+
+
+def find_metrics(names: Iterable[str]) -> list[TextMetric]:
+    """Return BLEU, then the other metrics that ``scoring.metrics`` names.
+
+    Raises ``UserError`` for a name or a class that cannot be used, and for a metric given twice.
+    """
+    metrics: dict[str, TextMetric] = {}
+    for name in names:
+        metric = _find_metric(name)
+        if metric.name in metrics:
+            raise UserError(f"{SETTING}={name}: {metric.name} is there twice; give each once")
+        metrics[metric.name] = metric
+    bleu = metrics.pop("bleu", Bleu())
+    return [bleu, *metrics.values()]
+
+
+def find_recorded_metric(name: str) -> TextMetric | None:
+    """Return a metric that a run recorded; warn and return None if it cannot be used any more."""
+    try:
+        return _find_metric(name)
+    except UserError as error:
+        log.warning("%s; its scores are left out", error)
+        return None
+
+
+def in_order(chosen: Iterable[TextMetric]) -> list[Metric]:
+    """Return the metrics to score: the harness's in the order of the tables, then the others.
+
+    Of several metrics with one name, the first counts.
+    """
+    by_name: dict[str, TextMetric] = {}
+    for metric in chosen:
+        by_name.setdefault(metric.name, metric)
+    ordered: list[Metric] = [
+        metric
+        for name, metric in METRICS.items()
+        if name in by_name or not isinstance(metric, TextMetric)
+    ]
+    return [*ordered, *(metric for name, metric in by_name.items() if name not in METRICS)]
+
+
+def signatures(metrics: Iterable[Metric] = ()) -> dict[str, str]:
+    """Return the signatures of the harness's metrics, of ``SENTENCE_BLEU`` and of ``metrics``."""
+    bleu, *others = (metric for metric in (*METRICS.values(), *metrics) if metric.signature)
+    return {
+        bleu.name: bleu.signature,
+        SENTENCE_BLEU: sentence_bleu_signature(),
+        **{metric.name: metric.signature for metric in others},
+    }
+
+
+def try_metrics(metrics: Iterable[TextMetric]) -> None:
+    """Raise ``UserError`` for a metric that cannot score two sentences."""
+    translation_statistics(metrics, *EXAMPLE)
+
+
+def translation_statistics(
+    metrics: Iterable[TextMetric],
+    sources: Sequence[str] | None,
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+) -> Statistics:
+    """Count the statistics of metrics, each once.
+
+    Raises ``ValueError`` when the lists are empty or of unequal length, and ``UserError`` for a
+    metric that lacks sources or whose statistics cannot be used.
+    """
+    counted: dict[str, Array] = {}
+    for metric in metrics:
+        if metric.statistics not in counted:
+            if metric.needs_sources and sources is None:
+                name = type(metric).__name__
+                raise UserError(f"{_override(metric)}: {name} needs the sources; give sources=FILE")
+            counts = metric.count(sources, hypotheses, references)
+            counted[metric.statistics] = _checked(metric, counts, len(references))
+        check_counts(metric, [counted[metric.statistics]])
+    return counted
+
+
+def check_counts(metric: Metric, counts: Sequence[Array]) -> None:
+    """Raise ``UserError`` unless a metric fits statistics of outputs, ``(sentences, columns)``."""
+    widths = sorted({each.shape[1] for each in counts})
+    if len(widths) > 1:
+        raise UserError(
+            f"{_override(metric)}: {type(metric).__name__} counted {widths[0]} columns for one run "
+            f"and {widths[-1]} for another; count anew with task=test"
+        )
+    for width in widths:
+        for shape in ((), (2, 3)):
+            sums = np.broadcast_to(counts[0].sum(0), (*shape, width))
+            _check_score(metric, sums, shape)
+
+
+def _check_score(metric: Metric, sums: Array, shape: tuple[int, ...]) -> None:
+    check_shape(_override(metric), metric, lambda: np.asarray(metric.score(sums)), shape)
+
+
+def _find_metric(name: str) -> TextMetric:
+    kind = find_plug(SETTING, name, TEXT_METRICS, TextMetric)
+    metric = make_plug(SETTING, name, kind)
+    if kind not in TEXT_METRICS.values():
+        _check_attributes(metric)
+    return metric
+
+
+def _check_attributes(metric: TextMetric) -> None:
+    """Raise ``UserError`` for a class whose attributes cannot be used in files and figures."""
+    counted = any(type(metric).count is kind.count for kind in TEXT_METRICS.values())
+    for attribute, usable, wanted in (
+        ("name", _usable(metric.name), "give letters, digits, and + . - after them"),
+        ("name", metric.name not in TAKEN, "this name is taken; give another"),
+        ("statistics", _usable(metric.statistics), "give letters, digits, and + . - after them"),
+        ("statistics", counted or metric.statistics not in TAKEN, "is taken; give another name"),
+        ("label", isinstance(metric.label, str) and metric.label, "give a text"),
+        ("better", metric.better in (1, -1, 0), "give 1, -1 or 0"),
+    ):
+        if not usable:
+            which = f"{type(metric).__name__}.{attribute}={getattr(metric, attribute)!r}"
+            raise UserError(f"{_override(metric)}: {which}: {wanted}")
+
+
+def _usable(name: object) -> bool:
+    return isinstance(name, str) and USABLE_NAME.fullmatch(name) is not None
+
+
+def _checked(metric: TextMetric, counts: Array, sentences: int) -> Array:
+    mistake = f"{_override(metric)}: {type(metric).__name__}.count returns"
+    try:
+        array = np.asarray(counts, np.float64)
+    except (TypeError, ValueError):
+        raise UserError(f"{mistake} no array of numbers, {type(counts).__name__}") from None
+    if array.ndim != 2 or len(array) != sentences or not array.shape[1]:
+        wanted = f"({sentences}, columns)"
+        raise UserError(f"{mistake} the shape {array.shape}, but {wanted} is needed")
+    if not np.isfinite(array).all():
+        number = int(np.flatnonzero(~np.isfinite(array).all(1))[0])
+        raise UserError(f"{mistake} {array[number].tolist()} for sentence {number}, from 0")
+    return array
+
+
+def _override(metric: Metric) -> str:
+    kind = type(metric)
+    return f"{SETTING}={kind.__module__}.{kind.__qualname__}"

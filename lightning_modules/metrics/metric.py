@@ -1,0 +1,81 @@
+"""What a metric is: a score of a set of sentences, computed from sums over the sentences.
+
+Corpus scores, length buckets, bootstrap resamples and shuffled systems are sums over index sets of
+the same arrays; nothing is counted twice.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Statistics = Mapping[str, Array]
+"""Arrays ``(sentences, columns)`` by the names in ``Metric.statistics``."""
+
+
+class Metric(ABC):
+    """A score of a set of sentences.
+
+    A class gives ``name``, ``label`` and ``better`` as plain attributes, as in ``name = "bleu"``.
+    """
+
+    decimals: int = 1
+    """Decimals in tables."""
+    from_zero: bool = True
+    """Whether a figure's axis begins at 0."""
+    tested: bool = False
+    """Whether differences between systems are tested for significance."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Key in files."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """Name for readers, with the unit."""
+
+    @property
+    @abstractmethod
+    def better(self) -> int:
+        """1: a higher score is better; -1: a lower score is better; 0: neither."""
+
+    @property
+    def statistics(self) -> str:
+        """Name of the statistics; metrics with the same statistics are counted once."""
+        return self.name
+
+    @property
+    def signature(self) -> str:
+        """Version and settings of the metric, shown with every number; empty for none."""
+        return ""
+
+    @abstractmethod
+    def score(self, sums: Array) -> Array:
+        """Return scores ``(…)`` from sums ``(…, columns)``; NaN where a score is not defined."""
+
+
+class TextMetric(Metric):
+    """A score of translations, whose statistics are counted from texts."""
+
+    tested = True
+    needs_sources: bool = False
+    """Whether ``count`` cannot do without the source sentences."""
+
+    @abstractmethod
+    def count(
+        self, sources: Sequence[str] | None, hypotheses: Sequence[str], references: Sequence[str]
+    ) -> Array:
+        """Return what is summed over sentences, ``(sentences, columns)``.
+
+        ``sources`` is None where text files are evaluated without their sources.
+        """
+
+
+def ratio(sums: Array) -> Array:
+    """Return the first column divided by the second; NaN where the second is 0."""
+    first, second = sums[..., 0], sums[..., 1]
+    return np.divide(first, second, where=second != 0, out=np.full(first.shape, np.nan))

@@ -1,0 +1,134 @@
+"""The harness's metrics of translations: BLEU, chrF, chrF++ and TER, counted by sacreBLEU."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from sacrebleu.metrics import BLEU, CHRF, TER
+from typing_extensions import override
+
+from lightning_modules.metrics.bleu import bleu, bleu_counts, sacrebleu_counts
+from lightning_modules.metrics.metric import Array, Statistics, TextMetric
+
+SENTENCE_BLEU = "sentence BLEU"
+CHRF_COLUMNS = 18
+"""chrF++ counts words after the 6 orders of characters: the first 18 columns are those of chrF."""
+
+
+class Bleu(TextMetric):
+    """BLEU, 0 to 100."""
+
+    name = "bleu"
+    label = "BLEU"
+    better = 1
+
+    @property
+    @override
+    def signature(self) -> str:
+        return _signature(BLEU())
+
+    @override
+    def count(
+        self, sources: Sequence[str] | None, hypotheses: Sequence[str], references: Sequence[str]
+    ) -> Array:
+        return bleu_counts(hypotheses, references)
+
+    @override
+    def score(self, sums: Array) -> Array:
+        return bleu(sums)
+
+
+class ChrfPlusPlus(TextMetric):
+    """chrF2++, 0 to 100, from ``hyp, ref, match`` of 6 character and 2 word orders."""
+
+    name = "chrf++"
+    label = "chrF++"
+    better = 1
+    statistics = "chrf"
+
+    @property
+    @override
+    def signature(self) -> str:
+        return _signature(CHRF(word_order=2))
+
+    @override
+    def count(
+        self, sources: Sequence[str] | None, hypotheses: Sequence[str], references: Sequence[str]
+    ) -> Array:
+        return sacrebleu_counts(CHRF(word_order=2), hypotheses, references)
+
+    @override
+    def score(self, sums: Array) -> Array:
+        hyp, ref, match = (sums[..., column::3] for column in range(3))
+        present = (hyp > 0) & (ref > 0)
+        orders = np.maximum(present.sum(-1), 1)
+        precision, recall = (
+            np.divide(match, whole, where=present, out=np.zeros_like(match)).sum(-1) / orders
+            for whole in (hyp, ref)
+        )
+        weighted = 4 * precision + recall  # β = 2
+        some = weighted > 0
+        return np.where(some, 500 * precision * recall / np.where(some, weighted, 1), 0)
+
+
+class Chrf(ChrfPlusPlus):
+    """chrF2, 0 to 100, from the counts of chrF2++."""
+
+    name = "chrf"
+    label = "chrF"
+
+    @property
+    @override
+    def signature(self) -> str:
+        return _signature(CHRF())
+
+    @override
+    def score(self, sums: Array) -> Array:
+        return super().score(sums[..., :CHRF_COLUMNS])
+
+
+class Ter(TextMetric):
+    """The translation edit rate in percent of reference words, from ``edits, words``.
+
+    TER looks for words to shift, which takes a tenth of a second for a long and wrong sentence.
+    """
+
+    name = "ter"
+    label = "TER (%)"
+    better = -1
+
+    @property
+    @override
+    def signature(self) -> str:
+        return _signature(TER())
+
+    @override
+    def count(
+        self, sources: Sequence[str] | None, hypotheses: Sequence[str], references: Sequence[str]
+    ) -> Array:
+        return sacrebleu_counts(TER(), hypotheses, references)
+
+    @override
+    def score(self, sums: Array) -> Array:
+        edits, words = sums[..., 0], sums[..., 1]
+        return 100 * np.where(words > 0, edits / np.where(words > 0, words, 1), edits > 0)
+
+
+TEXT_METRICS: Mapping[str, type[TextMetric]] = {
+    kind.name: kind for kind in (Bleu, Chrf, ChrfPlusPlus, Ter)
+}
+"""Metrics of translations by name, in the order of the tables."""
+
+
+def sentence_bleu(statistics: Statistics) -> Array:
+    """Return BLEU of each sentence, ``(sentences,)``, with effective order."""
+    return bleu(statistics["bleu"], effective_order=True)
+
+
+def sentence_bleu_signature() -> str:
+    """Return sacreBLEU's signature of ``sentence_bleu``."""
+    return _signature(BLEU(effective_order=True))
+
+
+def _signature(counter: BLEU | CHRF | TER) -> str:
+    counter.num_refs = 1
+    return str(counter.get_signature())

@@ -1,0 +1,129 @@
+"""The metric of ``docs/plugs/metric.md``: trained with, compared, reported and evaluated."""
+
+import csv
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lightning_modules.runs.reader import read_predictions
+from tests.helpers.commands import TINY, example, inside, places, succeed
+from tests.helpers.evaluations import write
+
+NO_TRACKER = "logger=none"
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory):
+    """The folder of the user's module."""
+    return tmp_path_factory.mktemp("metric")
+
+
+@pytest.fixture(scope="module")
+def compared(space) -> Path:
+    """Two runs and their comparison, made with the page's command."""
+    [command] = example("metric", space)
+    multirun = [part for part in command if not part.startswith(("-m", "scoring."))]
+    [metrics] = [part for part in command if part.startswith("scoring.")]
+    tiny = [part for part in TINY if not part.startswith("scoring.")]
+    folder = space / "comparison"
+    where = [NO_TRACKER, f"hydra.sweep.dir={folder}", *places(space)]
+    output = succeed("-m", *multirun, *tiny, metrics, *where, PYTHONPATH=str(space))
+    assert "exact matches (%) " in output
+    return folder
+
+
+def rows(folder: Path, table: str):
+    return json.loads((folder / "tables" / f"{table}.json").read_text(encoding="utf-8"))["rows"]
+
+
+def content(file: Path):
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def test_a_run_has_the_score(compared):
+    result = content(compared / "0" / "result.json")
+    pairs = [(line.hypothesis, line.reference) for line in read_predictions(compared / "0")]
+    exact = 100 * np.mean([hypothesis == reference for hypothesis, reference in pairs])
+    assert result["scores"]["exact"] == pytest.approx(exact)
+    assert {"bleu", "exact"} <= result["scores"].keys()
+    assert not {"chrf", "chrf++", "ter"} & result["scores"].keys()
+    with np.load(compared / "0" / "statistics.npz") as statistics:
+        assert statistics["exact"].shape == (24, 2)
+        assert not {"chrf", "ter"} & set(statistics)
+
+
+def test_the_columns_of_the_users_metric_come_last(compared):
+    for folder in (compared / "0", compared):
+        with (folder / "bleu_by_length.csv").open(encoding="utf-8", newline="") as file:
+            header, first, *_ = csv.reader(file)
+        origin = ["signature", "resamples", "resampling_seed"]
+        assert header[-5:] == ["coverage", "exact", *origin]
+        assert first[-4] != ""
+
+
+def test_the_comparison_shows_it(compared):
+    for row in rows(compared, "scores"):
+        assert 0 <= row["exact"]["value"] <= 100
+    assert (compared / "figures" / "exact_by_length.svg").is_file()
+    names = content(compared / "comparison.json")["tables"]
+    assert "exact_by_length" in names
+    assert "exact_by_length" in (compared / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def gone(monkeypatch):
+    """The user's module cannot be imported in this process."""
+    monkeypatch.delitem(sys.modules, "my_metric", raising=False)
+
+
+@pytest.fixture
+def there(gone, space, monkeypatch):
+    """The user's module can be imported in this process."""
+    monkeypatch.syspath_prepend(space)
+    yield
+    sys.modules.pop("my_metric", None)
+
+
+def test_a_comparison_shows_what_its_runs_recorded(compared, space, there, quick_reports):
+    """The command lists chrF, which is counted, and not the user's metric."""
+    again = space / "again"
+    inside("task=compare", f"runs={compared}", NO_TRACKER, f"hydra.run.dir={again}")
+    [first, _] = rows(again, "scores")
+    assert first["exact"] == rows(compared, "scores")[0]["exact"]
+    assert {"chrf", "chrf++"} <= first.keys()
+
+
+def test_a_metric_that_is_gone_is_left_out_with_a_line(compared, space, gone, quick_reports, capfd):
+    copy = space / "copy"
+    shutil.copytree(compared, copy)
+    inside("task=report", f"runs={copy}", NO_TRACKER)
+    shown = capfd.readouterr()
+    assert (shown.out + shown.err).count("my_metric.ExactMatch: cannot be imported") == 1
+    assert "exact" not in rows(copy, "scores")[0]
+    assert "exact" in rows(compared, "scores")[0]
+
+
+def test_the_report_of_a_comparison_keeps_it(compared, there, quick_reports):
+    before = rows(compared, "exact_by_length")
+    inside("task=report", f"runs={compared}", NO_TRACKER)
+    assert rows(compared, "exact_by_length") == before
+
+
+def test_text_files_are_evaluated_with_it(compared, space, there, quick_reports):
+    lines = [f"the sentence number {number} ." for number in range(40)]
+    references = write(space / "ref", lines)
+    halves = write(space / "half", [*lines[:20], *(["nothing ."] * 20)])
+    files = [f"references={references}", f"systems.whole={references}", f"systems.half={halves}"]
+    more = ["scoring.unit=reference_words", "scoring.metrics=[my_metric.ExactMatch]"]
+    folder = f"hydra.run.dir={space}/evaluated"
+    inside("task=evaluate", *files, *more, NO_TRACKER, folder)
+    made = {row["system"]: row["exact"]["value"] for row in rows(space / "evaluated", "scores")}
+    assert made == {"whole": 100, "half": 50}
+    [whole, *_] = rows(space / "evaluated", "exact_significance")
+    assert whole["difference"]["value"] == 50
+    assert whole["p_bootstrap"] < 0.05
+    assert "chrf_by_length" not in content(space / "evaluated" / "comparison.json")["tables"]
