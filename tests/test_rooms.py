@@ -66,12 +66,11 @@ def test_packages_import_one_way():
             assert not {name.split(".")[0] for name in imports_of(file)} & {*above, "tests", "run"}
 
 
-def test_wandb_is_known_in_folders_named_tracking_alone():
+def test_wandb_is_known_to_tracking_alone():
     files = [file for package in PACKAGES for file in modules(package)]
     for file in [*files, ROOT / "run.py"]:
         roots = {name.split(".")[0] for name in imports_of(file)}
-        # The callback of trials belongs to ``tracking`` and moves there.
-        known = file.parent.name == "tracking" or file.name == "trial_callback.py"
+        known = file.is_relative_to(ROOT / "lightning_modules" / "tracking")
         assert known or not roots & {"wandb", "wandb_workspaces"}, file
 
 

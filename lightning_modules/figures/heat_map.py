@@ -1,6 +1,9 @@
 """Heat maps of attention weights."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import altair as alt
@@ -50,6 +53,15 @@ def attention_map(attention: SentenceAttention, title: str | None = None) -> Map
     return chart.properties(width=alt.Step(CELL), height=alt.Step(CELL)).configure_axis(
         ticks=False, domain=False
     )
+
+
+@contextmanager
+def attention_picture(attention: SentenceAttention) -> Iterator[Path]:
+    """Yield a PNG file of the heat map, at double size; it is removed with the context."""
+    with TemporaryDirectory() as folder:
+        picture = Path(folder) / "attention.png"
+        attention_map(attention).save(str(picture), scale_factor=2)
+        yield picture
 
 
 def positions(words: Sequence[str]) -> list[str]:

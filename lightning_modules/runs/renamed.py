@@ -14,6 +14,9 @@ PATHS = {
     "lightning_modules.forcing": f"{_TRAINING}.teacher_forcing",
     "lightning_modules.redaction": "lightning_modules.runs.redaction",
     "lightning_modules.schedules": f"{_TRAINING}.control.schedules",
+    "lightning_modules.tracking.tracker.wandb_logger": (
+        "lightning_modules.tracking.trackers.wandb_tracker.WandbTracker"
+    ),
     "sweeps.callback.ComparisonCallback": "sweeps.launch.multirun_callback.MultirunCallback",
     "sweeps.compare.compare": "sweeps.tasks.compare.compare",
     "sweeps.compare.report": "sweeps.tasks.report.report",

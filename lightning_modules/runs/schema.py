@@ -32,11 +32,13 @@ REPRODUCTION = "reproduction.json"
 COMPARISON = "comparison.json"
 TRACKER_ID = "wandb_id"
 """File with the id of the W&B run, for a resumed training."""
+LOGS = "logs"
+"""Folder for the files of loggers, to which a resumed training adds."""
 TEST_FILES = (
     *(RESULT, FAILURE, CURVE, STATISTICS, ATTENTION, HEAD_ATTENTION, PREDICTIONS, WORD_COUNTS),
 )
-TRAINING_FILES = (HISTORY, TRACKER_ID)
-"""Files that a resumed training needs, besides checkpoints."""
+TRAINING_FILES = (HISTORY, TRACKER_ID, LOGS)
+"""Files and folders that a resumed training needs, besides checkpoints."""
 RUN_FILES = (*TEST_FILES, *TRAINING_FILES)
 """All files of a run, besides checkpoints."""
 

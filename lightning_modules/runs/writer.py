@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,9 +45,12 @@ def write_run(folder: Path, result: schema.Result, files: RunFiles) -> None:
 
 
 def clear_results(folder: Path, names: Sequence[str] = schema.RUN_FILES) -> None:
-    """Remove the files of an earlier run in the folder, which would be taken for new results."""
-    for name in names:
-        (folder / name).unlink(missing_ok=True)
+    """Remove what an earlier run left in the folder, which would be taken for new results."""
+    for path in (folder / name for name in names):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def write_result(folder: Path, result: schema.Result) -> None:

@@ -26,6 +26,7 @@ from lightning_modules.testing.test_set import test_model, write_test
 from lightning_modules.tracking.attention_maps import AttentionMaps
 from lightning_modules.tracking.results import log_test
 from lightning_modules.tracking.tracked import tracked, tracker_config
+from lightning_modules.tracking.trackers.tracker import Tracker
 from lightning_modules.training.control.size_matching import match_size
 from lightning_modules.training.factories import build_data
 from lightning_modules.training.settings import TrainingSettings, training_settings
@@ -95,7 +96,7 @@ def train_and_test(
     """Train and test on all ranks; rank zero returns test BLEU, the others None."""
     if is_rank_zero():
         clear_results(job.folder, TEST_FILES)
-    with tracked_training(config, settings, data, job) as (trainer, setup):
+    with tracked_training(config, settings, data, job) as (trainer, setup, tracker):
         training = fit(trainer, setup)
         with ended_by_signals():
             tested = test_model(trainer, setup.module, data, scoring, config)
@@ -104,7 +105,7 @@ def train_and_test(
         result = write_test(
             job.folder, config, scoring, data, training, tested, job.overrides, setup.vectors
         )
-        log_test(trainer.logger, tested, job.folder)
+        log_test(tracker, tested, job.folder, trainer.global_step)
         log.info(summary(result, tested.scores, scoring, job.folder))
     return result.scores["bleu"]
 
@@ -116,13 +117,13 @@ def tracked_training(
     data: TranslationData,
     job: Job,
     *callbacks: pl.Callback,
-) -> Iterator[tuple[pl.Trainer, TrainingSetup]]:
-    """Set a training up in the folder of ``job``; its tracked run ends with the context.
+) -> Iterator[tuple[pl.Trainer, TrainingSetup, Tracker | None]]:
+    """Set a training up in the folder of ``job``; its tracker is closed with the context.
 
     Raises ``UserError`` for settings or text that cannot be used, before the run is tracked.
     """
     setup = set_up_training(config, settings, data, job.folder)
-    about = partial(tracker_config, setup.module.model, job, config.variant)
-    with tracked(config, about) as logger:
-        maps = [] if logger is None else [AttentionMaps(logger)]
-        yield build_trainer(setup, job, logger, *callbacks, *maps), setup
+    about = partial(tracker_config, setup.module, job, config.variant)
+    with tracked(config, about) as (logger, tracker):
+        maps = [AttentionMaps(tracker)] if tracker is not None and tracker.takes_pictures else []
+        yield build_trainer(setup, job, logger, *callbacks, *maps), setup, tracker

@@ -1,15 +1,19 @@
-"""Weights & Biases: online if the server answers at once, else offline; never stops a training.
+"""Tracking: what a run tells Weights & Biases, TensorBoard, a CSV file or any Lightning logger.
 
-What the W&B run of a training gets, and from which file:
+``tracked.py`` makes the logger that the configuration names, and closes it with the training.
+``trackers/tracker.py`` says what a tracker can take, ``trackers/wandb_tracker.py`` gives it to W&B,
+and ``trackers/lightning_tracker.py`` to any other logger. What a run logs, and from which file:
 
 - metrics of updates and validations: ``training/module.py`` and ``training/callbacks/budget.py``,
   under the names of ``names.py``;
 - the configuration: the hyperparameters of ``training/module.py``, and ``tracked.py``;
 - a heat map at each validation: ``attention_maps.py``;
-- test scores, BLEU by length, a heat map, a table of translations, artifacts: ``results.py``;
-- never the command line, console output, code or address of the repository: ``start.py``.
+- test scores, BLEU by length, a heat map, a table of translations, files: ``results.py``.
 
-``mode.py`` chooses between online and offline. ``failsafe_run.py`` is the run whose failures stop
-nothing, ``tracker.py`` is this run as Lightning's logger, and ``tracked.py`` is the context of a
-training that starts and ends the run.
+W&B is online if the server answers at once, else offline, and never stops a training: ``mode.py``
+chooses, ``start.py`` starts the run and keeps the command line, console output, code and address of
+the repository to itself, ``failsafe_run.py`` is the run whose failures stop nothing.
+``trackers/csv_logger.py`` goes on in the file of an interrupted training.
+
+No other package imports ``wandb``.
 """

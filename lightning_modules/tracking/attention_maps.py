@@ -6,8 +6,7 @@ import pytorch_lightning as pl
 from lightning_modules.metrics.sentences import readable
 from lightning_modules.runs.schema import SentenceAttention
 from lightning_modules.testing.forced_decoding import merge_words
-from lightning_modules.tracking.results import log_attention
-from lightning_modules.tracking.tracker import Tracker
+from lightning_modules.tracking.trackers.tracker import Tracker
 from lightning_modules.training.module import TranslationModule
 
 
@@ -41,4 +40,4 @@ class AttentionMaps(pl.Callback):
             target_words=target.split(),
             weights=words.tolist(),
         )
-        log_attention(self.tracker, "attention/validation", sentence, trainer.global_step)
+        self.tracker.log_attention("attention/validation", sentence, trainer.global_step)

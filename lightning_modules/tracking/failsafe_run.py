@@ -53,9 +53,9 @@ class FailsafeRun:
         """Add entries to the configuration of the run."""
         self.send(lambda run: run.config.update(dict(entries), allow_val_change=True))
 
-    def close(self, exit_code: int = 0) -> None:
+    def close(self, failed: bool = False) -> None:
         """End the run, so that the process can start another one."""
-        self._attempt(partial(self._run.finish, exit_code=exit_code))
+        self._attempt(partial(self._run.finish, exit_code=int(failed)))
 
     def _attempt(self, call: Callable[[], object], seconds: float | None = None) -> None:
         try:

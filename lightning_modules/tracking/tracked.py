@@ -1,50 +1,97 @@
-"""The tracked run of a training: its start, its configuration and its end."""
+"""The tracker of a training: found and made, described, closed with the training."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import hydra.utils
 from omegaconf import DictConfig
+from pydantic import ValidationError
+from pytorch_lightning.loggers import Logger, TensorBoardLogger
 
+from datamodules.errors import UserError, first_mistake
+from datamodules.plugs import find_plug
 from lightning_modules.ranks.rank_environment import is_rank_zero
 from lightning_modules.runs.environment import environment
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.provenance import git_commit
 from lightning_modules.runs.settings_table import labelling_overrides
-from lightning_modules.tracking.tracker import Tracker
-from lightning_modules.training.factories import build
-from lightning_modules.variants import EncoderDecoder, count_parameters
+from lightning_modules.tracking.mode import one_line
+from lightning_modules.tracking.trackers.csv_logger import ContinuedCSVLogger
+from lightning_modules.tracking.trackers.lightning_tracker import LightningTracker
+from lightning_modules.tracking.trackers.tracker import Tracker
+from lightning_modules.tracking.trackers.wandb_tracker import WandbTracker
+from lightning_modules.training.module import TranslationModule
+from lightning_modules.variants import count_parameters
+
+LOGGERS: dict[str, type[Logger]] = {
+    "wandb": WandbTracker,
+    "tensorboard": TensorBoardLogger,
+    "csv": ContinuedCSVLogger,
+}
+"""The loggers of ``conf/logger`` by name."""
 
 
 @contextmanager
-def tracked(config: DictConfig, describe: Callable[[], dict[str, Any]]) -> Iterator[Tracker | None]:
-    """Start the tracked run of a training, and end it with the context.
+def tracked(
+    config: DictConfig, describe: Callable[[], dict[str, Any]]
+) -> Iterator[tuple[Logger | None, Tracker | None]]:
+    """Make the logger of a training, and close it with the context, as failed after an error.
 
-    Yields None with ``logger=none`` and on ranks other than the first. ``describe`` returns entries
-    for the configuration of the run. Raises ``UserError`` if no run starts in the wanted mode.
+    Yields the logger for the trainer, and the tracker that takes all else; None and None with
+    ``logger=none`` and on ranks other than the first. ``describe`` returns entries for the
+    configuration of the run. Raises ``UserError`` for a logger that cannot be made.
     """
     if not config.logger or not is_rank_zero():
-        yield None
+        yield None, None
         return
-    tracker: Tracker = build(config, "logger")
+    logger = make_logger(config.logger)
+    tracker = logger if isinstance(logger, Tracker) else LightningTracker(logger)
     try:
-        tracker.log_hyperparams(describe())
-        yield tracker
+        tracker.describe(describe())
+        yield logger, tracker
     except BaseException:
-        tracker.close(exit_code=1)
+        tracker.close(failed=True)
         raise
     tracker.close()
 
 
-def tracker_config(model: EncoderDecoder, job: Job, variant: str) -> dict[str, Any]:
-    """Return entries for the tracker's tables beside a run's configuration.
+def make_logger(node: DictConfig) -> Logger:
+    """Make the logger that the group ``logger`` of the configuration names.
+
+    Raises ``UserError`` for a class that is no Lightning logger, and for whatever its constructor
+    raises, such as a package that is missing.
+    """
+    name = str(node._target_)
+    kind = find_plug("logger._target_", name, LOGGERS, Logger)
+    given = {key: value for key, value in node.items() if key != "_target_"}
+    try:
+        return kind(**hydra.utils.instantiate(given, _convert_="all"))
+    except UserError:
+        raise
+    except ValidationError as error:
+        raise UserError(first_mistake(error, "logger")) from None
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"logger._target_={name}: {one_line(error)}; install the package, or give logger=none"
+        ) from None
+    except Exception as error:  # a user's class and a server may raise anything
+        raise UserError(
+            f"logger._target_={name}: {one_line(error)}; correct logger.KEY=VALUE, or begin with "
+            "logger=lightning, which gives no arguments"
+        ) from error
+
+
+def tracker_config(module: TranslationModule, job: Job, variant: str) -> dict[str, Any]:
+    """Return the configuration of a training with entries for the tracker's tables.
 
     All seeds of a system share ``system``: the variant, and the overrides that affect its results.
     """
     return {
+        **module.hparams_initial,
         "model_name": job.model_name,
         "system": ", ".join([variant, *labelling_overrides(job.overrides, variant)]),
-        "parameters": count_parameters(model),
+        "parameters": count_parameters(module.model),
         "folder": str(job.folder),
         "git_commit": git_commit(),
         "environment": environment(),

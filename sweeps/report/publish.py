@@ -12,7 +12,7 @@ from sweeps.report.report import Report
 from sweeps.report.terminal import print_report
 
 PAGE = "report.html"
-WANDB = "lightning_modules.tracking.tracker.wandb_logger"
+WANDB = "lightning_modules.tracking.trackers.wandb_tracker.WandbTracker"
 """The logger that takes reports."""
 
 

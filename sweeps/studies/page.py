@@ -116,8 +116,11 @@ def method(outcome: Outcome) -> list[tuple[str, list[str]]]:
     return [
         ("Space", [f"{name}: {_range(parameter)}" for name, parameter in sweep.space.items()]),
         ("Objectives", [f"{direction} {objective}" for direction, objective in goals]),
-        ("Sampler", [f"{sweep.sampler}, seed {sweep.sampler_seed} and on, one for each worker"]),
-        ("Pruner", [f"{sweep.pruner}, after {sweep.warmup_trials} trials"]),
+        (
+            "Sampler",
+            [f"{sweep.sampler_label}, seed {sweep.sampler_seed} and on, one for each worker"],
+        ),
+        ("Pruner", [f"{sweep.pruner_label}, after {sweep.warmup_trials} trials"]),
         ("Tried first", [str(settings) for settings in sweep.known] or ["nothing"]),
         ("Seeds", [", ".join(map(str, sweep.seeds)) + "; a trial is scored by their mean"]),
         ("Cost", [f"{len(outcome.trials)} trials, {outcome.target_tokens:,} target tokens"]),

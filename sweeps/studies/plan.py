@@ -20,11 +20,13 @@ from lightning_modules.runs.renamed import with_new_names
 from lightning_modules.runs.settings_table import RESULTS, key_of, overrides_that_affect
 from sweeps.launch.compose import base_overrides, composed, use_hydra_config
 from sweeps.launch.errors import as_user_error
-from sweeps.studies.settings import Sweep, Value, as_overrides, build_pruner, build_sampler, grid
+from sweeps.studies.settings import Sweep, Value, as_overrides, grid
 from sweeps.studies.slots import enqueue_missing
 
 IDENTITY = "identity"
 """Attribute of a study: what all of its trials share."""
+LABELS = ("job_type", "group", "name")
+"""Keys of a logger whose values tell the runs of a study from others."""
 
 
 class Tuned(BaseModel, extra="forbid"):
@@ -46,8 +48,8 @@ class StudyPlan:
     code: str
     """Version of the code that trains."""
     folder: Path
-    tracked: bool
-    """Whether each seed of a trial is a run of the tracker."""
+    labels: tuple[str, ...]
+    """Keys of the logger that label a trial; none for a logger without groups."""
 
 
 def study_plans(config: DictConfig, hydra: Any) -> list[StudyPlan]:
@@ -57,12 +59,12 @@ def study_plans(config: DictConfig, hydra: Any) -> list[StudyPlan]:
     seeds of trials among those of the final runs.
     """
     base, out = base_overrides(hydra.overrides.task), Path(hydra.sweep.dir)
-    tracked = hydra.runtime.choices["logger"] == "wandb"
+    labels = _labels(config.logger)
     tuned = tuned_settings(config)
     if tuned is None:
         sweep = validated(Sweep, config.sweep, "sweep")
         code = code_versions(config).training
-        return [StudyPlan(config.variant, sweep, _without_worker(base), code, out, tracked)]
+        return [StudyPlan(config.variant, sweep, _without_worker(base), code, out, labels)]
     plans = []
     for variant, family in tuned.variants.items():
         overrides = [*base, f"sweep={family}", f"model={variant}"]
@@ -77,8 +79,13 @@ def study_plans(config: DictConfig, hydra: Any) -> list[StudyPlan]:
                 f"tuned.seeds: {min(seen)} is a seed of the trials too; give fresh ones"
             )
         folder, code = out / "studies" / variant, code_versions(composed_config).training
-        plans.append(StudyPlan(variant, sweep, _without_worker(overrides), code, folder, tracked))
+        plans.append(StudyPlan(variant, sweep, _without_worker(overrides), code, folder, labels))
     return plans
+
+
+def _labels(logger: DictConfig) -> tuple[str, ...]:
+    """Return the keys that label a trial, for a logger that puts runs into groups."""
+    return tuple(key for key in LABELS if key in logger) if "group" in logger else ()
 
 
 def _without_worker(overrides: list[str]) -> list[str]:
@@ -113,8 +120,8 @@ def open_study(sweep: Sweep, storage: BaseStorage, worker: int = 0) -> optuna.St
     return optuna.load_study(
         study_name=sweep.name,
         storage=storage,
-        sampler=build_sampler(sweep, worker),
-        pruner=build_pruner(sweep),
+        sampler=sweep.make_sampler(worker),
+        pruner=sweep.make_pruner(),
     )
 
 
@@ -124,10 +131,15 @@ def create_study(
     """Make a study or find it again, and enqueue the trials that it lacks.
 
     Raises ``UserError`` for a study of the same name with another space, other settings, or trials
-    of another version of the code that trains.
+    of another version of the code that trains, and for a sampler or pruner that cannot be made.
     """
     study = optuna.create_study(
-        study_name=sweep.name, storage=storage, directions=sweep.directions, load_if_exists=True
+        study_name=sweep.name,
+        storage=storage,
+        sampler=sweep.make_sampler(),
+        pruner=sweep.make_pruner(),
+        directions=sweep.directions,
+        load_if_exists=True,
     )
     study.set_metric_names(list(sweep.objectives))
     identity = _identity(sweep, overrides, code)

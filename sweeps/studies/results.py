@@ -164,8 +164,8 @@ class Outcome:
         """Settings of the study, for the source note of a table."""
         return {
             "study": self.sweep.name,
-            "sampler": f"{self.sweep.sampler} (seed {self.sweep.sampler_seed})",
-            "pruner": self.sweep.pruner,
+            "sampler": f"{self.sweep.sampler_label} (seed {self.sweep.sampler_seed})",
+            "pruner": self.sweep.pruner_label,
             "seeds": ", ".join(map(str, self.sweep.seeds)),
             "trials": len(self.trials),
         }

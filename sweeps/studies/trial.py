@@ -16,7 +16,6 @@ from lightning_modules.runs.reader import read_record
 from lightning_modules.runs.schema import Record
 from lightning_modules.runs.writer import write_record
 from lightning_modules.tasks.train import identity_of, settings_and_data, tracked_training
-from lightning_modules.tracking.tracker import Tracker
 from lightning_modules.training.callbacks import budget_of
 from lightning_modules.training.control.budgets import Cost, total
 from lightning_modules.training.settings import TrainingSettings
@@ -24,7 +23,6 @@ from lightning_modules.training.setup import fit
 from lightning_modules.variants import count_parameters
 from sweeps.launch.compose import hydra_job
 from sweeps.studies.plan import StudyPlan
-from sweeps.studies.settings import Sweep
 from sweeps.studies.slots import BY_SEED, SLOT
 from sweeps.studies.trial_callback import TrialCallback, Verdict, end_by
 
@@ -56,8 +54,7 @@ def train_trial(
     Raises ``optuna.TrialPruned``, ``DivergedError``, and any error of the training.
     """
     sweep = plan.sweep
-    if plan.tracked:
-        overrides = [*overrides, *_tracker_overrides(sweep, trial.user_attrs[SLOT])]
+    overrides = [*overrides, *_tracker_overrides(plan, trial.user_attrs[SLOT])]
     results: list[SeedResult] = []
     for done, seed in enumerate(sweep.seeds):
         spent = total([each.cost for each in results])
@@ -65,7 +62,7 @@ def train_trial(
         arguments = [*overrides, f"seed={seed}"]
         callback = TrialCallback(trial, sweep, done, spent)
         results.append(train_seed(arguments, seed_folder, callback))
-        if sweep.pruner == "wilcoxon":
+        if sweep.prunes_by == "seeds":
             trial.report(getattr(results[-1], sweep.objectives[0]), seed)
             if done + 1 < len(sweep.seeds) and trial.should_prune():
                 raise optuna.TrialPruned
@@ -73,13 +70,11 @@ def train_trial(
     return [mean(getattr(each, objective) for each in results) for objective in sweep.objectives]
 
 
-def _tracker_overrides(sweep: Sweep, slot: int) -> list[str]:
-    """Give each seed of a trial a tracked run in the group of its study."""
-    return [
-        "logger.job_type=trial",
-        f"logger.group={sweep.name}",
-        f"logger.name={sweep.name}-{slot}-${{seed}}",
-    ]
+def _tracker_overrides(plan: StudyPlan, slot: int) -> list[str]:
+    """Put each seed of a trial into the group of its study, for a logger that has groups."""
+    study = plan.sweep.name
+    labels = {"job_type": "trial", "group": study, "name": f"{study}-{slot}-${{seed}}"}
+    return [f"logger.{key}={labels[key]}" for key in plan.labels]
 
 
 def train_seed(overrides: Sequence[str], folder: Path, callback: TrialCallback) -> SeedResult:
@@ -110,10 +105,10 @@ def train_reporting(
     callback: TrialCallback,
 ) -> tuple[SeedResult, Verdict]:
     """Train on all ranks; return the result, and the verdict of the study."""
-    with tracked_training(config, settings, data, job, callback) as (trainer, setup):
+    with tracked_training(config, settings, data, job, callback) as (trainer, setup, tracker):
         training = fit(trainer, setup)
-        if isinstance(trainer.logger, Tracker):
-            trainer.logger.send(callback.summarise)
+        if tracker is not None:
+            tracker.log_scores(callback.scores, trainer.global_step)
         if not callback.verdict and callback.lowest_loss == math.inf:
             raise UserError(
                 "the budget ended before a validation: lower trainer.val_check_interval"

@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import optuna
 import pytorch_lightning as pl
-import wandb
 
 from lightning_modules.tracking.names import TRIAL_BLEU
 from lightning_modules.training.callbacks import DivergedError, budget_of
@@ -33,7 +32,7 @@ class TrialCallback(pl.Callback):
 
     def __init__(self, trial: optuna.Trial, sweep: Sweep, done: int, spent: Cost) -> None:
         self.trial = trial
-        self.reports_steps = sweep.pruner in ("median", "hyperband")
+        self.reports_steps = sweep.prunes_by == "validations"
         self.metric = "val/loss" if sweep.objectives[0] == "loss" else "val/bleu"
         self.done, self.seeds = done, len(sweep.seeds)
         self.spent = spent
@@ -102,11 +101,14 @@ class TrialCallback(pl.Callback):
         for name, value in state_dict.items():
             setattr(self, name, value)
 
-    def summarise(self, run: wandb.Run) -> None:
-        """Write the values that sort tables of trials into the summary of a tracked run."""
-        run.summary[TRIAL_BLEU] = self.best_bleu
-        run.summary["trial/loss"] = self.lowest_loss
-        run.summary["trial/state"] = self.verdict or "finished"
+    @property
+    def scores(self) -> dict[str, float | str]:
+        """The values that sort a tracker's tables of trials."""
+        return {
+            TRIAL_BLEU: self.best_bleu,
+            "trial/loss": self.lowest_loss,
+            "trial/state": self.verdict or "finished",
+        }
 
     def _step(self, trainer: pl.Trainer) -> int:
         return round(TRIAL_STEPS * (self.done + budget_of(trainer).share) / self.seeds)

@@ -3,13 +3,16 @@
 import logging
 import socket
 import time
+from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 import wandb
 from pydantic import ValidationError
 
+from lightning_modules.figures import heat_map
 from lightning_modules.metrics.curves import CurvePoint
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
@@ -18,9 +21,10 @@ from lightning_modules.runs.schema import TRACKER_ID, Prediction
 from lightning_modules.runs.writer import clear_results
 from lightning_modules.testing.scores import TestScores
 from lightning_modules.testing.test_set import Tested
-from lightning_modules.tracking import mode, results
+from lightning_modules.tracking import mode
 from lightning_modules.tracking.results import log_test
-from lightning_modules.tracking.tracker import Tracker, wandb_logger
+from lightning_modules.tracking.trackers import wandb_tracker
+from lightning_modules.tracking.trackers.wandb_tracker import WandbTracker
 from tests.helpers.wandb_server import WandbServer
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy")
@@ -156,7 +160,8 @@ class FakeRun:
 
 def tracked():
     run = FakeRun()
-    return run, Tracker(run)  # type: ignore[arg-type]
+    with patch.object(wandb_tracker, "start_run", lambda *_, **__: run):
+        return run, WandbTracker("p", "n", "g", [], Path(), Path())
 
 
 def fail():
@@ -214,7 +219,7 @@ def outcome(attention):
 
 def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
     run, tracker = tracked()
-    log_test(tracker, outcome([np.eye(2), np.eye(3)]), tmp_path)
+    log_test(tracker, outcome([np.eye(2), np.eye(3)]), tmp_path, step=9)
     assert run.summary == {
         "test/bleu": 60.5, "test/aer": 12.0, "bleu_at/001": 61.5123, "bleu_at/021": 5.0,
     }  # fmt: skip
@@ -230,21 +235,21 @@ def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
 
 def test_a_model_without_attention_logs_no_heat_map(tmp_path):
     run, tracker = tracked()
-    log_test(tracker, outcome([None, None]), tmp_path)
+    log_test(tracker, outcome([None, None]), tmp_path, step=9)
     assert not any("attention/test" in values for values in run.logged)
     assert run.summary["test/bleu"] == 60.5
 
 
 def test_a_picture_that_cannot_be_drawn_ends_the_tracking_only(tmp_path, monkeypatch, caplog):
     run, tracker = tracked()
-    monkeypatch.setattr(results, "attention_map", lambda _: fail())
-    log_test(tracker, outcome([np.eye(2), np.eye(3)]), tmp_path)
+    monkeypatch.setattr(heat_map, "attention_map", lambda _: fail())
+    log_test(tracker, outcome([np.eye(2), np.eye(3)]), tmp_path, step=9)
     assert "W&B stopped" in caplog.text
     assert run.summary["test/bleu"] == 60.5
 
 
-def test_without_wandb_nothing_is_logged(tmp_path):
-    log_test(None, outcome([None, None]), tmp_path)
+def test_without_a_tracker_nothing_is_logged(tmp_path):
+    log_test(None, outcome([None, None]), tmp_path, step=9)
 
 
 def test_a_resumed_training_goes_on_in_the_same_run(tmp_path, monkeypatch):
@@ -255,7 +260,7 @@ def test_a_resumed_training_goes_on_in_the_same_run(tmp_path, monkeypatch):
     for fresh in (True, False, True):
         if fresh:
             clear_results(folder)
-        tracker = wandb_logger("p", "n", "g", [], tmp_path, folder, mode="offline")
+        tracker = WandbTracker("p", "n", "g", [], tmp_path, folder, mode="offline")
         tracker.close()
         assert (folder / TRACKER_ID).read_text() == f"{tracker.version}\n"
         ids.append(tracker.version)

@@ -85,7 +85,7 @@ def train(space):
         everything = [*SETTINGS, *places(space), *overrides]
         with hydra_job(everything, folder) as (job, config):
             parsed = settings_and_data(config)
-            with tracked_training(config, *parsed, job) as (trainer, setup):
+            with tracked_training(config, *parsed, job) as (trainer, setup, _):
                 training = fit(trainer, setup)
         return course(folder, training)
 

@@ -42,7 +42,7 @@ def space(tmp_path_factory) -> Path:
             "scores.Score: Score lacks forward",
         ),
         (["teacher_forcing=null"], "teacher_forcing=null: give one of always, never, scheduled"),
-        (["logger=null"], "logger=null: give one of none, wandb"),
+        (["logger=null"], "logger=null: give one of csv, lightning, none, tensorboard, wandb"),
         (["scale=inf"], "scale=inf: must be a positive number"),
         (["scale=none"], "scale=none: must be a positive number"),
         (["teacher_forcing=scheduled", "teacher_forcing.start=2"], "teacher_forcing.start=2"),

@@ -80,7 +80,7 @@ def test_what_another_study_left_in_the_folder_is_not_taken(overrides, updates, 
     trial = optuna.create_study().ask()
     config = compose("config", ["sweep=recurrent", "sweep.name=x", "sweep.objectives=[loss]"])
     sweep = validated(Sweep, config.sweep, "sweep")
-    plan = StudyPlan("bahdanau", sweep, overrides, "version", tmp_path, tracked=False)
+    plan = StudyPlan("bahdanau", sweep, overrides, "version", tmp_path, labels=())
     folder = tmp_path / "0000"
     trial.set_user_attr(SLOT, 0)
     train_trial(trial, plan, overrides, folder)

@@ -1,25 +1,13 @@
-"""The group ``sweep`` of the configuration: search space, sampler, pruner, workers."""
+"""The search space of a study: overrides of Hydra and the values that they may take."""
 
 import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from optuna import pruners, samplers
 from optuna.trial import BaseTrial
-from pydantic import (
-    BaseModel,
-    Field,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-    field_validator,
-    model_validator,
-)
-
-TRIAL_STEPS = 100
-"""Steps of a trial for a pruner: hundredths of its budget, over all of its seeds."""
+from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, model_validator
 
 Value = str | int | float | bool | None
 
@@ -193,115 +181,3 @@ def hydra_value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return repr(value) if isinstance(value, float) else str(value)
-
-
-Objective = Literal["bleu", "loss", "parameters", "seconds"]
-DIRECTIONS: dict[Objective, Literal["minimize", "maximize"]] = {
-    "bleu": "maximize",
-    "loss": "minimize",
-    "parameters": "minimize",
-    "seconds": "minimize",
-}
-Sampler = Literal["tpe", "multivariate_tpe", "cmaes", "gp", "random", "grid", "qmc"]
-Pruner = Literal["median", "hyperband", "wilcoxon", "none"]
-AnyParameter = Annotated[Floats | Integers | Choices, Field(discriminator="type")]
-
-
-class Sweep(BaseModel, extra="forbid"):
-    """What is tuned, how, and how much."""
-
-    name: str = Field(pattern=r"^[\w.,+=-]+$")
-    """Name of the study, of its folder and of its group of tracked runs."""
-    space: dict[str, AnyParameter] = Field(min_length=1)
-    trials: PositiveInt
-    """Number of trials that finish, are pruned or diverge; trials of dead workers do not count."""
-    seeds: list[NonNegativeInt] = Field(min_length=1)
-    """Seeds of each trial, which is scored by the mean over them."""
-    objectives: list[Objective] = Field(min_length=1)
-    sampler: Sampler
-    sampler_seed: NonNegativeInt
-    pruner: Pruner
-    warmup_trials: NonNegativeInt
-    """Number of trials that are drawn at random, and must finish before the first is pruned."""
-    known: list[dict[str, Any]]
-    """Settings to try first, such as those of a paper."""
-    storage: str | None
-    """Address of a database, or a file; None: a journal in the folder of the study."""
-    workers: PositiveInt
-    worker: NonNegativeInt
-    """Number of this worker, from 0."""
-    retries: NonNegativeInt
-    """How often a trial goes on after the death of its worker."""
-    heartbeat_seconds: PositiveInt
-    """Interval of the heartbeat in a database; after three silent intervals a worker is dead."""
-
-    @field_validator("space")
-    @classmethod
-    def _ordered(cls, space: Space) -> Space:
-        check_conditions(space)
-        return space
-
-    @field_validator("seeds", "objectives")
-    @classmethod
-    def _once(cls, values: list[Any]) -> list[Any]:
-        if len(set(values)) < len(values):
-            raise ValueError("names one twice")
-        return values
-
-    @model_validator(mode="after")
-    def _fitting(self) -> "Sweep":
-        if len(self.objectives) > 1 and self.pruner != "none":
-            raise ValueError(
-                f"pruner={self.pruner}: several objectives cannot be pruned; give sweep.pruner=none"
-            )
-        if self.pruner == "wilcoxon" and len(self.seeds) < 2:
-            raise ValueError(
-                "pruner=wilcoxon: compares seeds; give several, like sweep.seeds=[1,2,3]"
-            )
-        for settings in self.known:
-            unknown = settings.keys() - self.space.keys()
-            if unknown:
-                raise ValueError(f"known: {min(unknown)} is no parameter of the space")
-        return self
-
-    @property
-    def directions(self) -> list[Literal["minimize", "maximize"]]:
-        """Direction of each objective."""
-        return [DIRECTIONS[objective] for objective in self.objectives]
-
-
-def build_sampler(sweep: Sweep, worker: int) -> samplers.BaseSampler:
-    """Build the sampler of a worker; each has random numbers of its own.
-
-    A grid needs no random numbers: its points are in the slots already.
-    """
-    seed = sweep.sampler_seed + worker
-    start = sweep.warmup_trials
-    match sweep.sampler:
-        case "tpe":
-            return samplers.TPESampler(seed=seed, n_startup_trials=start, constant_liar=True)
-        case "multivariate_tpe":
-            return samplers.TPESampler(
-                seed=seed, n_startup_trials=start, multivariate=True, group=True, constant_liar=True
-            )
-        case "cmaes":
-            return samplers.CmaEsSampler(seed=seed, n_startup_trials=max(1, start))
-        case "gp":
-            return samplers.GPSampler(seed=seed, n_startup_trials=max(1, start))
-        case "qmc":
-            return samplers.QMCSampler(seed=sweep.sampler_seed, scramble=True)
-        case "random" | "grid":
-            return samplers.RandomSampler(seed=seed)
-
-
-def build_pruner(sweep: Sweep) -> pruners.BasePruner:
-    """Build the pruner; its steps are ``TRIAL_STEPS``, or seeds for the test of Wilcoxon."""
-    match sweep.pruner:
-        case "median":
-            return pruners.MedianPruner(n_startup_trials=sweep.warmup_trials)
-        case "hyperband":
-            return pruners.HyperbandPruner(min_resource=TRIAL_STEPS // 9, max_resource=TRIAL_STEPS)
-        case "wilcoxon":
-            return pruners.WilcoxonPruner(n_startup_steps=1)
-        case "none":
-            return pruners.NopPruner()

@@ -1,0 +1,1 @@
+"""Trackers: what each can take, W&B's, and that of any Lightning logger."""
