@@ -175,7 +175,10 @@ def loggers(tmp_path, monkeypatch):
         ),
         (["logger=csv", "+logger.folder=x"], "got an unexpected keyword argument 'folder'"),
         (["logger._target_=bad_loggers.Failing"], "or begin with logger=lightning, which"),
-        (["logger.mode=somewhere"], "logger.mode=somewhere: give one of auto, online, offline, disabled"),
+        (
+            ["logger.mode=somewhere"],
+            "logger.mode=somewhere: give one of auto, online, offline, disabled",
+        ),
     ],
 )
 def test_a_logger_that_cannot_be_made_is_told_in_a_line(arguments, expected, space, loggers):
