@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from datamodules.tokenization import BOS, EOS
 from lightning_modules.decoding.backpointers import Backpointers, HypothesisEnd
-from lightning_modules.decoding.search import NonNegativeFloat, NonNegativeInt, Search, best_tokens
+from lightning_modules.decoding.search import NonNegativeFloat, Search, best_tokens
 from lightning_modules.variants.base import EncoderDecoder, select_batch
 
 
@@ -34,9 +34,7 @@ class BeamSearch(Search):
         beam_size: 1 gives the greedy translation.
         length_penalty: α; 0 ranks by log-probability.
         n_best: number of hypotheses returned for each sentence, at most ``beam_size``.
-        max_ratio: see ``Search``.
-        max_extra: see ``Search``.
-        bf16: see ``Search``.
+        limits: see ``Search``.
     """
 
     @validate_call
@@ -45,11 +43,9 @@ class BeamSearch(Search):
         beam_size: PositiveInt = 4,
         length_penalty: NonNegativeFloat = 0.6,
         n_best: PositiveInt = 1,
-        max_ratio: NonNegativeFloat = 1.5,
-        max_extra: NonNegativeInt = 10,
-        bf16: bool = False,
+        **limits: Any,
     ) -> None:
-        super().__init__(max_ratio, max_extra, bf16)
+        super().__init__(**limits)
         if n_best > beam_size:
             raise ValueError(f"decoding.n_best={n_best}: must be at most beam_size={beam_size}")
         self.beam_size = beam_size

@@ -44,7 +44,10 @@ class Search(ABC):
         bf16: multiply in bfloat16, independent of the trainer's precision.
     """
 
-    def __init__(self, max_ratio: float, max_extra: int, bf16: bool) -> None:
+    @validate_call
+    def __init__(
+        self, max_ratio: NonNegativeFloat = 1.5, max_extra: NonNegativeInt = 10, bf16: bool = False
+    ) -> None:
         self.max_ratio = max_ratio
         self.max_extra = max_extra
         self.bf16 = bf16
@@ -101,12 +104,6 @@ class Search(ABC):
 
 class GreedySearch(Search):
     """Take the most probable token at every step; a finished sentence leaves the batch."""
-
-    @validate_call
-    def __init__(
-        self, max_ratio: NonNegativeFloat = 1.5, max_extra: NonNegativeInt = 10, bf16: bool = False
-    ) -> None:
-        super().__init__(max_ratio, max_extra, bf16)
 
     @override
     def search(

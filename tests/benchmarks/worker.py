@@ -113,8 +113,8 @@ def decode(config: DictConfig, data: TranslationData, device: str) -> dict[str, 
         model.output.bias[EOS] = -1e4
     figures = {}
     for name, search in (
-        ("greedy", GreedySearch(0.0, OUTPUT_TOKENS)),
-        ("beam", BeamSearch(5, 0.6, 1, 0.0, OUTPUT_TOKENS)),
+        ("greedy", GreedySearch(max_ratio=0.0, max_extra=OUTPUT_TOKENS)),
+        ("beam", BeamSearch(5, max_ratio=0.0, max_extra=OUTPUT_TOKENS)),
     ):
         rates = []
         for _ in range(3):
