@@ -14,7 +14,7 @@ import numpy as np
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from datamodules.batching import EncodedPairs, Sequences
-from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
+from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, read_split
 from datamodules.errors import UserError
 from datamodules.files import locked, whole_file, write_json
 from datamodules.tokenization import Tokenizers, TokenizerSettings
@@ -41,12 +41,12 @@ class EncodedCorpus(NamedTuple):
         files. Raises ``UserError`` if the folder cannot be written, and the errors of the corpus.
         """
         with suppress(Exception):  # the second attempt below reports the damage
-            return cls._load(folder)
+            return cls._load(folder, settings)
         with ExitStack() as stack:
             with _writing(folder):
                 stack.enter_context(locked(folder.with_name(f".{folder.name}.lock")))
             try:
-                return cls._load(folder)
+                return cls._load(folder, settings)
             except FileNotFoundError:
                 log.info("encoding the corpus into %s", folder)
             except Exception as error:  # any kind of damage is mended by a new build
@@ -58,7 +58,7 @@ class EncodedCorpus(NamedTuple):
 
     @classmethod
     def _build(cls, corpus: Corpus, settings: TokenizerSettings) -> Self:
-        text = {split: corpus.split(split) for split in SPLITS}
+        text = {split: read_split(corpus, split) for split in SPLITS}
         tokenizers = Tokenizers.train(text["train"], settings)
         encoded = {split: _encode(text[split], tokenizers) for split in SPLITS}
         tokenize = Tokenizer13a()
@@ -86,8 +86,8 @@ class EncodedCorpus(NamedTuple):
         write_json(folder / "text.json", content)
 
     @classmethod
-    def _load(cls, folder: Path) -> Self:
-        tokenizers = Tokenizers.load(folder)
+    def _load(cls, folder: Path, settings: TokenizerSettings) -> Self:
+        tokenizers = Tokenizers.load(folder, settings.kind)
         content = json.loads((folder / "text.json").read_text(encoding="utf-8"))
         if content["tokenizers"] != _fingerprints(tokenizers):
             raise ValueError("text.json was written for other vocabularies")

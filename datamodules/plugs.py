@@ -1,8 +1,10 @@
 """Plugs: classes of the harness or of a user, found by name or by dotted path."""
 
+import hashlib
 import inspect
 import logging
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from datamodules.errors import UserError, first_mistake
@@ -101,3 +103,8 @@ def _imported(override: str, name: str, choices: str) -> Any:
         raise UserError(f"{override}: cannot be imported; {choices}") from None
     finally:
         hydra_log.disabled = not enabled
+
+
+def code_of_class(kind: type) -> str:
+    """Return twelve hexadecimal digits that change with the file of a class."""
+    return hashlib.sha256(Path(inspect.getfile(kind)).read_bytes()).hexdigest()[:12]

@@ -12,12 +12,12 @@ from typing import Any
 from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass
 
-from datamodules.corpus import SPLITS, ParallelText, Split
+from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
 from datamodules.errors import UserError
 
 
 @dataclass
-class TextCorpus:
+class TextCorpus(Corpus):
     """A corpus in UTF-8 files ``ROOT/{split}.{language}`` or ``ROOT/{split}.{language}.gz``.
 
     Each line is one sentence. Only ``\\n`` and ``\\r\\n`` end a line; a byte order mark is dropped.

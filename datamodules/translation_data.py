@@ -3,7 +3,6 @@
 import hashlib
 import json
 import math
-from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from pydantic import NonNegativeInt, PositiveInt, SkipValidation, validate_call
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from datamodules.batching import Batch, Batching, EncodedPairs, LengthBatchSampler
-from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
+from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, fingerprint_of
 from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.sharding import Pieces, PieceSampler, Place, WholeBatches
 from datamodules.tokenization import Tokenizers, TokenizerSettings
@@ -59,7 +58,7 @@ class TranslationData(pl.LightningDataModule):
     @cached_property
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits that change with any sentence or tokenizer setting."""
-        content = [FORMAT, self.corpus.fingerprint, asdict(self.tokenizer)]
+        content = [FORMAT, fingerprint_of(self.corpus), *self.tokenizer.identity]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
     @cached_property

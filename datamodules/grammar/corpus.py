@@ -7,8 +7,9 @@ from itertools import accumulate, cycle, islice
 from random import Random
 
 from pydantic import PositiveInt, validate_call
+from typing_extensions import override
 
-from datamodules.corpus import ParallelText, Split
+from datamodules.corpus import Corpus, ParallelText, Split
 from datamodules.errors import UserError
 from datamodules.grammar.lexicon.zipf import Table
 from datamodules.grammar.sentences import Sentence, Sentences
@@ -47,7 +48,7 @@ def _training_lengths() -> Table[int]:
     return Table(range(SHORTEST, LONGEST + 1), weights)
 
 
-class GrammarCorpus:
+class GrammarCorpus(Corpus):
     """English and French sentences of the grammar; equal arguments give equal sentences.
 
     Sizes count pairs within the limits. ``train_max_words`` limits the source words of training
@@ -86,6 +87,7 @@ class GrammarCorpus:
         self.seed, self.train_max_words = seed, train_max_words
         self._sizes = {"train": train_size, "val": val_size, "test": test_size}
 
+    @override
     @property
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits of the arguments and the edition of the grammar."""

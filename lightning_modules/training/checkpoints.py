@@ -73,7 +73,7 @@ def load_trained(path: str | Path) -> TrainedModel:
     if OmegaConf.select(config, "model.placement") is not None:
         config.model.placement = None  # devices of the machine that trained
     folder = file.parent.parent
-    tokenizers = _tokenizers(folder / TOKENIZERS)
+    tokenizers = _tokenizers(folder / TOKENIZERS, config.tokenizer.kind)
     vocabulary = content["hyper_parameters"]["tokenizers"]
     if [tokenizer.fingerprint for tokenizer in tokenizers] != vocabulary:
         raise UserError(
@@ -182,9 +182,9 @@ def _identity(record: Mapping[str, Any]) -> RunIdentity:
     )
 
 
-def _tokenizers(folder: Path) -> Tokenizers:
+def _tokenizers(folder: Path, kind: str) -> Tokenizers:
     try:
-        return Tokenizers.load(folder)
+        return Tokenizers.load(folder, kind)
     except (OSError, ValueError) as error:
         raise UserError(
             f"{folder}: the vocabularies of the run cannot be read ({error})"

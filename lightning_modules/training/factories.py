@@ -13,8 +13,11 @@ from pydantic import ValidationError
 from torch.utils.checkpoint import checkpoint
 
 import lightning_modules.training.control.widths  # noqa: F401  # the resolver of conf/model
+from datamodules.corpus import Corpus, check_names
 from datamodules.errors import UserError, first_mistake
+from datamodules.grammar import GrammarCorpus
 from datamodules.plugs import find_plug
+from datamodules.text import TextCorpus
 from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import BeamSearch, GreedySearch, Search
 from lightning_modules.variants import EncoderDecoder, Recurrent, Transformer
@@ -31,6 +34,11 @@ SEARCHES: Mapping[str, type[Search]] = {
     "lightning_modules.decoding.GreedySearch": GreedySearch,
 }
 """The searches of the harness by ``decoding._target_``."""
+CORPORA: Mapping[str, type[Corpus]] = {
+    "datamodules.grammar.GrammarCorpus": GrammarCorpus,
+    "datamodules.text.TextCorpus": TextCorpus,
+}
+"""The corpora of the harness by ``data._target_``."""
 
 
 def build(config: DictConfig, key: str, **arguments: Any) -> Any:
@@ -59,13 +67,21 @@ def build_data(config: DictConfig) -> TranslationData:
         return TranslationData(
             tokenizer=build(config, "tokenizer"),
             batching=build(config, "batching"),
-            corpus=build(config, "data"),
+            corpus=build_corpus(config),
             val_sentences=config.val_sentences,
             seed=config.seeds.data_order,
             cache_dir=config.cache_dir,
         )
     except ValidationError as error:
         raise UserError(first_mistake(error)) from None
+
+
+def build_corpus(config: DictConfig) -> Corpus:
+    """Build the corpus, of the harness or of the user. Raises ``UserError``; reads no text yet."""
+    find_plug("data._target_", str(config.data.get("_target_")), CORPORA, Corpus)
+    corpus: Corpus = build(config, "data")
+    check_names(corpus)
+    return corpus
 
 
 def check_optimizer(optimizer: Callable[..., Any], scheduler: Callable[..., Any]) -> None:

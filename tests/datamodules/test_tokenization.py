@@ -15,10 +15,10 @@ from datamodules.tokenization import (
     EOS,
     PAD,
     UNK,
-    Kind,
-    Tokenizer,
+    Bpe,
     Tokenizers,
     TokenizerSettings,
+    Words,
     is_tag,
 )
 
@@ -30,14 +30,14 @@ LINES = [
     "Don't: <s> is no </s> token, nor is <unk> or <pad>.",
     "naïve nai\u0308ve ½ 日本語 🙂 a_b well-known 'quoted' ''",
 ]
-KINDS: tuple[Kind, ...] = ("words", "bpe")
+KINDS = (Words, Bpe)
 
 repeatable = settings(derandomize=True, deadline=None, database=None)
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def tokenizer(request):
-    return Tokenizer.train(LINES, request.param, vocabulary_size=400, min_frequency=1)
+    return request.param.train(LINES, vocabulary_size=400, min_frequency=1)
 
 
 def pieces(tokenizer, line):
@@ -47,15 +47,15 @@ def pieces(tokenizer, line):
 
 
 def test_what_a_word_piece_is():
-    tokenizer = Tokenizer.train(LINES, "words", 400, 1)
+    tokenizer = Words.train(LINES, 400, 1)
     assert pieces(tokenizer, LINES[0]) == ["L'", "homme", "n'", "aime", "pas", "le", "chien", "."]
     assert pieces(tokenizer, "(noir) 3,5") == ["(", "noir", ")", "3", ",", "5"]
     # The same letters inside a word and at its start are different tokens.
-    assert len(set(Tokenizer.train(["a-a"], "words", 400, 1).encode(["a-a"])[0])) == 3
+    assert len(set(Words.train(["a-a"], 400, 1).encode(["a-a"])[0])) == 3
 
 
 def test_bpe_crosses_no_word_however_often_words_meet():
-    tokenizer = Tokenizer.train(["of the."] * 100, "bpe", 400, 1)
+    tokenizer = Bpe.train(["of the."] * 100, 400, 1)
     assert pieces(tokenizer, "of the.") == ["of", "the", "."]
 
 
@@ -71,7 +71,7 @@ def test_decode_inverts_encode(tokenizer, line):
 def test_any_text_is_inverted_by_a_vocabulary_that_knows_it(line):
     single_spaced = " ".join(line.split())
     for kind in KINDS:
-        tokenizer = Tokenizer.train([line], kind, 4000, 1)
+        tokenizer = kind.train([line], 4000, 1)
         assert tokenizer.decode(tokenizer.encode([line])) == [single_spaced.replace("▁", "_")]
 
 
@@ -124,7 +124,7 @@ def test_text_that_looks_like_a_special_token_is_text(tokenizer):
     ids = tokenizer.encode([literal])[0]
     assert not {PAD, BOS, EOS} & set(ids)
     # Nor does frequent literal text in training create a special token.
-    trained = Tokenizer.train([literal] * 50, "bpe", 400, 1)
+    trained = Bpe.train([literal] * 50, 400, 1)
     ids = trained.encode([literal])[0]
     assert min(ids) > UNK
     assert trained.decode([ids]) == [literal]
@@ -133,7 +133,7 @@ def test_text_that_looks_like_a_special_token_is_text(tokenizer):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tag_of_the_target_language_is_one_token(kind):
     """A rare tag is one token too, but a tag inside a longer word is plain text."""
-    tokenizer = Tokenizer.train([f"<2fr> {LINES[0]}", "<2日本> x<2fr> <2fr>,"], kind, 400, 1)
+    tokenizer = kind.train([f"<2fr> {LINES[0]}", "<2日本> x<2fr> <2fr>,"], 400, 1)
     for line in ("<2fr> L'homme n'aime pas", "le <2日本> chien <2fr>"):
         ids = tokenizer.encode([line])[0]
         assert sum(is_tag(tokenizer.surfaces[token]) for token in ids) == line.count("<2")
@@ -147,8 +147,8 @@ def test_a_tag_of_the_target_language_is_one_token(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_tags_leave_all_other_tokens_as_they_are(kind):
-    plain = Tokenizer.train(LINES, kind, 90, 1).surfaces
-    tagged = Tokenizer.train([f"<2fr> {line}" for line in LINES], kind, 91, 1).surfaces
+    plain = kind.train(LINES, 90, 1).surfaces
+    tagged = kind.train([f"<2fr> {line}" for line in LINES], 91, 1).surfaces
     assert tagged == [*plain[:4], "<2fr>", *plain[4:]]
 
 
@@ -170,7 +170,7 @@ def test_bpe_by_whole_pieces_is_bpe_by_merges(characters):
     """Looking up a piece before merging gives the same tokens, even if merges could overlap."""
     generator = random.Random(0)
     lines = ["".join(generator.choices(characters, k=1 + size)) for size in range(30)]
-    tokenizer = Tokenizer.train(lines, "bpe", 60, 1)
+    tokenizer = Bpe.train(lines, 60, 1)
     settings = tokenizer._backend.to_str()
     by_merges = tokenizers.Tokenizer.from_str(
         settings.replace('"ignore_merges":true', '"ignore_merges":false')
@@ -204,27 +204,27 @@ def test_lines_without_words(tokenizer):
 def test_training_depends_on_the_lines_alone(kind):
     shuffled = LINES * 3
     random.Random(1).shuffle(shuffled)
-    first = Tokenizer.train(LINES * 3, kind, 90, 1)
-    assert Tokenizer.train(shuffled, kind, 90, 1).fingerprint == first.fingerprint
-    assert Tokenizer.train(LINES[:3] * 3, kind, 90, 1).fingerprint != first.fingerprint
+    first = kind.train(LINES * 3, 90, 1)
+    assert kind.train(shuffled, 90, 1).fingerprint == first.fingerprint
+    assert kind.train(LINES[:3] * 3, 90, 1).fingerprint != first.fingerprint
 
 
 def test_limits_hold():
-    words = Tokenizer.train(["a a a b b c"], "words", 6, 1)
+    words = Words.train(["a a a b b c"], 6, 1)
     assert len(words) == 6
     assert words.decode(words.encode(["a b c"])) == ["a b <unk>"]
-    rare = Tokenizer.train(["a a a b b c"], "words", 100, 3)
+    rare = Words.train(["a a a b b c"], 100, 3)
     assert rare.decode(rare.encode(["a b c"])) == ["a <unk> <unk>"]
 
 
 def test_a_vocabulary_too_small_for_the_characters():
     with pytest.raises(UserError, match=r"tokenizer\.vocabulary_size=10 .* need 31;"):
-        Tokenizer.train(["abcdefghijklmnopqrstuvwxyz"], "bpe", 10, 1)
+        Bpe.train(["abcdefghijklmnopqrstuvwxyz"], 10, 1)
 
 
 def test_save_and_load(tokenizer, tmp_path):
     tokenizer.save(tmp_path / "new" / "vocabulary.json")
-    loaded = Tokenizer.load(tmp_path / "new" / "vocabulary.json")
+    loaded = type(tokenizer).load(tmp_path / "new" / "vocabulary.json")
     assert loaded.fingerprint == tokenizer.fingerprint
     assert len(loaded) == len(tokenizer)
     for line in [*LINES, "Жук <s>"]:
@@ -233,11 +233,12 @@ def test_save_and_load(tokenizer, tmp_path):
         assert loaded.decode(ids) == tokenizer.decode(ids)
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("content", ["", "{}", '{"version": "1.0"'])
-def test_loading_something_else(tmp_path, content):
+def test_loading_something_else(tmp_path, kind, content):
     (tmp_path / "vocabulary.json").write_text(content)
     with pytest.raises(ValueError, match=r"vocabulary\.json"):
-        Tokenizer.load(tmp_path / "vocabulary.json")
+        kind.load(tmp_path / "vocabulary.json")
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -247,14 +248,13 @@ def test_a_pair_shares_its_vocabulary_or_not(tmp_path, shared):
     assert (pair.source is pair.target) == shared
     assert (UNK in pair.source.encode(["dog"])[0]) != shared
     pair.save(tmp_path)
-    loaded = Tokenizers.load(tmp_path)
+    loaded = Tokenizers.load(tmp_path, "words")
     assert (loaded.source is loaded.target) == shared
     assert loaded.target.fingerprint == pair.target.fingerprint
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("kind", "characters"), ("vocabulary_size", 4), ("min_frequency", 0), ("shared", "perhaps")],
+    ("name", "value"), [("vocabulary_size", 4), ("min_frequency", 0), ("shared", "perhaps")]
 )
 def test_wrong_settings_are_refused(name, value):
     good = {"kind": "bpe", "vocabulary_size": 100, "min_frequency": 1, "shared": True}
@@ -269,7 +269,7 @@ def test_real_text_survives_bpe(language):
     if not path.is_file():
         pytest.skip("no multi30k in shared/data")
     lines = gzip.decompress(path.read_bytes()).decode().rstrip("\n").split("\n")
-    tokenizer = Tokenizer.train(lines, "bpe", 2000, 2)
+    tokenizer = Bpe.train(lines, 2000, 2)
     encoded = tokenizer.encode(lines)
     assert tokenizer.decode(encoded) == [" ".join(line.split()) for line in lines]
     for line, ids in zip(lines[:200], encoded, strict=False):

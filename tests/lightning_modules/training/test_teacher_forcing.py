@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader
 
 from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.errors import UserError
-from datamodules.tokenization import BOS, PAD, Tokenizer
+from datamodules.tokenization import BOS, PAD, Words
 from lightning_modules.decoding import GreedySearch
 from lightning_modules.training.control.schedules import constant
 from lightning_modules.training.factories import build
@@ -32,7 +32,7 @@ def batch(lengths):
 
 
 def module(model, **options):
-    tokenizer = Tokenizer.train(["a b c d e f g h i j k l m n o p q r s"], "words", 100, 1)
+    tokenizer = Words.train(["a b c d e f g h i j k l m n o p q r s"], 100, 1)
     adam = torch.optim.Adam
     return TranslationModule(model, tokenizer, adam, constant, GreedySearch(), 0.0, {}, **options)
 

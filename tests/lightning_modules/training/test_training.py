@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader
 
 from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.errors import UserError
-from datamodules.tokenization import Tokenizer
+from datamodules.tokenization import Words
 from lightning_modules.decoding import GreedySearch
 from lightning_modules.training.callbacks import TrainingBudget
 from lightning_modules.training.control.budgets import Budget
@@ -27,7 +27,7 @@ from tests.helpers.variants import small_model
 
 
 def module(name: str = "bahdanau", optimizer: Any = torch.optim.Adam) -> TranslationModule:
-    tokenizer = Tokenizer.train(["a b c d e f g h i j k l m n o p q r s"], "words", 100, 1)
+    tokenizer = Words.train(["a b c d e f g h i j k l m n o p q r s"], 100, 1)
     model = small_model(name, vocabulary=len(tokenizer))
     return TranslationModule(model, tokenizer, optimizer, constant, GreedySearch(), 0.1, {})
 

@@ -7,7 +7,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from datamodules.batching import EncodedPairs, Sequences, collate
-from datamodules.tokenization import Tokenizer
+from datamodules.tokenization import Words
 from lightning_modules.decoding import BeamSearch
 from lightning_modules.training.control.schedules import constant
 from lightning_modules.training.module import TranslationModule
@@ -26,7 +26,7 @@ TWO = pytest.param(
 
 def trained(name: str, *overrides: str) -> tuple[list[float], list[list[int]]]:
     """Return the losses of three updates with Lightning, and translations afterwards."""
-    tokenizer = Tokenizer.train(["a b c d e f g h i j k l m n o p q r s"], "words", 100, 1)
+    tokenizer = Words.train(["a b c d e f g h i j k l m n o p q r s"], 100, 1)
     model = small_model(name, *overrides, vocabulary=len(tokenizer))
     generator = np.random.default_rng(0)
     lengths = [3, 9, 5, 1]

@@ -1,0 +1,110 @@
+"""The interface of a tokenizer: encode lines as token numbers and decode them without loss."""
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from datamodules.files import write_json
+
+SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
+PAD, BOS, EOS, UNK = range(len(SPECIALS))
+
+MARKER = "▁"
+"""Marker at the start of each whitespace-separated word, in place of the space."""
+
+
+class Tokenizer(ABC):
+    """A vocabulary with ``encode`` and ``decode``.
+
+    The tokens of a line are the tokens of its words, one word after the other: no token crosses a
+    word. Every run of whitespace reads as one space, and a literal ``▁`` as ``_``.
+    """
+
+    def __init__(self, pieces: Sequence[str]) -> None:
+        """Number the pieces of words, from 4; the numbers 0 to 3 are those of ``SPECIALS``.
+
+        The first piece of a word begins with ``MARKER`` or is ``MARKER``.
+        """
+        self.numbers = {piece: number for number, piece in enumerate(pieces, start=len(SPECIALS))}
+        """Number of each piece."""
+        self._pieces = ["", "", "", SPECIALS[UNK], *pieces]
+
+    @classmethod
+    @abstractmethod
+    def train(cls, lines: Sequence[str], vocabulary_size: int, min_frequency: int) -> Self:
+        """Build a vocabulary, which must not depend on the order of the lines.
+
+        Args:
+            lines: one side of the training text, or both sides for a shared vocabulary.
+            vocabulary_size: largest number of tokens, the four special tokens included.
+            min_frequency: least number of occurrences in ``lines``.
+        """
+
+    @abstractmethod
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        """Return the token numbers of each line, without special tokens other than ``UNK``."""
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    @property
+    def surfaces(self) -> list[str]:
+        """Text of each token in a line, without the space before; empty for special tokens."""
+        pieces = [piece.removeprefix(MARKER) for piece in self._pieces]
+        return [""] * len(SPECIALS) + pieces[len(SPECIALS) :]
+
+    def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
+        """Return the line of each sequence: the exact inverse of ``encode`` without unknown tokens.
+
+        PAD, BOS and EOS are dropped. An unknown token reads ``<unk>``.
+        """
+        return [
+            " ".join("".join(self._pieces[i] for i in ids).replace(MARKER, " ").split())
+            for ids in sequences
+        ]
+
+    def words_of_line(self, line: str) -> list[int]:
+        """Return the word index in ``line.split()`` of each token of ``encode([line])[0]``."""
+        return [word for word, ids in enumerate(self.encode(line.split())) for _ in ids]
+
+    def words_of_tokens(self, ids: Sequence[int]) -> list[int]:
+        """Return the word index in ``decode([ids])[0].split()`` of each token.
+
+        The index is -1 for tokens outside words: PAD, BOS, EOS and a marker without a letter after.
+        """
+        marked = "".join(self._pieces[i] for i in ids)
+        inside = np.array([character != MARKER for character in marked] + [False])
+        starts = inside & ~np.concatenate(([False], inside[:-1]))
+        word = np.where(inside, np.cumsum(starts) - 1, -1)
+        lengths = np.array([len(self._pieces[i]) for i in ids], dtype=np.int64)
+        ends = np.cumsum(lengths)
+        # A token that is only a marker belongs to the word after the marker.
+        last = np.where(inside[ends - 1], ends - 1, ends)
+        return np.where(lengths > 0, word[last], -1).tolist()
+
+    @property
+    def fingerprint(self) -> str:
+        """Return twelve hexadecimal digits that change with any token."""
+        return hashlib.sha256(json.dumps(self._pieces).encode()).hexdigest()[:12]
+
+    def save(self, path: Path | str) -> None:
+        """Write the vocabulary as JSON, atomically."""
+        write_json(path, self._pieces[len(SPECIALS) :])
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Read a file written by ``save``. Raises ``ValueError`` for any other content."""
+        pieces = json.loads(Path(path).read_text(encoding="utf-8"))
+        if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
+            raise ValueError(f"{path}: not a vocabulary")
+        return cls(pieces)
+
+
+def normalised(line: str) -> str:
+    """Return the text of a line that a tokenizer keeps."""
+    return " ".join(line.split()).replace(MARKER, "_")

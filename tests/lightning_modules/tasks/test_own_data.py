@@ -1,0 +1,136 @@
+"""Corpora and tokenizers of the user: the examples of ``docs/plugs``, and mistakes in them."""
+
+import json
+
+import pytest
+
+from datamodules.tokenization import TokenizerSettings
+from lightning_modules.training.checkpoints import load_trained
+from tests.helpers.commands import TINY, example, inside, mistake, places, succeed
+
+CORPUS = """
+from datamodules.corpus import Corpus, ParallelText
+
+class Mine(Corpus):
+    name, source, target, given = "mine", "en", "fr", []
+
+    def __init__(self, **settings):
+        pass
+
+    def split(self, name):
+        return ParallelText(["a b c"] * 9, ["x y z"] * 9)
+"""
+TOKENIZER = """
+from datamodules.tokenization import MARKER, Tokenizer
+
+class Mine(Tokenizer):
+    @classmethod
+    def train(cls, lines, vocabulary_size, min_frequency):
+        words = {word for line in lines for word in line.split()}
+        return cls(sorted(MARKER + word for word in words))
+
+    def encode(self, lines):
+        return [[self.numbers.get(MARKER + word, 3) for word in line.split()] for line in lines]
+"""
+
+
+@pytest.fixture
+def space(tmp_path, monkeypatch):
+    """A folder of the user's, from which Python imports."""
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def test_a_corpus_of_ones_own_trains(space):
+    [command] = example("corpus", space)
+    command[command.index("my_conf")] = str(space / "my_conf")
+    folder = space / "run"
+    given = [*command, *TINY, *places(space), "logger=none"]
+    inside(*given, f"hydra.run.dir={folder}")
+    result = json.loads((folder / "result.json").read_text())
+    assert result["data"]["name"] == "reversed"
+    assert result["data"]["pairs"] == {"train": 300, "val": 12, "test": 24}
+    assert result["scores"]["aer"] > 0
+    first = json.loads((folder / "predictions.jsonl").read_text().splitlines()[0])
+    assert first["reference"].split() == first["source"].split()[::-1]
+    # Another process finds the corpus again, with equal sentences.
+    found = [f"checkpoint={folder}", f"hydra.run.dir={space / 'again'}"]
+    assert "test BLEU" in succeed(*given, "task=test", *found, PYTHONPATH=str(space))
+
+
+def test_a_tokenizer_of_ones_own_trains_translates_and_aligns(space):
+    [command] = example("tokenizer", space)
+    folder = space / "run"
+    given = [*command, *TINY, *places(space), "batching.max_tokens=3000", "logger=none"]
+    inside(*given, f"hydra.run.dir={folder}")
+    result = json.loads((folder / "result.json").read_text())
+    assert result["scores"]["aer"] > 0
+    trained = load_trained(folder)
+    [ids] = trained.tokenizers.source.encode(["The cat"])
+    assert [trained.tokenizers.source.surfaces[token] for token in ids] == ["", *"The", "", *"cat"]
+    arguments = ["task=translate", f"checkpoint={folder}"]
+    assert succeed(*arguments, stdin="The cat sleeps.\n", PYTHONPATH=str(space)).count("\n") == 1
+    inside("task=align", f"checkpoint={folder}", f"hydra.run.dir={space / 'aligned'}")
+    alignment = json.loads((space / "aligned" / "alignment.json").read_text())
+    assert alignment["variant"] == "bahdanau"
+
+
+def test_encoded_text_depends_on_the_tokenizers_code(space):
+    file = space / "changing.py"
+    file.write_text(TOKENIZER)
+    settings = TokenizerSettings("changing.Mine", 100, 1, shared=False)
+    before = settings.identity
+    assert settings.identity == before
+    file.write_text(TOKENIZER + "# changed\n")
+    assert settings.identity != before
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "expected"),
+    [
+        ("mine", "", "", "data._target_=mine: choose one of datamodules.grammar.GrammarCorpus, "),
+        ("mine.Other", "", "", "data._target_=mine.Other: cannot be imported; choose one of "),
+        ("hashlib.sha256", "", "", "data._target_=hashlib.sha256: is not derived from datamodules"),
+        ("mine.Mine", "def split", "def splits", "data._target_=mine.Mine: Mine lacks split"),
+        ("mine.Mine", "**settings", "", "Mine.__init__() got an unexpected keyword argument"),
+        ("mine.Mine", '"mine", "en"', '7, "en"', "data._target_=mine.Mine: Mine.name is 7, but a "),
+        ("mine.Mine", "return ParallelText", "return ", "Mine.split('train') returns tuple, but "),
+        ("mine.Mine", '["x y z"] * 9', '["x"] * 8', "has 9 source but 8 target sentences"),
+        ("mine.Mine", '["x y z"] * 9', "[7] * 9", "split('train') has a target that is no text"),
+        ("mine.Mine", " * 9", " * 0", "Mine.split('train') has no sentences"),
+        ("mine.Mine", "given =", "fingerprint =", "Mine.fingerprint is [], but a text is needed"),
+    ],
+)
+def test_a_corpus_that_is_none_is_refused_in_a_line(space, path, old, new, expected):
+    module = f"mine{abs(hash(expected))}"  # a new module in each case
+    (space / f"{module}.py").write_text(CORPUS.replace(old, new))
+    named = path.replace("mine", module) if path.startswith("mine") else path
+    line = mistake(f"data._target_={named}", *TINY, *places(space), "logger=none")
+    assert expected in line.replace(module, "mine")
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "expected"),
+    [
+        ("characters", "", "", "tokenizer.kind=characters: choose one of words, bpe, or give the "),
+        ("mine.Other", "", "", "tokenizer.kind=mine.Other: cannot be imported; choose one of "),
+        ("hashlib.sha256", "", "", "tokenizer.kind=hashlib.sha256: is not derived from "),
+        ("mine.Mine", "def encode", "def code", "tokenizer.kind=mine.Mine: Mine lacks encode"),
+        ("mine.Mine", "return cls(sorted", "return (sorted", "Mine.train returns list, but "),
+        (
+            "mine.Mine",
+            "for line in lines]\n",
+            "for line in lines[1:]]\n",
+            "returns 19 lists for 20",
+        ),
+        ("mine.Mine", ", 3)", ", 0) + 10_000", "Mine.encode gives the token 10"),
+        ("mine.Mine", "return [[", "return [[3][:len(lines) > 1] + [", "in another way when each"),
+        ("mine.Mine", "MARKER + word", "word", "Mine decodes"),
+    ],
+)
+def test_a_tokenizer_that_is_none_is_refused_in_a_line(space, kind, old, new, expected):
+    module = f"mine{abs(hash(expected))}"
+    (space / f"{module}.py").write_text(TOKENIZER.replace(old, new))
+    named = kind.replace("mine", module) if kind.startswith("mine") else kind
+    line = mistake(f"tokenizer.kind={named}", *TINY, *places(space), "logger=none")
+    assert expected in line.replace(module, "mine")
