@@ -106,7 +106,12 @@ class TranslationData(pl.LightningDataModule):
     def updates(self, target_tokens: int) -> int:
         """Estimate how many training batches have ``target_tokens`` real tokens, EOS counted."""
         pairs = self.encoded_corpus.encoded["train"]
-        return math.ceil(len(self._training_batches()) * target_tokens / pairs.tokens)
+        return math.ceil(self.updates_per_epoch * target_tokens / pairs.tokens)
+
+    @property
+    def updates_per_epoch(self) -> int:
+        """Number of training batches."""
+        return len(self._training_batches())
 
     def skip_updates(self, updates: int) -> None:
         """Skip the first ``updates`` updates of the first epoch, which an earlier run has made."""

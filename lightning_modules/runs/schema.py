@@ -65,12 +65,19 @@ class Training(Record):
     seconds: float | None = None
     """Seconds of training, validation left out."""
     target_tokens_per_second: float | None = None
+    other_costs: dict[str, float] = {}
+    """Amount spent of a budget of the user's kind, by the dotted path of the kind."""
     data_order: str | None = None
     """Hash of the sentence numbers of all batches, in order."""
     data_order_at: dict[int, str] = {}
     """``data_order`` after 1, 2, 4, 8, … updates."""
     val_bleu: float | None = None
     """Best validation BLEU, which chose the tested weights."""
+
+    def spent(self, kind: str) -> float | None:
+        """Return the cost in a kind of budget; None if the run did not record the cost."""
+        cost: float | None = self.other_costs.get(kind, getattr(self, kind, None))
+        return cost
 
 
 class Data(Record):

@@ -8,6 +8,7 @@ from lightning_modules.metrics.metric import Metric
 from lightning_modules.runs.schema import Result
 from lightning_modules.testing.scores import TestScores
 from lightning_modules.testing.scoring_settings import Scoring
+from lightning_modules.training.control.budgets import KINDS, find_kind, kind_of
 
 SHOWN = ("bleu", "chrf", "ter", "perplexity", "aer")
 """The harness's metrics that are shown; a user's metrics are always shown."""
@@ -35,7 +36,7 @@ def summary(result: Result, scores: TestScores, scoring: Scoring, folder: Path) 
         *rows,
         f"{result.parameters:,} parameters; {training.target_tokens or 0:,} target tokens in "
         f"{training.updates or 0:,} updates, {training.flops or 0:.3g} FLOPs, "
-        f"{training.seconds or 0:.0f} s, {training.target_tokens_per_second or 0:,.0f} a second; "
+        f"{_other_cost(result)}{training.seconds or 0:.0f} s, {training.target_tokens_per_second or 0:,.0f} a second; "
         f"test set translated in {decoding['seconds']:.1f} s",
     ]
     left_out = [
@@ -47,6 +48,13 @@ def summary(result: Result, scores: TestScores, scoring: Scoring, folder: Path) 
         lines.append(f"left out: {', '.join(left_out)}")
     lines.append(f"everything is in {folder}")
     return "\n".join(lines)
+
+
+def _other_cost(result: Result) -> str:
+    """Return the cost in the kind of budget of the user, if the run had one."""
+    kind = kind_of(result.config)
+    spent = result.training.spent(kind)
+    return "" if kind in KINDS or spent is None else f"{spent:,} {find_kind(kind).unit}, "
 
 
 def _scores(result: Result, metrics: Sequence[Metric]) -> str:

@@ -32,6 +32,7 @@ from lightning_modules.training.checkpoints import (
     load_weights,
     read_own_checkpoint,
 )
+from lightning_modules.training.control.budgets import KINDS
 from lightning_modules.training.control.flops import Flops, count_flops
 from lightning_modules.training.control.schedule_lengths import schedule_length
 from lightning_modules.training.factories import (
@@ -174,7 +175,8 @@ def build_trainer(
         plugins=[WholeCheckpoints()],
     )
     share_out(trainer, config.batching.pieces)
-    budget_of(trainer).flops_by_id = setup.flops.by_id(setup.data.encoded_corpus.encoded["train"])
+    budget, pairs = budget_of(trainer), setup.data.encoded_corpus.encoded["train"]
+    budget.pairs, budget.flops_by_id = pairs, setup.flops.by_id(pairs)
     if settings.activation_checkpointing:
         recompute_layers(setup.module.model)
     compile_blocks(setup.module.model, settings.compile)
@@ -197,12 +199,11 @@ def fit(trainer: pl.Trainer, setup: TrainingSetup) -> Training:
         trainer.save_checkpoint(best.best_model_path)
     load_weights(module.model, read_own_checkpoint(Path(best.best_model_path)))
     by_bleu = best.monitor == "val/bleu" and best.best_model_score is not None
+    costs: dict[str, Any] = {kind: budget.cost[kind] for kind in KINDS}
     return Training(
-        target_tokens=budget.seen_tokens,
-        updates=trainer.global_step,
+        **costs | {"updates": trainer.global_step},
+        other_costs={kind: cost for kind, cost in budget.cost.items() if kind not in KINDS},
         epochs=trainer.global_step * trainer.accumulate_grad_batches / trainer.num_training_batches,
-        flops=budget.flops,
-        seconds=budget.seconds,
         target_tokens_per_second=budget.tokens_per_second,
         data_order=budget.data_order,
         data_order_at=budget.data_order_at,

@@ -10,7 +10,7 @@ from pydantic import ConfigDict
 
 from lightning_modules.runs.schema import Result, Training
 from lightning_modules.runs.settings_table import flatten, setting_of
-from lightning_modules.training.control.budgets import UNEQUALLY_LONG, UNITS, Kind, kind_of
+from lightning_modules.training.control.budgets import find_kind, kind_of
 from lightning_modules.training.control.match_settings import MEASURES, Measure, SizeMatch
 
 PARAMETER_TOLERANCE = 0.10
@@ -64,13 +64,14 @@ class StudyCost(NamedTuple):
     """In the unit of the trials' budget."""
 
 
-def equally_tuned(costs: Sequence[StudyCost], kind: Kind) -> Condition:
+def equally_tuned(costs: Sequence[StudyCost], kind: str) -> Condition:
     """Check that every study had as many trials and spent as much."""
     spent = [cost.spent for cost in costs]
-    tolerance = BATCH_TOLERANCE if kind in UNEQUALLY_LONG else 0.0
+    budget = find_kind(kind)
+    tolerance = BATCH_TOLERANCE if budget.unequally_long else 0.0
     equal = len({cost.trials for cost in costs}) == 1
     holds = equal and max(spent) <= (1 + tolerance) * min(spent)
-    amounts = [f"{cost.trials} trials, {cost.spent:,.9g} {UNITS[kind]}" for cost in costs]
+    amounts = [f"{cost.trials} trials, {cost.spent:,.9g} {budget.unit}" for cost in costs]
     if holds and len(set(amounts)) == 1:
         return Condition("tuning", True, f"{amounts[0]} for each system")
     each = "; ".join(f"{cost.study}: {amount}" for cost, amount in zip(costs, amounts, strict=True))
@@ -108,39 +109,41 @@ def _check_budget(labels: Sequence[str], results: Sequence[Result]) -> Condition
     """Check that all runs have one kind of budget and spent equally much of the budget."""
     name, kinds = "budget", [kind_of(result.config) for result in results]
     if len(set(kinds)) > 1:
-        return _check_equal(name, labels, [f"in {UNITS[kind]}" for kind in kinds], "{}")
-    spent = [getattr(result.training, kinds[0]) for result in results]
-    unrecorded = _unrecorded(name, labels, spent)
+        return _check_equal(name, labels, [f"in {find_kind(kind).unit}" for kind in kinds], "{}")
+    kind = find_kind(kinds[0])
+    recorded = [result.training.spent(kinds[0]) for result in results]
+    unrecorded = _unrecorded(name, labels, recorded)
     if unrecorded:
         return unrecorded
-    if kinds[0] == "target_tokens":
-        return _check_target_tokens(name, labels, results)
+    spent = [cost or 0 for cost in recorded]
+    if not (kind.exact or kind.unequally_long):
+        return _check_by_seed(name, labels, [result.seed for result in results], spent, kind.unit)
     low, high = min(spent), max(spent)
-    exact = kinds[0] == "updates"
     amounts = f"{low:,}" if low == high else f"{low:,.6g} to {high:,.6g}"
-    text = f"{amounts} {UNITS[kinds[0]]}"
-    if not exact:
+    text = f"{amounts} {kind.unit}"
+    if not kind.exact:
         text += f", {high / low - 1:.2%} apart because the last update exceeds the budget"
     tokens = [result.training.target_tokens or 0 for result in results]
     text += f"; trained on {min(tokens):,} to {max(tokens):,} target tokens"
-    return Condition(name, high <= (1 if exact else 1 + BATCH_TOLERANCE) * low, text)
+    return Condition(name, high <= (1 if kind.exact else 1 + BATCH_TOLERANCE) * low, text)
 
 
-def _check_target_tokens(name: str, labels: Sequence[str], results: Sequence[Result]) -> Condition:
-    """Check that runs of one seed had equally many tokens; the last batch depends on the seed."""
-    counts = [result.training.target_tokens or 0 for result in results]
-    by_seed: dict[int, Counter[int]] = {}
-    for result, count in zip(results, counts, strict=True):
-        by_seed.setdefault(result.seed, Counter())[count] += 1
+def _check_by_seed(
+    name: str, labels: Sequence[str], seeds: Sequence[int], spent: Sequence[float], unit: str
+) -> Condition:
+    """Check that runs of one seed spent equally much; the last batch depends on the seed."""
+    by_seed: dict[int, Counter[float]] = {}
+    for seed, amount in zip(seeds, spent, strict=True):
+        by_seed.setdefault(seed, Counter())[amount] += 1
     usual = {seed: tally.most_common(1)[0][0] for seed, tally in by_seed.items()}
     unusual = [
-        f"{label}: {count:,}"
-        for label, result, count in zip(labels, results, counts, strict=True)
-        if count != usual[result.seed]
+        f"{label}: {amount:,}"
+        for label, seed, amount in zip(labels, seeds, spent, strict=True)
+        if amount != usual[seed]
     ]
     low, high = min(usual.values()), max(usual.values())
     to_high = "" if low == high else f" to {high:,}"
-    text = f"{low:,}{to_high} target tokens{', by seed' if to_high else ''}"
+    text = f"{low:,}{to_high} {unit}{', by seed' if to_high else ''}"
     if unusual:
         text += f", but {'; '.join(dict.fromkeys(unusual))}"
     return Condition(name, not unusual and high <= (1 + BATCH_TOLERANCE) * low, text)
@@ -159,7 +162,7 @@ def _check_data_order(labels: Sequence[str], results: Sequence[Result]) -> Condi
     text = "every run of a seed saw the same batches in the same order"
     if not mixed:
         return Condition(name, True, text)
-    if all(kind_of(result.config) in UNEQUALLY_LONG for result in results):
+    if all(find_kind(kind_of(result.config)).unequally_long for result in results):
         updates = [_last_common_update(by_seed[seed]) for seed in mixed]
         if all(updates):
             text += f", compared up to update {min(updates):,}: the budget ends runs unequally long"

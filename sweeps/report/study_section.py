@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from lightning_modules.figures.charts import Chart
-from lightning_modules.training.control.budgets import Kind
 from sweeps.comparison.conditions import StudyCost
 from sweeps.evaluation.figures import Width
 from sweeps.evaluation.tables import Table
@@ -25,7 +24,7 @@ class StudySection:
     """What there is to report of one study, or of several studies side by side."""
 
     costs: Sequence[StudyCost]
-    kind: Kind
+    kind: str
     """The budget of the trials."""
     studies: Table
     """A row for each study."""

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from datamodules.errors import UserError
-from lightning_modules.training.control.budgets import Kind, kind_of
+from lightning_modules.training.control.budgets import kind_of
 from sweeps.launch.compose import use_hydra_config
 from sweeps.studies.final_runs import plan_final
 from sweeps.studies.page import write_outcome
@@ -69,7 +69,7 @@ def find_outcomes(config: DictConfig) -> list[Outcome]:
         return [find_outcome(plan, open_study(plan.sweep, storage), kind) for plan in plans]
 
 
-def find_outcome(plan: StudyPlan, study: optuna.Study, kind: Kind) -> Outcome:
+def find_outcome(plan: StudyPlan, study: optuna.Study, kind: str) -> Outcome:
     """Gather the trials of a study, and write its best settings as files for Hydra."""
     sweep = plan.sweep
     trials: list[FrozenTrial] = []

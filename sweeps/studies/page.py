@@ -6,7 +6,7 @@ from pathlib import Path
 
 from datamodules.files import write_text
 from lightning_modules.figures.charts import ENDINGS, save_chart
-from lightning_modules.training.control.budgets import UNITS
+from lightning_modules.training.control.budgets import find_kind
 from sweeps.evaluation.tables import Column, Table, as_csv, write_tables
 from sweeps.report.html import render_page
 from sweeps.report.study_section import StudySection
@@ -53,7 +53,7 @@ def _studies_table(outcomes: Sequence[Outcome]) -> Table:
         Column("complete", "finished", "count"),
         Column("pruned", "pruned", "count"),
         Column("fail", "failed", "count"),
-        Column("spent", UNITS[kind], "count"),
+        Column("spent", find_kind(kind).unit, "count"),
         Column("seconds", "seconds of trials", "number", 0),
         Column("best", f"best {TITLES[first]}", "number", DECIMALS[first]),
     ]

@@ -16,7 +16,6 @@ from optuna.trial import FrozenTrial, TrialState
 from datamodules.files import write_text
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.settings_table import RESULTS, effect_of, is_read_by
-from lightning_modules.training.control.budgets import Kind
 from sweeps.comparison.conditions import StudyCost
 from sweeps.evaluation.tables import Cell, Column, Table
 from sweeps.launch.compose import composed, training_config
@@ -99,7 +98,7 @@ class Outcome:
     folder: Path
     best: Sequence[Best]
     """Best trials: none if no trial finished; the Pareto front for several objectives."""
-    kind: Kind
+    kind: str
     """Kind of budget of the trials."""
 
     @cached_property
@@ -124,7 +123,7 @@ class Outcome:
         """Number of trials by state."""
         return Counter(trial.state.name.lower() for trial in self.trials)
 
-    def spent(self, kind: Kind) -> float:
+    def spent(self, kind: str) -> float:
         """Return the cost of all trials; a requeued trial includes the cost of the lost trial."""
         spent: dict[int, float] = {}
         for trial in self.trials:

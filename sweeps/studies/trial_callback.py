@@ -59,7 +59,7 @@ class TrialCallback(pl.Callback):
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
         """Keep the cost of the training so far."""
-        self.cost = budget_of(trainer).cost
+        self.cost = dict(budget_of(trainer).cost)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Report the validation, and stop the trainer if the study prunes the trial."""

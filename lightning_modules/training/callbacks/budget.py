@@ -1,6 +1,7 @@
 """The training budget, and the cost of a training so far."""
 
 import hashlib
+import math
 import time
 from typing import Any
 
@@ -9,10 +10,11 @@ import pytorch_lightning as pl
 from numpy.typing import NDArray
 from pydantic import validate_call
 
-from datamodules.batching import Batch
+from datamodules.batching import Batch, EncodedPairs
+from datamodules.errors import UserError
 from lightning_modules.ranks.updates_across_ranks import begins_update, ends_update
 from lightning_modules.runs.environment import peak_memory_mib
-from lightning_modules.training.control.budgets import Budget, Cost
+from lightning_modules.training.control.budgets import KINDS, Budget, Cost, Update, find_kind
 
 
 class TrainingBudget(pl.Callback):
@@ -27,26 +29,17 @@ class TrainingBudget(pl.Callback):
     @validate_call
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
-        self.flops_by_id: NDArray[np.float64] | None = None
-        """FLOPs of each training sentence, forward and backward; None to count no FLOPs."""
-        self.seen_tokens = 0
-        self.updates = 0
-        self.flops = 0.0
-        self.seconds = 0.0
+        self.kinds = {name: find_kind(name) for name in dict.fromkeys([*KINDS, budget.kind])}
+        self.cost: Cost = dict.fromkeys(self.kinds, 0)
+        """The cost so far, by kind of budget."""
+        self.pairs: EncodedPairs
+        """The training sentences, set before the training."""
+        self.flops_by_id: NDArray[np.float64]
+        """FLOPs of each training sentence, forward and backward, set before the training."""
         self.data_order = ""
         self.data_order_at: dict[int, str] = {}
         """``data_order`` after 1, 2, 4, 8, … updates, to compare trainings of unequal length."""
         self._started = 0.0
-
-    @property
-    def cost(self) -> Cost:
-        """The cost so far, by kind of budget."""
-        return {
-            "target_tokens": self.seen_tokens,
-            "updates": self.updates,
-            "flops": self.flops,
-            "seconds": self.seconds,
-        }
 
     @property
     def share(self) -> float:
@@ -56,7 +49,8 @@ class TrainingBudget(pl.Callback):
     @property
     def tokens_per_second(self) -> float:
         """Real target tokens trained on per second, validation left out."""
-        return self.seen_tokens / self.seconds if self.seconds else 0.0
+        seconds = self.cost["seconds"]
+        return self.cost["target_tokens"] / seconds if seconds else 0.0
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
@@ -77,35 +71,38 @@ class TrainingBudget(pl.Callback):
         if not ends_update(trainer, batch_idx):
             return
         ids = batch.update_ids.cpu().numpy()  # on a GPU, this waits for the update
-        self.seconds += time.perf_counter() - self._started
-        self.seen_tokens += batch.update_tokens
-        self.updates += 1
-        if self.flops_by_id is not None:
-            self.flops += float(self.flops_by_id[ids].sum())
+        seconds = time.perf_counter() - self._started
+        flops = float(self.flops_by_id[ids].sum())
+        self._spend(Update(ids, self.pairs, batch.update_tokens, flops, seconds))
         order = self.data_order.encode() + ids.tobytes()
         self.data_order = hashlib.sha256(order).hexdigest()[:16]
-        if self.updates.bit_count() == 1:
-            self.data_order_at[self.updates] = self.data_order
+        updates = int(self.cost["updates"])
+        if updates.bit_count() == 1:
+            self.data_order_at[updates] = self.data_order
         if trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
-            pl_module.log("train/target_tokens", float(self.seen_tokens))
+            pl_module.log("train/target_tokens", float(self.cost["target_tokens"]))
             pl_module.log("train/target_tokens_per_second", self.tokens_per_second)
             pl_module.log("train/peak_memory_mib", peak_memory_mib())
-        if self._is_spent(trainer):
+        spent = self.cost[self.budget.kind] >= self.budget.amount
+        # The clocks of the ranks differ, and so may what a kind of the user counts.
+        if trainer.strategy.reduce_boolean_decision(spent, all=False):
             trainer.should_stop = True
 
-    def _is_spent(self, trainer: pl.Trainer) -> bool:
-        spent = self.cost[self.budget.kind] >= self.budget.amount
-        if self.budget.kind == "seconds":  # the clocks of the ranks differ
-            return trainer.strategy.reduce_boolean_decision(spent, all=False)
-        return spent
+    def _spend(self, update: Update) -> None:
+        """Add the cost of an update. Raises ``UserError`` for a cost that cannot be added."""
+        for name, kind in self.kinds.items():
+            cost: object = kind.cost(update)
+            if not (isinstance(cost, int | float | np.number) and 0 <= cost < math.inf):
+                raise UserError(
+                    f"budget.kind={name}: {type(kind).__name__}.cost returns {cost!r}, but a "
+                    "number is needed, finite and not below 0"
+                )
+            self.cost[name] += cost.item() if isinstance(cost, np.number) else cost
 
     def state_dict(self) -> dict[str, Any]:
         """Return the counts so far."""
         return {
-            "seen_tokens": self.seen_tokens,
-            "updates": self.updates,
-            "flops": self.flops,
-            "seconds": self.seconds,
+            "cost": dict(self.cost),
             "data_order": self.data_order,
             "data_order_at": dict(self.data_order_at),
         }

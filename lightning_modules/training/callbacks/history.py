@@ -54,8 +54,8 @@ class History(pl.Callback):
         loss = sum(gather(trainer, self._loss)) / trainer.world_size
         budget = budget_of(trainer)
         point = HistoryPoint(
-            target_tokens=budget.seen_tokens,
-            seconds=round(budget.seconds, 3),
+            target_tokens=int(budget.cost["target_tokens"]),
+            seconds=round(budget.cost["seconds"], 3),
             train_loss=loss / self._tokens,
             val_loss=float(trainer.callback_metrics["val/loss"]),
             val_bleu=float(trainer.callback_metrics["val/bleu"]),

@@ -51,7 +51,7 @@ class ProgressLines(pl.Callback):
             "%s  %3.0f%%  %s tokens  loss %.3f  val loss %.3f  BLEU %5.2f  %s tokens/s  %s left",
             self.name,
             100 * budget.share,
-            f"{budget.seen_tokens:,}",
+            f"{budget.cost['target_tokens']:,}",
             float(metrics.get("train/loss", float("nan"))),
             float(metrics["val/loss"]),
             float(metrics["val/bleu"]),

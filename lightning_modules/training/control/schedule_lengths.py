@@ -1,12 +1,10 @@
 """Number of updates of a schedule that ends with the training."""
 
-import math
-
 from omegaconf import DictConfig
 
 from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
-from lightning_modules.training.control.budgets import Budget
+from lightning_modules.training.control.budgets import KINDS, Budget, find_kind
 from lightning_modules.training.control.flops import Flops
 
 
@@ -33,20 +31,24 @@ def schedule_length(
         return {"total_updates": 1}
     updates = expected_updates(budget, data, flops)
     if updates is None:
+        setting = "budget" if budget.kind in KINDS else "budget.kind"
         raise UserError(
-            f"budget={budget.kind}: does not fix the number of updates, and {name} ends with the "
+            f"{setting}={budget.kind}: does not fix the number of updates, and {name} ends with the "
             f"last; give {name}.total_updates=N, another {name} or another budget"
         )
     return {"total_updates": updates}
 
 
 def expected_updates(budget: Budget, data: TranslationData, flops: Flops) -> int | None:
-    """Estimate the number of updates of a budget; None for a budget of seconds."""
-    if budget.kind == "updates":
-        return int(budget.amount)
-    if budget.kind == "target_tokens":
-        return data.updates(int(budget.amount))
-    if budget.kind == "flops":
-        pairs = data.encoded_corpus.encoded["train"]
-        return data.updates(math.ceil(budget.amount / flops.per_target_token(pairs)))
-    return None
+    """Estimate the number of updates of a budget; None for a kind that cannot tell.
+
+    Raises ``UserError`` for a kind that returns no number of updates.
+    """
+    kind = find_kind(budget.kind)
+    updates = kind.updates(budget.amount, data, flops)
+    if updates is None or (isinstance(updates, int) and updates > 0):
+        return updates
+    raise UserError(
+        f"budget.kind={budget.kind}: {type(kind).__name__}.updates returns {updates!r}, but a "
+        "positive whole number or None is needed"
+    )

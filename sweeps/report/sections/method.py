@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from lightning_modules.runs.schema import Result
 from lightning_modules.tracking.report_blocks import Block, Lines
-from lightning_modules.training.control.budgets import UNITS, kind_of
+from lightning_modules.training.control.budgets import find_kind, kind_of
 from sweeps.evaluation.score_tables import origin
 from sweeps.evaluation.tables import Table
 from sweeps.report.findings import Findings
@@ -82,7 +82,7 @@ def _training(result: Result) -> str:
         return "not recorded"
     kind = kind_of(result.config)
     updates = "" if training.updates is None else f", {training.updates:,} updates"
-    return f"a budget in {UNITS[kind]}: {training.target_tokens:,} target tokens{updates}"
+    return f"a budget in {find_kind(kind).unit}: {training.target_tokens:,} target tokens{updates}"
 
 
 def _listed(settings: dict[str, Any], otherwise: str) -> str:

@@ -49,11 +49,21 @@ def fit(trained: TranslationModule, updates: int, **options: Any) -> None:
     trainer.fit(trained, DataLoader(batches, batch_size=None))
 
 
-def batch(lengths: list[int]):
+def pairs(lengths: list[int]) -> EncodedPairs:
     generator = np.random.default_rng(0)
     sides = [[generator.integers(4, 20, length).tolist() for length in lengths] for _ in range(2)]
-    pairs = EncodedPairs(np.arange(len(lengths)), *map(Sequences.of, sides))
-    return collate(pairs)
+    return EncodedPairs(np.arange(len(lengths)), *map(Sequences.of, sides))
+
+
+def batch(lengths: list[int]):
+    return collate(pairs(lengths))
+
+
+def counting(budget: Budget) -> TrainingBudget:
+    """A budget of a training on three sentences, of 5, 7 and 11 FLOPs."""
+    callback = TrainingBudget(budget)
+    callback.pairs, callback.flops_by_id = pairs([3, 7, 5]), np.array([5.0, 7.0, 11.0])
+    return callback
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -161,9 +171,10 @@ def test_budget_counts_real_tokens_and_chains_the_order():
         global_step = 1
         log_every_n_steps = 10
         accumulate_grad_batches = 1
+        strategy = SimpleNamespace(reduce_boolean_decision=lambda spent, all: spent)
 
     def spend(*batches) -> tuple[TrainingBudget, Trainer]:
-        budget, trainer = TrainingBudget(Budget(target_tokens=20)), Trainer()
+        budget, trainer = counting(Budget(kind="target_tokens", amount=20)), Trainer()
         for one in batches:
             budget.on_train_batch_start(trainer, None, one, 0)  # type: ignore[arg-type]
             budget.on_train_batch_end(trainer, None, None, one, 0)  # type: ignore[arg-type]
@@ -171,19 +182,19 @@ def test_budget_counts_real_tokens_and_chains_the_order():
 
     first, second = batch([3, 7]), batch([5, 2, 1])
     half, going_on = spend(first)
-    assert half.seen_tokens == 4 + 8
+    assert half.cost["target_tokens"] == 4 + 8
     assert not going_on.should_stop
     whole, stopped = spend(first, second)
-    assert whole.seen_tokens == 12 + 6 + 3 + 2
+    assert whole.cost["target_tokens"] == 12 + 6 + 3 + 2
     assert stopped.should_stop
     assert spend(first, second)[0].data_order == whole.data_order
     assert spend(second, first)[0].data_order != whole.data_order
-    resumed = TrainingBudget(Budget(target_tokens=20))
+    resumed = counting(Budget(kind="target_tokens", amount=20))
     resumed.load_state_dict(half.state_dict())
     resumed.on_train_batch_start(going_on, None, second, 0)  # type: ignore[arg-type]
     resumed.on_train_batch_end(going_on, None, None, second, 0)  # type: ignore[arg-type]
     assert resumed.data_order == whole.data_order
-    assert resumed.seen_tokens == whole.seen_tokens
+    assert resumed.cost["target_tokens"] == whole.cost["target_tokens"]
 
 
 class Counted:
@@ -195,8 +206,7 @@ class Counted:
     should_stop = False
 
     def __init__(self, budget: Budget) -> None:
-        self.callback = TrainingBudget(budget)
-        self.callback.flops_by_id = np.array([5.0, 7.0, 11.0])
+        self.callback = counting(budget)
         self.strategy = SimpleNamespace(reduce_boolean_decision=lambda spent, all: spent)
 
     def update(self) -> None:
@@ -211,13 +221,13 @@ class Counted:
 @pytest.mark.parametrize(
     ("budget", "updates"),
     [
-        (Budget(target_tokens=24), 2),
-        (Budget(target_tokens=25), 3),
-        (Budget(updates=3), 3),
-        (Budget(flops=24), 2),
-        (Budget(flops=25), 3),
-        (Budget(seconds=3.9), 2),
-        (Budget(seconds=4.5), 3),
+        (Budget(kind="target_tokens", amount=24), 2),
+        (Budget(kind="target_tokens", amount=25), 3),
+        (Budget(kind="updates", amount=3), 3),
+        (Budget(kind="flops", amount=24), 2),
+        (Budget(kind="flops", amount=25), 3),
+        (Budget(kind="seconds", amount=3.9), 2),
+        (Budget(kind="seconds", amount=4.5), 3),
     ],
 )
 def test_training_ends_with_the_update_that_spends_the_budget(budget, updates):
@@ -233,7 +243,7 @@ def test_training_ends_with_the_update_that_spends_the_budget(budget, updates):
 
 
 def test_an_account_goes_on_where_it_was_kept():
-    whole, first, second = (Counted(Budget(updates=6)) for _ in range(3))
+    whole, first, second = (Counted(Budget(kind="updates", amount=6)) for _ in range(3))
     for _ in range(5):
         whole.update()
     for _ in range(3):
@@ -242,6 +252,7 @@ def test_an_account_goes_on_where_it_was_kept():
     for _ in range(2):
         second.update()
     then, now = whole.callback.state_dict(), second.callback.state_dict()
-    assert now.pop("seconds") == pytest.approx(then.pop("seconds"), rel=0.05)
+    cost = now["cost"]
+    assert cost.pop("seconds") == pytest.approx(then["cost"].pop("seconds"), rel=0.05)
     assert now == then
-    assert (now["updates"], now["flops"], list(now["data_order_at"])) == (5, 60, [1, 2, 4])
+    assert (cost["updates"], cost["flops"], list(now["data_order_at"])) == (5, 60, [1, 2, 4])

@@ -19,7 +19,7 @@ from lightning_modules.training.control.budgets import Budget
 from sweeps.comparison.collect import collect
 from sweeps.comparison.learning_curves import learning_curves, learning_figures, learning_table
 from tests.helpers.run_folders import history, make_run
-from tests.lightning_modules.training.test_training import batch, module
+from tests.lightning_modules.training.test_training import batch, module, pairs
 
 
 class Texts(pl.LightningDataModule):
@@ -41,6 +41,8 @@ class Texts(pl.LightningDataModule):
 
 
 def fit(trained, batches, callback, **more):
+    budget = TrainingBudget(Budget(kind="target_tokens", amount=10_000))
+    budget.pairs, budget.flops_by_id = pairs([3, 7, 5]), np.zeros(3)
     trainer = pl.Trainer(
         max_steps=len(batches),
         accelerator="cpu",
@@ -51,7 +53,7 @@ def fit(trained, batches, callback, **more):
         num_sanity_val_steps=0,
         check_val_every_n_epoch=None,
         val_check_interval=2,
-        callbacks=[TrainingBudget(Budget(target_tokens=10_000)), callback],
+        callbacks=[budget, callback],
         **more,
     )
     trainer.fit(trained, datamodule=Texts(batches))

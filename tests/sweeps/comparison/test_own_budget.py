@@ -1,0 +1,134 @@
+"""Kinds of budget of the user: the example of ``docs/plugs/budget.md``, and mistakes in one."""
+
+import json
+
+import pytest
+
+from lightning_modules.training.control.budgets import total
+from sweeps.comparison.conditions import equally_tuned
+from sweeps.studies.page import study_section
+from tests.helpers.commands import TINY, example, inside, mistake, places, succeed
+from tests.sweeps.studies.test_study_page import made
+
+NO_BUDGET = [given for given in TINY if not given.startswith("budget.")]
+KIND_PATH = "my_budget.Sentences"
+KIND = """
+from lightning_modules.training.control.budgets import BudgetKind
+
+class Mine(BudgetKind):
+    unit = "halves"
+
+    def cost(self, update):
+        return 0.5
+
+    def updates(self, amount, data, flops):
+        return 7
+"""
+
+
+@pytest.fixture
+def space(tmp_path, monkeypatch):
+    """A folder of the user's, from which Python imports."""
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def commands(space):
+    """The two commands of the page: one run, and a comparison."""
+    return [
+        [str(space / "my_conf") if word == "my_conf" else word for word in command]
+        for command in example("budget", space)
+    ]
+
+
+def result(folder):
+    return json.loads((folder / "result.json").read_text())
+
+
+def test_training_ends_with_the_update_that_spends_the_budget(commands, space, capsys):
+    folder = space / "run"
+    given = ["budget.amount=150", *places(space), "logger=none", f"hydra.run.dir={folder}"]
+    inside(*commands[0], *NO_BUDGET, *given)
+    training = result(folder)["training"]
+    spent, updates = training["other_costs"][KIND_PATH], training["updates"]
+    assert 150 <= spent < 150 + 2 * spent / updates
+    assert f"{spent} sentences, " in capsys.readouterr().out
+    # The run before the last update has spent less: one sentence more makes no update more.
+    given[0], given[-1] = f"budget.amount={spent}", f"hydra.run.dir={space / 'same'}"
+    inside(*commands[0], *NO_BUDGET, *given)
+    assert result(space / "same")["training"]["updates"] == updates
+    given[0], given[-1] = f"budget.amount={spent + 1}", f"hydra.run.dir={space / 'more'}"
+    inside(*commands[0], *NO_BUDGET, *given)
+    assert result(space / "more")["training"]["updates"] == updates + 1
+
+
+def test_a_comparison_states_its_budget_in_the_users_unit(commands, space):
+    out = space / "sweep"
+    given = ["budget.amount=100", *places(space), "logger=none", f"hydra.sweep.dir={out}"]
+    succeed(*commands[1], *NO_BUDGET, *given, PYTHONPATH=str(space))
+    conditions = json.loads((out / "comparison.json").read_text())["conditions"]
+    [budget] = [condition for condition in conditions if condition["name"] == "budget"]
+    spent = result(out / "0")["training"]["other_costs"][KIND_PATH]
+    assert budget["holds"]
+    assert budget["text"] == f"{spent} sentences"
+
+
+@pytest.mark.parametrize(("other", "holds"), [(100, True), (102, False)])
+def test_studies_are_equal_in_the_users_unit(space, other, holds):
+    example("budget", space)
+    outcomes = [
+        made(space, name=name, cost=(KIND_PATH, cost))
+        for name, cost in (("one", 100), ("two", other))
+    ]
+    section = study_section(outcomes)
+    condition = equally_tuned(section.tables["studies"], section.kind)
+    assert condition.holds is holds
+    assert "6 trials, 600 sentences" in condition.text
+    assert total([{KIND_PATH: 2}, {KIND_PATH: 3, "updates": 1}])[KIND_PATH] == 5
+
+
+@pytest.mark.parametrize(
+    ("settings", "old", "new", "expected"),
+    [
+        ("kind: hours\namount: 1", "", "", "budget.kind=hours: choose one of target_tokens, upd"),
+        ("kind: mine.Hours\namount: 1", "", "", "budget.kind=mine.Hours: cannot be imported; "),
+        ("kind: json.JSONDecoder\namount: 1", "", "", "budget.kind=json.JSONDecoder: is not der"),
+        ("kind: mine.Mine\namount: 1", "def cost", "def costs", "Mine: Mine lacks cost; write"),
+        ("kind: mine.Mine\namount: 1", "unit =", "units =", "Mine: Mine lacks unit; write what"),
+        ("kind: mine.Mine\namount: -1", "", "", "budget.amount=-1: Input should be greater than 0"),
+        (
+            "kind: mine.Mine\namount: null",
+            "",
+            "",
+            "budget.amount=None: Input should be a valid num",
+        ),
+        ("kind: mine.Mine", "", "", "budget.amount=None: Input should be a valid number"),
+        ("kind: mine.Mine\namount: 1\nunit: x", "", "", "budget.unit=x: Extra inputs are not perm"),
+        ("kind: mine.Mine\nupdates: 1", "", "", "give an amount of one kind; budget=KIND chooses"),
+        ("kind: mine.Mine\namount: 1", "0.5", "None", "Mine: Mine.cost returns None, but a number"),
+        (
+            "kind: mine.Mine\namount: 1",
+            "0.5",
+            "float('nan')",
+            "Mine.cost returns nan, but a number",
+        ),
+        ("kind: mine.Mine\namount: 1", "7", "0.5", "Mine: Mine.updates returns 0.5, but a posit"),
+        (
+            "kind: mine.Mine\namount: 1",
+            "7",
+            "None",
+            "budget.kind=mine.Mine: does not fix the number of updates, and scheduler ends with the "
+            "last; give scheduler.total_updates=N",
+        ),
+    ],
+)
+def test_a_kind_that_is_none_is_refused_in_a_line(space, settings, old, new, expected):
+    module = f"mine{abs(hash(expected))}"  # a new module in each case
+    (space / f"{module}.py").write_text(KIND.replace(old, new))
+    file = space / "my_conf" / "budget" / "mine.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(settings.replace("mine.", f"{module}."))
+    given = ["--config-dir", str(space / "my_conf"), "budget=mine", "logger=none"]
+    line = mistake(*given, *NO_BUDGET, *places(space), f"hydra.run.dir={space / 'run'}")
+    assert expected in line.replace(module, "mine")
