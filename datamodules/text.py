@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass
+from typing_extensions import override
 
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
 from datamodules.errors import UserError
@@ -45,6 +46,7 @@ class TextCorpus(Corpus):
                 "other language"
             )
 
+    @override
     @cached_property
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits that hash the files, the languages and the limits."""
@@ -59,6 +61,7 @@ class TextCorpus(Corpus):
         """Leave the content of the files out of the pickle, but keep the fingerprint."""
         return {key: value for key, value in self.__dict__.items() if key != "_contents"}
 
+    @override
     def split(self, name: Split) -> ParallelText:
         """Return one split. Raises ``UserError`` if the files or limits of the split are wrong."""
         paths = self._paths[name]

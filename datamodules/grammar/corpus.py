@@ -94,6 +94,7 @@ class GrammarCorpus(Corpus):
         arguments = (self.source, self.target, self.seed, self.train_max_words, self._sizes)
         return hashlib.sha256(repr((EDITION, *arguments)).encode()).hexdigest()[:12]
 
+    @override
     def split(self, name: Split) -> ParallelText:
         """Write one split. Raises no error, because the arguments are already checked."""
         if name == "train":

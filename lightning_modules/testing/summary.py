@@ -36,7 +36,8 @@ def summary(result: Result, scores: TestScores, scoring: Scoring, folder: Path) 
         *rows,
         f"{result.parameters:,} parameters; {training.target_tokens or 0:,} target tokens in "
         f"{training.updates or 0:,} updates, {training.flops or 0:.3g} FLOPs, "
-        f"{_other_cost(result)}{training.seconds or 0:.0f} s, {training.target_tokens_per_second or 0:,.0f} a second; "
+        f"{_other_cost(result)}{training.seconds or 0:.0f} s, "
+        f"{training.target_tokens_per_second or 0:,.0f} a second; "
         f"test set translated in {decoding['seconds']:.1f} s",
     ]
     left_out = [

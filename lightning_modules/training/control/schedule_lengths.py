@@ -33,8 +33,8 @@ def schedule_length(
     if updates is None:
         setting = "budget" if budget.kind in KINDS else "budget.kind"
         raise UserError(
-            f"{setting}={budget.kind}: does not fix the number of updates, and {name} ends with the "
-            f"last; give {name}.total_updates=N, another {name} or another budget"
+            f"{setting}={budget.kind}: does not fix the number of updates, and {name} ends with "
+            f"the last; give {name}.total_updates=N, another {name} or another budget"
         )
     return {"total_updates": updates}
 

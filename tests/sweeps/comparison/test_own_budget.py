@@ -118,8 +118,8 @@ def test_studies_are_equal_in_the_users_unit(space, other, holds):
             "kind: mine.Mine\namount: 1",
             "7",
             "None",
-            "budget.kind=mine.Mine: does not fix the number of updates, and scheduler ends with the "
-            "last; give scheduler.total_updates=N",
+            "budget.kind=mine.Mine: does not fix the number of updates, and scheduler ends with "
+            "the last; give scheduler.total_updates=N",
         ),
     ],
 )
