@@ -88,7 +88,7 @@ def test_encoded_text_depends_on_the_tokenizers_code(space):
 @pytest.mark.parametrize(
     ("path", "old", "new", "expected"),
     [
-        ("mine", "", "", "data._target_=mine: choose one of datamodules.grammar.GrammarCorpus, "),
+        ("mine", "", "", "data._target_=mine: give a dotted path"),
         ("mine.Other", "", "", "data._target_=mine.Other: cannot be imported; choose one of "),
         ("hashlib.sha256", "", "", "data._target_=hashlib.sha256: is not derived from datamodules"),
         ("mine.Mine", "def split", "def splits", "data._target_=mine.Mine: Mine lacks split"),
@@ -112,7 +112,12 @@ def test_a_corpus_that_is_none_is_refused_in_a_line(space, path, old, new, expec
 @pytest.mark.parametrize(
     ("kind", "old", "new", "expected"),
     [
-        ("characters", "", "", "tokenizer.kind=characters: choose one of words, bpe, or give the "),
+        (
+            "characters",
+            "",
+            "",
+            "tokenizer.kind=characters: give one of words, bpe, or a dotted path",
+        ),
         ("mine.Other", "", "", "tokenizer.kind=mine.Other: cannot be imported; choose one of "),
         ("hashlib.sha256", "", "", "tokenizer.kind=hashlib.sha256: is not derived from "),
         ("mine.Mine", "def encode", "def code", "tokenizer.kind=mine.Mine: Mine lacks encode"),

@@ -126,7 +126,7 @@ def test_mistakes_are_told_in_a_line(arguments, expected, tmp_path, space):
         ),
         (["budget=updates", "budget.target_tokens=5"], "budget.target_tokens"),
         (["budget=hours"], "Could not find 'budget/hours'"),
-        (["budget=null"], "budget=null: give one of family, flops, seconds, target"),
+        (["budget=null"], "budget=null: give one of family, flops, own, seconds, target"),
     ],
 )
 def test_budgets_of_other_kinds(arguments, expected, tmp_path, space):
