@@ -314,11 +314,11 @@ def test_one_failed_job_does_not_lose_the_others(space, capfd):
     output = "".join(capfd.readouterr())
     assert status == 1
     assert "Traceback" not in output
-    assert "model.attention.score=nonsense: choose one of" in output
+    assert "model.attention.score=nonsense: give one of" in output
     assert len(list(folder.glob("*/result.json"))) == 1
     assert len(list(folder.glob("*/failure.json"))) == 1
     report = (folder / "report.html").read_text(encoding="utf-8")
-    assert "model.attention.score=nonsense: choose one of" in report
+    assert "model.attention.score=nonsense: give one of" in report
 
 
 def test_n_best_translations_are_listed(single):
