@@ -83,10 +83,14 @@ class TrainingBudget(pl.Callback):
             pl_module.log("train/target_tokens", float(self.cost["target_tokens"]))
             pl_module.log("train/target_tokens_per_second", self.tokens_per_second)
             pl_module.log("train/peak_memory_mib", peak_memory_mib())
-        spent = self.cost[self.budget.kind] >= self.budget.amount
-        # The clocks of the ranks differ, and so may what a kind of the user counts.
-        if trainer.strategy.reduce_boolean_decision(spent, all=False):
+        if self._is_spent(trainer):
             trainer.should_stop = True
+
+    def _is_spent(self, trainer: pl.Trainer) -> bool:
+        spent = self.cost[self.budget.kind] >= self.budget.amount
+        if self.kinds[self.budget.kind].equal_on_ranks:
+            return spent
+        return trainer.strategy.reduce_boolean_decision(spent, all=False)
 
     def _spend(self, update: Update) -> None:
         """Add the cost of an update. Raises ``UserError`` for a cost that cannot be added."""

@@ -46,6 +46,8 @@ class BudgetKind(ABC):
     """Whether a training spends exactly the amount; else the last update may exceed it."""
     unequally_long: ClassVar[bool] = False
     """Whether trainings of different variants end after different updates."""
+    equal_on_ranks: ClassVar[bool] = False
+    """Whether all ranks count the same, so that the ranks need not agree on the end."""
 
     @property
     @abstractmethod
@@ -65,6 +67,7 @@ class TargetTokens(BudgetKind):
     """Real target tokens, EOS counted."""
 
     amount_type = PositiveInt
+    equal_on_ranks = True
     unit = "target tokens"
 
     @override
@@ -81,6 +84,7 @@ class Updates(BudgetKind):
 
     amount_type = PositiveInt
     exact = True
+    equal_on_ranks = True
     unit = "updates"
 
     @override
@@ -96,6 +100,7 @@ class FloatingPointOperations(BudgetKind):
     """FLOPs, forward and backward; see ``lightning_modules.training.control.flops``."""
 
     unequally_long = True
+    equal_on_ranks = True
     unit = "FLOPs"
 
     @override
