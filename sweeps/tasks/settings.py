@@ -56,7 +56,9 @@ def default_values(config: DictConfig) -> dict[str, str]:
     """Return the value of each key in a configuration, or in the first file that has the key."""
     plain: Any = OmegaConf.to_container(config)
     values: dict[str, str] = {}
-    for file in sorted(CONF.glob("*/*.yaml")):
+    files = sorted(CONF.glob("*/*.yaml"))
+    # Files of a group stand before files that prepare a comparison or task.
+    for file in sorted(files, key=lambda file: file.parent.name in ("comparison", "task")):
         group, content = file.parent.name, yaml.safe_load(file.read_text(encoding="utf-8")) or {}
         is_global = "@package _global_" in file.read_text(encoding="utf-8")
         for key, value in flatten(content if is_global else {group: content}).items():
