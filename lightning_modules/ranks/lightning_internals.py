@@ -4,6 +4,7 @@ Lightning counts batches and validations in ways that are exact at the end of an
 handler of SIGTERM may speak to other ranks in the middle of an exchange.
 """
 
+from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
@@ -51,6 +52,23 @@ def skip_batches(checkpoint: dict[str, Any], total: int, of_epoch: int) -> None:
     """Let a training go on after ``total`` batches of this rank, ``of_epoch`` in this epoch."""
     progress = _batch_progress(total, of_epoch)
     checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"] = progress
+
+
+def move_best_checkpoint(checkpoint: dict[str, Any], folder: Path) -> None:
+    """Let the record of the best checkpoint name its file in ``folder``, where the run lies now.
+
+    For another folder, Lightning would forget the best score.
+    """
+
+    def moved(path: str) -> str:
+        return str(folder / Path(path).name) if path else path
+
+    for state in checkpoint["callbacks"].values():
+        if "best_model_path" in state:
+            paths = ("best_model_path", "kth_best_model_path", "last_model_path")
+            state |= {name: moved(state[name]) for name in paths}
+            best = {moved(path): score for path, score in state["best_k_models"].items()}
+            state |= {"dirpath": str(folder), "best_k_models": best}
 
 
 def validate_now(trainer: pl.Trainer) -> None:

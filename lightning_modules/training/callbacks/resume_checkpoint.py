@@ -1,6 +1,7 @@
 """``last.ckpt``: the checkpoint from which an interrupted training goes on."""
 
 import logging
+import os
 import signal
 import threading
 import time
@@ -16,6 +17,7 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 from datamodules.batching import Batch
 from lightning_modules.ranks.lightning_internals import (
     correct_step_count,
+    move_best_checkpoint,
     rewind_progress,
     skip_batches,
     validate_now,
@@ -50,7 +52,11 @@ class ResumeCheckpoint(pl.Callback):
     def on_load_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Skip the batches of the epoch that the interrupted training has seen."""
+        """Skip the batches of the epoch that the interrupted training has seen.
+
+        The folder of the run may have been moved since.
+        """
+        move_best_checkpoint(checkpoint, Path(os.path.realpath(self.file.parent)))
         self._validate, self._stop = (checkpoint[RESUME][name] for name in ("validate", "stop"))
         updates: int = checkpoint[RESUME]["updates_of_epoch"]
         trainer.datamodule.skip_updates(updates)  # type: ignore[attr-defined]

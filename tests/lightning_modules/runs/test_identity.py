@@ -13,6 +13,7 @@ import sweeps.launch.output_folders  # noqa: F401  # the resolvers of hydra.run.
 from lightning_modules.runs import provenance
 from lightning_modules.runs.identity import RunIdentity
 from lightning_modules.runs.provenance import CodeVersions, code_versions
+from lightning_modules.runs.reader import read_result
 from lightning_modules.runs.settings_table import CONF, settings
 from lightning_modules.training.factories import build_data
 from tests.helpers.commands import ROOT, TINY, inside, places
@@ -214,6 +215,19 @@ def test_a_command_again_does_only_what_its_change_asks_for(space, capsys, copie
         assert "another code (weights): this training starts over" in said
     said = again(space, capsys, "decoding.max_ratio=1", "optimizer.lr=0.003")
     assert "another optimizer.lr: this training starts over" in said
+
+
+def test_a_training_goes_on_in_a_folder_that_was_moved(space, capsys):
+    inside(*RUN, *places(space), f"hydra.run.dir={space}/first_place")
+    before = read_result(space / "first_place")
+    moved = (space / "first_place").rename(space / "second_place")
+    (moved / "result.json").unlink()
+    capsys.readouterr()
+    inside(*RUN, *places(space), f"hydra.run.dir={moved}")
+    assert "training goes on after update" in capsys.readouterr().out
+    after = read_result(moved)
+    assert (after.scores, after.training.val_bleu) == (before.scores, before.training.val_bleu)
+    assert after.training.val_bleu is not None
 
 
 def test_settings_that_affect_no_result_change_no_weight(space):
