@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 import yaml
-from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 from pydantic import TypeAdapter, ValidationError
 
-import sweeps.launch.named_systems
-import sweeps.launch.output_folders  # noqa: F401  # the resolvers of hydra.run.dir
 from datamodules.batching import Batching
 from datamodules.grammar import GrammarCorpus
 from datamodules.text import TextCorpus
@@ -39,13 +36,9 @@ from lightning_modules.variants.recurrent.encoder import EncoderOptions
 from lightning_modules.variants.recurrent.query import QueryOptions
 from lightning_modules.variants.recurrent.readout import ReadoutOptions
 from sweeps.launch.gpu_leases import Devices
+from sweeps.launch.named_systems import NAMED
 from sweeps.studies.settings import Sweep
 
-CHOICES = [
-    (file.parent.name, file.stem)
-    for file in sorted(CONF.glob("*/*.yaml"))
-    if file.parent.name != "hydra"
-]
 TAKERS = [
     ("", TrainingSettings), ("seeds", Seeds), ("vectors", VectorFiles), ("match", Match),
     ("scoring", Scoring), ("sweep", Sweep), ("devices", Devices), ("batching", Batching),
@@ -66,20 +59,19 @@ SAMPLES: dict[str, list[object]] = {
 """Values by kind, without those that pydantic converts."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def hydra_composes():
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        yield
-
-
 @pytest.fixture(scope="module")
-def values_of_all_choices():
-    """The values of each key over all files of ``conf/``."""
+def values_of_all_files():
+    """The values of each key in all files of ``conf/``."""
     values: dict[str, list] = {}
-    for group, choice in CHOICES:
-        composed: Any = OmegaConf.to_container(compose("config", [f"{group}={choice}"]))
-        for key, value in flatten(composed).items():
-            values.setdefault(key, []).append(value)
+    for file in [CONF / "config.yaml", *sorted(CONF.glob("*/*.yaml"))]:
+        group = file.parent.name
+        if group == "hydra":
+            continue
+        content: Any = OmegaConf.to_container(OmegaConf.load(file))
+        is_global = group == "conf" or "@package _global_" in file.read_text(encoding="utf-8")
+        for key, value in flatten(content if is_global else {group: content}).items():
+            if not {"defaults", "hydra"} & set(key.split(".")):
+                values.setdefault(key, []).append(value)
     return values
 
 
@@ -92,17 +84,18 @@ def entry_of(key: str) -> str | None:
     return key if key and not settings()[key].is_group else None
 
 
-def test_every_key_has_an_entry(values_of_all_choices):
+def test_every_key_has_an_entry(values_of_all_files):
     missing = [
         key
-        for key in values_of_all_choices
+        for key in values_of_all_files
         if entry_of(key) is None and key not in ("logger", "model.attention")  # {} and null
     ]
     assert missing == []
 
 
-def test_every_entry_has_a_key(values_of_all_choices):
-    keys = {*values_of_all_choices, *(group for group, _ in CHOICES), "hydra"}
+def test_every_entry_has_a_key(values_of_all_files):
+    groups = {file.parent.name for file in CONF.glob("*/*.yaml")}
+    keys = {*values_of_all_files, *groups, *NAMED, "hydra"}
     stale = [
         entry
         for entry in settings()
@@ -111,10 +104,10 @@ def test_every_entry_has_a_key(values_of_all_choices):
     assert stale == []
 
 
-def test_every_value_of_a_file_is_allowed(values_of_all_choices):
+def test_every_value_of_a_file_is_allowed(values_of_all_files):
     refused = [
         f"{key}={value}"
-        for key, values in values_of_all_choices.items()
+        for key, values in values_of_all_files.items()
         for value in values
         if key in settings()
         and not (isinstance(value, str) and ("${" in value or value == "???"))
