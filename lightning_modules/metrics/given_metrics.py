@@ -40,6 +40,7 @@ class Perplexity(Metric):
     better = -1
     statistics = "likelihood"
     decimals = 2
+    in_summary = True
 
     @override
     def score(self, sums: Array) -> Array:
@@ -54,6 +55,7 @@ class AlignmentError(Metric):
     label = "alignment error (%)"
     better = -1
     statistics = "links"
+    in_summary = True
 
     @override
     def score(self, sums: Array) -> Array:

@@ -27,6 +27,8 @@ class Metric(ABC):
     """Whether a figure's axis begins at 0."""
     tested: bool = False
     """Whether differences between systems are tested for significance."""
+    in_summary: bool = False
+    """Whether the terminal shows the score of a finished run."""
 
     @property
     @abstractmethod
@@ -61,7 +63,7 @@ class Metric(ABC):
 class TextMetric(Metric):
     """A score of translations, whose statistics are counted from texts."""
 
-    tested = True
+    tested = in_summary = True
     needs_sources: bool = False
     """Whether ``count`` cannot do without the source sentences."""
 

@@ -43,6 +43,7 @@ class ChrfPlusPlus(TextMetric):
     name = "chrf++"
     label = "chrF++"
     better = 1
+    in_summary = False
     statistics = "chrf"
 
     @property
@@ -75,6 +76,7 @@ class Chrf(ChrfPlusPlus):
 
     name = "chrf"
     label = "chrF"
+    in_summary = True
 
     @property
     @override

@@ -3,15 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.metric import Metric
-from lightning_modules.runs.schema import Result
+from lightning_modules.runs.schema import Result, Training
 from lightning_modules.testing.scores import TestScores
 from lightning_modules.testing.scoring_settings import Scoring
-from lightning_modules.training.control.budgets import KINDS, find_kind, kind_of
-
-SHOWN = ("bleu", "chrf", "ter", "perplexity", "aer")
-"""The harness's metrics that are shown; a user's metrics are always shown."""
+from lightning_modules.training.control.budgets import find_kind, kind_of
 
 
 def summary(result: Result, scores: TestScores, scoring: Scoring, folder: Path) -> str:
@@ -55,7 +51,9 @@ def _other_cost(result: Result) -> str:
     """Return the cost in the kind of budget of the user, if the run had one."""
     kind = kind_of(result.config)
     spent = result.training.spent(kind)
-    return "" if kind in KINDS or spent is None else f"{spent:,} {find_kind(kind).unit}, "
+    if kind in Training.model_fields or spent is None:
+        return ""
+    return f"{spent:,.9g} {find_kind(kind).unit}, "
 
 
 def _scores(result: Result, metrics: Sequence[Metric]) -> str:
@@ -63,7 +61,7 @@ def _scores(result: Result, metrics: Sequence[Metric]) -> str:
     parts = []
     for metric in metrics:
         name = metric.name
-        if name in result.scores and (name in SHOWN or name not in METRICS):
+        if metric.in_summary and name in result.scores:
             low, high = result.intervals.get(name, (None, None))
             interval = "" if low is None else f" [{low:.1f}, {high:.1f}]"
             parts.append(f"{metric.label} {result.scores[name]:.2f}{interval}")

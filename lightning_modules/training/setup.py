@@ -32,7 +32,6 @@ from lightning_modules.training.checkpoints import (
     load_weights,
     read_own_checkpoint,
 )
-from lightning_modules.training.control.budgets import KINDS
 from lightning_modules.training.control.flops import Flops, count_flops
 from lightning_modules.training.control.schedule_lengths import schedule_length
 from lightning_modules.training.factories import (
@@ -199,10 +198,11 @@ def fit(trainer: pl.Trainer, setup: TrainingSetup) -> Training:
         trainer.save_checkpoint(best.best_model_path)
     load_weights(module.model, read_own_checkpoint(Path(best.best_model_path)))
     by_bleu = best.monitor == "val/bleu" and best.best_model_score is not None
-    costs: dict[str, Any] = {kind: budget.cost[kind] for kind in KINDS}
+    fields = Training.model_fields
+    costs: dict[str, Any] = {kind: cost for kind, cost in budget.cost.items() if kind in fields}
     return Training(
         **costs | {"updates": trainer.global_step},
-        other_costs={kind: cost for kind, cost in budget.cost.items() if kind not in KINDS},
+        other_costs={kind: cost for kind, cost in budget.cost.items() if kind not in fields},
         epochs=trainer.global_step * trainer.accumulate_grad_batches / trainer.num_training_batches,
         target_tokens_per_second=budget.tokens_per_second,
         data_order=budget.data_order,

@@ -1,6 +1,7 @@
 """How the numbers were made."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from typing_extensions import override
@@ -12,6 +13,9 @@ from sweeps.evaluation.score_tables import origin
 from sweeps.evaluation.tables import Table
 from sweeps.report.findings import Findings
 from sweeps.report.sections.section import Section
+
+TITLES = {name: field.title for name, field in Result.model_fields.items() if field.title}
+"""Titles of the fields of a result that are lines of their own."""
 
 
 class Method(Section):
@@ -43,6 +47,7 @@ def method(findings: Findings) -> list[tuple[str, list[str]]]:
         "Decoding": lambda result: _listed(result.decoding, "not recorded"),
         "Environment": lambda result: _listed(result.environment.model_dump(), "not recorded"),
         "Code": lambda result: f"commit {result.git_commit or 'not recorded'}",
+        **{title: partial(_field, name) for name, title in TITLES.items()},
     }
     results = [run.result for run in findings.comparison.runs]
     lines = [(name, list(dict.fromkeys(map(say, results)))) for name, say in aspects.items()]
@@ -83,6 +88,11 @@ def _training(result: Result) -> str:
     kind = kind_of(result.config)
     updates = "" if training.updates is None else f", {training.updates:,} updates"
     return f"a budget in {find_kind(kind).unit}: {training.target_tokens:,} target tokens{updates}"
+
+
+def _field(name: str, result: Result) -> str:
+    value = getattr(result, name)
+    return "not recorded" if value is None else str(value)
 
 
 def _listed(settings: dict[str, Any], otherwise: str) -> str:

@@ -58,6 +58,7 @@ def test_a_corpus_of_ones_own_trains(space):
     assert "test BLEU" in succeed(*given, "task=test", *found, PYTHONPATH=str(space))
 
 
+@pytest.mark.long
 def test_a_tokenizer_of_ones_own_trains_translates_and_aligns(space):
     [command] = example("tokenizer", space)
     folder = space / "run"

@@ -13,6 +13,8 @@ from lightning_modules.runs.reader import read_predictions
 from tests.helpers.commands import TINY, example, inside, places, succeed
 from tests.helpers.evaluations import write
 
+pytestmark = pytest.mark.long
+
 NO_TRACKER = "logger=none"
 
 

@@ -43,6 +43,7 @@ def result(folder):
     return json.loads((folder / "result.json").read_text())
 
 
+@pytest.mark.long
 def test_training_ends_with_the_update_that_spends_the_budget(commands, space, capsys):
     folder = space / "run"
     given = ["budget.amount=150", *places(space), "logger=none", f"hydra.run.dir={folder}"]

@@ -15,7 +15,7 @@ from sweeps.report.html import render_report
 from sweeps.report.publish import publish
 from sweeps.report.report import ReportSettings, make_report
 from sweeps.report.wandb_form import report_sections
-from tests.helpers.commands import ROOT, example, mistake, succeed
+from tests.helpers.commands import ROOT, TINY, example, mistake, places, succeed
 from tests.helpers.run_folders import REPORT, SCORING, TEXT, make_run
 from tests.helpers.wandb_server import WandbServer
 
@@ -39,6 +39,7 @@ def findings(runs):
     return Findings("a sweep", evaluation, comparison)
 
 
+@pytest.mark.long
 def test_the_example_of_the_page_is_in_every_form(runs, tmp_path):
     [command] = example("report_section", tmp_path)
     arguments = [part.replace("RUNS_DIR", str(runs)) for part in command]
@@ -211,6 +212,14 @@ def test_a_mistake_ends_the_command_before_a_file_is_written(runs, tmp_path, set
     assert "Raising fails" in line
     assert not (tmp_path / "out" / "comparison.json").exists()
     assert "report.sections.scores=3: " in mistake(*command, "report.sections.scores='3'")
+
+
+def test_a_mistake_in_a_section_ends_a_multirun_before_its_first_job(tmp_path, settings):
+    settings("Unfinished")
+    command = ["-m", "model=seq2seq,bahdanau", *TINY, *places(tmp_path), "logger=none"]
+    line = mistake(*command, "+report.sections.mine=mistaken_sections.Unfinished")
+    assert "report.sections.mine=mistaken_sections.Unfinished: Unfinished lacks tables" in line
+    assert not list(tmp_path.rglob("result.json"))
 
 
 def test_a_defect_of_the_harness_keeps_its_traceback(findings, monkeypatch):
