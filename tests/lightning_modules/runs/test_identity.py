@@ -226,6 +226,8 @@ def test_a_training_goes_on_in_a_folder_that_was_moved(space, capsys):
     inside(*RUN, *places(space), f"hydra.run.dir={moved}")
     assert "training goes on after update" in capsys.readouterr().out
     after = read_result(moved)
+    assert before is not None
+    assert after is not None
     assert (after.scores, after.training.val_bleu) == (before.scores, before.training.val_bleu)
     assert after.training.val_bleu is not None
 
