@@ -139,6 +139,12 @@ def top_keys_that_affect(effects: Sequence[Effect]) -> list[str]:
     return [key for key in settings() if "." not in key and effect_of(key) in effects]
 
 
+def belongs_to_study(key: str) -> bool:
+    """Return whether only a study, or the start of a command, reads a key."""
+    setting = setting_of(key)
+    return setting is not None and set(setting.tasks) <= {"study", "launch"}
+
+
 def is_read_by(key: str, task: str) -> bool:
     """Return whether a task reads a key; every task may read an unknown key."""
     setting = setting_of(key)

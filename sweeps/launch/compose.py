@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from datamodules.files import write_text
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.redaction import redacted
-from lightning_modules.runs.settings_table import is_read_by
+from lightning_modules.runs.settings_table import belongs_to_study
 
 IGNORED_OVERRIDES = ("task=", "seed=")
 """Overrides on the command line of a study that its trainings do not take."""
@@ -69,7 +69,6 @@ def use_hydra_config(config: Any) -> Iterator[None]:
 
 def training_config(config: DictConfig) -> DictConfig:
     """Return the settings of a training without those of its study; interpolations stay."""
-    kept: Any = OmegaConf.masked_copy(
-        config, [key for key in map(str, config) if is_read_by(key, "train")]
-    )
+    keys = [key for key in map(str, config) if not belongs_to_study(key)]
+    kept: Any = OmegaConf.masked_copy(config, keys)
     return kept

@@ -51,7 +51,7 @@ def test_training_ends_with_the_update_that_spends_the_budget(commands, space, c
     training = result(folder)["training"]
     spent, updates = training["other_costs"][KIND_PATH], training["updates"]
     assert 150 <= spent < 150 + 2 * spent / updates
-    assert f"{spent} sentences, " in capsys.readouterr().out
+    assert f"{spent:.0f} sentences, " in capsys.readouterr().out
     # The run before the last update has spent less: one sentence more makes no update more.
     given[0], given[-1] = f"budget.amount={spent}", f"hydra.run.dir={space / 'same'}"
     inside(*commands[0], *NO_BUDGET, *given)
