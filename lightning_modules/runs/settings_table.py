@@ -27,7 +27,7 @@ _OVERRIDE = re.compile(r"[+~]*(?P<key>[^=@]+)(@[^=]*)?(=(?P<value>.*))?", re.DOT
 
 @dataclass(frozen=True)
 class Setting:
-    """One key of the configuration, or a group of keys."""
+    """Entry of the table: a key of the configuration, or a group of keys."""
 
     key: str
     meaning: str

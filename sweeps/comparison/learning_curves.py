@@ -39,7 +39,7 @@ class LearningCurve:
     system: str
     seed: int
     points: Sequence[HistoryPoint]
-    """One for each validation; at least one."""
+    """Progress at each validation; never empty."""
 
 
 def learning_curves(comparison: Comparison) -> list[LearningCurve]:

@@ -31,7 +31,7 @@ Sentences = Sequence[Sequence[str]]
 
 
 class Measure(NamedTuple):
-    """One number of a group of words."""
+    """A score of word groups: its key in files, its title and its decimals."""
 
     key: str
     title: str
@@ -39,7 +39,7 @@ class Measure(NamedTuple):
 
 
 class GroupScores(NamedTuple):
-    """One system's scores on one group of words."""
+    """Scores of a system on a group of words."""
 
     system: System
     group: str

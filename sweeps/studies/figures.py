@@ -33,7 +33,7 @@ DECIMALS = {"bleu": 2, "loss": 3, "parameters": 0, "seconds": 1}
 PACES = {"trials": "finished trials", "target_tokens": "target tokens"}
 """Costs of a search, with their titles."""
 EXPECTED = ("expected", "deviation", "low", "high")
-"""What is expected of a search."""
+"""Columns of the expected best value of a search."""
 NOTE = (
     "Mean and standard deviation of the best of n trials, drawn with replacement from those that "
     "finished (Dodge et al., 2019), so that even the last is below the best that was found. "

@@ -21,7 +21,7 @@ State = Tensor | tuple[Tensor, Tensor]
 
 
 class RecurrentCell(nn.Module, ABC):
-    """One step of one recurrent layer. A constructor takes ``input_size`` and ``hidden_size``."""
+    """Cell of a recurrent layer. The constructor takes ``input_size`` and ``hidden_size``."""
 
     has_cell_state = False
     """Whether a state is a pair, hidden and cell state, as of an LSTM."""

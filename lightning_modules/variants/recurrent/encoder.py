@@ -163,7 +163,7 @@ class CellEncoder(RecurrentEncoder):
 
 
 class Direction(NamedTuple):
-    """One direction of one layer."""
+    """States of an encoder layer in one reading direction."""
 
     states: Tensor
     """``(batch, src, hidden)``, zero at padding."""

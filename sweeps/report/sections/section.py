@@ -14,7 +14,7 @@ from sweeps.report.findings import Findings
 
 
 class Section(ABC):
-    """One section: what it shows, and its form on the page, in the terminal and in W&B.
+    """Section of a report: tables and figures, with their form on page, terminal and W&B.
 
     ``report.sections`` of the configuration names the sections, in the order of the page. Every
     table and figure is also a file. A section without anything to show leaves all out.

@@ -17,7 +17,7 @@ MEDIA = {
 
 
 class Attention(Section):
-    """One heat map at a time, of the sentence, system, layer and head that a reader chooses."""
+    """Heat map of the sentence, system, layer and head that the reader chooses."""
 
     heading = "Where the systems look"
     template = '{% include "sections/attention.html.j2" %}'

@@ -1,4 +1,4 @@
-"""Which differences between systems are real."""
+"""Sections on the significance of differences between systems."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -77,7 +77,7 @@ def make_pruner(name: str, options: Options, warmup_trials: int) -> pruners.Base
 
 
 def prunes_by(name: str) -> PrunesBy:
-    """Return what a pruner is told: values of validations, of whole seeds, or nothing.
+    """Return which values a pruner gets: those of validations, those of whole seeds, or none.
 
     Raises ``UserError`` for a class that is no pruner.
     """

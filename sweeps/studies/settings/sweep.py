@@ -27,7 +27,7 @@ AnyParameter = Annotated[Floats | Integers | Choices, Field(discriminator="type"
 
 
 class Sweep(BaseModel, extra="forbid"):
-    """What is tuned, how, and how much."""
+    """Group ``sweep`` of the configuration: search space, number of trials, sampler, pruner."""
 
     name: str = Field(pattern=r"^[\w.,+=-]+$")
     """Name of the study, of its folder and of its group of tracked runs."""
