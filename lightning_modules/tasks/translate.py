@@ -87,14 +87,14 @@ def search(
 
     Several runs translate as an ensemble. Raises ``UserError`` for lines that a model cannot read.
     """
-    find_hypotheses = build_search(config)
+    model = runs[0].model if len(runs) == 1 else Ensemble([run.model for run in runs]).eval()
+    find_hypotheses = build_search(config, model)
     tokenizer = runs[0].tokenizers.source
     full = [number for number, line in enumerate(lines) if line.strip()]
     encoded = tokenizer.encode([lines[number] for number in full])
     given = {"input": sources_alone(encoded)}
     for run in runs:
         check_text(run.config, run.model, tokenizer, given)
-    model = runs[0].model if len(runs) == 1 else Ensemble([run.model for run in runs]).eval()
     translations: list[list[Hypothesis]] = [[] for _ in lines]
     for batch in batches_of(encoded, config.batching.decode_max_tokens):
         hypotheses = find_hypotheses(model, batch.src, batch.src_mask)

@@ -20,6 +20,7 @@ from datamodules.plugs import find_plug
 from datamodules.text import TextCorpus
 from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import BeamSearch, GreedySearch, Search
+from lightning_modules.decoding.checks import check_search
 from lightning_modules.variants import EncoderDecoder, Recurrent, Transformer
 
 log = getLogger(__name__)
@@ -118,9 +119,12 @@ def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) ->
     return model
 
 
-def build_search(config: DictConfig) -> Search:
-    """Build a search, of the harness or of the user. Raises ``UserError``."""
-    find_plug("decoding._target_", config.decoding._target_, SEARCHES, Search)
+def build_search(config: DictConfig, model: EncoderDecoder) -> Search:
+    """Build a search; try a user's search with ``model`` first. Raises ``UserError``."""
+    setting, name = "decoding._target_", config.decoding._target_
+    kind = find_plug(setting, name, SEARCHES, Search)
+    if kind not in SEARCHES.values():
+        check_search(f"{setting}={name}", build(config, "decoding"), model)
     search: Search = build(config, "decoding")
     return search
 

@@ -134,7 +134,7 @@ def build_module(
         target=data.tokenizers.target,
         optimizer=optimizer,
         scheduler=scheduler,
-        search=build_search(config),
+        search=build_search(config, model),
         label_smoothing=config.label_smoothing,
         config=resolved | identity,
         teacher_forcing=teacher_forcing,

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from lightning_modules.decoding import Search
+from datamodules.tokenization import BOS, EOS
+from lightning_modules.decoding import HypothesisEnd, Search
 from lightning_modules.runs.reader import read_predictions
 from tests.helpers.commands import TINY, example, mistake, places, succeed
 
@@ -22,8 +23,24 @@ class Strict(Search):
     def __init__(self, max_ratio: float, max_extra: int, bf16: bool, width: int) -> None:
         super().__init__(max_ratio, max_extra, bf16)
 
+    def search(self, model: Any, memory: Any, limits: torch.Tensor, backpointers: Any) -> Any: ...
+
+
+class Shapeless(Search):
+    """Takes one token for a batch of sources."""
+
     def search(self, model: Any, memory: Any, limits: torch.Tensor, backpointers: Any) -> Any:
-        raise NotImplementedError
+        return model.step(memory, model.initial_state(memory), torch.tensor([BOS]))
+
+
+class Partial(Search):
+    """Finds no translation of the second source."""
+
+    def search(self, model: Any, memory: Any, limits: torch.Tensor, backpointers: Any) -> Any:
+        tokens = torch.full_like(limits, BOS)
+        _, _, weights = model.step(memory, model.initial_state(memory), tokens)
+        backpointers.add(tokens, torch.arange(len(limits)), weights)
+        return [[HypothesisEnd(0, 0, EOS, 0.0)], *[[] for _ in limits[1:]]]
 
 
 def test_the_example_of_the_page_translates(tmp_path):
@@ -55,6 +72,8 @@ def test_the_example_of_the_page_translates(tmp_path):
         (["torch.nn.Linear"], "is not derived from lightning_modules.decoding.search.Search"),
         ([f"{HERE}.Unfinished"], "Unfinished lacks search"),
         ([f"{HERE}.Strict"], "missing 1 required positional argument: 'width'"),
+        ([f"{HERE}.Shapeless"], "Shapeless cannot translate: "),
+        ([f"{HERE}.Partial"], "Partial returns [1, 0] hypotheses for 2 sources; return at least"),
         (["lightning_modules.decoding.GreedySearch", "+decoding.width=2"], "decoding.width=2"),
     ],
 )
