@@ -16,7 +16,7 @@ from datamodules.files import write_json
 from sweeps.launch.compose import hydra_job
 from tests.helpers.variants import CONF
 
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 300.0
 
 
 def on_ranks(ranks: int, task: Callable[..., Any], *arguments: Any) -> list[Any]:
