@@ -5,12 +5,11 @@ import shutil
 
 import numpy as np
 import pytest
-from omegaconf import OmegaConf
 
-from lightning_modules.training.control.flops import count_flops
 from sweeps.tasks.compare import build_comparison
-from tests.helpers.evaluations import write
+from tests.helpers.commands import write
 from tests.helpers.pages import HOSTILE, HOSTILE_TEXT, WORDS
+from tests.helpers.remembered import conf_read_once, flops_counted_once
 from tests.helpers.run_folders import (
     REPORT,
     SCORING,
@@ -38,19 +37,8 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def flops_are_counted_once():
-    """Count the FLOPs of a variant once in each process of the tests, not in each tiny training."""
-    known = {}
-
-    def remembered(config, vectors, sizes):
-        parts = (config.model, config.teacher_forcing)
-        key = (*map(OmegaConf.to_yaml, parts), vectors.frozen, str(vectors.given), *sizes)
-        if key not in known:
-            known[key] = count_flops(config, vectors, sizes)
-        return known[key]
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("lightning_modules.training.setup.count_flops", remembered)
+def each_process_does_it_once():
+    with flops_counted_once(), conf_read_once():
         yield
 
 

@@ -11,7 +11,7 @@ from lightning_modules.figures.charts import Chart
 from lightning_modules.runs.reader import BrokenFileError, read_history
 from lightning_modules.runs.schema import HistoryPoint
 from sweeps.comparison.collect import Comparison, Run
-from sweeps.evaluation.figures import COLOURS, SHAPES, Width, finished, legend_of, scale_of
+from sweeps.evaluation.figures import COLOURS, SHAPES, Width, data_of, finished, legend_of, scale_of
 from sweeps.evaluation.tables import Column, Table
 
 log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ def _figure(
     points = [{**row, "what": titles[key], "value": row[key]} for row in rows for key in measured]
     unit = "validation BLEU" if len(measured) == 1 else "loss (nats a target token)"
     highlighted = alt.selection_point(fields=["system"], bind="legend")
-    base = alt.Chart(alt.Data(values=points)).encode(
+    base = alt.Chart().encode(
         x=alt.X(f"{pace}:Q", title=titles[pace], axis=alt.Axis(grid=False, tickCount=6)),
         y=alt.Y("value:Q", title=unit, scale=alt.Scale(zero=False)),
         color=alt.Color("system:N", title=None, scale=scale_of(names, COLOURS), legend=legend),
@@ -119,4 +119,5 @@ def _figure(
         lines = lines.encode(strokeDash=dash)
     shape = alt.Shape("system:N", title=None, scale=scale_of(names, SHAPES), legend=legend)
     marks = base.mark_point(size=40, filled=True).encode(shape=shape).add_params(highlighted)
-    return finished(alt.layer(lines, marks), width, "One line a seed.")
+    chart = alt.layer(lines, marks, data=data_of(points))
+    return finished(chart, width, "One line a seed.")

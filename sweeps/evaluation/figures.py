@@ -1,6 +1,6 @@
 """Figures of an evaluation, described once in Vega-Lite for the page and for print."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -52,7 +52,7 @@ def length_curve(
         scale=alt.Scale(domain=domain, nice=False),
         axis=_bucket_axis(evaluation, places, domain),
     )
-    points = [
+    points = data_of(
         {
             "place": place,
             "thin": min(evaluation.sentences(each)) < THIN,
@@ -61,10 +61,10 @@ def length_curve(
         for system in evaluation.systems
         for each, place in zip(bounds, places, strict=True)
         if (estimate := evaluation.estimate(system, each, metric.name)) is not None
-    ]
-    layers = _layers(points, x, metric.label, metric.from_zero, _names(evaluation), width)
+    )
+    layers = _layers(x, metric.label, metric.from_zero, _names(evaluation), width)
     note = _note(origin(evaluation, metric.name))
-    return finished(alt.layer(*rules, *layers), width, note)
+    return finished(alt.layer(*rules, *layers, data=points), width, note)
 
 
 def group_curve(groups: WordGroups, width: Width = 620) -> Chart:
@@ -78,14 +78,14 @@ def group_curve(groups: WordGroups, width: Width = 620) -> Chart:
     order = list(dict.fromkeys(each.group for each in groups.scores))
     axis = alt.Axis(labelAngle=0, grid=False)
     x = alt.X("group:O", sort=order, title=groups.grouped_by, axis=axis)
-    points = [
+    points = data_of(
         {"thin": False, **_point(each.system.name, each.group, estimate)}
         for each in groups.scores
         if (estimate := each.estimates[column]) is not None
-    ]
+    )
     names = list(dict.fromkeys(each.system.name for each in groups.scores))
-    layers = _layers(points, x, measure.title, True, names, width)
-    return finished(alt.layer(*layers), width, _note(groups.origin))
+    layers = _layers(x, measure.title, True, names, width)
+    return finished(alt.layer(*layers, data=points), width, _note(groups.origin))
 
 
 def _note(origin: Mapping[str, str | int]) -> str:
@@ -109,16 +109,11 @@ def _point(system: str, group: str, estimate: Estimate) -> dict[str, object]:
 
 
 def _layers(
-    points: Sequence[Mapping[str, object]],
-    x: alt.X,
-    label: str,
-    from_zero: bool,
-    names: Sequence[str],
-    width: Width,
+    x: alt.X, label: str, from_zero: bool, names: Sequence[str], width: Width
 ) -> list[alt.Chart]:
     highlighted = alt.selection_point(fields=["system"], bind="legend")
     legend = legend_of(names, label_limit=240 if width == "container" else 540)
-    base = alt.Chart(alt.Data(values=list(points))).encode(
+    base = alt.Chart().encode(
         x=x,
         color=alt.Color("system:N", title=None, scale=scale_of(names, COLOURS), legend=legend),
         tooltip=[
@@ -151,19 +146,27 @@ def _layers(
     return [band, shown.mark_line(strokeWidth=2), seeds, marks]
 
 
+def data_of(rows: Iterable[Mapping[str, object]]) -> alt.Data:
+    """Return the data of a figure.
+
+    Layers share the data of their figure: Altair copies what a chart holds with every step.
+    """
+    return alt.Data(values=list(rows))
+
+
 def finished(chart: Chart, width: Width, note: str) -> Chart:
     """Set the sizes of a figure, and put ``note`` in small type above a printed figure."""
+    look = alt.Config(
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(titleFontSize=12),
+        legend=alt.LegendConfig(labelFontSize=12),
+    )
+    given = {"width": width, "height": 340, "config": look}
     if width != "container":  # the page has the note beside the figure, and may be narrow
-        title = alt.TitleParams(
+        given["title"] = alt.TitleParams(
             note, anchor="start", fontSize=8, fontWeight="normal", color="#777", offset=18
         )
-        chart = chart.properties(title=title)
-    finished: Chart = (
-        chart.properties(width=width, height=340)
-        .configure_view(stroke=None)
-        .configure_axis(titleFontSize=12)
-        .configure_legend(labelFontSize=12)
-    )
+    finished: Chart = chart.properties(**given)
     return finished
 
 

@@ -16,7 +16,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from lightning_modules.figures.charts import Chart, as_spec
 from lightning_modules.metrics.expected_best import expected_best
-from sweeps.evaluation.figures import COLOURS, SHAPES, Width, finished, legend_of, scale_of
+from sweeps.evaluation.figures import COLOURS, SHAPES, Width, data_of, finished, legend_of, scale_of
 from sweeps.evaluation.tables import Column, Table
 from sweeps.report.study_section import StudyFigure
 from sweeps.studies.settings import hydra_value
@@ -104,13 +104,12 @@ def performance_curves(
 
 
 def _curve(points: Sequence[SearchPoint], objective: str, pace: str, width: Width) -> Chart:
-    rows = [point._asdict() for point in points]
     names = list(dict.fromkeys(point.study for point in points))
     titles = _performance_titles(objective)
     colour, shape = _looks("study", names, 240 if width == "container" else 540)
     highlighted = alt.selection_point(fields=["study"], bind="legend")
     axis = alt.Axis(grid=False, tickMinStep=1, format="~s" if pace == "target_tokens" else "d")
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = alt.Chart().encode(
         x=alt.X(f"{pace}:Q", title=titles[pace], axis=axis, scale=alt.Scale(nice=False)),
         color=colour,
         tooltip=[
@@ -126,7 +125,8 @@ def _curve(points: Sequence[SearchPoint], objective: str, pace: str, width: Widt
     shown = base.encode(y=y, opacity=clear)
     marks = shown.mark_point(size=40, filled=True).encode(shape=shape).add_params(highlighted)
     note = "Bands: one standard deviation of the best of n draws."
-    return finished(alt.layer(band, shown.mark_line(strokeWidth=2), marks), width, note)
+    data = data_of(point._asdict() for point in points)
+    return finished(alt.layer(band, shown.mark_line(strokeWidth=2), marks, data=data), width, note)
 
 
 class _Goal(NamedTuple):

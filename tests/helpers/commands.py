@@ -35,6 +35,11 @@ TINY = [
     "scoring.metrics=[bleu,chrf,chrf++]",
 ]
 
+QUICK = ["task=evaluate", "logger=none", "scoring.edges=[10,20,30]", "scoring.resamples=200"]
+FILES = ["references=ref", "sources=src"]
+TWO = [*FILES, "systems.luong=luong1", "systems.none=none1"]
+"""Two systems in files of the folder, as ``here`` of ``conftest.py`` makes them."""
+
 
 def places(space: Path) -> list[str]:
     """Keep what a command writes, and what it may read again, below ``space``."""
@@ -94,6 +99,17 @@ def in_process(*arguments: str) -> object:
     except SystemExit as stopped:
         return stopped.code
     return 0
+
+
+def evaluate(*arguments: str, out: str = "out") -> object:
+    """Run ``task=evaluate`` in this process, with few resamples, and return the exit status."""
+    return in_process(*QUICK, f"hydra.run.dir={out}", *arguments)
+
+
+def write(path: Path, lines: Sequence[str]) -> str:
+    """Write a line each; return the name of the file."""
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return str(path)
 
 
 def example(page: str, folder: Path) -> list[list[str]]:

@@ -1,6 +1,6 @@
 """The conditions of a fair comparison, and the jobs that failed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -15,10 +15,6 @@ class Conditions(Section):
 
     heading = "Conditions"
     template = '{% include "sections/conditions.html.j2" %}'
-
-    @override
-    def tables(self) -> Sequence[Table]:
-        return []
 
     @override
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:

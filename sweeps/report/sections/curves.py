@@ -23,10 +23,6 @@ class BleuByLength(Section):
     template = '{% include "sections/bleu_by_length.html.j2" %}'
 
     @override
-    def tables(self) -> Sequence[Table]:
-        return []
-
-    @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
         bleu = [each for each in self.findings.evaluation.metrics if each.name == "bleu"]
         return _curves(self.findings, bleu, width)

@@ -10,7 +10,6 @@ from lightning_modules.runs.schema import Result
 from lightning_modules.tracking.report_blocks import Block, Lines
 from lightning_modules.training.control.budgets import find_kind, kind_of
 from sweeps.evaluation.score_tables import origin
-from sweeps.evaluation.tables import Table
 from sweeps.report.findings import Findings
 from sweeps.report.sections.section import Section
 
@@ -28,10 +27,6 @@ class Method(Section):
     def aspects(self) -> list[tuple[str, list[str]]]:
         """Aspects of the method, each with the runs' different values of this aspect."""
         return method(self.findings)
-
-    @override
-    def tables(self) -> Sequence[Table]:
-        return []
 
     @override
     def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:

@@ -32,9 +32,9 @@ class Section(ABC):
     def heading(self) -> str:
         """The heading, which may be an attribute of the class."""
 
-    @abstractmethod
     def tables(self) -> Sequence[Table]:
         """Return the tables; their names are those of files."""
+        return []
 
     def figures(self, width: Width) -> Mapping[str, Chart]:
         """Return charts by the names of their files, ``width`` wide (pixels, or ``container``).

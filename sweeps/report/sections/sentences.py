@@ -6,7 +6,6 @@ from typing import Any
 from typing_extensions import override
 
 from lightning_modules.tracking.report_blocks import Block, RunMedia
-from sweeps.evaluation.tables import Table
 from sweeps.report.sections.section import Section
 
 MEDIA = {
@@ -23,10 +22,6 @@ class Attention(Section):
     template = '{% include "sections/attention.html.j2" %}'
 
     @override
-    def tables(self) -> Sequence[Table]:
-        return []
-
-    @override
     def page_data(self) -> Mapping[str, Any]:
         return {"attentions": self.findings.examples.plain}
 
@@ -40,10 +35,6 @@ class Sentences(Section):
 
     heading = "Sentences side by side"
     template = '{% include "sections/sentences.html.j2" %}'
-
-    @override
-    def tables(self) -> Sequence[Table]:
-        return []
 
     @override
     def page_data(self) -> Mapping[str, Any]:

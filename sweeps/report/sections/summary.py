@@ -6,7 +6,6 @@ from typing_extensions import override
 
 from lightning_modules.tracking.report_blocks import Block, Lines
 from sweeps.comparison.conditions import Condition
-from sweeps.evaluation.tables import Table
 from sweeps.report.sections.section import Section
 
 
@@ -20,10 +19,6 @@ class Summary(Section):
     def broken(self) -> list[Condition]:
         """Conditions of a fair comparison that do not hold."""
         return [each for each in self.findings.comparison.conditions if not each.holds]
-
-    @override
-    def tables(self) -> Sequence[Table]:
-        return []
 
     @override
     def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:

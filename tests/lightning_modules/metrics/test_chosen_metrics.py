@@ -17,8 +17,7 @@ from lightning_modules.metrics.chosen_metrics import (
     try_metrics,
 )
 from lightning_modules.metrics.text_metrics import TEXT_METRICS, Bleu, ChrfPlusPlus, Ter
-from tests.helpers.commands import mistake
-from tests.helpers.evaluations import write
+from tests.helpers.commands import mistake, write
 
 MODULE = '''
 import numpy as np

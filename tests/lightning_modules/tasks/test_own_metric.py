@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from lightning_modules.runs.reader import read_predictions
-from tests.helpers.commands import TINY, example, inside, places, succeed
-from tests.helpers.evaluations import write
+from tests.helpers.commands import TINY, example, inside, places, succeed, write
 
 pytestmark = pytest.mark.long
 

@@ -75,7 +75,7 @@ class NoSection:
 
 
 class Unfinished(Section):
-    heading = "Unfinished"
+    pass
 
 
 class Raising(Section):
@@ -94,9 +94,6 @@ class Wordy(Section):
 
 class Undrawn(Section):
     heading = "Undrawn"
-
-    def tables(self):
-        return []
 
     def figures(self, width):
         return {"undrawn": "a figure"}
@@ -120,15 +117,9 @@ class BadPage(Section):
     heading = "Bad page"
     template = "{{ section.nothing.at_all }}"
 
-    def tables(self):
-        return []
-
 
 class BadBlocks(Section):
     heading = "Bad blocks"
-
-    def tables(self):
-        return []
 
     def wandb(self, tables, figures):
         return ["a block"]
@@ -136,9 +127,6 @@ class BadBlocks(Section):
 
 class BadPrint(Section):
     heading = "Bad print"
-
-    def tables(self):
-        return []
 
     def terminal(self, tables):
         return 3
@@ -149,9 +137,6 @@ class Asking(Section):
         """Ask for more than there is."""
 
     heading = "Asking"
-
-    def tables(self):
-        return []
 '''
 
 
@@ -184,7 +169,7 @@ def show(findings, settings):
     [
         ("NoSection", "is not derived from sweeps.report.sections.section.Section"),
         ("Nowhere", "cannot be imported"),
-        ("Unfinished", "Unfinished lacks tables"),
+        ("Unfinished", "Unfinished lacks heading"),
         ("Raising", "Raising fails: KeyError: 'missing'"),
         ("Wordy", "Wordy: tables() gives a str"),
         ("Undrawn", "Undrawn: figures() gives a str"),
@@ -218,7 +203,7 @@ def test_a_mistake_in_a_section_ends_a_multirun_before_its_first_job(tmp_path, s
     settings("Unfinished")
     command = ["-m", "model=seq2seq,bahdanau", *TINY, *places(tmp_path), "logger=none"]
     line = mistake(*command, "+report.sections.mine=mistaken_sections.Unfinished")
-    assert "report.sections.mine=mistaken_sections.Unfinished: Unfinished lacks tables" in line
+    assert "report.sections.mine=mistaken_sections.Unfinished: Unfinished lacks heading" in line
     assert not list(tmp_path.rglob("result.json"))
 
 

@@ -10,7 +10,7 @@ import sacrebleu
 from sacrebleu.significance import PairedTest, Result
 
 from sweeps.evaluation.tables import FORMATS
-from tests.helpers.evaluations import FILES, TWO, evaluate, write
+from tests.helpers.commands import FILES, TWO, evaluate, write
 from tests.helpers.run_folders import TEXT, make_run, text, translations
 
 

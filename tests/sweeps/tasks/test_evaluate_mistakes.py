@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.helpers.evaluations import FILES, TWO, evaluate, write
+from tests.helpers.commands import FILES, TWO, evaluate, write
 from tests.helpers.run_folders import TEXT, Text, make_failure, make_run, text, translations
 
 MISTAKES = {
