@@ -1,6 +1,8 @@
 PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
+# Python keeps compiled modules: many commands and tests start a process.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help quickstart test test-long lint types benchmark growth
 

@@ -32,8 +32,10 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_collection_modifyitems(items):
-    """Run the slow files of ``sweeps`` first, so that all workers of pytest end together."""
-    items.sort(key=lambda item: "sweeps" not in item.path.parts)
+    """Run the slow files first and the quick files last, so that all workers end together."""
+    order = ["sweeps", "lightning_modules", "datamodules"]
+    rooms = {place: number for number, place in enumerate(order)}
+    items.sort(key=lambda item: min((rooms.get(p, 9) for p in item.path.parts), default=9))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -108,7 +110,7 @@ def here(tmp_path, monkeypatch):
     """The folder with the test set and two systems in files, where the command is run."""
     write(tmp_path / "ref", TEXT.references)
     write(tmp_path / "src", TEXT.sources)
-    write(tmp_path / "gold", TEXT.gold)
+    write(tmp_path / "gold", TEXT.gold or [])
     for variant, seed in (("luong", 1), ("luong", 2), ("none", 1)):
         lines = translations(TEXT.references, variant, seed)
         write(tmp_path / f"{variant}{seed}", lines)

@@ -1,5 +1,6 @@
 """Files of figures for print and screen."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,15 @@ from datamodules.files import whole_file
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart
 ENDINGS = ("svg", "png", "pdf")
 PNG_SCALE = 2
+
+
+def data_of(rows: Iterable[Mapping[str, object]]) -> dict[str, Any]:
+    """Return the data of a chart, one mapping for each mark.
+
+    Altair checks each value of its own ``Data``, which takes longer than to draw a heat map, and
+    copies the data with every step: layers share the data of their chart.
+    """
+    return {"values": list(rows)}
 
 
 def as_spec(chart: Chart) -> dict[str, Any]:

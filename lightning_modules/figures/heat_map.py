@@ -7,7 +7,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import altair as alt
+import vl_convert
 
+from lightning_modules.figures.charts import PNG_SCALE, as_spec, data_of
 from lightning_modules.runs.schema import SentenceAttention
 
 BLUES = ["#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"]
@@ -27,7 +29,7 @@ def attention_map(attention: SentenceAttention, title: str | None = None) -> Map
         for column, weight in zip(columns, weights, strict=False)
     ]
     weights = (
-        alt.Chart(alt.Data(values=cells))
+        alt.Chart(data_of(cells))
         .mark_rect(stroke="#e4e4e4", strokeWidth=0.5)
         .encode(
             x=_words("source", columns, "top"),
@@ -43,7 +45,7 @@ def attention_map(attention: SentenceAttention, title: str | None = None) -> Map
     )
     chart: Map = weights
     if max(len(rows), len(columns)) >= FAR:
-        invisible = alt.Chart(alt.Data(values=cells[:1])).mark_rect(opacity=0)
+        invisible = alt.Chart(data_of(cells[:1])).mark_rect(opacity=0)
         opposite = invisible.encode(
             x=_words("source", columns, "bottom"), y=_words("target", rows, "right")
         )
@@ -60,7 +62,8 @@ def attention_picture(attention: SentenceAttention) -> Iterator[Path]:
     """Yield a PNG file of the heat map, at double size; it is removed with the context."""
     with TemporaryDirectory() as folder:
         picture = Path(folder) / "attention.png"
-        attention_map(attention).save(str(picture), scale_factor=2)
+        spec = as_spec(attention_map(attention))
+        picture.write_bytes(vl_convert.vegalite_to_png(spec, scale=PNG_SCALE))
         yield picture
 
 

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import altair as alt
 
-from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.charts import Chart, data_of
 from lightning_modules.runs.reader import BrokenFileError, read_history
 from lightning_modules.runs.schema import HistoryPoint
 from sweeps.comparison.collect import Comparison, Run
-from sweeps.evaluation.figures import COLOURS, SHAPES, Width, data_of, finished, legend_of, scale_of
+from sweeps.evaluation.figures import COLOURS, SHAPES, Width, finished, legend_of, scale_of
 from sweeps.evaluation.tables import Column, Table
 
 log = logging.getLogger(__name__)

@@ -1,12 +1,12 @@
 """Figures of an evaluation, described once in Vega-Lite for the page and for print."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import altair as alt
 
-from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.charts import Chart, data_of
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
@@ -146,14 +146,6 @@ def _layers(
     return [band, shown.mark_line(strokeWidth=2), seeds, marks]
 
 
-def data_of(rows: Iterable[Mapping[str, object]]) -> alt.Data:
-    """Return the data of a figure.
-
-    Layers share the data of their figure: Altair copies what a chart holds with every step.
-    """
-    return alt.Data(values=list(rows))
-
-
 def finished(chart: Chart, width: Width, note: str) -> Chart:
     """Set the sizes of a figure, and put ``note`` in small type above a printed figure."""
     look = alt.Config(
@@ -161,7 +153,7 @@ def finished(chart: Chart, width: Width, note: str) -> Chart:
         axis=alt.AxisConfig(titleFontSize=12),
         legend=alt.LegendConfig(labelFontSize=12),
     )
-    given = {"width": width, "height": 340, "config": look}
+    given: dict[str, Any] = {"width": width, "height": 340, "config": look}
     if width != "container":  # the page has the note beside the figure, and may be narrow
         given["title"] = alt.TitleParams(
             note, anchor="start", fontSize=8, fontWeight="normal", color="#777", offset=18
@@ -212,7 +204,7 @@ def _limit_rule(limit: int, domain: Sequence[float], row: int) -> tuple[alt.Char
     align: Literal["left", "center", "right"] = "center"
     if not 1 / 3 < share < 2 / 3:
         align = "left" if share < 1 / 2 else "right"
-    base = alt.Chart(alt.Data(values=[{"place": place}])).encode(x="place:Q")
+    base = alt.Chart(data_of([{"place": place}])).encode(x="place:Q")
     text = base.mark_text(
         text=f"longest training sentence: {limit} words",
         align=align,

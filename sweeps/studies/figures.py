@@ -14,9 +14,9 @@ from optuna.importance import get_param_importances
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from lightning_modules.figures.charts import Chart, as_spec
+from lightning_modules.figures.charts import Chart, as_spec, data_of
 from lightning_modules.metrics.expected_best import expected_best
-from sweeps.evaluation.figures import COLOURS, SHAPES, Width, data_of, finished, legend_of, scale_of
+from sweeps.evaluation.figures import COLOURS, SHAPES, Width, finished, legend_of, scale_of
 from sweeps.evaluation.tables import Column, Table
 from sweeps.report.study_section import StudyFigure
 from sweeps.studies.settings import hydra_value
@@ -278,7 +278,7 @@ def _parallel_coordinates(trials: Trials, ranges: Mapping[str, Any], goal: _Goal
     colour = alt.Color("value:Q", title=goal.title).scale(scheme="blues", reverse=not goal.maximize)
     lines = _chart(rows, "trial", "value").encode(x, y, colour, detail="trial:N")
     lines = lines.mark_line(order=False, point={"size": 12})
-    text = alt.Chart(alt.Data(values=ticks)).encode(x, y, text="label:N")
+    text = alt.Chart(data_of(ticks)).encode(x, y, text="label:N")
     halo = text.mark_text(limit=90, stroke="white", strokeWidth=4)
     chart = alt.layer(lines, halo, text.mark_text(limit=90))
     return chart.properties(width=alt.Step(110), height=340)
@@ -318,7 +318,7 @@ def _slice(trials: Trials, name: str, kind: Any, goal: _Goal) -> alt.Chart:
 
 def _chart(rows: Sequence[Mapping[str, Any]], *shown: str) -> alt.Chart:
     """Return a chart of rows; its tooltips show the fields ``shown``."""
-    return alt.Chart(alt.Data(values=list(rows))).encode(tooltip=[f"{name}:N" for name in shown])
+    return alt.Chart(data_of(rows)).encode(tooltip=[f"{name}:N" for name in shown])
 
 
 def _axis(channel: Any, field: str, title: str, **axis: Any) -> Any:

@@ -1,19 +1,14 @@
-"""Files and output of a comparison, and the comparison at the end of a Hydra multirun."""
+"""Files and output of a comparison."""
 
 import csv
 import io
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from omegaconf import OmegaConf
 from rich.console import Console
 
-from datamodules.errors import UserError
 from sweeps.comparison.collect import collect
 from sweeps.evaluation.evaluation import evaluate
 from sweeps.evaluation.tables import FORMATS
@@ -22,10 +17,9 @@ from sweeps.report.html import render_report
 from sweeps.report.report import make_report
 from sweeps.report.sentence_cards import HeatMap, diff_parts, limit_heads, sentence_cards
 from sweeps.report.terminal import print_report
-from sweeps.tasks.compare import build_comparison, compare_jobs
+from sweeps.tasks.compare import build_comparison
 from tests.helpers.run_folders import REPORT, SCORING, TEXT, Text, make_failure, make_run
 
-PROJECT = Path(__file__).parents[3]
 HOSTILE = "</script><script>alert(1)</script>"
 
 
@@ -297,121 +291,3 @@ def test_an_unreadable_attention_is_said_on_its_card(tmp_path, content, note):
     [card] = cards([run])
     assert card.translations[0].heat_map is None
     assert card.translations[0].note.startswith(note)
-
-
-def test_no_finished_run_is_the_users_matter(tmp_path):
-    failed = [make_failure(tmp_path / "0"), make_failure(tmp_path / "1", "none", error="no data")]
-    with pytest.raises(
-        UserError, match=r"the loss is not a number \(luong, seed 1\); no data \(none, seed 1\)"
-    ) as error:
-        build_comparison(failed, tmp_path, SCORING, REPORT)
-    assert "\n" not in str(error.value)
-    assert not (tmp_path / "report.html").exists()
-
-
-def test_the_end_of_other_multiruns_leaves_no_comparison(tmp_path):
-    (tmp_path / "0" / ".hydra").mkdir(parents=True)
-    compare_jobs(OmegaConf.create({"hydra": {"sweep": {"dir": str(tmp_path)}}}))
-    assert not (tmp_path / "report.html").exists()
-
-
-def test_the_callback_loads_nothing_heavy():
-    heavy = "{'altair', 'torch', 'jinja2'}"
-    code = f"import sys, sweeps.launch.multirun_callback; print({heavy} & set(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=PROJECT, check=True
-    )
-    assert done.stdout == "set()\n"
-
-
-CONFIG = """
-defaults: [_self_]
-task: run
-variant: none
-logger: {}
-report:
-  sections:
-    scores: sweeps.report.sections.scores.Scores
-    conditions: sweeps.report.sections.conditions.Conditions
-runs: []
-hydra:
-  callbacks:
-    multirun:
-      _target_: sweeps.launch.multirun_callback.MultirunCallback
-      at_end: [sweeps.tasks.compare.compare_jobs]
-  sweep: {dir: sweep, subdir: "${hydra.job.num}"}
-  run: {dir: single}
-scoring: {edges: [10, 20, 30], resamples: 100}
-"""
-APP = """
-from pathlib import Path
-import hydra
-from hydra.core.hydra_config import HydraConfig
-from sweeps.tasks.compare import compare
-from tests.helpers.run_folders import make_failure, make_run
-
-@hydra.main(version_base="1.3", config_path=".", config_name="config")
-def main(cfg):
-    if cfg.task == "compare":
-        return compare(cfg)
-    out = Path(HydraConfig.get().runtime.output_dir)
-    make = make_failure if cfg.variant == "broken" else make_run
-    make(out, cfg.variant)
-
-main()
-"""
-
-
-@pytest.fixture
-def app(tmp_path):
-    """Run a small Hydra program whose jobs leave run folders; returns the finished process."""
-    (tmp_path / "config.yaml").write_text(CONFIG)
-    (tmp_path / "app.py").write_text(APP)
-
-    def run(*arguments):
-        return subprocess.run(
-            [sys.executable, "app.py", *arguments],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(PROJECT), "COLUMNS": "100"},
-            check=False,
-        )
-
-    return run
-
-
-@pytest.mark.parametrize(
-    ("variants", "status", "line"),
-    [
-        ("luong,none", 0, "open sweep/report.html in a browser"),
-        pytest.param("luong,broken", 1, "✗ failed job broken, seed 1", marks=pytest.mark.long),
-        ("broken", 2, "error: no run finished"),
-    ],
-)
-def test_a_multirun_ends_with_its_comparison_and_status(app, tmp_path, variants, status, line):
-    done = app("-m", f"variant={variants}")
-    assert done.returncode == status, done.stderr
-    assert line in done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    assert (tmp_path / "sweep" / "report.html").exists() == (status < 2)
-
-
-def test_the_compare_task_takes_runs_and_folders_of_runs(app, tmp_path):
-    make_run(tmp_path / "one", "none")
-    make_run(tmp_path / "many" / "0", "luong")
-    make_run(tmp_path / "many" / "1", "transformer")
-    done = app("task=compare", "runs=[one,many]")
-    assert done.returncode == 0, done.stderr
-    comparison = json.loads((tmp_path / "single" / "comparison.json").read_text())
-    labels = [run["label"] for run in comparison["runs"]]
-    assert labels == ["none", "luong", "transformer"]
-
-
-@pytest.mark.parametrize(
-    ("runs", "line"), [("[]", "nothing to compare"), ("nowhere", "nowhere is no run")]
-)
-def test_the_compare_task_names_what_is_missing(app, runs, line):
-    done = app("task=compare", f"runs={runs}")
-    assert done.returncode != 0
-    assert line in done.stderr

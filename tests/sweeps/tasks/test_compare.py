@@ -1,0 +1,71 @@
+"""``task=compare``, and the comparison at the end of a Hydra multirun."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from omegaconf import OmegaConf
+
+from datamodules.errors import UserError
+from sweeps.tasks.compare import build_comparison, compare_jobs
+from tests.helpers.commands import ROOT, TINY, in_process, inside, mistake, places
+from tests.helpers.run_folders import REPORT, SCORING, make_failure, make_run
+
+
+def test_no_finished_run_is_the_users_matter(tmp_path):
+    failed = [make_failure(tmp_path / "0"), make_failure(tmp_path / "1", "none", error="no data")]
+    with pytest.raises(
+        UserError, match=r"the loss is not a number \(luong, seed 1\); no data \(none, seed 1\)"
+    ) as error:
+        build_comparison(failed, tmp_path, SCORING, REPORT)
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_the_end_of_other_multiruns_leaves_no_comparison(tmp_path):
+    (tmp_path / "0" / ".hydra").mkdir(parents=True)
+    compare_jobs(OmegaConf.create({"hydra": {"sweep": {"dir": str(tmp_path)}}}))
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_the_callback_loads_nothing_heavy():
+    heavy = "{'altair', 'torch', 'jinja2'}"
+    code = f"import sys, sweeps.launch.multirun_callback; print({heavy} & set(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert done.stdout == "set()\n"
+
+
+def test_runs_and_folders_of_runs_are_compared(tmp_path, quick_reports):
+    make_run(tmp_path / "one", "none")
+    make_run(tmp_path / "many" / "0", "luong")
+    make_run(tmp_path / "many" / "1", "transformer")
+    inside(
+        "task=compare", f"runs=[{tmp_path}/one,{tmp_path}/many]", "scoring.resamples=100",
+        "logger=none", f"hydra.run.dir={tmp_path}/compared",
+    )  # fmt: skip
+    comparison = json.loads((tmp_path / "compared" / "comparison.json").read_text())
+    labels = [run["label"] for run in comparison["runs"]]
+    assert labels == ["none", "luong", "transformer"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "words"), [("[]", "nothing to compare"), ("nowhere", "nowhere is no run")]
+)
+def test_runs_that_are_missing_are_named(tmp_path, runs, words):
+    given = ["logger=none", f"hydra.run.dir={tmp_path}"]
+    assert words in mistake("task=compare", f"runs={runs}", *given)
+
+
+def test_a_multirun_of_failed_jobs_alone_ends_without_a_report(tmp_path, capfd):
+    status = in_process(
+        "-m", "model.attention.score=nonsense,wrong", *TINY, *places(tmp_path), "logger=none",
+        f"hydra.sweep.dir={tmp_path}/sweep",
+    )  # fmt: skip
+    output = "".join(capfd.readouterr())
+    assert status == 2
+    assert "error: no run finished" in output
+    assert "Traceback" not in output
+    assert not (tmp_path / "sweep" / "report.html").exists()
