@@ -17,7 +17,7 @@ from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.word_vectors import VectorFiles
 from tests.helpers.variants import LAPTOP, OPTIONS, configuration
 
-SIZES = [(19, 31), (40, 13), (25, 25)]
+SIZES = [(9, 17), (21, 6)]
 VOCABULARY = (150, 150)
 NO_VECTORS = VectorFiles()
 REST = (NO_VECTORS, VOCABULARY)
