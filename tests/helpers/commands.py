@@ -30,7 +30,9 @@ TINY = [
     "budget.target_tokens=2500",
     "trainer.val_check_interval=2",
     "val_sentences=6",
+    "decoding.max_ratio=0.5",
     "decoding.max_extra=5",
+    "scale=0.25",
     "threads=1",
     "scoring.metrics=[bleu,chrf,chrf++]",
 ]

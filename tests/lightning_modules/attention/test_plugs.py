@@ -246,4 +246,4 @@ def test_an_option_that_neither_takes_is_named():
 
 def test_a_command_with_a_class_that_does_not_fit_ends_with_one_line(tmp_path):
     line = mistake(f"model.attention.score={path(SameWidth)}", *TINY, *places(tmp_path))
-    assert "queries of width 136, encoder states of width 272" in line
+    assert "queries of width 34, encoder states of width 68" in line

@@ -11,7 +11,7 @@ from lightning_modules.decoding import HypothesisEnd, Search
 from lightning_modules.runs.reader import read_predictions
 from tests.helpers.commands import TINY, example, mistake, places, succeed
 
-MODEL = ["model=seq2seq", "scale=0.25", "logger=none"]
+MODEL = ["model=seq2seq", "logger=none"]
 HERE = __name__
 
 

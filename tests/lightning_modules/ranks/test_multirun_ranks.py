@@ -20,7 +20,7 @@ from sweeps.launch.torchrun import rank_arguments
 from tests.helpers import rank_jobs
 from tests.helpers.commands import ROOT, TINY, in_process, inside, mistake, places, run, succeed
 
-RANKS = ["trainer=ddp_cpu", *TINY, "decoding=greedy", "scale=0.25", "logger.mode=offline"]
+RANKS = ["trainer=ddp_cpu", *TINY, "decoding=greedy", "logger.mode=offline"]
 
 
 @pytest.fixture(scope="module")

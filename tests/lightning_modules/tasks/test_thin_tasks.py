@@ -38,7 +38,9 @@ def write_text_corpus(folder):
             (folder / f"{split}.{language}").write_text("\n".join(lines) + "\n")
 
 
-@pytest.mark.parametrize("more", [[], ["match=parameters", "match.variant=seq2seq"]])
+@pytest.mark.parametrize(
+    "more", [["scale=0.1"], ["scale=1", "match=parameters", "match.variant=seq2seq"]]
+)
 def test_a_training_reads_text_and_settings_once(tmp_path, monkeypatch, more):
     write_text_corpus(tmp_path / "text")
     reads: Counter[str] = Counter()
@@ -64,7 +66,7 @@ def test_a_training_reads_text_and_settings_once(tmp_path, monkeypatch, more):
     monkeypatch.setattr(TranslationData.fingerprint, "func", counted_fingerprint)
     data = ["data=text", f"data.root={tmp_path}/text", "data.source=en", "data.target=fr"]
     tiny = [setting for setting in TINY if not setting.startswith("data.")]
-    inside(*data, *tiny, *places(tmp_path), *(more or ["scale=0.1"]), "logger=none")
+    inside(*data, *tiny, *places(tmp_path), *more, "logger=none")
     assert set(reads.values()) == {1}
     assert len(reads) == 6
     assert len(parsed) == len(fingerprints) == 1

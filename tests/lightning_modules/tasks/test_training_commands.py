@@ -62,7 +62,7 @@ def test_ctrl_c_ends_with_a_word(space):
 
 def test_sentences_that_a_run_cannot_read_are_not_translated(space):
     folder = space / "location"
-    model = ["model=luong_location", "model.attention.max_length=70", "scale=0.25"]
+    model = ["model=luong_location", "model.attention.max_length=70"]
     inside(*model, *TINY, *places(space), "logger=none", f"hydra.run.dir={folder}")
     done = run("task=translate", f"checkpoint={folder}", stdin="Hi.\n" + "cat " * 99 + ".\n")
     assert (done.returncode, done.stdout) == (2, "")

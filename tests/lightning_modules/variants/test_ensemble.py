@@ -83,9 +83,9 @@ def runs(tmp_path_factory):
     """Train a Transformer, an RNN, and an RNN on other text."""
     space = tmp_path_factory.mktemp("ensemble")
     trained = {
-        "transformer": ["model=transformer", "scale=0.25"],
-        "rnn": ["model=luong_global", "scale=0.25"],
-        "other": ["model=seq2seq", "scale=0.25", "data.seed=7", "data.train_size=100"],
+        "transformer": ["model=transformer"],
+        "rnn": ["model=luong_global"],
+        "other": ["model=seq2seq", "data.seed=7", "data.train_size=100"],
     }
     for name, model in trained.items():
         given = [*TINY, *places(space), "logger=none", *model]

@@ -15,7 +15,7 @@ def test_the_example_of_the_page_trains_and_joins_an_ensemble(tmp_path):
     succeed(*given, *settings, f"hydra.run.dir={folder}", **place)
     result = json.loads((folder / "result.json").read_text())
     assert result["variant"] == "bag_of_words"
-    succeed("model=seq2seq", "scale=0.25", *settings, f"hydra.run.dir={tmp_path}/rnn")
+    succeed("model=seq2seq", *settings, f"hydra.run.dir={tmp_path}/rnn")
     together = ["task=translate", f"checkpoint=[{folder},{tmp_path}/rnn]"]
     assert succeed(*together, stdin="The cat sleeps.\n", **place).count("\n") == 1
 

@@ -28,7 +28,7 @@ def space(tmp_path_factory) -> Path:
         (["model=luong_predictive", "model.attention.half_width=0"], "local_p needs at least 1"),
         (["model=luong_predictive", "model.attention.score=location"], "has no local form"),
         (["model=luong_location", "model.attention.max_length=9"], "max_length=9: the longest"),
-        (["model.attention.score=dot"], "one width, not 136 and 272"),
+        (["model.attention.score=dot"], "one width, not 34 and 68"),
         (["+model.attention.heads=3"], "model.attention.heads=3: must divide"),
         (["model.query.language=true"], "do not begin with a tag of the target language"),
         (["model.placement.decoder=cuda:63"], "model.placement.decoder=cuda:63: no device"),
@@ -54,9 +54,12 @@ def space(tmp_path_factory) -> Path:
         (["match.by=size"], "match.by=size: give one of parameters, flops"),
         (["match=parameters", "scale=2"], "scale=2: match=parameters chooses it; leave one"),
         (["match=flops", "match.tolerance=0"], "match.tolerance=0: give a number, above 0"),
-        (["match=parameters", "match.variant=bahdanua"], "match.variant=bahdanua: no file of"),
         (
-            ["match=parameters", *(f"model.{width}=8" for width in WIDTHS)],
+            ["match=parameters", "match.variant=bahdanua", "scale=1"],
+            "match.variant=bahdanua: no file of",
+        ),
+        (
+            ["match=parameters", "scale=1", *(f"model.{width}=8" for width in WIDTHS)],
             "match=parameters: no widths come nearer than",
         ),
         (["batching.max_tokens=5"], "batching.max_tokens=5"),

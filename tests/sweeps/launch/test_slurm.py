@@ -54,7 +54,7 @@ def test_a_multirun_of_four_jobs_ends_in_one_comparison(cluster, tmp_path):
 
 
 def test_ranks_that_srun_starts_train_one_model(cluster, tmp_path):
-    given = ["trainer=ddp_cpu", *TINY, "scale=0.25", *places(tmp_path), "logger=none"]
+    given = ["trainer=ddp_cpu", *TINY, *places(tmp_path), "logger=none"]
     done = subprocess.run(
         ["srun", "--nodes=1", "--ntasks-per-node=2", "--mem=2G", sys.executable, "run.py", *given],
         cwd=ROOT,

@@ -45,8 +45,8 @@ def output_of(*arguments: str) -> str:
 
 def test_an_old_run_is_tested_again_with_equal_scores(comparison):
     recorded = json.loads((comparison / "0" / "result.json").read_text())
-    where = "hydra.run.dir=old/tested"
-    inside("task=test", f"checkpoint={comparison}/0", where, *TINY, *HERE, "scoring.resamples=200")
+    given = [*TINY, "decoding.max_ratio=1.5", *HERE, "scoring.resamples=200"]
+    inside("task=test", f"checkpoint={comparison}/0", "hydra.run.dir=old/tested", *given)
     tested = json.loads(Path("old/tested/result.json").read_text())
     assert tested["scores"] == pytest.approx(recorded["scores"])
     assert tested["config"]["scheduler"]["_target_"].startswith("lightning_modules.training.")

@@ -86,7 +86,7 @@ def test_the_nearest_of_counts_that_jump_is_found(wanted):
 def test_a_run_that_matches_says_so_and_is_known_again(tmp_path):
     """Overrides of the model change the variant, not the variant to match."""
     folder = tmp_path / "run"
-    tiny = [*TINY[:4], *TINY[5:], "budget=updates", "budget.updates=2", "logger=none"]
+    tiny = [*TINY[:4], *TINY[5:], "scale=1", "budget=updates", "budget.updates=2", "logger=none"]
     command = [*tiny, *places(tmp_path), "model=seq2seq", "model.cell=lstm", "match=parameters"]
     inside(*command, f"hydra.run.dir={folder}")
     result = json.loads((folder / "result.json").read_text())

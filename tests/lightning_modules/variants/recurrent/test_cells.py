@@ -164,7 +164,7 @@ def test_the_example_of_the_page_trains_and_translates(tmp_path):
     [arguments] = example("cell", tmp_path)
     folder = tmp_path / "run"
     given = [*arguments, *TINY, *places(tmp_path), "logger=none", f"hydra.run.dir={folder}"]
-    succeed(*given, "scale=0.25", PYTHONPATH=str(tmp_path))
+    succeed(*given, PYTHONPATH=str(tmp_path))
     result = json.loads((folder / "result.json").read_text())
     assert result["config"]["model"]["cell"] == "my_cell.MinimalGatedUnit"
     translate = ["task=translate", f"checkpoint={folder}"]
