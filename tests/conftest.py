@@ -1,29 +1,17 @@
-"""Fixtures of several test files: a browser with a report, files to evaluate."""
+"""Fixtures of several test files: a browser with a report, files to evaluate.
+
+Fixtures import what is slow to import: the process that only starts the workers needs none of it.
+"""
 
 import os
 import shutil
 
-import numpy as np
 import pytest
-
-from sweeps.tasks.compare import build_comparison
-from tests.helpers.commands import write
-from tests.helpers.pages import HOSTILE, HOSTILE_TEXT, WORDS
-from tests.helpers.remembered import conf_read_once, flops_counted_once
-from tests.helpers.run_folders import (
-    REPORT,
-    SCORING,
-    TEXT,
-    history,
-    make_failure,
-    make_run,
-    translations,
-)
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
-HEADS = {0: np.random.default_rng(0).dirichlet(np.ones(len(WORDS)), (2, 3, len(WORDS)))}
-"""Attention weights of sentence 0: two layers with three heads."""
+SLOW_FIRST = ["sweeps", "variants", "lightning_modules", "datamodules"]
+"""Folders of the tests, in the order in which all workers end together."""
 
 
 def pytest_xdist_auto_num_workers():
@@ -32,14 +20,13 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_collection_modifyitems(items):
-    """Run the slow files first and the quick files last, so that all workers end together."""
-    order = ["sweeps", "lightning_modules", "datamodules"]
-    rooms = {place: number for number, place in enumerate(order)}
-    items.sort(key=lambda item: min((rooms.get(p, 9) for p in item.path.parts), default=9))
+    items.sort(key=lambda item: [folder not in item.path.parts for folder in SLOW_FIRST])
 
 
 @pytest.fixture(scope="session", autouse=True)
 def each_process_does_it_once():
+    from tests.helpers.remembered import conf_read_once, flops_counted_once
+
     with flops_counted_once(), conf_read_once():
         yield
 
@@ -71,6 +58,17 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """The folder of a comparison of hostile runs."""
+    from sweeps.tasks.compare import build_comparison
+    from tests.helpers.pages import HEADS, HOSTILE, HOSTILE_TEXT
+    from tests.helpers.run_folders import (
+        REPORT,
+        SCORING,
+        history,
+        make_failure,
+        make_run,
+        translations,
+    )
+
     out = tmp_path_factory.mktemp("sweep")
 
     def run(place, variant, seed=1, **more):
@@ -107,13 +105,10 @@ def page(browser, folder):
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """The folder with the test set and two systems in files, where the command is run."""
-    write(tmp_path / "ref", TEXT.references)
-    write(tmp_path / "src", TEXT.sources)
-    write(tmp_path / "gold", TEXT.gold or [])
-    for variant, seed in (("luong", 1), ("luong", 2), ("none", 1)):
-        lines = translations(TEXT.references, variant, seed)
-        write(tmp_path / f"{variant}{seed}", lines)
+    """The folder with the test set and three systems in files, where the command is run."""
+    from tests.helpers.run_folders import write_systems
+
+    write_systems(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -1,6 +1,7 @@
 """Made-up references, systems that translate them with mistakes, and sacreBLEU to score them."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF, TER
@@ -25,7 +26,12 @@ WORDS = np.array(
 
 
 def statistics_of(hypotheses: Sequence[str], references: Sequence[str]) -> Statistics:
-    """The statistics of all metrics of translations."""
+    """The statistics of all metrics of translations; the same translations are counted once."""
+    return dict(_statistics(tuple(hypotheses), tuple(references)))
+
+
+@cache
+def _statistics(hypotheses: Sequence[str], references: Sequence[str]) -> Statistics:
     metrics = [kind() for kind in TEXT_METRICS.values()]
     return translation_statistics(metrics, None, hypotheses, references)
 

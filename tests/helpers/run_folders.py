@@ -32,6 +32,7 @@ from lightning_modules.runs.writer import (
 from lightning_modules.testing.scoring_settings import Scoring
 from sweeps.launch.errors import CONF
 from sweeps.report.report import ReportSettings
+from tests.helpers.commands import write
 from tests.helpers.made_text import statistics_of
 
 SCORING = Scoring(edges=[10, 20, 30], resamples=200)
@@ -154,6 +155,15 @@ def history(seed=1, validations=4) -> list[HistoryPoint]:
         )
         for place in range(1, validations + 1)
     ]
+
+
+def write_systems(folder: Path) -> None:
+    """Write the test set, and two seeds of one system and one seed of another, into files."""
+    files = {"ref": TEXT.references, "src": TEXT.sources, "gold": TEXT.gold or []}
+    for variant, seed in (("luong", 1), ("luong", 2), ("none", 1)):
+        files[f"{variant}{seed}"] = translations(TEXT.references, variant, seed)
+    for name, lines in files.items():
+        write(folder / name, lines)
 
 
 def make_run(

@@ -9,8 +9,7 @@ from functools import partial
 import pytest
 
 from lightning_modules.runs.reader import read_history
-from tests.conftest import HEADS
-from tests.helpers.pages import HOSTILE, WORDS, rows
+from tests.helpers.pages import HEADS, HOSTILE, WORDS, rows
 
 MEASURES = {
     "bleu": {"val_bleu": "validation BLEU"},

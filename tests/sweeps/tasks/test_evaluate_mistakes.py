@@ -3,7 +3,15 @@
 import pytest
 
 from tests.helpers.commands import FILES, TWO, evaluate, write
-from tests.helpers.run_folders import TEXT, Text, make_failure, make_run, text, translations
+from tests.helpers.run_folders import (
+    TEXT,
+    Text,
+    make_failure,
+    make_run,
+    text,
+    translations,
+    write_systems,
+)
 
 MISTAKES = {
     "labels for fewer sentences": (
@@ -118,28 +126,37 @@ MISTAKES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "expected"), MISTAKES.values(), ids=list(MISTAKES))
-def test_mistakes_are_told_in_a_line(here, capfd, arguments, expected):
+@pytest.fixture(scope="module")
+def mistaken(tmp_path_factory):
+    """A folder with right and wrong files and runs."""
+    folder = tmp_path_factory.mktemp("mistaken")
+    write_systems(folder)
     lines = translations(TEXT.references)
-    write(here / "short", lines[:-1])
-    write(here / "long", [*lines, "x"])
-    write(here / "trailing", [*lines, "", " "])
-    write(here / "trailing1", [*lines, ""])
-    write(here / "blank", [*lines[:9], "", *lines[10:]])
-    write(here / "gap", [*TEXT.references[:4], " ", *TEXT.references[5:]])
-    write(here / "past", ["", "0-99", *[""] * (len(TEXT.references) - 2)])
-    (here / "nothing").touch()
-    (here / "latin").write_bytes("a\nb\nété\n".encode("latin-1"))
-    (here / "false.gz").write_bytes(b"\x1f\x8bno")
-    (here / "folder").mkdir()
-    make_failure(here / "failed")
-    make_run(here / "run", "none")
-    make_run(here / "again", "luong")
-    make_run(here / "other", text=text(1))
-    make_run(here / "few", text=Text(TEXT.sources[:5], TEXT.references[:5], None))
-    (make_run(here / "broken") / "predictions.jsonl").unlink()
-    assert evaluate(*arguments) == 2
+    write(folder / "short", lines[:-1])
+    write(folder / "long", [*lines, "x"])
+    write(folder / "trailing", [*lines, "", " "])
+    write(folder / "trailing1", [*lines, ""])
+    write(folder / "blank", [*lines[:9], "", *lines[10:]])
+    write(folder / "gap", [*TEXT.references[:4], " ", *TEXT.references[5:]])
+    write(folder / "past", ["", "0-99", *[""] * (len(TEXT.references) - 2)])
+    (folder / "nothing").touch()
+    (folder / "latin").write_bytes("a\nb\nété\n".encode("latin-1"))
+    (folder / "false.gz").write_bytes(b"\x1f\x8bno")
+    (folder / "folder").mkdir()
+    make_failure(folder / "failed")
+    make_run(folder / "run", "none")
+    make_run(folder / "again", "luong")
+    make_run(folder / "other", text=text(1))
+    make_run(folder / "few", text=Text(TEXT.sources[:5], TEXT.references[:5], None))
+    (make_run(folder / "broken") / "predictions.jsonl").unlink()
+    return folder
+
+
+@pytest.mark.parametrize(("arguments", "expected"), MISTAKES.values(), ids=list(MISTAKES))
+def test_mistakes_are_told_in_a_line(mistaken, tmp_path, monkeypatch, capfd, arguments, expected):
+    monkeypatch.chdir(mistaken)
+    assert evaluate(*arguments, out=f"{tmp_path}/out") == 2
     [line] = capfd.readouterr().err.splitlines()
     assert line.startswith("error: ")
     assert expected in line
-    assert not (here / "out" / "comparison.json").exists()
+    assert not (tmp_path / "out" / "comparison.json").exists()
