@@ -86,7 +86,9 @@ def offline(space) -> tuple[str, float]:
 @pytest.fixture(scope="module")
 def online(space, offline) -> tuple[str, WandbServer]:
     with WandbServer() as server:
-        output, _ = train(space, "online", "logger.artifacts=true", **server.environment)
+        # Other tests share the processors: the last data may take longer than for a user.
+        given = ["logger.artifacts=true", "logger.finish_seconds=60"]
+        output, _ = train(space, "online", *given, **server.environment)
     return output, server
 
 

@@ -21,11 +21,11 @@ PROJECT = "attention-bench"
 JOBS = [("none", 1), (HOSTILE[0], 1), (HOSTILE[0], 2)]
 
 
-def compared(space: Path, name: str, **environment: str) -> str:
+def compared(space: Path, name: str, *given: str, **environment: str) -> str:
     """Compare the runs and return the output of the command."""
     where = [f"runs={space}/runs", f"hydra.run.dir={space}/{name}", f"outputs={space}/outputs"]
     settings = ["scoring.resamples=100", "scoring.edges=[10,20,30]"]
-    return succeed("task=compare", *where, *settings, HOME=str(space), **environment)
+    return succeed("task=compare", *where, *settings, *given, HOME=str(space), **environment)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,8 @@ def space(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def online(space) -> tuple[str, WandbServer]:
     with WandbServer() as server:
-        output = compared(space, "online", **server.environment)
+        # Other tests share the processors: the last data may take longer than for a user.
+        output = compared(space, "online", "logger.finish_seconds=60", **server.environment)
     return output, server
 
 

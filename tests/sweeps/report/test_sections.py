@@ -44,7 +44,8 @@ def test_the_example_of_the_page_is_in_every_form(runs, tmp_path):
     [command] = example("report_section", tmp_path)
     arguments = [part.replace("RUNS_DIR", str(runs)) for part in command]
     out = tmp_path / "out"
-    places = [f"hydra.run.dir={out}", f"outputs={tmp_path}/outputs", *QUICK]
+    patient = "logger.finish_seconds=60"  # other tests share the processors
+    places = [f"hydra.run.dir={out}", f"outputs={tmp_path}/outputs", *QUICK, patient]
     with WandbServer() as server:
         surroundings = {"PYTHONPATH": str(tmp_path), "HOME": str(tmp_path), **server.environment}
         printed = succeed(*arguments, *places, **surroundings)
