@@ -3,7 +3,6 @@
 Fixtures import what is slow to import: the process that only starts the workers needs none of it.
 """
 
-import gc
 import os
 import shutil
 
@@ -22,12 +21,6 @@ def pytest_xdist_auto_num_workers():
 
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: [folder not in item.path.parts for folder in SLOW_FIRST])
-
-
-def pytest_collection_finish():
-    """Spare the garbage collector the modules and tests, which stay: a seventh of all time."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
