@@ -21,9 +21,10 @@ def check_search(setting: str, search: Search, model: EncoderDecoder) -> None:
     """
     name, was_training = type(search).__name__, model.training
     src = torch.tensor([[UNK, UNK, EOS], [UNK, EOS, PAD]], device=model.device)
+    devices = [model.device] if model.device.type == "cuda" else []
     model.eval()
     try:
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(devices):
             translated = search(model, src, src != PAD)
         counts = [len(hypotheses) for hypotheses in translated]
     except Exception as error:  # a user's class may raise anything

@@ -52,7 +52,7 @@ def conf_read_once() -> Iterator[None]:
         return remembered(read, config_path, self, lambda: load(self, config_path))
 
     def merged_once(self, defaults, repo):
-        key = tuple(f"{default} {default.primary}" for default in defaults)
+        key = tuple(map(str, defaults))
         return remembered(merged, key, repo, lambda: merge(self, defaults, repo))
 
     with pytest.MonkeyPatch.context() as patched:

@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from datamodules.tokenization import BOS, EOS
-from lightning_modules.decoding import HypothesisEnd, Search
+from lightning_modules.decoding import GreedySearch, HypothesisEnd, Search
+from lightning_modules.decoding.checks import check_search
 from lightning_modules.runs.reader import read_predictions
 from tests.helpers.commands import TINY, example, mistake, places, succeed
+from tests.helpers.variants import small_model
 
 MODEL = ["model=seq2seq", "logger=none"]
 HERE = __name__
@@ -63,6 +65,22 @@ def test_the_example_of_the_page_translates(tmp_path):
     first = [prediction.hypothesis for prediction in read_predictions(trained)]
     assert texts["again"] == first
     assert texts["other"] != first
+
+
+class Drawing(GreedySearch):
+    """Draws a random number in each batch."""
+
+    def search(self, *given: Any) -> Any:
+        torch.rand(1)
+        return super().search(*given)
+
+
+def test_the_trial_of_a_search_leaves_random_numbers_and_the_mode_of_the_model():
+    model = small_model("seq2seq").train()
+    before = torch.get_rng_state()
+    check_search("decoding._target_=Drawing", Drawing(), model)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert model.training
 
 
 @pytest.mark.parametrize(

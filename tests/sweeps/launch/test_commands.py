@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from omegaconf import OmegaConf
 from sacrebleu.metrics import BLEU, CHRF, TER
 
@@ -68,7 +69,8 @@ def test_a_run_leaves_what_the_readme_promises(single):
     result = json.loads((single / "result.json").read_text())
     assert result["variant"] == "bahdanau"
     assert result["seed"] == 1
-    assert result["parameters"] > 50_000
+    weights = torch.load(single / "checkpoints" / "best.ckpt", weights_only=True)["state_dict"]
+    assert result["parameters"] == sum(tensor.numel() for tensor in weights.values())
     assert result["training"]["target_tokens"] >= 2500
     assert result["training"]["target_tokens_per_second"] > 0
     assert result["data"]["name"] == "grammar"
