@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from lightning_modules.kernels.precision import product_type
+from lightning_modules.kernels.products import multiply, multiply_transposed
 
 CHUNK = 512
 """Number of positions whose logits are in memory at a time."""
@@ -54,16 +55,16 @@ class _OutputLoss(torch.autograd.Function):
         dtype = product_type(features)
         with torch.autocast(features.device.type, enabled=False):
             features, weight, bias = (tensor.to(dtype) for tensor in (features, weight, bias))
-            sums = _GradientSums(weight, bias) if needs_gradients else None
+            sums = _GradientSums(bias) if needs_gradients else None
             grad_features = torch.empty_like(features) if needs_gradients else None
             total = features.new_zeros((), dtype=torch.promote_types(dtype, torch.float32))
             for start in range(0, len(features), CHUNK):
                 rows = slice(start, start + CHUNK)
-                logits = torch.addmm(bias, features[rows], weight.T).to(total.dtype)
+                logits = multiply(features[rows], weight.T, bias).to(total.dtype)
                 total += _loss_and_gradient(logits, targets[rows, None], smoothing)
                 if sums is not None and grad_features is not None:
                     grad_logits = logits.to(dtype)
-                    torch.mm(grad_logits, weight, out=grad_features[rows])
+                    grad_features[rows] = multiply(grad_logits, weight)
                     sums.add(grad_logits, features[rows])
         if sums is not None:
             ctx.gradients = grad_features, sums.weight, sums.bias
@@ -75,8 +76,10 @@ class _OutputLoss(torch.autograd.Function):
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         if ctx.gradients is None:
             raise RuntimeError("the gradients of this loss have been used; compute it again")
-        pairs = zip(ctx.gradients, ctx.dtypes, strict=True)
-        gradients = [grad.to(dtype).mul_(grad_output / ctx.positions) for grad, dtype in pairs]
+        gradients = [
+            None if grad is None else grad.to(dtype).mul_(grad_output / ctx.positions)
+            for grad, dtype in zip(ctx.gradients, ctx.dtypes, strict=True)
+        ]
         ctx.gradients = None
         return *gradients, None, None, None
 
@@ -84,18 +87,19 @@ class _OutputLoss(torch.autograd.Function):
 class _GradientSums:
     """Gradients of weight and bias, summed over chunks in float32 or better."""
 
-    def __init__(self, weight: Tensor, bias: Tensor) -> None:
-        dtype = torch.promote_types(weight.dtype, torch.float32)
-        self.weight = torch.zeros_like(weight, dtype=dtype)
-        self.bias = torch.zeros_like(bias, dtype=dtype)
+    def __init__(self, bias: Tensor) -> None:
+        self.weight: Tensor | None = None
+        self.bias = torch.zeros_like(bias, dtype=torch.promote_types(bias.dtype, torch.float32))
 
     def add(self, grad_logits: Tensor, features: Tensor) -> None:
         """Add the gradients of one chunk."""
-        if grad_logits.dtype == self.weight.dtype:
-            self.weight.addmm_(grad_logits.T, features)
+        dtype = self.bias.dtype
+        if grad_logits.dtype == dtype:
+            self.weight = multiply_transposed(grad_logits, features, self.weight)
         else:
-            self.weight += grad_logits.T @ features
-        self.bias += grad_logits.sum(0, dtype=self.bias.dtype)
+            product = (grad_logits.T @ features).to(dtype)
+            self.weight = product if self.weight is None else self.weight.add_(product)
+        self.bias += grad_logits.sum(0, dtype=dtype)
 
 
 def _loss_and_gradient(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from lightning_modules.kernels import products
 from lightning_modules.kernels.precision import product_type
 
 Factors = list[tuple[Tensor, Tensor]]
@@ -36,7 +37,7 @@ def linear(inputs: Tensor, matrix: Tensor, onto: Tensor | None = None) -> Tensor
     factors = _factors(matrix)
     if factors is not None:
         return _Linear.apply(inputs.to(matrix.dtype), matrix, onto, factors)
-    product = inputs @ matrix.transpose(-1, -2)
+    product = _product(inputs, matrix)
     return product if onto is None else onto + product
 
 
@@ -46,6 +47,13 @@ def weighted_sum(weights: Tensor, matrix: Tensor) -> Tensor:
     if factors is not None:
         return _WeightedSum.apply(weights.to(matrix.dtype), matrix, factors)
     return weights @ matrix
+
+
+def _product(inputs: Tensor, matrix: Tensor) -> Tensor:
+    """Return ``inputs @ matrixᵀ``, for a matrix with or without batch."""
+    if matrix.dim() == 2:
+        return products.linear(inputs, matrix)
+    return inputs @ matrix.transpose(-1, -2)
 
 
 def _factors(matrix: Tensor) -> Factors | None:
@@ -70,7 +78,10 @@ class _Collect(torch.autograd.Function):
             return grad_output, None
         left, right = (torch.cat(tensors, -2) for tensors in zip(*ctx.factors, strict=True))
         ctx.factors.clear()
-        collected = left.transpose(-1, -2) @ right
+        if left.dim() == 2:
+            collected = products.multiply_transposed(left, right)
+        else:
+            collected = left.transpose(-1, -2) @ right
         return collected if grad_output is None else grad_output + collected, None
 
 
@@ -81,10 +92,9 @@ class _Linear(torch.autograd.Function):
     ) -> Tensor:
         ctx.save_for_backward(inputs, matrix)
         ctx.factors = factors
-        transposed = matrix.transpose(-1, -2)
         if onto is None:
-            return inputs @ transposed
-        return torch.addmm(onto.to(matrix.dtype), inputs, transposed)
+            return _product(inputs, matrix)
+        return products.multiply(inputs, matrix.t(), onto.to(matrix.dtype))
 
     @staticmethod
     @once_differentiable
@@ -92,7 +102,12 @@ class _Linear(torch.autograd.Function):
         inputs, matrix = ctx.saved_tensors
         ctx.factors.append((grad_output, inputs))
         needs_inputs, _, needs_onto, _ = ctx.needs_input_grad
-        grad_inputs = grad_output @ matrix if needs_inputs else None
+        grad_inputs = None
+        if needs_inputs:
+            batched = matrix.dim() > 2
+            grad_inputs = (
+                grad_output @ matrix if batched else products.multiply(grad_output, matrix)
+            )
         return grad_inputs, None, grad_output if needs_onto else None, None
 
 

@@ -4,10 +4,12 @@ import platform
 import resource
 import sys
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import torch
+
+from lightning_modules.kernels.processor import this_processor
+from lightning_modules.kernels.products import described, in_use
 
 PACKAGES = ("torch", "pytorch-lightning", "hydra-core", "tokenizers", "sacrebleu", "numpy")
 
@@ -19,9 +21,10 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         **{name: version(name) for name in PACKAGES},
         "platform": platform.platform(),
-        "cpu": _cpu(),
+        "cpu": this_processor().name or platform.processor(),
         "device": gpu or "cpu",
         "threads": torch.get_num_threads(),
+        "products": described(None if gpu else in_use()),
     }
 
 
@@ -29,12 +32,3 @@ def peak_memory_mib() -> float:
     """Return the peak memory of this process so far, in MiB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1024 if sys.platform == "linux" else peak / 1024**2
-
-
-def _cpu() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.is_file():
-        for line in info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor()

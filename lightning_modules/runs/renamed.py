@@ -89,8 +89,8 @@ def upgraded(record: dict[str, Any], version: int) -> dict[str, Any]:
     """Return the content of a JSON file of version ``version`` as the present version has it.
 
     Version 1 could write null for an unknown score, in a result and in the results of a comparison,
-    and its comparisons have ``scoring.ter``. Fields that version 1 lacks have their defaults in
-    ``schema.py``.
+    and its comparisons have ``scoring.ter``. Fields that versions 1 and 2 lack have their defaults
+    in ``schema.py``.
     """
     if version > 1:
         return record

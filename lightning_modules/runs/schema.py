@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, field_validator
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.runs.renamed import with_new_names
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the contents; files without a number are of version 1."""
 VERSION_KEY = "schema"
 RESULT = "result.json"
@@ -103,6 +103,8 @@ class Environment(BaseModel, extra="allow"):
 
     device: str | None = None
     """Name of the GPU, or ``cpu``."""
+    products: str = "torch"
+    """Library of float32 products on a CPU; runs of versions 1 and 2 had torch's choice."""
 
 
 class Coverage(Record):

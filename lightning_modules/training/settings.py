@@ -6,6 +6,7 @@ from omegaconf import DictConfig, OmegaConf
 from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 
 from datamodules.errors import validated
+from lightning_modules.kernels.products import Products
 from lightning_modules.training.control.budgets import Budget
 from lightning_modules.training.control.match_settings import Match
 from lightning_modules.training.seeds import Seeds
@@ -24,6 +25,7 @@ class TrainingSettings(BaseModel):
     vectors: VectorFiles
     label_smoothing: float = Field(ge=0, lt=1)
     threads: PositiveInt | None
+    products: Products
     keep_memory: bool
     compile: Literal["default", "reduce-overhead", "max-autotune"] | None
     activation_checkpointing: bool

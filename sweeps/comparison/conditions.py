@@ -51,6 +51,7 @@ def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[C
         _check_data_order(labels, results),
         _check_size(labels, results),
         *(equal(name, partial(_settings, name)) for name in EQUAL_SETTINGS),
+        equal("products", lambda result: result.environment.products, "multiplied by {}"),
         equal("code", _code_version, "version {}"),
     ]
 

@@ -21,6 +21,7 @@ from datamodules.tokenization import EOS
 from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.runs.environment import peak_memory_mib
+from lightning_modules.training.control.flops import EXTRA_FORMULAS
 from lightning_modules.training.factories import build, build_data, build_model
 from lightning_modules.training.malloc import keep_freed_memory
 from lightning_modules.training.module import TranslationModule
@@ -82,7 +83,7 @@ def flops_per_token(step: Callable[[Batch], None], batch: Batch) -> float:
     with (
         torch.backends.mkldnn.flags(enabled=False),
         torch.backends.cudnn.flags(enabled=False),
-        FlopCounterMode(display=False) as counter,
+        FlopCounterMode(display=False, custom_mapping=EXTRA_FORMULAS) as counter,
     ):
         step(batch)
     return counter.get_total_flops() / int(batch.tgt_mask.sum())

@@ -15,6 +15,7 @@ from pytorch_lightning.trainer.states import TrainerFn
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from datamodules.batching import Batch
+from lightning_modules.kernels import products
 from lightning_modules.ranks.lightning_internals import (
     correct_step_count,
     move_best_checkpoint,
@@ -54,8 +55,10 @@ class ResumeCheckpoint(pl.Callback):
     ) -> None:
         """Skip the batches of the epoch that the interrupted training has seen.
 
-        The folder of the run may have been moved since.
+        The folder of the run may have been moved since. Products are computed as before, so that
+        the training goes on to the last digit on another processor too.
         """
+        products.use(checkpoint[RESUME]["products"])
         move_best_checkpoint(checkpoint, Path(os.path.realpath(self.file.parent)))
         self._validate, self._stop = (checkpoint[RESUME][name] for name in ("validate", "stop"))
         updates: int = checkpoint[RESUME]["updates_of_epoch"]
@@ -121,6 +124,7 @@ class ResumeCheckpoint(pl.Callback):
             "validate": trainer.validating,
             "stop": trainer.should_stop,
             "updates_of_epoch": done,
+            "products": products.in_use(),
         }
         rewind_progress(checkpoint, epoch)
 

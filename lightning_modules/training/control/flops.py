@@ -32,6 +32,9 @@ log = logging.getLogger(__name__)
 
 EXTRA_FORMULAS: dict[Any, Callable[..., int]] = {
     torch.ops.aten.addmm_: lambda onto, left, right, **_: 2 * math.prod(left) * right[1],
+    torch.ops.mkldnn._linear_pointwise: lambda left, *_, out_shape, **__: (
+        2 * math.prod(left) * out_shape[-1]
+    ),
     torch.ops.aten.mv: lambda matrix, vector, **_: 2 * math.prod(matrix),
 }
 """FLOPs of products that torch's counter leaves out, from the shapes of their arguments."""

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 from typing_extensions import override
 
-from lightning_modules.kernels import accumulate_once, linear
+from lightning_modules.kernels import accumulate_once, linear, products
 
 
 class CellState(NamedTuple):
@@ -48,7 +47,7 @@ class InputProjection:
         self._bias = bias
         self._projected = None
         if known is not None:
-            self._projected = functional.linear(known, weight[:, :size], bias).unbind(1)
+            self._projected = products.linear(known, weight[:, :size], bias).unbind(1)
         self._weight = accumulate_once(weight[:, size:])
 
     def at(self, position: int, unknown: Tensor | None) -> Tensor:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from lightning_modules.kernels import products
 from lightning_modules.variants.transformer.positions import AttentionPositions
 
 
@@ -43,9 +44,9 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         self.heads = heads
-        self.query, self.key = (nn.Linear(width, heads * key_size) for _ in range(2))
-        self.value = nn.Linear(width, heads * value_size)
-        self.out = nn.Linear(heads * value_size, width)
+        self.query, self.key = (products.Linear(width, heads * key_size) for _ in range(2))
+        self.value = products.Linear(width, heads * value_size)
+        self.out = products.Linear(heads * value_size, width)
         self.positions = positions or AttentionPositions()
 
     def prepare(self, inputs: Tensor, start: int = 0) -> KeysValues:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from lightning_modules.kernels import products
 from lightning_modules.variants.transformer.heads import KeysValues, MultiHeadAttention
 from lightning_modules.variants.transformer.positions import Positions, attention_positions
 
@@ -38,7 +39,9 @@ class FeedForward(nn.Sequential):
 
     def __init__(self, width: int, hidden_size: int) -> None:
         super().__init__(
-            nn.Linear(width, hidden_size), nn.ReLU(inplace=True), nn.Linear(hidden_size, width)
+            products.Linear(width, hidden_size),
+            nn.ReLU(inplace=True),
+            products.Linear(hidden_size, width),
         )
 
 
