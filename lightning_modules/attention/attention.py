@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from lightning_modules.attention.scores import Score
 from lightning_modules.attention.windows import Window
-from lightning_modules.kernels import accumulate_once, products, weighted_sum
+from lightning_modules.kernels import LinearLayer, accumulate_once, weighted_sum
 
 
 class AttentionMemory(NamedTuple):
@@ -64,11 +64,11 @@ class Attention(nn.Module):
         self.window = window
         self.score = score
         if heads is not None:
-            self.query = products.Linear(query_size, memory_size)
+            self.query = LinearLayer(query_size, memory_size)
             # A score by position alone needs no keys.
             content_based = score.is_content_based
-            self.key = products.Linear(memory_size, memory_size) if content_based else None
-            self.value, self.out = (products.Linear(memory_size, memory_size) for _ in range(2))
+            self.key = LinearLayer(memory_size, memory_size) if content_based else None
+            self.value, self.out = (LinearLayer(memory_size, memory_size) for _ in range(2))
 
     def prepare(self, memory: Tensor, mask: Tensor) -> AttentionMemory:
         """Project keys and values, once per sentence.

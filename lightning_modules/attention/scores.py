@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 from typing_extensions import override
 
-from lightning_modules.kernels import additive_energies, linear, products
+from lightning_modules.kernels import LinearLayer, additive_energies, linear
 
 
 class Score(nn.Module, ABC):
@@ -99,7 +99,7 @@ class General(Score):
 
     def __init__(self, query_size: int, memory_size: int) -> None:
         super().__init__(query_size, memory_size)
-        self.key_projection = products.Linear(memory_size, query_size, bias=False)
+        self.key_projection = LinearLayer(memory_size, query_size, bias=False)
         # Torch's default is smaller by √3: attention would stay uniform far longer.
         nn.init.xavier_uniform_(self.key_projection.weight)
 
@@ -125,9 +125,9 @@ class Additive(Score):
     ) -> None:
         super().__init__(query_size, memory_size)
         size = alignment_size or query_size
-        self.query_projection = products.Linear(query_size, size, bias=False)
-        self.key_projection = products.Linear(memory_size, size, bias=False)
-        self.energy = products.Linear(size, 1, bias=False)
+        self.query_projection = LinearLayer(query_size, size, bias=False)
+        self.key_projection = LinearLayer(memory_size, size, bias=False)
+        self.energy = LinearLayer(size, 1, bias=False)
 
     @override
     def project_keys(self, memory: Tensor) -> Tensor:
@@ -161,8 +161,8 @@ class Linear(Score):
         activation: Literal["none", "relu", "tanh"] = "none",
     ) -> None:
         super().__init__(query_size, memory_size)
-        self.query_projection = products.Linear(query_size, 1, bias=False)
-        self.key_projection = products.Linear(memory_size, 1)
+        self.query_projection = LinearLayer(query_size, 1, bias=False)
+        self.key_projection = LinearLayer(memory_size, 1)
         self.activation = nn.Identity() if activation == "none" else getattr(torch, activation)
 
     @override
@@ -188,7 +188,7 @@ class Location(Score):
     def __init__(self, query_size: int, memory_size: int, max_length: PositiveInt = 100) -> None:
         super().__init__(query_size, memory_size)
         self.max_length: int = max_length
-        self.positions = products.Linear(query_size, max_length, bias=False)
+        self.positions = LinearLayer(query_size, max_length, bias=False)
 
     @override
     def project_keys(self, memory: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-from lightning_modules.kernels import products
+from lightning_modules.kernels import LinearLayer
 
 
 class WindowMask(NamedTuple):
@@ -96,8 +96,8 @@ class LocalPredictive(Window):
 
     def __init__(self, query_size: int, half_width: int) -> None:
         super().__init__(query_size, half_width)
-        self.hidden = products.Linear(query_size, query_size, bias=False)
-        self.position = products.Linear(query_size, 1, bias=False)
+        self.hidden = LinearLayer(query_size, query_size, bias=False)
+        self.position = LinearLayer(query_size, 1, bias=False)
 
     @override
     def forward(

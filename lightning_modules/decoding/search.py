@@ -10,7 +10,8 @@ from typing_extensions import override
 
 from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.decoding.backpointers import Backpointers, HypothesisEnd
-from lightning_modules.variants.base import EncoderDecoder, select_batch
+from lightning_modules.kernels import packed_weights
+from lightning_modules.variants.base import EncoderDecoder, for_each_tensor, select_batch
 
 NonNegativeFloat = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 NonNegativeInt = Annotated[int, Field(ge=0)]
@@ -42,15 +43,23 @@ class Search(ABC):
         max_ratio: target tokens per source token.
         max_extra: further target tokens.
         bf16: multiply in bfloat16, independent of the trainer's precision.
+        int8: multiply in integers of eight bits, on a CPU.
     """
 
     @validate_call
     def __init__(
-        self, max_ratio: NonNegativeFloat = 1.5, max_extra: NonNegativeInt = 10, bf16: bool = False
+        self,
+        max_ratio: NonNegativeFloat = 1.5,
+        max_extra: NonNegativeInt = 10,
+        bf16: bool = False,
+        int8: bool = False,
     ) -> None:
+        if bf16 and int8:
+            raise ValueError("decoding.int8=true: cannot be used with decoding.bf16=true")
         self.max_ratio = max_ratio
         self.max_extra = max_extra
         self.bf16 = bf16
+        self.int8 = int8
 
     @torch.no_grad()
     def __call__(
@@ -63,9 +72,10 @@ class Search(ABC):
             src: ``(batch, src)`` token ids.
             src_mask: True where a token is real, ``(batch, src)``.
         """
-        if not self.bf16:
-            return self._translate(model, src, src_mask)
-        with torch.autocast(src.device.type, torch.bfloat16):
+        if self.bf16:
+            with torch.autocast(src.device.type, torch.bfloat16):
+                return self._translate(model, src, src_mask)
+        with packed_weights(model, self.int8):
             return self._translate(model, src, src_mask)
 
     def _translate(
@@ -74,7 +84,9 @@ class Search(ABC):
         limits = (self.max_ratio * src_mask.sum(1) + self.max_extra).long().clamp(min=1)
         limits = limits.to(model.device)
         backpointers = Backpointers()
-        ends = self.search(model, model.encode(src, src_mask), limits, backpointers)
+        # Every step reads the memory: as torch multiplies it, without a copy in each step.
+        memory = for_each_tensor(model.encode(src, src_mask), Tensor.contiguous)
+        ends = self.search(model, memory, limits, backpointers)
         paths = iter(backpointers.trace([end for sentence in ends for end in sentence]))
         return [
             [

@@ -2,4 +2,5 @@
 
 from lightning_modules.kernels.additive import additive_energies
 from lightning_modules.kernels.loss import output_loss
+from lightning_modules.kernels.packed import LinearLayer, Pack, Packable, packed_weights
 from lightning_modules.kernels.shared import accumulate_once, linear, weighted_sum

@@ -11,10 +11,9 @@ autocast and ``torch.compile`` always multiply as torch does.
 from typing import Any, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
-from typing_extensions import override
 
 from datamodules.errors import UserError
 from lightning_modules.kernels.processor import Processor, this_processor
@@ -71,14 +70,6 @@ def described(onednn_from: int | None) -> str:
     return f"oneDNN from {onednn_from:,} multiplications"
 
 
-class Linear(nn.Linear):
-    """``nn.Linear`` with the products of this module."""
-
-    @override
-    def forward(self, inputs: Tensor) -> Tensor:
-        return linear(inputs, self.weight, self.bias)
-
-
 def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return ``inputs @ weightᵀ + bias``, ``(…, rows)``, with gradients.
 
@@ -87,10 +78,10 @@ def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
         weight: ``(rows, columns)``.
         bias: ``(rows,)``.
     """
-    if not _by_onednn(inputs, weight.shape[0]):
+    if not by_onednn(inputs, weight.shape[0]):
         return functional.linear(inputs, weight, bias)
     if not torch.is_grad_enabled():
-        return _onednn(inputs, weight, bias)
+        return onednn(inputs, weight, bias)
     return _Linear.apply(inputs, weight, bias)
 
 
@@ -99,10 +90,10 @@ def multiply(left: Tensor, right: Tensor, onto: Tensor | None = None) -> Tensor:
 
     ``onto`` is ``(columns,)`` or ``(rows, columns)``.
     """
-    if not _by_onednn(left, right.shape[1]):
+    if not by_onednn(left, right.shape[1]):
         return left @ right if onto is None else torch.addmm(onto, left, right)
     if onto is None or onto.dim() == 1:
-        return _onednn(left, right.t(), onto)
+        return onednn(left, right.t(), onto)
     return torch.ops.mkldnn._linear_pointwise.binary(
         _copied_if_expanded(left), onto.contiguous(), _copied_if_expanded(right.t()), None, "add"
     )
@@ -113,14 +104,14 @@ def multiply_transposed(left: Tensor, right: Tensor, total: Tensor | None = None
 
     So the gradient of a matrix follows from its two factors.
     """
-    if not _by_onednn(left, right.shape[1]):
+    if not by_onednn(left, right.shape[1]):
         return left.t() @ right if total is None else total.addmm_(left.t(), right)
     if left.shape[1] <= right.shape[1]:  # oneDNN copies the transposed factor: the smaller one
         return multiply(left.t(), right, total)
     return multiply(right.t(), left, None if total is None else total.t()).t()
 
 
-def _by_onednn(left: Tensor, columns: int) -> bool:
+def by_onednn(left: Tensor, columns: int) -> bool:
     """Return whether oneDNN multiplies ``left`` ``(…, inner)`` by a matrix with ``columns``."""
     return (
         _onednn_from is not None
@@ -133,7 +124,8 @@ def _by_onednn(left: Tensor, columns: int) -> bool:
     )
 
 
-def _onednn(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+def onednn(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Return ``inputs @ weightᵀ + bias`` by oneDNN, without gradients; ``weight`` may be packed."""
     flat, weight = _copied_if_expanded(inputs.flatten(0, -2)), _copied_if_expanded(weight)
     result = torch.ops.mkldnn._linear_pointwise.default(flat, weight, bias, "none", [], "")
     # As in torch's own products, the result is no view: operators in place may follow.
@@ -153,7 +145,7 @@ class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(inputs, weight)
-        return _onednn(inputs, weight, bias)
+        return onednn(inputs, weight, bias)
 
     @staticmethod
     @once_differentiable

@@ -141,7 +141,11 @@ def count_parameters(model: nn.Module) -> int:
 
 def select_batch(tree: Any, index: Tensor) -> Any:
     """Pick batch entries of every tensor in nested tuples; ``index`` may repeat and reorder."""
-    return for_each_tensor(tree, lambda tensor: tensor.index_select(0, index.to(tensor.device)))
+    if isinstance(tree, Selectable):
+        return tree.select(index)
+    if isinstance(tree, tuple):
+        return _rebuilt(tree, [select_batch(branch, index) for branch in tree])
+    return tree.index_select(0, index.to(tree.device)) if isinstance(tree, Tensor) else tree
 
 
 def move(tree: Any, device: torch.device) -> Any:
@@ -149,11 +153,23 @@ def move(tree: Any, device: torch.device) -> Any:
     return for_each_tensor(tree, lambda tensor: tensor.to(device))
 
 
+class Selectable(ABC):
+    """A part of a memory or a state that picks batch entries in its own way."""
+
+    @abstractmethod
+    def select(self, index: Tensor) -> Any:
+        """Return the part with the rows of ``index`` ``(rows,)``, which may repeat and reorder."""
+
+
 def for_each_tensor(tree: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """Return nested tuples with ``change`` applied to every tensor."""
     if isinstance(tree, Tensor):
         return change(tree)
     if isinstance(tree, tuple):
-        changed = [for_each_tensor(branch, change) for branch in tree]
-        return type(tree)(*changed) if hasattr(tree, "_fields") else tuple(changed)
+        return _rebuilt(tree, [for_each_tensor(branch, change) for branch in tree])
     return tree
+
+
+def _rebuilt(tree: Any, branches: list[Any]) -> Any:
+    """Return a tuple or named tuple of the kind of ``tree`` with other branches."""
+    return type(tree)(*branches) if hasattr(tree, "_fields") else tuple(branches)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from datamodules.tokenization import PAD
-from lightning_modules.kernels import output_loss, products
+from lightning_modules.kernels import LinearLayer, output_loss
 from lightning_modules.variants.base import EncoderDecoder
 from lightning_modules.variants.options import Placement, Tied
 
@@ -47,7 +47,7 @@ class EmbeddedEncoderDecoder(EncoderDecoder):
         self.placement = placement
         self.src_embedding = nn.Embedding(src_vocabulary, embedding_size, padding_idx=PAD)
         self.tgt_embedding = nn.Embedding(tgt_vocabulary, embedding_size, padding_idx=PAD)
-        self.output = products.Linear(features_size, tgt_vocabulary)
+        self.output = LinearLayer(features_size, tgt_vocabulary)
         if tied != "none":
             self._tie(tied)
         if tied != "none" or self.embedding_scale != 1:

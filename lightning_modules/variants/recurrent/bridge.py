@@ -4,7 +4,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from lightning_modules.kernels import products
+from lightning_modules.kernels import LinearLayer
 from lightning_modules.variants.recurrent.encoder import Encoded, EncoderOptions
 from lightning_modules.variants.recurrent.unrolled_cells import CellState
 
@@ -52,8 +52,8 @@ class Bridge(nn.Module):
         size = hidden_size if kind == "summary" else encoder.hidden_size
         size *= encoder.directions if kind == "dense" else 1
         if kind != "copy":
-            self.hidden = products.Linear(size, hidden_size)
-            self.cell = products.Linear(size, hidden_size) if has_cell_state else None
+            self.hidden = LinearLayer(size, hidden_size)
+            self.cell = LinearLayer(size, hidden_size) if has_cell_state else None
 
     def forward(self, encoded: Encoded, summary: Tensor | None) -> CellState:
         """Return the first decoder state; ``summary`` ``(batch, hidden)`` is c of Cho et al."""

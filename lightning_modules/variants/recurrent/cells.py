@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from datamodules.plugs import check_shape, find_plug, make_plug
-from lightning_modules.kernels import products
+from lightning_modules.kernels import LinearLayer
 from lightning_modules.variants.recurrent.unrolled_cells import (
     InputProjection,
     UnrolledCell,
@@ -59,9 +59,9 @@ class Gru2014(RecurrentCell):
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
-        self.inputs = products.Linear(input_size, 3 * hidden_size)
-        self.gates = products.Linear(hidden_size, 2 * hidden_size, bias=False)
-        self.candidate = products.Linear(hidden_size, hidden_size, bias=False)
+        self.inputs = LinearLayer(input_size, 3 * hidden_size)
+        self.gates = LinearLayer(hidden_size, 2 * hidden_size, bias=False)
+        self.candidate = LinearLayer(hidden_size, hidden_size, bias=False)
 
     @override
     def forward(self, inputs: Tensor, state: State) -> Tensor:

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from datamodules.tokenization import PAD
 from lightning_modules.attention import AttentionMemory, build_attention
-from lightning_modules.kernels import products
+from lightning_modules.kernels import LinearLayer
 from lightning_modules.variants.base import Decoded, Limit, Step, move
 from lightning_modules.variants.embedded import EmbeddedEncoderDecoder
 from lightning_modules.variants.options import ARBITRARY, Dropout, Placement, Size, Tied
@@ -134,7 +134,7 @@ class Recurrent(EmbeddedEncoderDecoder):
         summary_size = hidden_size if summary else 0
         self.dropout = nn.Dropout(dropout)
         self.encoder = build_encoder(kind, embedding_size, layers, dropout, encoder)
-        self.summary = products.Linear(encoder.hidden_size, hidden_size) if summary else None
+        self.summary = LinearLayer(encoder.hidden_size, hidden_size) if summary else None
         self.bridge = Bridge(bridge, encoder, hidden_size, has_cell_state(kind), summary)
         self.attention = None
         if attention is None:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from lightning_modules.kernels import products
+from lightning_modules.kernels import LinearLayer
 from lightning_modules.variants.options import Options, Size
 
 
@@ -27,7 +27,7 @@ class Maxout(nn.Module):
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__()
-        self.pairs = products.Linear(input_size, 2 * size)
+        self.pairs = LinearLayer(input_size, 2 * size)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return the readout: ``(…, input) -> (…, size)``."""
@@ -39,7 +39,7 @@ class Attentional(nn.Module):
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__()
-        self.combine = products.Linear(input_size, size, bias=False)
+        self.combine = LinearLayer(input_size, size, bias=False)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return the readout: ``(…, input) -> (…, size)``."""

@@ -1,7 +1,7 @@
 """Stacked recurrent layers, for a whole sequence, for single steps, or unrolled."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 import torch
@@ -9,7 +9,9 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 from typing_extensions import override
 
+from lightning_modules.kernels import Pack, Packable
 from lightning_modules.variants.recurrent.cells import CellKind, RecurrentCell, make_cell
+from lightning_modules.variants.recurrent.packed_cells import PackedCell, PackedGru, PackedLstm
 from lightning_modules.variants.recurrent.unrolled_cells import (
     CellState,
     UnrolledGru,
@@ -34,8 +36,10 @@ class Stack(nn.Module, ABC):
         """Unroll over a target whose inputs begin with ``known``, ``(batch, tgt, known)``."""
 
 
-class FusedStack(Stack):
+class FusedStack(Stack, Packable):
     """Torch's GRU or LSTM."""
+
+    _packed: Sequence[PackedCell] | None = None
 
     def __init__(
         self,
@@ -59,16 +63,29 @@ class FusedStack(Stack):
     def advance(self, inputs: Tensor, state: CellState) -> CellState:
         # A kernel for whole sequences would spend most of the time of one step on its start.
         hidden, cells = [], []
-        for layer, weights in enumerate(self.rnn.all_weights):
+        for layer in range(self.rnn.num_layers):
             inputs = self._drop(inputs) if layer else inputs
-            if state.cell is None:
-                inputs = torch.gru_cell(inputs, state.hidden[layer], *weights)
-            else:
-                before = (state.hidden[layer], state.cell[layer])
-                inputs, cell = torch.lstm_cell(inputs, before, *weights)
-                cells.append(cell)
+            inputs, cell = self._advance_layer(layer, inputs, *state.of_layer(layer))
             hidden.append(inputs)
+            if cell is not None:
+                cells.append(cell)
         return CellState(tuple(hidden), tuple(cells) or None)
+
+    def _advance_layer(
+        self, layer: int, inputs: Tensor, hidden: Tensor, cell: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        if self._packed is not None:
+            return self._packed[layer](inputs, hidden, cell)
+        weights = self.rnn.all_weights[layer]
+        if cell is None:
+            return torch.gru_cell(inputs, hidden, *weights), None
+        return torch.lstm_cell(inputs, (hidden, cell), *weights)
+
+    @override
+    def pack(self, pack: Pack | None) -> None:
+        kind = PackedLstm if isinstance(self.rnn, nn.LSTM) else PackedGru
+        layers = self.rnn.all_weights
+        self._packed = None if pack is None else [kind(weights, pack) for weights in layers]
 
     @override
     def unroll(self, known: Tensor) -> UnrolledStack:

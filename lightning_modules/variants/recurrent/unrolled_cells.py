@@ -111,10 +111,7 @@ class UnrolledLstm(UnrolledCell):
         self, position: int, unknown: Tensor | None, hidden: Tensor, cell: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         assert cell is not None
-        gates = linear(hidden, self._weight, self._inputs.at(position, unknown))
-        let_in, keep, candidate, let_out = gates.chunk(4, 1)
-        cell = keep.sigmoid() * cell + let_in.sigmoid() * candidate.tanh()
-        return let_out.sigmoid() * cell.tanh(), cell
+        return lstm_state(linear(hidden, self._weight, self._inputs.at(position, unknown)), cell)
 
 
 class UnrolledGru(UnrolledCell):
@@ -129,12 +126,8 @@ class UnrolledGru(UnrolledCell):
     def __call__(
         self, position: int, unknown: Tensor | None, hidden: Tensor, cell: Tensor | None
     ) -> tuple[Tensor, None]:
-        parts = [2 * hidden.shape[1], hidden.shape[1]]
-        x_gates, x_candidate = self._inputs.at(position, unknown).split(parts, 1)
-        h_gates, h_candidate = linear(hidden, self._weight, self._bias).split(parts, 1)
-        reset, update = (x_gates + h_gates).sigmoid().chunk(2, 1)
-        candidate = torch.addcmul(x_candidate, reset, h_candidate).tanh()
-        return torch.lerp(candidate, hidden.to(candidate.dtype), update), None
+        from_hidden = linear(hidden, self._weight, self._bias)
+        return gru_state(self._inputs.at(position, unknown), from_hidden, hidden), None
 
 
 class UnrolledGru2014(UnrolledCell):
@@ -150,6 +143,34 @@ class UnrolledGru2014(UnrolledCell):
     ) -> tuple[Tensor, None]:
         projected = self._inputs.at(position, unknown)
         return gru_2014(projected, hidden, self._gates, self._candidate), None
+
+
+def lstm_state(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the next hidden and cell state of torch's LSTM, ``(batch, hidden)``.
+
+    Args:
+        gates: ``W x + U h + b``, ``(batch, 4 · hidden)``.
+        cell: ``(batch, hidden)``.
+    """
+    let_in, keep, candidate, let_out = gates.chunk(4, 1)
+    cell = keep.sigmoid() * cell + let_in.sigmoid() * candidate.tanh()
+    return let_out.sigmoid() * cell.tanh(), cell
+
+
+def gru_state(from_inputs: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor:
+    """Return the next state of torch's GRU, ``(batch, hidden)``.
+
+    Args:
+        from_inputs: ``W x + b``, ``(batch, 3 · hidden)``.
+        from_hidden: ``U h + b'``, ``(batch, 3 · hidden)``.
+        hidden: h, ``(batch, hidden)``.
+    """
+    parts = [2 * hidden.shape[1], hidden.shape[1]]
+    x_gates, x_candidate = from_inputs.split(parts, 1)
+    h_gates, h_candidate = from_hidden.split(parts, 1)
+    reset, update = (x_gates + h_gates).sigmoid().chunk(2, 1)
+    candidate = torch.addcmul(x_candidate, reset, h_candidate).tanh()
+    return torch.lerp(candidate, hidden.to(candidate.dtype), update)
 
 
 def gru_2014(projected: Tensor, hidden: Tensor, gates: Tensor, candidate: Tensor) -> Tensor:

@@ -7,8 +7,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from lightning_modules.kernels import products
+from lightning_modules.kernels import LinearLayer
 from lightning_modules.variants.transformer.positions import AttentionPositions
+
+FEW = 8
+"""Most positions of queries for which the formula is faster than PyTorch's fused kernel."""
 
 
 class KeysValues(NamedTuple):
@@ -18,6 +21,17 @@ class KeysValues(NamedTuple):
     """``(batch, heads, positions, key)``, rotated for rotary positions."""
     values: Tensor
     """``(batch, heads, positions, value)``."""
+
+
+class Places(NamedTuple):
+    """Places of the queries and keys of a self-attention in their sentence."""
+
+    queries: Tensor
+    """Position of each query, ``(tgt,)``."""
+    keys: Tensor
+    """Position of each key, ``(src,)``."""
+    visible: Tensor | None = None
+    """True where a query may look, ``(batch, 1, tgt, src)``; None for everywhere."""
 
 
 class MultiHeadAttention(nn.Module):
@@ -44,15 +58,20 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         self.heads = heads
-        self.query, self.key = (products.Linear(width, heads * key_size) for _ in range(2))
-        self.value = products.Linear(width, heads * value_size)
-        self.out = products.Linear(heads * value_size, width)
+        self.query, self.key = (LinearLayer(width, heads * key_size) for _ in range(2))
+        self.value = LinearLayer(width, heads * value_size)
+        self.out = LinearLayer(heads * value_size, width)
         self.positions = positions or AttentionPositions()
 
-    def prepare(self, inputs: Tensor, start: int = 0) -> KeysValues:
-        """Project ``(batch, positions, width)``, from position ``start``, to keys and values."""
+    def prepare(self, inputs: Tensor, positions: Tensor | None = None) -> KeysValues:
+        """Project ``(batch, positions, width)`` to keys and values.
+
+        ``positions`` ``(positions,)`` are those of the inputs; None for 0, 1, 2, …
+        """
         inputs = inputs.to(self.key.weight.device)
-        keys = self.positions.rotate(self._split(self.key(inputs)), start)
+        if positions is None:
+            positions = torch.arange(inputs.shape[1], device=inputs.device)
+        keys = self.positions.rotate(self._split(self.key(inputs)), positions)
         return KeysValues(keys, self._split(self.value(inputs)))
 
     def forward(
@@ -62,18 +81,19 @@ class MultiHeadAttention(nn.Module):
         mask: Tensor | None = None,
         causal: bool = False,
         need_weights: bool = False,
+        places: Places | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Return results ``(batch, tgt, width)`` and weights averaged over the heads, or None.
 
         Args:
-            inputs: inputs of the queries, ``(batch, tgt, width)``; in a self-attention the last
-                ``tgt`` positions of ``memory``.
+            inputs: inputs of the queries, ``(batch, tgt, width)``.
             memory: from ``prepare``.
             mask: True where a query may look, broadcast to ``(batch, heads, tgt, src)``.
             causal: in a whole self-attention, let position t attend only to positions up to t.
             need_weights: compute the weights ``(batch, tgt, src)``, by the plain formula.
+            places: of a self-attention; None where queries and keys are those of one sentence.
         """
-        heads, weights = self._attend(inputs, memory, mask, causal, need_weights)
+        heads, weights = self._attend(inputs, memory, mask, causal, need_weights, places)
         averaged = None if weights is None else weights.mean(1).to(inputs.device)
         return self.out(heads.transpose(1, 2).flatten(2)).to(inputs.device), averaged
 
@@ -92,12 +112,18 @@ class MultiHeadAttention(nn.Module):
         mask: Tensor | None,
         causal: bool,
         need_weights: bool,
+        places: Places | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Return results ``(batch, heads, tgt, value)`` and the weights of each head, or None."""
         query = self._split(self.query(inputs.to(self.query.weight.device)))
         length, positions = query.shape[2], memory.keys.shape[2]
-        query = self.positions.rotate(query, positions - length)
-        bias = self.positions.bias(query, positions)
+        if places is None:
+            counted = torch.arange(max(length, positions), device=query.device)
+            places = Places(counted[:length], counted[:positions])
+        elif places.visible is not None:
+            mask = places.visible if mask is None else places.visible & mask
+        query = self.positions.rotate(query, places.queries)
+        bias = self.positions.bias(query, places.queries, places.keys)
         # PyTorch's causal kernel takes no further mask.
         only_causal = causal and mask is None and bias is None and not need_weights
         if causal and not only_causal:
@@ -126,8 +152,8 @@ def attend(
 
     ``query`` is ``(batch, heads, tgt, key)``; ``bias`` broadcasts to ``(batch, heads, tgt, src)``.
     """
-    # For a single position, the formula takes half the time of the fused kernel.
-    if not need_weights and query.shape[2] > 1:
+    # For few positions, as in a search, the formula is faster than the fused kernel.
+    if not need_weights and (causal or query.shape[2] > FEW):
         return _fused(query, memory, bias, causal), None
     energies = query @ memory.keys.transpose(-1, -2) / math.sqrt(query.shape[-1])
     weights = (energies if bias is None else energies + bias).softmax(-1)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import torch
 from torch import Tensor, nn
 
-from lightning_modules.kernels import products
-from lightning_modules.variants.transformer.heads import KeysValues, MultiHeadAttention
+from lightning_modules.kernels import LinearLayer
+from lightning_modules.variants.transformer.heads import KeysValues, MultiHeadAttention, Places
+from lightning_modules.variants.transformer.past import Store
 from lightning_modules.variants.transformer.positions import Positions, attention_positions
 
 
@@ -39,9 +39,7 @@ class FeedForward(nn.Sequential):
 
     def __init__(self, width: int, hidden_size: int) -> None:
         super().__init__(
-            products.Linear(width, hidden_size),
-            nn.ReLU(inplace=True),
-            products.Linear(hidden_size, width),
+            LinearLayer(width, hidden_size), nn.ReLU(inplace=True), LinearLayer(hidden_size, width)
         )
 
 
@@ -101,29 +99,33 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         states: Tensor,
-        past: KeysValues | None,
+        past: Store | None,
         source: KeysValues,
         mask: Tensor,
         need_weights: bool,
-    ) -> tuple[Tensor, KeysValues, Tensor | None]:
+        places: Places | None = None,
+    ) -> tuple[Tensor, Store | None, Tensor | None]:
         """Decode positions after ``past``.
 
         Args:
-            states: ``(batch, tgt, width)``: a whole target, or with ``past`` one position. With
-                ``past``, several adjacent rows may share one row of ``source``.
+            states: ``(batch, tgt, width)``: a whole target, or with ``past`` one position of each
+                row that shares keys. Adjacent rows may share one row of ``source``.
             past: keys and values of earlier positions; None for a whole target.
             source: keys and values of the encoded source in this layer.
             mask: True where a source token is real, ``(batch, 1, 1, src)``.
             need_weights: return the weights over the source, ``(batch, tgt, src)``.
+            places: with ``past``, places of the new positions and of all keys.
 
         Returns:
-            States ``(batch, tgt, width)``, keys and values of all positions, weights or None.
+            States ``(batch, tgt, width)``; keys and values of all positions, with ``past``; weights
+            or None.
         """
         inputs = self.around_self_attention.enter(states)
-        known = self.self_attention.prepare(inputs, 0 if past is None else past.keys.shape[2])
-        if past is not None:
-            known = KeysValues(*(torch.cat(pair, 2) for pair in zip(past, known, strict=True)))
-        self_attended, _ = self.self_attention(inputs, known, causal=past is None)
+        known = self.self_attention.prepare(inputs, None if places is None else places.queries)
+        store = None if past is None else past.append(known)
+        if store is not None:
+            known = store.content()
+        self_attended, _ = self.self_attention(inputs, known, causal=past is None, places=places)
         states = self.around_self_attention.leave(states, self_attended)
         # Rows that share a source are treated like positions of one target.
         query = self.around_cross_attention.enter(states).reshape(len(mask), -1, states.shape[2])
@@ -132,4 +134,4 @@ class DecoderLayer(nn.Module):
             weights = weights.reshape(*states.shape[:2], -1)
         states = self.around_cross_attention.leave(states, attended.reshape(states.shape))
         fed = self.feed_forward(self.around_feed_forward.enter(states))
-        return self.around_feed_forward.leave(states, fed), known, weights
+        return self.around_feed_forward.leave(states, fed), store, weights

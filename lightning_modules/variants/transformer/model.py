@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import NamedTuple, cast
 
+import torch
 from pydantic import validate_call
 from torch import Tensor, nn
 from typing_extensions import override
@@ -12,8 +13,9 @@ from typing_extensions import override
 from lightning_modules.variants.base import Decoded, Limit, Step
 from lightning_modules.variants.embedded import EmbeddedEncoderDecoder
 from lightning_modules.variants.options import ARBITRARY, Dropout, Placement, Size, Tied
-from lightning_modules.variants.transformer.heads import KeysValues
+from lightning_modules.variants.transformer.heads import KeysValues, Places
 from lightning_modules.variants.transformer.layers import DecoderLayer, EncoderLayer, Shape
+from lightning_modules.variants.transformer.past import Store, TransformerState
 from lightning_modules.variants.transformer.positions import (
     InputPositions,
     Learned,
@@ -29,13 +31,6 @@ class TransformerMemory(NamedTuple):
     """Keys and values of each decoder layer's attention to the source."""
     mask: Tensor
     """True where a token is real, ``(batch, src)``."""
-
-
-class TransformerState(NamedTuple):
-    """The target so far."""
-
-    layers: tuple[KeysValues, ...]
-    """Keys and values of each decoder layer's self-attention."""
 
 
 class Transformer(EmbeddedEncoderDecoder):
@@ -123,25 +118,32 @@ class Transformer(EmbeddedEncoderDecoder):
     @override
     def initial_state(self, memory: TransformerMemory) -> TransformerState:
         device = self.tgt_embedding.weight.device
-        return TransformerState(
-            tuple(
-                KeysValues(*(projected[:, :, :0].to(device) for projected in layer))
-                for layer in memory.layers
-            )
+        layers = tuple(
+            Store(KeysValues(*(projected[:, :, :0].to(device) for projected in layer)), length=0)
+            for layer in memory.layers
         )
+        steps, rows = torch.zeros(0, dtype=torch.long, device=device), len(memory.mask)
+        return TransformerState(layers, rows, steps, 0, rows)
 
     @override
     def decode(self, memory: TransformerMemory, tgt_in: Tensor) -> Decoded:
-        features, _, weights = self._advance(memory, None, tgt_in, need_weights=not self.training)
+        states = self._embed(self.tgt_embedding, self.tgt_positions, tgt_in, 0)
+        need_weights = not self.training
+        features, _, weights = self._advance(memory, None, states, None, need_weights)
         return Decoded(features, weights)
 
     @override
     def step(self, memory: TransformerMemory, state: TransformerState, last_token: Tensor) -> Step:
-        features, state, weights = self._advance(
-            memory, state, last_token.unsqueeze(1), need_weights=True
+        coming = state.next_step()
+        token = last_token.unsqueeze(1)
+        states = self._embed(self.tgt_embedding, self.tgt_positions, token, coming.position)
+        # Rows that share a store are treated like positions of one target.
+        states = states.view(-1, coming.shared, states.shape[2])
+        features, layers, weights = self._advance(
+            memory, state.layers, states, coming.places(), need_weights=True
         )
         assert weights is not None
-        return Step(features.squeeze(1), state, weights.squeeze(1))
+        return Step(features.flatten(0, 1), state.after(coming, layers), weights.flatten(0, 1))
 
     @override
     def parts(self) -> dict[str, Iterable[nn.Module]]:
@@ -175,23 +177,28 @@ class Transformer(EmbeddedEncoderDecoder):
     def _advance(
         self,
         memory: TransformerMemory,
-        state: TransformerState | None,
-        tokens: Tensor,
+        past: tuple[Store, ...] | None,
+        states: Tensor,
+        places: Places | None,
         need_weights: bool,
-    ) -> tuple[Tensor, TransformerState, Tensor | None]:
-        """Decode ``tokens`` ``(batch, tgt)`` after ``state``; None for a whole target."""
-        start = 0 if state is None else state.layers[0].keys.shape[2]
-        states = self._embed(self.tgt_embedding, self.tgt_positions, tokens, start)
+    ) -> tuple[Tensor, tuple[Store, ...], Tensor | None]:
+        """Decode embedded tokens ``(batch, tgt, width)`` after ``past``; see ``DecoderLayer``."""
         mask = memory.mask[:, None, None]
-        caches, weights = [], None
+        stores: list[Store] = []
+        weights = None
         for number, layer in enumerate(self.decoder):
-            past = None if state is None else state.layers[number]
             last = number == len(self.decoder) - 1
-            states, cache, weights = layer(
-                states, past, memory.layers[number], mask, need_weights and last
+            states, store, weights = layer(
+                states,
+                None if past is None else past[number],
+                memory.layers[number],
+                mask,
+                need_weights and last,
+                places,
             )
-            caches.append(cache)
-        return self.decoder_norm(states), TransformerState(tuple(caches)), weights
+            if store is not None:
+                stores.append(store)
+        return self.decoder_norm(states), tuple(stores), weights
 
     def _embed(
         self, table: nn.Embedding, positions: InputPositions, tokens: Tensor, start: int

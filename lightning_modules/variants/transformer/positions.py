@@ -48,16 +48,17 @@ class Learned(InputPositions):
 class AttentionPositions(nn.Module):
     """No positions in an attention, to the source or with position encodings at the input."""
 
-    def rotate(self, projected: Tensor, start: int) -> Tensor:
-        """Rotate queries or keys ``(batch, heads, positions, key)``, from position ``start``."""
+    def rotate(self, projected: Tensor, positions: Tensor) -> Tensor:
+        """Rotate queries or keys ``(batch, heads, positions, key)`` at ``positions``."""
         return projected
 
-    def bias(self, query: Tensor, positions: int) -> Tensor | None:
+    def bias(self, query: Tensor, positions: Tensor, keys: Tensor) -> Tensor | None:
         """Return the term added to the energies, ``(batch, heads, tgt, src)``; None for 0.
 
         Args:
-            query: ``(batch, heads, tgt, key)``, at the last ``tgt`` positions of the keys.
-            positions: number of key positions.
+            query: ``(batch, heads, tgt, key)``.
+            positions: positions of the queries, ``(tgt,)``.
+            keys: positions of the keys, ``(src,)``.
         """
         return None
 
@@ -69,10 +70,8 @@ class Rotary(AttentionPositions):
     """
 
     @override
-    def rotate(self, projected: Tensor, start: int) -> Tensor:
-        length, size = projected.shape[-2:]
-        positions = torch.arange(start, start + length, device=projected.device)
-        angles = sinusoids(positions, size, projected.dtype)
+    def rotate(self, projected: Tensor, positions: Tensor) -> Tensor:
+        angles = sinusoids(positions, projected.shape[-1], projected.dtype)
         sines, cosines = angles.unflatten(1, (-1, 2)).unbind(-1)
         first, second = projected.unflatten(-1, (-1, 2)).unbind(-1)
         rotated = (first * cosines - second * sines, second * cosines + first * sines)
@@ -93,11 +92,10 @@ class Relative(AttentionPositions):
         nn.init.xavier_uniform_(self.table)
 
     @override
-    def bias(self, query: Tensor, positions: int) -> Tensor:
-        *batch, length, size = query.shape
+    def bias(self, query: Tensor, positions: Tensor, keys: Tensor) -> Tensor:
+        *batch, _, size = query.shape
         by_distance = query @ self.table.T / math.sqrt(size)
-        keys = torch.arange(positions, device=query.device)
-        between = keys - keys[positions - length :].unsqueeze(1)
+        between = keys - positions.unsqueeze(1)
         index = between.clamp(-self.distance, self.distance) + self.distance
         return by_distance.gather(-1, index.expand(*batch, -1, -1))
 

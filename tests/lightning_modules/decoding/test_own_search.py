@@ -22,8 +22,10 @@ class Unfinished(Search):
 
 
 class Strict(Search):
-    def __init__(self, max_ratio: float, max_extra: int, bf16: bool, width: int) -> None:
-        super().__init__(max_ratio, max_extra, bf16)
+    def __init__(
+        self, max_ratio: float, max_extra: int, bf16: bool, int8: bool, width: int
+    ) -> None:
+        super().__init__(max_ratio, max_extra, bf16, int8)
 
     def search(self, model: Any, memory: Any, limits: torch.Tensor, backpointers: Any) -> Any: ...
 

@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional
 
 from datamodules.errors import UserError
-from lightning_modules.kernels import products
+from lightning_modules.kernels import LinearLayer, products
 from lightning_modules.kernels.processor import Processor, this_processor
 from lightning_modules.kernels.products import NARROW, WIDE, multiply, multiply_transposed
 from lightning_modules.runs.environment import environment
@@ -96,7 +96,7 @@ def test_products_equal_float64(sizes, form, onednn):
 
 
 def test_layers_change_nothing_in_place_operators_may_follow(onednn):
-    layer = products.Linear(5, 4)
+    layer = LinearLayer(5, 4)
     inputs = numbers(2, 3, 5).requires_grad_()
     layer(inputs).relu_().sum().backward()
     ours = inputs.grad
@@ -149,8 +149,8 @@ def test_several_threads_compute_the_same(onednn):
 
 
 def test_other_types_autocast_and_small_products_stay_with_torch(monkeypatch):
-    monkeypatch.setattr(products, "_onednn", pytest.fail)
-    layer, inputs = products.Linear(8, 4), numbers(2, 8)
+    monkeypatch.setattr(products, "onednn", pytest.fail)
+    layer, inputs = LinearLayer(8, 4), numbers(2, 8)
     products.use(1)
     try:
         layer.double()(inputs.double())

@@ -53,6 +53,25 @@ def test_stepwise_equals_teacher_forced(options):
         state = step.state
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@torch.no_grad()
+def test_a_step_leaves_the_state_before_it_as_it_was(kind):
+    """A search may try several tokens from one state, in any order."""
+    model = small(positions=kind).double()
+    memory = model.encode(*sentences(LENGTHS))
+    tgt = targets(len(LENGTHS), 6)
+    state = model.step(memory, model.initial_state(memory), tgt[:, 0]).state
+    first = model.step(memory, state, tgt[:, 1])
+    other = model.step(memory, state, tgt[:, 2])
+    after_first = model.step(memory, first.state, tgt[:, 3])
+    exactly(model.step(memory, state, tgt[:, 1]).features, first.features)
+    for second, step in ((tgt[:, 1], after_first), (tgt[:, 2], None)):
+        given = torch.stack([tgt[:, 0], second, tgt[:, 3]], 1)
+        features, _ = model.decode(memory, given)
+        last = step or model.step(memory, other.state, tgt[:, 3])
+        exactly(last.features, features[:, 2])
+
+
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @torch.no_grad()
 def test_later_target_tokens_change_nothing_earlier(options):
@@ -216,7 +235,7 @@ def test_every_transfer_to_another_device_is_made(kind, devices, data, meta_come
     last_token = torch.full((4,), BOS, device=data)
     first = model.step(memory, model.initial_state(memory), last_token)
     step = model.step(memory, first.state, last_token)
-    results = (features, weights, step.features, step.weights, step.state.layers[0].keys)
+    results = (features, weights, step.features, step.weights, step.state.layers[0].content().keys)
     shapes = ((4, 6, 16), (4, 6, 14), (4, 16), (4, 14), (4, 2, 2, 8))
     assert tuple(tuple(tensor.shape) for tensor in results) == shapes
     assert {tensor.device.type for tensor in results} == {decoder or "cpu"}

@@ -31,7 +31,7 @@ def test_sinusoids_are_those_of_the_paper():
 def test_rotary_turns_pairs_as_the_matrix_of_the_paper():
     """Su et al. 2021, eq. 15, for positions 5, 6 and 7."""
     heads = torch.randn(1, 1, 3, 6, dtype=torch.float64)
-    turned = Rotary().rotate(heads, 5)
+    turned = Rotary().rotate(heads, torch.arange(5, 5 + heads.shape[2]))
     for index, position in enumerate([5, 6, 7]):
         matrix = np.zeros((6, 6))
         for pair in range(3):
@@ -48,8 +48,9 @@ def test_rotary_turns_pairs_as_the_matrix_of_the_paper():
 @torch.no_grad()
 def test_rotary_energies_depend_on_distance_only():
     query, key = torch.randn(2, 1, 1, 7, 6, dtype=torch.float64)
+    rotate, places = Rotary().rotate, torch.arange(7)
     energies = [
-        Rotary().rotate(query, start) @ Rotary().rotate(key, start).transpose(-1, -2)
+        rotate(query, start + places) @ rotate(key, start + places).transpose(-1, -2)
         for start in (0, 1, 40)
     ]
     for shifted in energies[1:]:
