@@ -122,7 +122,7 @@ class BeamSearch(Search):
         tokens: Tensor,
     ) -> None:
         """Add the ``ended`` hypotheses ``(sentences, beam)`` to ``ends``, best first."""
-        penalty = self._penalty(position + 1)
+        penalty = self.penalty(position + 1)
         where = ended.nonzero(as_tuple=True)
         for sentence, row, token, total in zip(
             sentences[where[0]].tolist(),
@@ -145,7 +145,7 @@ class BeamSearch(Search):
         The log-probability of a prefix can only fall: the score of its hypotheses is at most this
         log-probability divided by the penalty at the length limit.
         """
-        bounds = (totals.max(1).values / self._penalty(limits)).tolist()
+        bounds = (totals.max(1).values / self.penalty(limits)).tolist()
         undecided = [
             index
             for index, (sentence, bound) in enumerate(zip(sentences.tolist(), bounds, strict=True))
@@ -154,7 +154,7 @@ class BeamSearch(Search):
         ]
         return torch.tensor(undecided, device=sentences.device, dtype=torch.long)
 
-    def _penalty(self, tokens: Any) -> Any:
+    def penalty(self, tokens: Any) -> Any:
         """Return Wu et al. 2016, eq. 14, for a number of tokens or a tensor of such numbers."""
         return ((5 + tokens) / 6) ** self.length_penalty
 

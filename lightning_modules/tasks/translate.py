@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 from omegaconf import DictConfig
+from torch import Tensor
 
 from datamodules.batching import batches_of, sources_alone
 from datamodules.errors import UserError
 from datamodules.files import whole_file
 from datamodules.text import decode_lines, read_bytes
 from lightning_modules.decoding import Hypothesis
+from lightning_modules.decoding.ctranslate2_engine import Ctranslate2Engine
 from lightning_modules.metrics.alignment.word_alignment import (
     format_pharaoh,
     format_soft_pharaoh,
@@ -25,13 +27,15 @@ from lightning_modules.training.factories import build_search
 from lightning_modules.training.input_checks import check_text
 from lightning_modules.training.settings import training_settings
 from lightning_modules.training.setup import prepare_process
-from lightning_modules.variants import Ensemble
+from lightning_modules.variants import EncoderDecoder, Ensemble
 
 ALIGNED: dict[str, Callable[[np.ndarray], str]] = {
     "alignments": lambda weights: format_pharaoh(hard_alignment(weights)),
     "soft_alignments": format_soft_pharaoh,
 }
 """Formats of word alignments, by the setting that names the file."""
+FindHypotheses = Callable[[EncoderDecoder, Tensor, Tensor], list[list[Hypothesis]]]
+"""A search: from a model, source tokens and their mask to the hypotheses of each sentence."""
 
 
 def translate(config: DictConfig) -> None:
@@ -41,12 +45,14 @@ def translate(config: DictConfig) -> None:
     of a model without attention.
     """
     prepare_process(training_settings(config))
+    asked = [option for option in ALIGNED if config[option] is not None]
+    if asked and config.engine != "torch":
+        raise UserError(f"{asked[0]}=: engine={config.engine} gives no weights; set engine=torch")
     runs = load_runs(config.checkpoint)
     lines = read_input(config.input)
     translations = search(runs, lines, config)
     trained = runs[0]
     output = "".join(f"{line}\n" for line in output_lines(trained, translations))
-    asked = [option for option in ALIGNED if config[option] is not None]
     texts = [
         (config[option], "".join(align(trained, lines, translations, option))) for option in asked
     ]
@@ -88,13 +94,17 @@ def search(
     Several runs translate as an ensemble. Raises ``UserError`` for lines that a model cannot read.
     """
     model = runs[0].model if len(runs) == 1 else Ensemble([run.model for run in runs]).eval()
-    find_hypotheses = build_search(config, model)
+    chosen = build_search(config, model)
+    find_hypotheses: FindHypotheses = chosen
     tokenizer = runs[0].tokenizers.source
     full = [number for number, line in enumerate(lines) if line.strip()]
     encoded = tokenizer.encode([lines[number] for number in full])
     given = {"input": sources_alone(encoded)}
     for run in runs:
         check_text(run.config, run.model, tokenizer, given)
+    if config.engine == "ctranslate2":
+        longest = max(map(len, encoded), default=0) + 1
+        find_hypotheses = Ctranslate2Engine(model, chosen, longest)
     translations: list[list[Hypothesis]] = [[] for _ in lines]
     for batch in batches_of(encoded, config.batching.decode_max_tokens):
         hypotheses = find_hypotheses(model, batch.src, batch.src_mask)

@@ -1,13 +1,15 @@
 """How fast each variant trains and translates, beside a bare PyTorch loop: ``make benchmark``.
 
 Every measurement has a process of its own with one thread; the harness and the bare loop take
-turns, and the table has medians. "Of the peak" compares with a large matrix product. The time of
+turns, and the table has medians. "Of the peak" compares with a large product of matrices, as the faster of torch and oneDNN
+multiplies. Where CTranslate2 is installed, it translates with the same Transformer. The time of
 the harness around a step is measured on a tiny model, where noise does not hide that time.
 ``outputs/benchmarks`` keeps the figures as JSON with the machine.
 """
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -38,6 +40,8 @@ COLUMNS = {
     "of the peak": ("share", None, ".0%"),
     "greedy sentences/s": ("decode", "greedy", ",.0f"),
     "beam 5": ("decode", "beam", ",.0f"),
+    "greedy, int8": ("decode", "greedy, int8", ",.0f"),
+    "beam 5, int8": ("decode", "beam, int8", ",.0f"),
     "memory MiB": ("harness", "peak_memory_mib", ",.0f"),
     "of the bare loop": ("bare", "peak_memory_mib", ",.0f"),
     "first step, s": ("harness", "first_step", ".1f"),
@@ -121,7 +125,7 @@ def row(measured: dict[str, dict[str, Any]], seconds_around: float) -> dict[str,
         "around": seconds_around / measured["harness"]["seconds_per_update"],
     }
     return {
-        title: derived[kind] if key is None else measured[kind][key]
+        title: derived[kind] if key is None else measured[kind].get(key, math.nan)
         for title, (kind, key, _) in COLUMNS.items()
     }
 
@@ -155,6 +159,11 @@ def main() -> None:
         results[name] = measure(name, options)
         figures = row(results[name], seconds_around)
         print(name, {title: round(value, 3) for title, value in figures.items()}, flush=True)
+        for kind, others in (("decode", "CTranslate2"), ("direct", "product_flops")):
+            rates = {
+                key: f"{rate:,.0f}" for key, rate in results[name][kind].items() if others in key
+            }
+            print(*(f"{key}: {rate}" for key, rate in rates.items()), sep="; ", flush=True)
     rows = {name: row(measured, seconds_around) for name, measured in results.items()}
     corpus = "multi30k" if MULTI30K.is_dir() else "grammar"
     settings = {"machine": machine(), "corpus": corpus, "overrides": options.overrides}

@@ -7,6 +7,8 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from statistics import median
 from typing import Any
 
 import torch
@@ -20,12 +22,14 @@ from datamodules.batching import Batch
 from datamodules.tokenization import EOS
 from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.kernels import products
 from lightning_modules.runs.environment import peak_memory_mib
 from lightning_modules.training.control.flops import EXTRA_FORMULAS
 from lightning_modules.training.factories import build, build_data, build_model
 from lightning_modules.training.malloc import keep_freed_memory
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.variants import EmbeddedEncoderDecoder
+from lightning_modules.variants.transformer import Transformer
 from tests.benchmarks.rivals.bare import BareLoop
 from tests.benchmarks.stopwatch import Windows
 from tests.benchmarks.workloads import WORKLOADS, data_overrides
@@ -89,18 +93,27 @@ def flops_per_token(step: Callable[[Batch], None], batch: Batch) -> float:
     return counter.get_total_flops() / int(batch.tgt_mask.sum())
 
 
-def peak(device: str, precision: str) -> float:
-    """Return the operations per second of large products, an upper bound for any update."""
+def product_rates(device: str, precision: str) -> dict[str, float]:
+    """Return the operations per second of a large product, as torch and as oneDNN multiplies.
+
+    The higher rate is an upper bound for any update.
+    """
     kind = torch.bfloat16 if precision.startswith("bf16") else torch.float32
     one, other = (torch.randn(2048, 2048, device=device, dtype=kind) for _ in range(2))
-    rates = []
-    for _ in range(5):
-        started = time.perf_counter()
-        one @ other
-        if device == "cuda":
-            torch.cuda.synchronize()
-        rates.append(2 * 2048**3 / (time.perf_counter() - started))
-    return sorted(rates)[2]
+    rates = {}
+    before = products.in_use()
+    for name, onednn_from in (("torch", None), ("onednn", 0)):
+        products.use(onednn_from if torch.backends.mkldnn.is_available() else None)
+        measured = []
+        for _ in range(5):
+            started = time.perf_counter()
+            products.multiply(one, other)
+            if device == "cuda":
+                torch.cuda.synchronize()
+            measured.append(2 * 2048**3 / (time.perf_counter() - started))
+        rates[f"{name}_product_flops"] = median(measured)
+    products.use(before)
+    return rates | {"peak_flops": max(rates.values())}
 
 
 def decode(config: DictConfig, data: TranslationData, device: str) -> dict[str, Any]:
@@ -113,10 +126,15 @@ def decode(config: DictConfig, data: TranslationData, device: str) -> dict[str, 
     with torch.no_grad():
         model.output.bias[EOS] = -1e4
     figures = {}
+    limits: Any = {"max_ratio": 0.0, "max_extra": OUTPUT_TOKENS}
     for name, search in (
-        ("greedy", GreedySearch(max_ratio=0.0, max_extra=OUTPUT_TOKENS)),
-        ("beam", BeamSearch(5, max_ratio=0.0, max_extra=OUTPUT_TOKENS)),
+        ("greedy", GreedySearch(**limits)),
+        ("beam", BeamSearch(5, **limits)),
+        ("greedy, int8", GreedySearch(**limits, int8=True)),
+        ("beam, int8", BeamSearch(5, **limits, int8=True)),
     ):
+        if device != "cpu" and search.int8:
+            continue
         rates = []
         for _ in range(3):
             sentences, started = 0, time.perf_counter()
@@ -125,7 +143,13 @@ def decode(config: DictConfig, data: TranslationData, device: str) -> dict[str, 
                 sentences += len(batch.ids)
             rates.append(sentences / (time.perf_counter() - started))
         figures[name] = sorted(rates)[1]
-    return figures | {"decoding_memory_mib": peak_memory_mib()}
+    figures["decoding_memory_mib"] = peak_memory_mib()
+    if isinstance(model, Transformer) and device == "cpu" and find_spec("ctranslate2"):
+        from tests.benchmarks.rivals import ctranslate2
+
+        rivals = ctranslate2.rates(model, list(data.test_dataloader()), OUTPUT_TOKENS)
+        figures |= {f"CTranslate2, {kind}": rate for kind, rate in rivals.items()}
+    return figures
 
 
 def main() -> None:
@@ -135,6 +159,8 @@ def main() -> None:
     torch.manual_seed(1)
     workload = WORKLOADS[job["workload"]]
     config = configuration(*data_overrides(), *workload.overrides, *job.get("overrides", []))
+    if job["kind"] != "bare":
+        products.use(products.choose(config.products))
     data = build_data(config)
     device = job.get("device", "cpu")
     if job["kind"] == "decode":
@@ -147,7 +173,7 @@ def main() -> None:
             step = direct_step(config, data, device)
         result = train(step, batches_on(data, device), job["windows"])
         result["flops_per_token"] = flops_per_token(step, next(batches_on(data, device)))
-        result["peak_flops"] = peak(device, config.trainer.precision)
+        result |= product_rates(device, config.trainer.precision)
     print(json.dumps(result))
 
 
