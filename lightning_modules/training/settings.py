@@ -25,7 +25,8 @@ class TrainingSettings(BaseModel):
     vectors: VectorFiles
     label_smoothing: float = Field(ge=0, lt=1)
     threads: PositiveInt | None
-    products: Products
+    products: Products = "torch"
+    """Default: as runs multiplied that do not record the setting."""
     keep_memory: bool
     compile: Literal["default", "reduce-overhead", "max-autotune"] | None
     activation_checkpointing: bool

@@ -1,9 +1,10 @@
 """How fast each variant trains and translates, beside a bare PyTorch loop: ``make benchmark``.
 
 Every measurement has a process of its own with one thread; the harness and the bare loop take
-turns, and the table has medians. "Of the peak" compares with a large product of matrices, as the faster of torch and oneDNN
-multiplies. Where CTranslate2 is installed, it translates with the same Transformer. The time of
-the harness around a step is measured on a tiny model, where noise does not hide that time.
+turns, and the table has medians. "Of the peak" compares with a large product of matrices, as the
+faster of torch and oneDNN multiplies. CTranslate2, if installed, translates with the same
+Transformer. The time of the harness around a step is measured on a tiny model, where noise does not
+hide that time.
 ``outputs/benchmarks`` keeps the figures as JSON with the machine.
 """
 

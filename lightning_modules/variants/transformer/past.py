@@ -70,7 +70,7 @@ class TransformerState(Selectable):
         entries: number of entries of each store.
         steps: target position of each slot of the stores, ``(slots,)``.
         length: number of target positions.
-        rows: number of rows, a multiple of the number of entries.
+        batch: number of rows, a multiple of the number of entries.
         visible: True where a row sees a slot of its entry, ``(rows, slots)``; None for everywhere.
     """
 
@@ -80,19 +80,19 @@ class TransformerState(Selectable):
         entries: int,
         steps: Tensor,
         length: int,
-        rows: int,
+        batch: int,
         visible: Tensor | None = None,
     ) -> None:
         self.layers = layers
         self.entries = entries
         self.steps = steps
         self.length = length
-        self.rows = rows
+        self.batch = batch
         self.visible = visible
 
     def next_step(self) -> "NextStep":
         """Return what the next step adds: one slot for each row of an entry."""
-        shared = self.rows // max(1, self.entries)
+        shared = self.batch // max(1, self.entries)
         steps = torch.cat([self.steps, self.steps.new_full((shared,), self.length)])
         visible = self.visible
         if visible is not None:
@@ -103,18 +103,18 @@ class TransformerState(Selectable):
     def after(self, step: "NextStep", layers: tuple[Store, ...]) -> "TransformerState":
         """Return the state after a step that has filled ``layers``."""
         length = step.position + 1
-        return TransformerState(layers, self.entries, step.steps, length, self.rows, step.visible)
+        return TransformerState(layers, self.entries, step.steps, length, self.batch, step.visible)
 
     @override
     def select(self, index: Tensor) -> "TransformerState":
-        before = self.rows // max(1, self.entries)
+        before = self.batch // max(1, self.entries)
         entries, counts = (index // before).unique_consecutive(return_counts=True)
         shared = int(counts[0]) if len(counts) and bool((counts == counts[0]).all()) else 1
         if shared == 1:
             entries = index // before
         visible, layers = self.visible, self.layers
         if visible is None and (before, shared) != (1, 1):
-            visible = torch.ones(self.rows, len(self.steps), dtype=torch.bool, device=index.device)
+            visible = torch.ones(self.batch, len(self.steps), dtype=torch.bool, device=index.device)
         if not torch.equal(entries, torch.arange(self.entries, device=entries.device)):
             layers = tuple(store.select(entries) for store in layers)
         visible = None if visible is None else visible[index]

@@ -20,7 +20,7 @@ def test_equal_runs_hold_every_condition(tmp_path):
     conditions = collect(runs).conditions
     assert [c.name for c in conditions if not c.holds] == []
     names = ["data", "budget", "data order", "parameters", "precision", "decoding"]
-    names += ["attention step", "code"]
+    names += ["attention step", "products", "code"]
     assert [c.name for c in conditions] == names
 
 
@@ -43,6 +43,11 @@ def test_equal_runs_hold_every_condition(tmp_path):
         ("parameters", {"parameters": 1_625_000}, "100.0% apart (none smallest, luong largest"),
         ("precision", {"config": {"trainer": {"precision": "bf16-mixed"}}}, "luong: bf16-mixed"),
         ("decoding", {"decoding": {"beam_size": 1}}, "luong: beam_size 1"),
+        (
+            "products",
+            {"environment": {"products": "oneDNN from 1,048,576 multiplications"}},
+            "multiplied by torch, but luong: multiplied by oneDNN from 1,048,576 multiplications",
+        ),
         ("attention step", {"config": {"scoring": {"attention_step": "read"}}}, "luong: read"),
     ],
 )

@@ -90,7 +90,7 @@ def test_folders_are_those_of_all_jobs(tmp_path, written):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"schema": 3}, "comparison.json was written by a newer version of the harness"),
+        ({"schema": 4}, "comparison.json was written by a newer version of the harness"),
         ({"notes": 1}, "comparison.json cannot be read: notes: Extra inputs are not permitted"),
         ({"conditions": [{"name": 1}]}, "comparison.json cannot be read: conditions.0.name"),
     ],
