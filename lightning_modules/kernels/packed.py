@@ -55,12 +55,14 @@ class LinearLayer(nn.Linear, Packable):
 def packed_weights(model: nn.Module, int8: bool) -> Iterator[None]:
     """Pack the weights of a model, which do not change meanwhile, and forget the packed weights.
 
-    In float32, only where oneDNN computes products. Raises ``UserError`` for ``int8`` without
+    In float32, only where oneDNN computes the products of the model. Raises ``UserError`` for ``int8`` without
     oneDNN, or on another device than a CPU.
     """
     if int8:
         _check_int8(model)
-    pack: Pack | None = Int8 if int8 else Float32 if products.in_use() is not None else None
+    single = all(parameter.dtype == torch.float32 for parameter in model.parameters())
+    by_onednn = single and products.in_use() is not None
+    pack: Pack | None = Int8 if int8 else Float32 if by_onednn else None
     layers = [module for module in model.modules() if isinstance(module, Packable)]
     try:
         for layer in layers if pack else ():
@@ -100,11 +102,12 @@ class Int8:
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        weight = weight.float()
         self._scales = _scales(weight).squeeze(1)
         integers = (weight / self._scales.unsqueeze(1)).round_().to(torch.int8)
         self._packed = torch.ops.onednn.qlinear_prepack(integers, None)
         self._zeros = torch.zeros(len(weight), dtype=torch.long)
-        self._bias = weight.new_zeros(()) if bias is None else bias
+        self._bias = weight.new_zeros(()) if bias is None else bias.float()
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """Multiply ``inputs`` ``(…, columns)``."""
@@ -119,7 +122,7 @@ class Int8:
             *(1.0, 0, torch.float32, "none", [], ""),
         )
         result = torch.addcmul(self._bias, product, scales, out=product)
-        return result.view(*inputs.shape[:-1], -1)
+        return result.view(*inputs.shape[:-1], -1).to(inputs.dtype)
 
 
 def _scales(matrix: Tensor) -> Tensor:

@@ -1,13 +1,14 @@
 """Vaswani et al. 2017 (arXiv 1706.03762): the Transformer."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple, cast
 
 import torch
 from pydantic import validate_call
 from torch import Tensor, nn
+from torch.nn.functional import pad
 from typing_extensions import override
 
 from lightning_modules.variants.base import Decoded, Limit, Step
@@ -22,6 +23,9 @@ from lightning_modules.variants.transformer.positions import (
     Positions,
     input_positions,
 )
+
+PIECE = 64
+"""Number of sentences that a CPU encodes together in a search."""
 
 
 class TransformerMemory(NamedTuple):
@@ -107,6 +111,18 @@ class Transformer(EmbeddedEncoderDecoder):
 
     @override
     def encode(self, src: Tensor, src_mask: Tensor) -> TransformerMemory:
+        if torch.is_grad_enabled() or src.device.type != "cpu" or len(src) <= PIECE:
+            return self._encode(src, src_mask)
+        # Padding costs as much as words, and batches of a search are longer than they need be.
+        lengths = src_mask.sum(1)
+        order = lengths.argsort()
+        pieces = []
+        for chosen in order.split(PIECE):
+            width = int(lengths[chosen[-1]])
+            pieces.append(self._encode(src[chosen, :width], src_mask[chosen, :width]))
+        return joined(pieces, order.argsort(), src.shape[1])
+
+    def _encode(self, src: Tensor, src_mask: Tensor) -> TransformerMemory:
         states = self._embed(self.src_embedding, self.src_positions, src, 0)
         mask = src_mask.to(states.device)[:, None, None]
         for layer in self.encoder:
@@ -207,6 +223,25 @@ class Transformer(EmbeddedEncoderDecoder):
         embedded = table(tokens.to(table.weight.device)) * self.embedding_scale
         placed: Tensor = self.dropout(positions(embedded, start))
         return placed
+
+
+def joined(pieces: Sequence[TransformerMemory], order: Tensor, width: int) -> TransformerMemory:
+    """Put memories together, padded to ``width`` positions, and pick sentences by ``order``."""
+
+    def together(parts: Iterable[Tensor], last: int) -> Tensor:
+        """Join along the batch; ``last`` is the number of dimensions behind the positions."""
+        padding = (0, 0) * last
+        padded = (pad(part, (*padding, 0, width - part.shape[-1 - last])) for part in parts)
+        return torch.cat(list(padded)).index_select(0, order)
+
+    layers = zip(*(piece.layers for piece in pieces), strict=True)
+    return TransformerMemory(
+        tuple(
+            KeysValues(*(together(parts, 1) for parts in zip(*layer, strict=True)))
+            for layer in layers
+        ),
+        together((piece.mask for piece in pieces), 0),
+    )
 
 
 def head_sizes(

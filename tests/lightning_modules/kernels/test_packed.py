@@ -69,6 +69,15 @@ def test_a_search_with_packed_weights_finds_the_same(name, onednn):
         assert ranked[0].score < 0
 
 
+@pytest.mark.parametrize("name", ["bahdanau", "transformer"])
+def test_a_model_in_float64_keeps_its_precision(name, onednn):
+    model, source = small_model(name).double().eval(), sentences([4, 7, 2])
+    ours = GreedySearch()(model, *source)
+    products.use(None)
+    assert [one.score for [one] in ours] == [one.score for [one] in GreedySearch()(model, *source)]
+    assert all(hypotheses for hypotheses in GreedySearch(int8=True)(model, *source))
+
+
 @pytest.mark.parametrize("name", ["seq2seq", "bahdanau", "luong_global", "transformer"])
 def test_steps_multiply_by_packed_weights_alone(name, monkeypatch):
     model, source = small_model(name).eval(), sentences([4, 7, 2])

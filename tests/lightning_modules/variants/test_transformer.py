@@ -54,6 +54,21 @@ def test_stepwise_equals_teacher_forced(options):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_sentences_encoded_piece_by_piece_are_the_same(kind, monkeypatch):
+    model = small(positions=kind).double()
+    src, mask = sentences([3, 14, 1, 7, 7, 2], width=16)
+    whole = model.encode(src, mask)
+    monkeypatch.setattr("lightning_modules.variants.transformer.model.PIECE", 2)
+    with torch.no_grad():
+        pieces = model.encode(src, mask)
+    assert torch.equal(pieces.mask, whole.mask)
+    for ours, theirs in zip(pieces.layers, whole.layers, strict=True):
+        for one, other in zip(ours, theirs, strict=True):
+            real = mask[:, None, :, None]
+            exactly(one * real, other.detach() * real)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @torch.no_grad()
 def test_a_step_leaves_the_state_before_it_as_it_was(kind):
     """A search may try several tokens from one state, in any order."""
