@@ -55,8 +55,8 @@ class LinearLayer(nn.Linear, Packable):
 def packed_weights(model: nn.Module, int8: bool) -> Iterator[None]:
     """Pack the weights of a model, which do not change meanwhile, and forget the packed weights.
 
-    In float32, only where oneDNN computes the products of the model. Raises ``UserError`` for ``int8`` without
-    oneDNN, or on another device than a CPU.
+    In float32, only where oneDNN computes the products of the model. Raises ``UserError`` for
+    ``int8`` without oneDNN, or on another device than a CPU.
     """
     if int8:
         _check_int8(model)
