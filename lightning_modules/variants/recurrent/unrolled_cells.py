@@ -48,7 +48,7 @@ class InputProjection:
         self._projected = None
         if known is not None:
             self._projected = products.linear(known, weight[:, :size], bias).unbind(1)
-        self._weight = accumulate_once(weight[:, size:])
+        self._weight = accumulate_once(weight[:, size:].contiguous())
 
     def at(self, position: int, unknown: Tensor | None) -> Tensor:
         """Return the projection at ``position``, ``(batch, gates)``.

@@ -1,5 +1,7 @@
 """Products by oneDNN against float64, and models that use these products."""
 
+import time
+
 import pytest
 import torch
 from torch.nn import functional
@@ -93,6 +95,23 @@ def test_products_equal_float64(sizes, form, onednn):
     assert_near(total, left.T, other)
     first = total.double()
     assert_near(multiply_transposed(left, other, total), left.T, other, first)
+
+
+@needs_onednn
+@pytest.mark.parametrize("form", FORMS)
+def test_no_layout_of_a_factor_is_slow(form, onednn):
+    """OneDNN needs a thousand times as long for a matrix with gaps."""
+
+    def seconds(left, right):
+        started = time.perf_counter()
+        for _ in range(3):
+            multiply(left, right)
+        return time.perf_counter() - started
+
+    sizes = (200, 96), (96, 160)
+    plain = min(seconds(*(numbers(*size) for size in sizes)) for _ in range(3))
+    other = min(seconds(*(strided(form, *size) for size in sizes)) for _ in range(3))
+    assert other < 30 * plain
 
 
 def test_layers_change_nothing_in_place_operators_may_follow(onednn):
