@@ -19,6 +19,7 @@ from lightning_modules.decoding.search import GreedySearch, Hypothesis, Search
 from lightning_modules.variants.base import EncoderDecoder
 from lightning_modules.variants.transformer import Transformer
 from lightning_modules.variants.transformer.heads import MultiHeadAttention
+from lightning_modules.variants.transformer.positions import AttentionPositions
 
 SETTING = "engine=ctranslate2"
 GREEDY = BeamSearch(1, length_penalty=0)
@@ -111,16 +112,21 @@ def _expressible(model: EncoderDecoder, search: Search) -> Transformer:
     """Return the model. Raises ``UserError`` for what CTranslate2 cannot express."""
     if not isinstance(model, Transformer):
         kind = type(model).__name__
-        raise UserError(f"{SETTING}: translates with one Transformer, not with a model {kind}")
+        raise UserError(f"{SETTING}: needs one Transformer, not a model {kind}; set engine=torch")
     if type(search) not in (GreedySearch, BeamSearch):
         raise UserError(f"{SETTING}: has greedy and beam search alone; set decoding=beam")
     if search.bf16:
         raise UserError(f"{SETTING}: computes in float32 or int8; set decoding.bf16=false")
     attention = next(part for part in model.modules() if isinstance(part, MultiHeadAttention))
-    if type(attention.positions).__name__ != "AttentionPositions":
-        raise UserError(f"{SETTING}: cannot express model.positions other than sinusoidal, learned")
+    if type(attention.positions) is not AttentionPositions:
+        raise UserError(
+            f"{SETTING}: needs a model with sinusoidal or learned positions; set engine=torch"
+        )
     width = model.tgt_embedding.embedding_dim
     sizes = {attention.key.out_features, attention.value.out_features, width}
     if len(sizes) > 1:
-        raise UserError(f"{SETTING}: needs model.key_size and model.value_size of width / heads")
+        raise UserError(
+            f"{SETTING}: needs a model whose keys and values have width / heads numbers; "
+            "set engine=torch"
+        )
     return model

@@ -76,7 +76,9 @@ def packed_weights(model: nn.Module, int8: bool) -> Iterator[None]:
 def _check_int8(model: nn.Module) -> None:
     devices = {parameter.device.type for parameter in model.parameters()}
     if devices - {"cpu"} or not torch.backends.mkldnn.is_available():
-        raise UserError("decoding.int8=true: needs a CPU and a torch with oneDNN; set it to false")
+        raise UserError(
+            "decoding.int8=true: needs a CPU and a torch with oneDNN; set decoding.int8=false"
+        )
 
 
 class Float32:

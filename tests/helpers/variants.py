@@ -102,6 +102,11 @@ def sentences(lengths: list[int], seed: int = 0, width: int | None = None) -> tu
     return src, torch.arange(width) < torch.tensor(lengths).unsqueeze(1)
 
 
+def numbers(*shape: int, seed: int = 0) -> Tensor:
+    """Random normal numbers, equal for equal seeds."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
 def targets(batch: int, length: int, seed: int = 1) -> Tensor:
     """Random target input ``(batch, length)`` that begins with BOS."""
     generator = torch.Generator().manual_seed(seed)

@@ -122,7 +122,7 @@ class TransformerState(Selectable):
 
 
 class NextStep(NamedTuple):
-    """One more step of a search."""
+    """What the next step adds to a ``TransformerState``."""
 
     position: int
     """Target position of the step."""

@@ -1,1 +1,1 @@
-"""The same work outside the harness: a plain PyTorch loop, and JoeyNMT."""
+"""The same work outside the harness: a plain PyTorch loop, JoeyNMT, CTranslate2."""

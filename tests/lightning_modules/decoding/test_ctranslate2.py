@@ -77,12 +77,12 @@ class Own(Search):
 @pytest.mark.parametrize(
     ("model", "search", "message"),
     [
-        (["bahdanau"], GreedySearch(), "one Transformer, not with a model Recurrent"),
-        (None, GreedySearch(), "one Transformer, not with a model Ensemble"),
+        (["bahdanau"], GreedySearch(), "one Transformer, not a model Recurrent; set engine=torch"),
+        (None, GreedySearch(), "one Transformer, not a model Ensemble; set engine=torch"),
         (["transformer"], Own(), "greedy and beam search alone"),
         (["transformer"], BeamSearch(bf16=True), r"set decoding\.bf16=false"),
-        (["transformer", "model.positions=rotary"], BeamSearch(), "cannot express model.positions"),
-        (["transformer", "model.key_size=4"], BeamSearch(), "needs model.key_size"),
+        (["transformer", "model.positions=rotary"], BeamSearch(), "sinusoidal or learned"),
+        (["transformer", "model.key_size=4"], BeamSearch(), "needs a model whose keys"),
     ],
 )
 def test_what_it_cannot_express_is_refused(model, search, message):

@@ -2,32 +2,19 @@
 
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional
 
 from datamodules.errors import UserError
 from lightning_modules.decoding import BeamSearch, GreedySearch
-from lightning_modules.kernels import LinearLayer, Packable, packed, packed_weights, products
+from lightning_modules.kernels import Packable, packed_weights, products
 from lightning_modules.kernels.packed import Float32, Int8
-from tests.helpers.variants import ALL, sentences, small_model
+from tests.helpers.variants import ALL, numbers, sentences, small_model
 
 pytestmark = pytest.mark.skipif(
     not torch.backends.mkldnn.is_available(), reason="this torch has no oneDNN"
 )
 INT8_ERROR = 0.02
 """Largest error of a product, as a share of the root of the sum of squares of its factors."""
-
-
-@pytest.fixture
-def onednn():
-    """Every product by oneDNN, however small."""
-    products.use(1)
-    yield
-    products.use(None)
-
-
-def numbers(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
 @pytest.mark.parametrize("inputs", [(7, 5), (1, 5), (0, 5), (2, 3, 5), (2, 0, 5)], ids=str)
@@ -142,5 +129,3 @@ def test_small_packed_products_stay_with_torch(monkeypatch):
         Float32(numbers(4, 8), None)(numbers(2, 8))
     finally:
         products.use(None)
-    assert isinstance(LinearLayer(2, 3), nn.Linear)
-    assert packed.LARGEST == 127

@@ -13,7 +13,7 @@ from lightning_modules.kernels.products import NARROW, WIDE, multiply, multiply_
 from lightning_modules.runs.environment import environment
 from lightning_modules.training.control.flops import count_flops
 from lightning_modules.training.word_vectors import VectorFiles
-from tests.helpers.variants import ALL, configuration, sentences, small_model, targets
+from tests.helpers.variants import ALL, configuration, numbers, sentences, small_model, targets
 
 ERROR = 1e-6
 """Largest error, as a share of |x| · |w|."""
@@ -24,18 +24,6 @@ ZEN5, ZEN4 = (
 needs_onednn = pytest.mark.skipif(
     not torch.backends.mkldnn.is_available(), reason="this torch has no oneDNN"
 )
-
-
-@pytest.fixture
-def onednn():
-    """Every product by oneDNN, however small."""
-    products.use(1)
-    yield
-    products.use(None)
-
-
-def numbers(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
 def assert_near(actual, left, right, onto=0.0):
