@@ -207,6 +207,11 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
     def __len__(self) -> int:
         return len(self._cuts) - 1
 
+    @property
+    def most_sentences(self) -> int:
+        """Number of sentences of the batch with the most sentences."""
+        return int(np.diff(self._cuts).max(initial=0))
+
     def __iter__(self) -> Iterator[NDArray[np.int64]]:
         batches = [slice(*ends) for ends in pairwise(self._cuts)]
         if self._shuffle:

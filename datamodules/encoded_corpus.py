@@ -3,7 +3,7 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from itertools import chain
@@ -17,6 +17,7 @@ from datamodules.batching import EncodedPairs, Sequences
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, read_split
 from datamodules.errors import UserError
 from datamodules.files import locked, whole_file, write_json
+from datamodules.suspicions import suspicions_of_corpus
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,8 @@ class EncodedCorpus(NamedTuple):
     word_counts: dict[str, dict[str, int]]
     """Frequency of each word in the training text. ``source`` and ``reference`` count the
     whitespace-separated words of the two sides, ``target`` the tokens of sacreBLEU's ``13a``."""
+    suspicions: Sequence[str] = ()
+    """What looks wrong in the text; files of earlier versions do not say."""
 
     @classmethod
     def of(cls, corpus: Corpus, settings: TokenizerSettings, folder: Path) -> Self:
@@ -67,8 +70,9 @@ class EncodedCorpus(NamedTuple):
             "target": _count(tokenize(line).split() for line in text["train"].target),
             "reference": _count(line.split() for line in text["train"].target),
         }
+        suspicions = [str(each) for each in suspicions_of_corpus(text["train"], text["test"])]
         text["train"] = replace(text["train"], source=[], target=[], alignments=None)
-        return cls(tokenizers, encoded, text, word_counts)
+        return cls(tokenizers, encoded, text, word_counts, suspicions)
 
     def _save(self, folder: Path) -> None:
         self.tokenizers.save(folder)
@@ -83,6 +87,7 @@ class EncodedCorpus(NamedTuple):
         content: dict[str, Any] = {split: asdict(text) for split, text in self.text.items()}
         content["tokenizers"] = _fingerprints(self.tokenizers)
         content["word_counts"] = self.word_counts
+        content["suspicions"] = self.suspicions
         write_json(folder / "text.json", content)
 
     @classmethod
@@ -97,7 +102,8 @@ class EncodedCorpus(NamedTuple):
         for split in ("val", "test"):
             if len(text[split]) != len(encoded[split]):
                 raise ValueError(f"{split}: text.json and encoded.npz differ in length")
-        return cls(tokenizers, encoded, text, content["word_counts"])
+        suspicions = content.get("suspicions", [])
+        return cls(tokenizers, encoded, text, content["word_counts"], suspicions)
 
 
 @contextmanager

@@ -46,3 +46,12 @@ def first_mistake(error: "ValidationError", *node: str) -> str:
     first = error.errors()[0]
     key = ".".join([*node, *(str(part) for part in first["loc"])])
     return f"{key}={first['input']}: {first['msg'].removeprefix('Value error, ')}"
+
+
+def one_line(error: Exception) -> str:
+    """Return the message without line breaks, or the type of an error without message."""
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        return first_mistake(error)
+    return " ".join(str(error).split()) or type(error).__name__

@@ -76,5 +76,9 @@ def write_text(path: Path | str, text: str) -> None:
 
 def write_json(path: Path | str, value: Any) -> None:
     """Write ``value`` as indented JSON, atomically. Raises ``ValueError`` for NaN or infinity."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    write_text(path, text + "\n")
+    write_text(path, json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """Return ``value`` as indented JSON. Raises ``ValueError`` for NaN or infinity."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from datamodules.errors import UserError, first_mistake
+from datamodules.errors import UserError, first_mistake, one_line
 
 Plug = TypeVar("Plug")
 
@@ -61,7 +61,7 @@ def make_plug(
     except ValidationError as error:
         raise UserError(first_mistake(error, setting)) from None
     except (AttributeError, TypeError, ValueError) as error:
-        raise UserError(f"{setting}={name}: {_one_line(error)}") from None
+        raise UserError(f"{setting}={name}: {one_line(error)}") from None
 
 
 def check_shape(
@@ -79,13 +79,9 @@ def check_shape(
     try:
         shape = tuple(call().shape)
     except Exception as error:  # a user's class may raise anything
-        raise UserError(f"{setting}: {name} cannot compute: {_one_line(error)}") from error
+        raise UserError(f"{setting}: {name} cannot compute: {one_line(error)}") from error
     if shape != wanted:
         raise UserError(f"{setting}: {name} returns the shape {shape}, but {wanted} is needed")
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _imported(override: str, name: str, choices: str) -> Any:

@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
 from datamodules.errors import UserError
+from datamodules.places import what_is
 
 
 @dataclass
@@ -117,10 +118,12 @@ class TextCorpus(Corpus):
 
 def _find(root: Path, name: str) -> Path:
     if not root.is_dir():
-        raise UserError(f"{root} is not a folder: set data.root=... to the folder of the text")
+        raise UserError(f"{root} {what_is(root)}: set data.root=... to the folder of the text")
     for path in (root / name, root / f"{name}.gz"):
         if path.is_file():
             return path
+        if path.exists() or path.is_symlink():
+            raise UserError(f"{path} {what_is(path)}, but a file is needed")
     raise UserError(
         f"neither {name} nor {name}.gz is in {root}: set data.root=... to the folder of the text, "
         "or data.source, data.target and data.files to how its files are named"

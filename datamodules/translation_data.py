@@ -16,6 +16,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 from datamodules.batching import Batch, Batching, EncodedPairs, LengthBatchSampler
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, fingerprint_of
 from datamodules.encoded_corpus import EncodedCorpus
+from datamodules.errors import UserError
 from datamodules.sharding import Pieces, PieceSampler, Place, WholeBatches
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
@@ -89,7 +90,7 @@ class TranslationData(pl.LightningDataModule):
 
     @property
     def statistics(self) -> dict[str, Any]:
-        """Description of the data for a result file: counts of pairs, and vocabulary sizes."""
+        """Description of the data for a result file: counts of pairs, vocabulary sizes, doubts."""
         corpus = self.encoded_corpus
         return {
             "name": self.corpus.name,
@@ -101,6 +102,7 @@ class TranslationData(pl.LightningDataModule):
             "vocabulary": {
                 side: len(tokenizer) for side, tokenizer in corpus.tokenizers._asdict().items()
             },
+            "suspicions": list(corpus.suspicions),
         }
 
     def updates(self, target_tokens: int) -> int:
@@ -116,6 +118,20 @@ class TranslationData(pl.LightningDataModule):
     def skip_updates(self, updates: int) -> None:
         """Skip the first ``updates`` updates of the first epoch, which an earlier run has made."""
         self._skipped = updates
+
+    def check_batches(self) -> None:
+        """Raise ``UserError`` for a sentence longer than a batch may be, and for too many pieces.
+
+        Otherwise the first validation or the test would find the mistake, after the training.
+        """
+        most, pieces = self._training_batches().most_sentences, self.batching.pieces
+        if pieces is not None and pieces > most:
+            raise UserError(
+                f"batching.pieces={pieces}: the largest batch has {most} sentences; give at most "
+                f"{most}"
+            )
+        for split in ("val", "test"):
+            self._decoding_batches(self.encoded_corpus.encoded[split])
 
     def train_dataloader(self) -> DataLoader[Batch]:
         """Return the training batches in pieces, in another order in each epoch."""
@@ -153,9 +169,11 @@ class TranslationData(pl.LightningDataModule):
         return LengthBatchSampler(pairs, self.batching.max_tokens, self.seed, shuffle=True)
 
     def _decoding_loader(self, pairs: EncodedPairs) -> DataLoader[Batch]:
+        return _loader(pairs, WholeBatches(self._decoding_batches(pairs), self._place))
+
+    def _decoding_batches(self, pairs: EncodedPairs) -> LengthBatchSampler:
         budget = self.batching.decode_max_tokens
-        batches = LengthBatchSampler(pairs, budget, option="batching.decode_max_tokens")
-        return _loader(pairs, WholeBatches(batches, self._place))
+        return LengthBatchSampler(pairs, budget, option="batching.decode_max_tokens")
 
 
 def _loader(pairs: Dataset[Batch], batches: Sampler[Any]) -> DataLoader[Batch]:

@@ -39,7 +39,7 @@ class TokenizerSettings:
 
     @property
     def identity(self) -> list[Any]:
-        """Values that change with the vocabularies: the settings, and a user.s own code."""
+        """Values that change with the vocabularies: the settings, and a user's own code."""
         if self.kind in TOKENIZERS:
             return [asdict(self)]
         return [asdict(self), code_of_class(tokenizer_class(self.kind))]
@@ -86,6 +86,11 @@ class Tokenizers(NamedTuple):
 def _trained(lines: Sequence[str], settings: TokenizerSettings) -> Tokenizer:
     kind = tokenizer_class(settings.kind)
     tokenizer = kind.train(lines, settings.vocabulary_size, settings.min_frequency)
+    if len(tokenizer) <= len(SPECIALS):
+        raise UserError(
+            f"tokenizer.min_frequency={settings.min_frequency}: no word of the training text "
+            "occurs so often, so that every word would be unknown; give a smaller number"
+        )
     mistake = _mistake(tokenizer, kind, lines[:CHECKED_LINES])
     if mistake:
         raise UserError(f"tokenizer.kind={settings.kind}: {kind.__name__}{mistake}")

@@ -274,3 +274,9 @@ def test_real_text_survives_bpe(language):
     assert tokenizer.decode(encoded) == [" ".join(line.split()) for line in lines]
     for line, ids in zip(lines[:200], encoded, strict=False):
         assert tokenizer.words_of_line(line) == tokenizer.words_of_tokens(ids)
+
+
+def test_a_vocabulary_without_words_is_refused():
+    settings = TokenizerSettings("words", vocabulary_size=100, min_frequency=50, shared=False)
+    with pytest.raises(UserError, match=r"tokenizer\.min_frequency=50: no word of the training"):
+        Tokenizers.train(ParallelText(LINES, LINES), settings)

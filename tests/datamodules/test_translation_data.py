@@ -98,6 +98,7 @@ def test_statistics(data, root):
         "pairs": {"train": len(text), "val": 20, "test": 15},
         "left_out": {"train": text.left_out, "val": {}, "test": {}},
         "vocabulary": {side: len(made.tokenizers.source) for side in ("source", "target")},
+        "suspicions": [],
     }
     assert text.left_out == {"longer than 7 words": 120 - len(text)}
 

@@ -1,0 +1,47 @@
+"""What looks wrong in a corpus although a model can be trained on the corpus."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from datamodules.corpus import ParallelText
+
+EXAMPLES = 3
+LONGEST_EXAMPLE = 80
+SOME, MANY = 0.01, 0.05
+"""Least shares of the lines for a warning."""
+
+
+class Suspicion(NamedTuple):
+    """Lines that have something in common that they should not have."""
+
+    what: str
+    lines: int
+    of: int
+    """Number of all lines."""
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return one line: what, how many, and examples."""
+        shown = "; ".join(f"“{example}”" for example in self.examples)
+        return f"{self.lines:,} of {self.of:,} {self.what}: {shown}"
+
+
+def suspicion(what: str, lines: Sequence[str], of: int, share: float) -> Iterator[Suspicion]:
+    """Yield a suspicion if there are lines, and at least a ``share`` of all."""
+    if lines and len(lines) >= share * of:
+        examples = tuple(line[:LONGEST_EXAMPLE] for line in dict.fromkeys(lines))[:EXAMPLES]
+        yield Suspicion(what, len(lines), of, examples)
+
+
+def suspicions_of_corpus(training: ParallelText, test: ParallelText) -> list[Suspicion]:
+    """Return what looks wrong: test pairs in the training text, targets equal to sources."""
+    tested = list(zip(test.source, test.target, strict=True))
+    trained = list(zip(training.source, training.target, strict=True))
+    seen = set(tested).intersection(trained)
+    leaked = [source for source, target in tested if (source, target) in seen]
+    copied, same = ([s for s, t in pairs if s == t] for pairs in (trained, tested))
+    return [
+        *suspicion("test pairs are training pairs too", leaked, len(tested), SOME),
+        *suspicion("training sources equal their target", copied, len(trained), MANY),
+        *suspicion("test sources equal their reference", same, len(tested), MANY),
+    ]
