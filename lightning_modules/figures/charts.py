@@ -12,6 +12,8 @@ from datamodules.files import whole_file
 
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart
 ENDINGS = ("svg", "png", "pdf")
+Pictures = tuple[bytes, bytes, bytes]
+"""A picture as the contents of files with these endings."""
 PNG_SCALE = 2
 
 
@@ -31,12 +33,17 @@ def as_spec(chart: Chart) -> dict[str, Any]:
 
 def save_chart(chart: Chart, stem: Path) -> None:
     """Write ``stem.svg``, ``stem.png`` (at double size) and ``stem.pdf``, none of them in part."""
-    svg = vl_convert.vegalite_to_svg(as_spec(chart))  # one layout for all three files
-    contents = (
-        svg.encode(),
-        vl_convert.svg_to_png(svg, scale=PNG_SCALE),
-        vl_convert.svg_to_pdf(svg),
-    )
-    for ending, content in zip(ENDINGS, contents, strict=True):
+    write_pictures(draw(as_spec(chart)), stem)
+
+
+def draw(spec: Mapping[str, Any]) -> Pictures:
+    """Draw Vega-Lite as the contents of files; other threads of Python can run meanwhile."""
+    svg = vl_convert.vegalite_to_svg(dict(spec))  # one layout for all three files
+    return svg.encode(), vl_convert.svg_to_png(svg, scale=PNG_SCALE), vl_convert.svg_to_pdf(svg)
+
+
+def write_pictures(pictures: Pictures, stem: Path) -> None:
+    """Write a picture as files with the name of ``stem`` and their endings."""
+    for ending, content in zip(ENDINGS, pictures, strict=True):
         with whole_file(stem.with_name(f"{stem.name}.{ending}")) as temporary:
             temporary.write_bytes(content)

@@ -8,6 +8,8 @@ size of a product decide, never a timing: jobs side by side must choose alike.
 autocast and ``torch.compile`` always multiply as torch does.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import torch
@@ -24,6 +26,8 @@ Products = Literal["auto", "onednn", "torch"]
 WIDE, NARROW = 1 << 20, 1 << 24
 """Multiplications from which oneDNN saves more time than its call costs, on AMD's processors with
 512-bit units (Zen 5) and with 256-bit units (Zen 4); see docs/performance.md."""
+MANY, LARGE, STEP = 256, 1 << 18, 64
+"""Products with ``MANY`` rows, or ``LARGE`` results, come in multiples of ``STEP`` rows."""
 
 _onednn_from: int | None = None
 
@@ -56,6 +60,17 @@ def use(onednn_from: int | None) -> None:
         )
     global _onednn_from
     _onednn_from = onednn_from
+
+
+@contextmanager
+def by_torch_alone() -> Iterator[None]:
+    """Let torch compute every product within the block, for example to count operations."""
+    before = in_use()
+    use(None)
+    try:
+        yield
+    finally:
+        use(before)
 
 
 def in_use() -> int | None:
@@ -106,6 +121,9 @@ def multiply_transposed(left: Tensor, right: Tensor, total: Tensor | None = None
     """
     if not by_onednn(left, right.shape[1]):
         return left.t() @ right if total is None else total.addmm_(left.t(), right)
+    if over := _over(left.shape[0], right.shape[1]):
+        start = multiply_transposed(left[:-over], right[:-over], total)
+        return start.addmm_(left[-over:].t(), right[-over:])
     if left.shape[1] <= right.shape[1]:  # oneDNN copies the transposed factor: the smaller one
         return multiply(left.t(), right, total)
     return multiply(right.t(), left, None if total is None else total.t()).t()
@@ -127,11 +145,30 @@ def by_onednn(left: Tensor, columns: int) -> bool:
 def onednn(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Return ``inputs @ weightᵀ + bias`` by oneDNN, without gradients; ``weight`` may be packed."""
     flat, weight = _dense(inputs.flatten(0, -2)), _dense(weight)
-    result = torch.ops.mkldnn._linear_pointwise.default(flat, weight, bias, "none", [], "")
+    over = _over(rows := flat.shape[0], weight.shape[0])
+    if over and (weight.is_mkldnn or weight.shape[1] <= weight.shape[0]):  # copy the smaller side
+        result = _pointwise(functional.pad(flat, (0, 0, 0, STEP - over)), weight, bias)[:rows]
+    elif over:
+        rest = functional.linear(flat[-over:], weight, bias)
+        result = torch.cat([_pointwise(flat[:-over], weight, bias), rest])
+    else:
+        result = _pointwise(flat, weight, bias)
     # As in torch's own products, the result is no view: operators in place may follow.
-    if inputs.dim() == 2:
-        return result
     return torch.ops.aten._unsafe_view(result, [*inputs.shape[:-1], weight.shape[0]])
+
+
+def _pointwise(flat: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    result: Tensor = torch.ops.mkldnn._linear_pointwise.default(flat, weight, bias, "none", [], "")
+    return result
+
+
+def _over(rows: int, columns: int) -> int:
+    """Return by how many rows a large product exceeds a multiple of ``STEP``.
+
+    OneDNN keeps code and memory for every size of a product, and every batch has another number of
+    rows: without multiples of ``STEP``, a training would need half as much memory again.
+    """
+    return rows % STEP if rows >= MANY or (rows > STEP and rows * columns >= LARGE) else 0
 
 
 def _dense(matrix: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from datamodules.spreadsheet import as_cell, from_cell
 from lightning_modules.metrics.chosen_metrics import METRICS, signatures
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.systems import System
@@ -93,7 +94,9 @@ def format_csv(points: Sequence[CurvePoint], resamples: Resamples) -> str:
         scores = [point.bleu, low, high, *(point.scores.get(name) for name in names)]
         bounds = (point.bounds.low, point.bounds.high)
         cells = (None if score is None else f"{score:.4f}" for score in scores)
-        writer.writerow([point.variant, point.seed, *bounds, point.sentences, *cells, *origin])
+        writer.writerow(
+            [as_cell(point.variant), point.seed, *bounds, point.sentences, *cells, *origin]
+        )
     return text.getvalue()
 
 
@@ -115,7 +118,7 @@ def _row(row: dict[str, str]) -> CurveRow:
     signature, *resamples = (row.pop(name) for name in ORIGIN_COLUMNS)
     low, high = (row.pop(name) for name in INTERVAL_COLUMNS)
     point = CurvePoint(
-        variant=row.pop("variant"),
+        variant=from_cell(row.pop("variant")),
         seed=int(row.pop("seed")),
         bounds=Bounds(int(row.pop("length_low")), _whole(row.pop("length_high"))),
         sentences=int(row.pop("sentences")),

@@ -33,6 +33,7 @@ from datamodules.errors import TerminatedError
 from lightning_modules.ranks.devices import ranks_to_start
 from lightning_modules.ranks.process import Call, Outcome
 
+log = logging.getLogger(__name__)
 Task = TypeVar("Task", bound=Callable[..., Any])
 
 RUN_ID = "attention-bench"
@@ -91,6 +92,9 @@ def run_on_ranks(count: int, function: Callable[..., Any], *arguments: Any) -> A
     here, with its traceback as a note. Ctrl-C and SIGTERM end all ranks too. If this process is
     killed, the ranks end too.
     """
+    cores = len(os.sched_getaffinity(0))
+    if count > cores and not torch.cuda.is_available():
+        log.warning("%d ranks share %d cores: trainer.devices=%d is faster", count, cores, cores)
     # The store has a port from the start, so that jobs side by side cannot choose the same.
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     call = pickle.dumps(Call(function, arguments))

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 
 from omegaconf import DictConfig, OmegaConf
 
+from lightning_modules.runs.checksums import BrokenFileError, ChangedFileError
 from lightning_modules.runs.provenance import CodeVersions, code_versions
-from lightning_modules.runs.reader import BrokenFileError, read_result
+from lightning_modules.runs.reader import read_result
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Result
-from lightning_modules.runs.settings_table import (
+from lightning_modules.runs.settings.table import (
     RESULTS,
     Effect,
     is_by_fingerprint,
@@ -82,6 +83,8 @@ def finished_result(folder: Path, wanted: RunIdentity) -> Result | None:
     """Return the result in a folder if it is that of the wanted run, else None."""
     try:
         result = read_result(folder)
+    except ChangedFileError:
+        raise
     except BrokenFileError:
         return None
     if result is None or wanted.difference(RunIdentity.of_result(result)):

@@ -14,17 +14,13 @@ from omegaconf import OmegaConf
 from pydantic import BaseModel, ValidationError
 from yaml import YAMLError
 
-from datamodules.errors import UserError
 from lightning_modules.metrics.curves import CurveRow, parse_csv
 from lightning_modules.metrics.metric import Statistics
 from lightning_modules.runs import schema
+from lightning_modules.runs.checksums import BrokenFileError, check_file
 from lightning_modules.runs.renamed import upgraded
 
 Model = TypeVar("Model", bound=BaseModel)
-
-
-class BrokenFileError(UserError):
-    """A damaged file of a run, or a file of a newer version."""
 
 
 def find_runs(folder: Path) -> list[Path]:
@@ -130,6 +126,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
     """Return arrays by name; None without the file. Raises ``BrokenFileError``."""
     if not path.is_file():
         return None
+    check_file(path)
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return dict(arrays)
@@ -168,6 +165,7 @@ def read_history(folder: Path) -> list[schema.HistoryPoint]:
     path = folder / schema.HISTORY
     if not path.is_file():
         return []
+    check_file(path)
     try:
         with path.open(encoding="utf-8", newline="") as file:
             return [schema.HistoryPoint.model_validate(row) for row in csv.DictReader(file)]
@@ -212,6 +210,7 @@ def read_record(model: type[Model], path: Path) -> Model:
 
 
 def _text(path: Path) -> str:
+    check_file(path)
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

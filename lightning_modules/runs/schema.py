@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field, field_validator
 
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
+from lightning_modules.runs import checksums
 from lightning_modules.runs.renamed import with_new_names
 
-SCHEMA = 3
+SCHEMA = 4
 """Version of the contents; files without a number are of version 1."""
 VERSION_KEY = "schema"
-RESULT = "result.json"
+RESULT = checksums.RECORD
+RESULT_DIGEST = checksums.BESIDE
 FAILURE = "failure.json"
 CURVE = "bleu_by_length.csv"
 STATISTICS = "statistics.npz"
@@ -35,8 +37,9 @@ TRACKER_ID = "wandb_id"
 LOGS = "logs"
 """Folder for the files of loggers, to which a resumed training adds."""
 TEST_FILES = (
-    *(RESULT, FAILURE, CURVE, STATISTICS, ATTENTION, HEAD_ATTENTION, PREDICTIONS, WORD_COUNTS),
-)
+    RESULT, RESULT_DIGEST, FAILURE, CURVE, STATISTICS, ATTENTION, HEAD_ATTENTION, PREDICTIONS,
+    WORD_COUNTS,
+)  # fmt: skip
 TRAINING_FILES = (HISTORY, TRACKER_ID, LOGS)
 """Files and folders that a resumed training needs, besides checkpoints."""
 RUN_FILES = (*TEST_FILES, *TRAINING_FILES)
@@ -96,6 +99,8 @@ class Data(Record):
     """Number of dropped sentence pairs by split and reason."""
     vocabulary: dict[str, int] = {}
     """Number of tokens in the vocabulary by side, ``source`` and ``target``."""
+    suspicions: list[str] = []
+    """What looks wrong in the text, such as test pairs in the training text."""
 
 
 class Environment(BaseModel, extra="allow"):
@@ -155,6 +160,8 @@ class Result(Record):
     """Version of the code that tested."""
     config: dict[str, Any] = {}
     """The resolved configuration, without passwords."""
+    files: dict[str, str] = {}
+    """SHA-256 of the files of the run by their paths below its folder; see ``checksums``."""
 
     @property
     def attention_step(self) -> str:

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from datamodules.files import whole_file, write_json, write_text
+from datamodules.files import json_text, whole_file, write_json, write_text
 from lightning_modules.metrics.curves import CurvePoint, format_csv
 from lightning_modules.metrics.metric import Statistics
 from lightning_modules.metrics.uncertainty.resampling import Resamples
 from lightning_modules.runs import schema
+from lightning_modules.runs.checksums import digests_of, write_sealed
 
 
 class RunFiles(NamedTuple):
@@ -54,8 +55,19 @@ def clear_results(folder: Path, names: Sequence[str] = schema.RUN_FILES) -> None
 
 
 def write_result(folder: Path, result: schema.Result) -> None:
-    """Write the result, which marks a finished run."""
-    write_record(folder / schema.RESULT, result)
+    """Write the result, which marks a finished run, with the digests of all files of the run."""
+    _write_sealed(folder, result.model_copy(update={"files": digests_of(folder)}))
+
+
+def renew_hydra_digests(folder: Path, result: schema.Result) -> None:
+    """Write the digests of ``.hydra/`` anew: Hydra writes it at the start of every command."""
+    hydra = {name: digits for name, digits in digests_of(folder).items() if name[0] == "."}
+    if result.files and not hydra.items() <= result.files.items():
+        _write_sealed(folder, result.model_copy(update={"files": result.files | hydra}))
+
+
+def _write_sealed(folder: Path, result: schema.Result) -> None:
+    write_sealed(folder / schema.RESULT, json_text(_with_version(result)))
 
 
 def write_failure(folder: Path, failure: schema.Failure) -> None:
@@ -132,4 +144,8 @@ def write_record(path: Path, record: BaseModel) -> None:
 
     Raises ``ValueError`` for NaN or infinity.
     """
-    write_json(path, {schema.VERSION_KEY: schema.SCHEMA, **record.model_dump(mode="json")})
+    write_json(path, _with_version(record))
+
+
+def _with_version(record: BaseModel) -> dict[str, Any]:
+    return {schema.VERSION_KEY: schema.SCHEMA, **record.model_dump(mode="json")}

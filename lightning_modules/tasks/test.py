@@ -10,12 +10,14 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.chosen_metrics import find_metrics, try_metrics
 from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.ranks.updates_across_ranks import share_out
+from lightning_modules.runs.checksums import verifying
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.reader import read_history, read_result
 from lightning_modules.runs.renamed import has_old_fingerprint
 from lightning_modules.runs.schema import Result, Training
-from lightning_modules.runs.settings_table import RESULTS, key_of, overrides_that_affect
+from lightning_modules.runs.settings.table import RESULTS, key_of, overrides_that_affect
 from lightning_modules.runs.writer import clear_results, write_history
+from lightning_modules.testing.early_checks import check_test_set
 from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.testing.summary import summary
 from lightning_modules.testing.test_set import test_model, write_test
@@ -39,7 +41,9 @@ def test(config: DictConfig) -> float | None:
     OmegaConf.resolve(config)
     scoring = validated(Scoring, config.scoring, "scoring")
     try_metrics(find_metrics(scoring.metrics))
-    return test_again(config, scoring, build_data(config), job)
+    data = build_data(config)
+    check_test_set(data, scoring)
+    return test_again(config, scoring, data, job)
 
 
 @on_ranks
@@ -48,10 +52,12 @@ def test_again(
 ) -> float | None:
     """Test on all ranks; see ``test``."""
     prepare_process(training_settings(config))
-    trained = load_trained(config.checkpoint)
+    with verifying(config.verify):  # each rank has a process of its own
+        trained = load_trained(config.checkpoint)
     check_corpus(trained, config, data)
     encoded = {"test": data.encoded_corpus.encoded["test"]}
     check_text(trained.config, trained.model, data.tokenizers.source, encoded)
+    data.check_batches()
     run_config = trained.config.copy()
     run_config.decoding, run_config.scoring = config.decoding, config.scoring
     module = build_module(run_config, training_settings(run_config), data, trained.model)

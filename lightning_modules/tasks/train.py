@@ -19,7 +19,8 @@ from lightning_modules.ranks.rank_environment import is_rank_zero, world_size
 from lightning_modules.runs.identity import RunIdentity, finished_result
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.schema import TEST_FILES
-from lightning_modules.runs.writer import clear_results
+from lightning_modules.runs.writer import clear_results, renew_hydra_digests
+from lightning_modules.testing.early_checks import check_test_set
 from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.testing.summary import summary
 from lightning_modules.testing.test_set import test_model, write_test
@@ -28,10 +29,11 @@ from lightning_modules.tracking.results import log_test
 from lightning_modules.tracking.tracked import tracked, tracker_config
 from lightning_modules.tracking.trackers.tracker import Tracker
 from lightning_modules.training.control.size_matching import match_size
-from lightning_modules.training.factories import build_data
+from lightning_modules.training.factories import build_data, check_classes
 from lightning_modules.training.settings import TrainingSettings, training_settings
 from lightning_modules.training.setup import TrainingSetup, build_trainer, fit, set_up_training
 from lightning_modules.training.signals import ended_by_signals
+from lightning_modules.training.signatures import check_arguments
 from lightning_modules.training.word_vectors import fingerprint
 
 log = logging.getLogger(__name__)
@@ -55,6 +57,7 @@ def train_in(job: Job, config: DictConfig) -> float | None:
         finished = None if config.force else finished_result(job.folder, wanted)
         if finished is None:
             return train_and_test(config, settings, scoring, data, job)
+        renew_hydra_digests(job.folder, finished)
     bleu = finished.scores["bleu"]
     log.info("%s: finished before, test BLEU %.2f; force=true runs it again", job.folder, bleu)
     return bleu
@@ -63,6 +66,8 @@ def train_in(job: Job, config: DictConfig) -> float | None:
 def settings_and_data(config: DictConfig) -> tuple[TrainingSettings, TranslationData]:
     """Parse the settings, size the variant, and resolve the interpolations of ``config``."""
     settings = training_settings(config)
+    check_classes(config)
+    check_arguments(config)
     data = build_data(config)
     settings = settings.model_copy(update={"match": match_size(config, settings, data)})
     OmegaConf.resolve(config)
@@ -95,6 +100,7 @@ def train_and_test(
 ) -> float | None:
     """Train and test on all ranks; rank zero returns test BLEU, the others None."""
     if is_rank_zero():
+        check_test_set(data, scoring)
         clear_results(job.folder, TEST_FILES)
     with tracked_training(config, settings, data, job) as (trainer, setup, tracker):
         training = fit(trainer, setup)
@@ -105,7 +111,7 @@ def train_and_test(
         result = write_test(
             job.folder, config, scoring, data, training, tested, job.overrides, setup.vectors
         )
-        log_test(tracker, tested, job.folder, trainer.global_step)
+        log_test(tracker, tested, result.data.suspicions, job.folder, trainer.global_step)
         log.info(summary(result, tested.scores, scoring, job.folder))
     return result.scores["bleu"]
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from datamodules.batching import batches_of, sources_alone
 from datamodules.errors import UserError
 from datamodules.files import whole_file
+from datamodules.places import check_outputs
 from datamodules.text import decode_lines, read_bytes
 from lightning_modules.decoding import Hypothesis
 from lightning_modules.decoding.ctranslate2_engine import Ctranslate2Engine
@@ -44,6 +45,8 @@ def translate(config: DictConfig) -> None:
     Raises ``UserError`` for a checkpoint or text that cannot be used, or if alignments are asked
     of a model without attention.
     """
+    outputs = {name: config[name] for name in ("output", *ALIGNED)}
+    check_outputs(outputs, {"input": config.input})
     prepare_process(training_settings(config))
     asked = [option for option in ALIGNED if config[option] is not None]
     if asked and config.engine != "torch":
@@ -59,7 +62,7 @@ def translate(config: DictConfig) -> None:
     with ExitStack() as files:  # all files are written before the first replaces an old one
         for name, text in (*texts, (config.output, output)):
             if name == "-":
-                sys.stdout.write(text)
+                sys.stdout.buffer.write(text.encode())  # UTF-8 in any terminal, as in files
             elif name is not None:
                 path = files.enter_context(whole_file(name))
                 packed = gzip.compress if str(name).endswith(".gz") else bytes

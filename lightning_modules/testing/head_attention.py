@@ -41,7 +41,8 @@ def head_attention(
     chosen = EncodedPairs(pairs.ids[rows], pairs.src.select(rows), targets)
     model.eval()
     weights: HeadWeights = {}
-    for number, by_token in forced_head_weights(model, chosen, decode_max_tokens):
+    limit = max(decode_max_tokens, int(chosen.longest.max()))  # a translation may be longer
+    for number, by_token in forced_head_weights(model, chosen, limit):
         if by_token.shape[:2].numel() == 1:
             return {}
         steps = len(hypotheses[number].tokens)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datamodules.corpus import ParallelText
+from datamodules.suspicions import Suspicion
 from datamodules.tokenization import Tokenizers
 from lightning_modules.decoding import Hypothesis
 from lightning_modules.metrics.alignment.attention_statistics import attention_statistics
@@ -23,6 +24,7 @@ from lightning_modules.metrics.text_metrics import Bleu, sentence_bleu
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate, score_subsets
 from lightning_modules.runs.schema import Prediction
 from lightning_modules.testing.scoring_settings import Scoring
+from lightning_modules.testing.suspicions import suspicions_of_output
 from lightning_modules.training.module import Translation
 
 Weights = NDArray[np.float64]
@@ -42,6 +44,8 @@ class TestScores(NamedTuple):
     predictions: list[Prediction]
     attention: list[Weights | None]
     """Weights of the search for every sentence; None without attention."""
+    suspicions: list[Suspicion]
+    """What looks wrong in the translations."""
 
 
 def score_translations(
@@ -85,6 +89,7 @@ def score_translations(
         statistics=statistics,
         predictions=list(_predictions(text, hypotheses, sentence_bleu(statistics), attention)),
         attention=attention,
+        suspicions=suspicions_of_output(text.target, hypotheses, text.source),
     )
 
 

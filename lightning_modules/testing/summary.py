@@ -43,6 +43,7 @@ def summary(result: Result, scores: TestScores, scoring: Scoring, folder: Path) 
     ]
     if left_out:
         lines.append(f"left out: {', '.join(left_out)}")
+    lines += [f"warning: {each}" for each in (*result.data.suspicions, *scores.suspicions)]
     lines.append(f"everything is in {folder}")
     return "\n".join(lines)
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import wandb
 
-from lightning_modules.tracking.mode import call_with_timeout, one_line, sync_command
+from datamodules.errors import one_line
+from lightning_modules.tracking.mode import call_with_timeout, sync_command
 
 log = logging.getLogger(__name__)
 

@@ -14,9 +14,8 @@ from urllib.error import HTTPError, URLError
 from urllib.request import build_opener
 
 import wandb
-from pydantic import ValidationError
 
-from datamodules.errors import first_mistake
+from datamodules.errors import one_line
 
 Mode = Literal["auto", "online", "offline", "disabled"]
 PROBE_SECONDS = 2.0
@@ -89,10 +88,3 @@ def sync_command(run_folder: Path) -> str:
     # By default W&B does not send a run that began online.
     begun_online = "" if run_folder.name.startswith("offline-") else " --include-online"
     return f"{where}{program} sync{begun_online} {shlex.quote(str(run_folder.absolute()))}"
-
-
-def one_line(error: Exception) -> str:
-    """Return the message without line breaks, or the type of an error without message."""
-    if isinstance(error, ValidationError):  # a variable WANDB_… with a value that W&B refuses
-        return first_mistake(error)
-    return " ".join(str(error).split()) or type(error).__name__

@@ -1,8 +1,10 @@
 """Names of the logged metrics, and the x-axis of each metric."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-import wandb
+if TYPE_CHECKING:  # W&B takes half a second, and not every run is tracked there
+    import wandb
 
 STEP = "trainer/global_step"
 CURVE = "bleu_by_length"
@@ -25,7 +27,7 @@ TRIAL_BLEU = "trial/bleu"
 """Name of a trial's BLEU in the summary of its run."""
 
 
-def define_metrics(run: wandb.Run) -> None:
+def define_metrics(run: "wandb.Run") -> None:
     """Set the x-axis of each metric. Names are exact: W&B may use any pattern that matches."""
     run.define_metric(STEP, hidden=True)
     for name in BY_STEP:
@@ -33,7 +35,7 @@ def define_metrics(run: wandb.Run) -> None:
     define_curves(run, BY_LENGTH)
 
 
-def define_curves(run: wandb.Run, names: Iterable[str]) -> None:
+def define_curves(run: "wandb.Run", names: Iterable[str]) -> None:
     """Draw metrics against length, without a summary: their last value means nothing."""
     run.define_metric(LENGTH, hidden=True, summary="none")
     for name in names:

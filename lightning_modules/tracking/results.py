@@ -1,5 +1,6 @@
 """Give the test results to a tracker."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from lightning_modules.metrics.sentences import readable
@@ -14,12 +15,15 @@ DECIMALS = 4
 """Decimals of BLEU, as in ``bleu_by_length.csv``."""
 
 
-def log_test(tracker: Tracker | None, tested: Tested, folder: Path, step: int) -> None:
-    """Log test scores, BLEU by length, a heat map, the first translations and, if asked, files.
+def log_test(
+    tracker: Tracker | None, tested: Tested, corpus: Sequence[str], folder: Path, step: int
+) -> None:
+    """Log scores, BLEU by length, a heat map, translations, warnings and, if asked, files.
 
     Args:
         tracker: the tracker of the run; None without one.
         tested: results on the test set.
+        corpus: what looks wrong in the text.
         folder: folder of the run.
         step: number of updates of the training.
     """
@@ -43,6 +47,8 @@ def log_test(tracker: Tracker | None, tested: Tested, folder: Path, step: int) -
         [getattr(line, column) for column in COLUMNS] for line in scores.predictions[:TABLE_ROWS]
     ]
     tracker.log_table("predictions", COLUMNS, rows)
+    if warnings := [*corpus, *map(str, scores.suspicions)]:
+        tracker.log_table("warnings", ("warning",), [[warning] for warning in warnings])
     tracker.log_files(folder)
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import wandb
 
-from datamodules.errors import UserError
+from datamodules.errors import UserError, one_line
 from lightning_modules.runs.reader import read_tracker_id
 from lightning_modules.runs.writer import write_tracker_id
-from lightning_modules.tracking.mode import Mode, choose_mode, one_line, sync_command
+from lightning_modules.tracking.mode import Mode, choose_mode, sync_command
 
 log = logging.getLogger(__name__)
 

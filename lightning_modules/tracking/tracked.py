@@ -7,29 +7,19 @@ from typing import Any
 import hydra.utils
 from omegaconf import DictConfig
 from pydantic import ValidationError
-from pytorch_lightning.loggers import Logger, TensorBoardLogger
+from pytorch_lightning.loggers import Logger
 
-from datamodules.errors import UserError, first_mistake
+from datamodules.errors import UserError, first_mistake, one_line
 from datamodules.plugs import find_plug
 from lightning_modules.ranks.rank_environment import is_rank_zero
 from lightning_modules.runs.environment import environment
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.provenance import git_commit
-from lightning_modules.runs.settings_table import labelling_overrides
-from lightning_modules.tracking.mode import one_line
-from lightning_modules.tracking.trackers.csv_logger import ContinuedCSVLogger
+from lightning_modules.runs.settings.table import labelling_overrides
 from lightning_modules.tracking.trackers.lightning_tracker import LightningTracker
 from lightning_modules.tracking.trackers.tracker import Tracker
-from lightning_modules.tracking.trackers.wandb_tracker import WandbTracker
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.variants import count_parameters
-
-LOGGERS: dict[str, type[Logger]] = {
-    "wandb": WandbTracker,
-    "tensorboard": TensorBoardLogger,
-    "csv": ContinuedCSVLogger,
-}
-"""The loggers of ``conf/logger`` by name."""
 
 
 @contextmanager
@@ -63,7 +53,7 @@ def make_logger(node: DictConfig) -> Logger:
     raises, such as a package that is missing.
     """
     name = str(node._target_)
-    kind = find_plug("logger._target_", name, LOGGERS, Logger)
+    kind = find_plug("logger._target_", name, {}, Logger)
     given = {key: value for key, value in node.items() if key != "_target_"}
     try:
         return kind(**hydra.utils.instantiate(given, _convert_="all"))

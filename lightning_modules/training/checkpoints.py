@@ -4,7 +4,9 @@ import io
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import ZipFile
 
 import torch
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -14,7 +16,9 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 
 from datamodules.errors import UserError
 from datamodules.files import whole_file
+from datamodules.places import what_is
 from datamodules.tokenization import Tokenizers
+from lightning_modules.runs.checksums import check_file
 from lightning_modules.runs.identity import RunIdentity
 from lightning_modules.runs.provenance import CodeVersions
 from lightning_modules.runs.renamed import with_new_names
@@ -30,6 +34,7 @@ FOLDER = "checkpoints"
 BEST = "best.ckpt"
 LAST = "last.ckpt"
 TOKENIZERS = "tokenizers"
+UNREAD = "cannot be read as a checkpoint of a run; give another copy, or another run"
 
 
 class WholeCheckpoints(TorchCheckpointIO):
@@ -67,7 +72,9 @@ def load_trained(path: str | Path) -> TrainedModel:
     path = Path(path)
     file = path / FOLDER / BEST if path.is_dir() else path
     if not file.is_file():
-        raise UserError(f"checkpoint={path}: there is no {file}; give the folder of a finished run")
+        raise UserError(
+            f"checkpoint={path}: {file} {what_is(file)}; give the folder of a finished run"
+        )
     content = read_checkpoint(file)
     config = OmegaConf.create(with_new_names(content["hyper_parameters"]))
     if OmegaConf.select(config, "model.placement") is not None:
@@ -81,6 +88,7 @@ def load_trained(path: str | Path) -> TrainedModel:
             f"{folder / TOKENIZERS}; give a checkpoint in the folder of its own run"
         )
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
+    _check_numbers(file, content)
     try:
         load_weights(model, content)
     except RuntimeError as error:
@@ -89,6 +97,16 @@ def load_trained(path: str | Path) -> TrainedModel:
             f"checkpoint={path}: does not fit the model of its settings: {why}"
         ) from None
     return TrainedModel(model.eval(), tokenizers, config, folder)
+
+
+def _check_numbers(file: Path, content: dict[str, Any]) -> None:
+    """Raise ``UserError`` for weights that are NaN or infinite."""
+    for name, tensor in content["state_dict"].items():
+        if tensor.is_floating_point() and not tensor.isfinite().all():
+            raise UserError(
+                f"{file}: {name} holds NaN or infinity, so that nothing can be translated; train "
+                "again, with a smaller optimizer.lr"
+            )
 
 
 def load_runs(checkpoint: str | Path | Sequence[str]) -> list[TrainedModel]:
@@ -132,12 +150,18 @@ def _distributed(whole: Tensor, like: Tensor | None) -> Tensor:
 
 def read_checkpoint(file: Path) -> dict[str, Any]:
     """Read the tensors and plain values of a checkpoint. Raises ``UserError`` for damage."""
+    check_file(file)
     try:
+        with ZipFile(file) as parts:  # torch does not look at the checksums of the parts
+            damaged = parts.testzip()
         content: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
         _ = content["state_dict"], content["hyper_parameters"]["tokenizers"]
+    except UnpicklingError as error:
+        raise UserError(f"{file}: holds Python objects, which could run code; {UNREAD}") from error
     except Exception as error:  # damaged files raise many types
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:80]
-        raise UserError(f"{file}: cannot be read as a checkpoint of a run ({reason})") from error
+        raise UserError(f"{file}: {UNREAD}") from error
+    if damaged is not None:
+        raise UserError(f"{file}: {damaged} is damaged; give another copy of the checkpoint")
     return content
 
 
@@ -183,6 +207,8 @@ def _identity(record: Mapping[str, Any]) -> RunIdentity:
 
 
 def _tokenizers(folder: Path, kind: str) -> Tokenizers:
+    for file in folder.iterdir() if folder.is_dir() else ():
+        check_file(file)
     try:
         return Tokenizers.load(folder, kind)
     except (OSError, ValueError) as error:

@@ -85,6 +85,12 @@ def build_corpus(config: DictConfig) -> Corpus:
     return corpus
 
 
+def check_classes(config: DictConfig) -> None:
+    """Raise ``UserError`` for a variant or search of the user that is of the wrong kind."""
+    find_plug("model._target_", str(config.model._target_), VARIANTS, EncoderDecoder)
+    find_plug("decoding._target_", str(config.decoding._target_), SEARCHES, Search)
+
+
 def check_optimizer(optimizer: Callable[..., Any], scheduler: Callable[..., Any]) -> None:
     """Make optimizer and scheduler once on one number, to refuse wrong settings before training.
 

@@ -96,6 +96,7 @@ def set_up_training(
     pl.seed_everything(settings.seeds.initial_weights, workers=True, verbose=False)
     model = build_model(config, *data.vocabulary_sizes)
     check_text(config, model, data.tokenizers.source, data.encoded_corpus.encoded)
+    data.check_batches()
     module = build_module(config, settings, data, model, flops)
     vectors = load_vectors(model, data.tokenizers, settings.vectors, embedding_width(config))
     module.hparams["vector_files"] = {side: file.fingerprint for side, file in vectors.items()}

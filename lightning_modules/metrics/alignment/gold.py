@@ -58,7 +58,7 @@ def read_gold(lines: Sequence[str], lengths: Sequence[Lengths]) -> list[Gold]:
             the number of the line; in the Pharaoh format, also for another number of lines.
     """
     first = next((line.split()[0] for line in lines if line.strip()), "")
-    return (_read_naacl if first.isdecimal() else _read_pharaoh)(lines, lengths)
+    return (_read_naacl if first.isdecimal() else read_pharaoh)(lines, lengths)
 
 
 def parse_gold(line: str) -> Gold:
@@ -71,7 +71,8 @@ def parse_gold(line: str) -> Gold:
     )
 
 
-def _read_pharaoh(lines: Sequence[str], lengths: Sequence[Lengths]) -> list[Gold]:
+def read_pharaoh(lines: Sequence[str], lengths: Sequence[Lengths]) -> list[Gold]:
+    """Read the gold alignments of a text in the Pharaoh format; see ``read_gold``."""
     if len(lines) != len(lengths):
         raise ValueError(
             f"{len(lines)} lines for {len(lengths)} sentence pairs: write one line for each, empty "

@@ -9,7 +9,6 @@ from PIL import Image
 from pytorch_lightning.loggers import Logger
 from typing_extensions import override
 
-from lightning_modules.figures.heat_map import attention_picture
 from lightning_modules.runs.schema import SentenceAttention
 from lightning_modules.tracking.trackers.tracker import LengthPoint, Tracker
 
@@ -49,6 +48,8 @@ class LightningTracker(Tracker):
     @override
     def log_attention(self, key: str, sentence: SentenceAttention, step: int | None = None) -> None:
         if self.takes_pictures:
+            from lightning_modules.figures.heat_map import attention_picture  # slow to import
+
             with attention_picture(sentence) as file, Image.open(file) as picture:
                 pixels = np.asarray(picture.convert("RGB"))
             experiment: Any = self.logger.experiment  # type: ignore[attr-defined]

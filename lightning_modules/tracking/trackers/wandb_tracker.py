@@ -12,7 +12,7 @@ from pytorch_lightning.loggers import Logger
 from pytorch_lightning.utilities import rank_zero_only
 from typing_extensions import override
 
-from lightning_modules.figures.heat_map import attention_picture
+from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import PREDICTIONS, SentenceAttention
 from lightning_modules.tracking.failsafe_run import FailsafeRun
 from lightning_modules.tracking.mode import Mode
@@ -55,8 +55,9 @@ class WandbTracker(FailsafeRun, Logger, Tracker):
         finish_seconds: PositiveFloat = 4.0,
         job_type: str = "train",
     ) -> None:
-        labels: dict[str, Any] = {"project": project, "name": name, "group": group, "tags": tags}
-        run = start_run(save_dir, folder, mode, finish_seconds, job_type=job_type, **labels)
+        labels = {"project": project, "name": name, "group": group, "tags": tags}
+        given = {"job_type": job_type, **redacted(labels)}
+        run = start_run(save_dir, folder, mode, finish_seconds, **given)
         Logger.__init__(self)
         FailsafeRun.__init__(self, run)
         self.artifacts = artifacts
@@ -105,6 +106,8 @@ class WandbTracker(FailsafeRun, Logger, Tracker):
 
     @override
     def log_attention(self, key: str, sentence: SentenceAttention, step: int | None = None) -> None:
+        from lightning_modules.figures.heat_map import attention_picture  # slow to import
+
         def log(run: wandb.Run) -> None:
             with attention_picture(sentence) as file:
                 at = {} if step is None else {STEP: step}

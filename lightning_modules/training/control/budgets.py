@@ -4,18 +4,20 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, PositiveInt, TypeAdapter, ValidationError, model_validator
 from typing_extensions import override
 
-from datamodules.batching import EncodedPairs
 from datamodules.errors import UserError, first_mistake
 from datamodules.plugs import find_plug, make_plug
-from datamodules.translation_data import TranslationData
-from lightning_modules.training.control.flops import Flops
+
+if TYPE_CHECKING:  # torch and Lightning take seconds, and a report needs neither
+    from datamodules.batching import EncodedPairs
+    from datamodules.translation_data import TranslationData
+    from lightning_modules.training.control.flops import Flops
 
 Cost = dict[str, float]
 """Amounts spent, by kind of budget."""
@@ -27,7 +29,7 @@ class Update(NamedTuple):
 
     ids: NDArray[np.int64]
     """``(update,)``: rows of ``pairs`` that the update was trained on."""
-    pairs: EncodedPairs
+    pairs: "EncodedPairs"
     """All training sentences, in tokens without EOS."""
     target_tokens: int
     """Number of real target tokens, EOS counted."""
@@ -58,7 +60,7 @@ class BudgetKind(ABC):
     def cost(self, update: Update) -> float:
         """Return how much of the budget an update costs: a finite number, not below 0."""
 
-    def updates(self, amount: float, data: TranslationData, flops: Flops) -> int | None:
+    def updates(self, amount: float, data: "TranslationData", flops: "Flops") -> int | None:
         """Return how many updates an amount makes; None for a kind that cannot tell."""
         return None
 
@@ -75,7 +77,7 @@ class TargetTokens(BudgetKind):
         return update.target_tokens
 
     @override
-    def updates(self, amount: float, data: TranslationData, flops: Flops) -> int:
+    def updates(self, amount: float, data: "TranslationData", flops: "Flops") -> int:
         return data.updates(int(amount))
 
 
@@ -92,7 +94,7 @@ class Updates(BudgetKind):
         return 1
 
     @override
-    def updates(self, amount: float, data: TranslationData, flops: Flops) -> int:
+    def updates(self, amount: float, data: "TranslationData", flops: "Flops") -> int:
         return int(amount)
 
 
@@ -108,7 +110,7 @@ class FloatingPointOperations(BudgetKind):
         return update.flops
 
     @override
-    def updates(self, amount: float, data: TranslationData, flops: Flops) -> int:
+    def updates(self, amount: float, data: "TranslationData", flops: "Flops") -> int:
         pairs = data.encoded_corpus.encoded["train"]
         return data.updates(math.ceil(amount / flops.per_target_token(pairs)))
 

@@ -23,6 +23,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.tokenization import EOS
+from lightning_modules.kernels import products
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.teacher_forcing import mixed_inputs
 from lightning_modules.training.word_vectors import VectorFiles, freeze
@@ -32,9 +33,6 @@ log = logging.getLogger(__name__)
 
 EXTRA_FORMULAS: dict[Any, Callable[..., int]] = {
     torch.ops.aten.addmm_: lambda onto, left, right, **_: 2 * math.prod(left) * right[1],
-    torch.ops.mkldnn._linear_pointwise: lambda left, *_, out_shape, **__: (
-        2 * math.prod(left) * out_shape[-1]
-    ),
     torch.ops.aten.mv: lambda matrix, vector, **_: 2 * math.prod(matrix),
 }
 """FLOPs of products that torch's counter leaves out, from the shapes of their arguments."""
@@ -146,7 +144,7 @@ def _count_pair(model: EncoderDecoder, src: int, tgt: int, rolled_out: bool) -> 
 
 @contextmanager
 def _plain_kernels() -> Iterator[None]:
-    """Switch off fused kernels, which the counter does not know.
+    """Switch off fused kernels, which the counter does not know, and oneDNN, which pads products.
 
     Use one thread: for such small products, several threads wait for each other.
     """
@@ -154,7 +152,7 @@ def _plain_kernels() -> Iterator[None]:
     before = torch.backends.mkldnn.set_flags(_enabled=False)
     torch.set_num_threads(1)
     try:
-        with sdpa_kernel(SDPBackend.MATH):
+        with sdpa_kernel(SDPBackend.MATH), products.by_torch_alone():
             yield
     finally:
         torch.backends.mkldnn.set_flags(_enabled=before[0])

@@ -12,7 +12,7 @@ from lightning_modules.variants.recurrent.unrolled_cells import gru_state, lstm_
 
 
 class PackedCell(ABC):
-    """One layer of an LSTM or a GRU, step by step."""
+    """A cell that computes one step of one layer with packed weights."""
 
     @abstractmethod
     def __call__(

@@ -10,7 +10,7 @@ from datamodules.tokenization import BOS, EOS
 from lightning_modules.decoding import GreedySearch, HypothesisEnd, Search
 from lightning_modules.decoding.checks import check_search
 from lightning_modules.runs.reader import read_predictions
-from tests.helpers.commands import TINY, example, mistake, places, succeed
+from tests.helpers.commands import TESTED, TINY, example, mistake, places, succeed
 from tests.helpers.variants import small_model
 
 MODEL = ["model=seq2seq", "logger=none"]
@@ -62,7 +62,7 @@ def test_the_example_of_the_page_translates(tmp_path):
         folder = tmp_path / name
         task = ["task=test", f"checkpoint={trained}", f"decoding.seed={seed}"]
         tested = [*settings[:-1], f"+decoding.seed={seed}"]
-        succeed(*task[:2], *tested, *given, f"hydra.run.dir={folder}", **place)
+        succeed(*task[:2], *tested, *TESTED, *places(tmp_path), f"hydra.run.dir={folder}", **place)
         texts[name] = [prediction.hypothesis for prediction in read_predictions(folder)]
     first = [prediction.hypothesis for prediction in read_predictions(trained)]
     assert texts["again"] == first
@@ -94,7 +94,10 @@ def test_the_trial_of_a_search_leaves_random_numbers_and_the_mode_of_the_model()
         ([f"{HERE}.Strict"], "missing 1 required positional argument: 'width'"),
         ([f"{HERE}.Shapeless"], "Shapeless cannot translate: "),
         ([f"{HERE}.Partial"], "Partial returns [1, 0] hypotheses for 2 sources; return at least"),
-        (["lightning_modules.decoding.GreedySearch", "+decoding.width=2"], "decoding.width=2"),
+        (
+            ["lightning_modules.decoding.GreedySearch", "+decoding.width=2"],
+            "decoding.width: no such setting",
+        ),
     ],
 )
 def test_a_wrong_search_ends_with_one_line(given, words, tmp_path):

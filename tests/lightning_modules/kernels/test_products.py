@@ -11,7 +11,7 @@ from lightning_modules.kernels import LinearLayer, products
 from lightning_modules.kernels.processor import Processor, this_processor
 from lightning_modules.kernels.products import NARROW, WIDE, multiply, multiply_transposed
 from lightning_modules.runs.environment import environment
-from lightning_modules.training.control.flops import count_flops
+from lightning_modules.training.control.flops import _count_pair, build_to_count, count_flops
 from lightning_modules.training.word_vectors import VectorFiles
 from tests.helpers.variants import ALL, configuration, numbers, sentences, small_model, targets
 
@@ -145,6 +145,17 @@ def test_the_operations_of_an_update_stay_the_same(name):
     assert counts[0] == pytest.approx(counts[1], rel=1e-9)
 
 
+@needs_onednn
+def test_rows_that_pad_a_product_are_not_counted(onednn):
+    config = configuration("model=transformer", "scale=0.2")
+    model = build_to_count(config, VectorFiles(), (50, 5000))
+    counts = []
+    for smallest in (1, None):
+        products.use(smallest)
+        counts.append(_count_pair(model, 40, 40, rolled_out=False))
+    assert counts[0] == counts[1]
+
+
 def test_several_threads_compute_the_same(onednn):
     threads = torch.get_num_threads()
     left, right = numbers(40, 64), numbers(64, 48)
@@ -214,3 +225,23 @@ def test_the_environment_says_what_multiplies(onednn):
     assert environment()["products"] == "oneDNN from 1 multiplications"
     products.use(None)
     assert environment()["products"] == "torch"
+
+
+@needs_onednn
+@pytest.mark.parametrize(("columns", "rows"), [(24, 300), (300, 24)])
+def test_large_products_come_in_few_sizes(onednn, monkeypatch, columns, rows):
+    """OneDNN keeps memory for every size; only the number of rows differs between batches."""
+    sizes = set()
+    multiply = products._pointwise
+
+    def noted(inputs, weight, bias):
+        sizes.add(len(inputs))
+        return multiply(inputs, weight, bias)
+
+    monkeypatch.setattr(products, "_pointwise", noted)
+    weight = numbers(rows, columns)
+    for count in range(products.MANY, products.MANY + 2 * products.STEP, 5):
+        inputs, left = numbers(count, columns, seed=1), numbers(count, rows, seed=2)
+        assert_near(products.onednn(inputs, weight, None), inputs, weight.T)
+        assert_near(multiply_transposed(left, inputs), left.T, inputs)
+    assert len(sizes) <= 4

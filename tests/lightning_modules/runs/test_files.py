@@ -12,6 +12,7 @@ from lightning_modules.metrics.curves import CurvePoint
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.uncertainty.resampling import Interval, Resamples
 from lightning_modules.runs import reader, schema, writer
+from lightning_modules.runs.checksums import verifying
 from lightning_modules.runs.reader import BrokenFileError
 from lightning_modules.runs.renamed import upgraded
 from tests.helpers.run_folders import TEXT, make_failure, make_run, result
@@ -185,7 +186,7 @@ def test_a_file_with_a_field_beyond_the_schema_is_broken(tmp_path):
     content["training"]["loss"] = 1.0
     (run / "result.json").write_text(json.dumps(content))
     line = r"result\.json cannot be read: training\.loss: Extra inputs are not permitted"
-    with pytest.raises(BrokenFileError, match=line):
+    with verifying(False), pytest.raises(BrokenFileError, match=line):
         reader.read_result(run)
 
 
@@ -200,16 +201,17 @@ def test_a_file_with_a_field_beyond_the_schema_is_broken(tmp_path):
 def test_a_file_of_a_newer_version_asks_for_an_update(tmp_path, name, read):
     make_failure(make_run(tmp_path))
     content = json.loads((tmp_path / name).read_text())
-    assert content["schema"] == schema.SCHEMA == 3
-    (tmp_path / name).write_text(json.dumps(content | {"schema": 4, "new": 1}))
-    with pytest.raises(BrokenFileError) as caught:
+    assert content["schema"] == schema.SCHEMA == 4
+    (tmp_path / name).write_text(json.dumps(content | {"schema": 5, "new": 1}))
+    with verifying(False), pytest.raises(BrokenFileError) as caught:
         read(tmp_path)
     assert str(caught.value) == (
-        f"{name} was written by a newer version of the harness (schema 4, here 3): update the "
+        f"{name} was written by a newer version of the harness (schema 5, here 4): update the "
         "harness to read the file"
     )
     (tmp_path / name).write_text(json.dumps(content | {"schema": "two"}))
-    with pytest.raises(BrokenFileError, match=f"{name} cannot be read: schema: no number"):
+    no_number = f"{name} cannot be read: schema: no number"
+    with verifying(False), pytest.raises(BrokenFileError, match=no_number):
         read(tmp_path)
 
 

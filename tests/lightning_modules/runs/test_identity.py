@@ -14,7 +14,7 @@ from lightning_modules.runs import provenance
 from lightning_modules.runs.identity import RunIdentity
 from lightning_modules.runs.provenance import CodeVersions, code_versions
 from lightning_modules.runs.reader import read_result
-from lightning_modules.runs.settings_table import CONF, settings
+from lightning_modules.runs.settings.table import CONF, settings
 from lightning_modules.training.factories import build_data
 from tests.helpers.commands import ROOT, TINY, inside, places
 from tests.test_rooms import imports_of

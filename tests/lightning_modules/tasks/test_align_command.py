@@ -276,7 +276,8 @@ def test_a_sentence_with_an_empty_side_cannot_be_drawn(tmp_path, trained):
 
 def test_a_model_without_attention_aligns_nothing(tmp_path, without_attention):
     given = [f"checkpoint={without_attention}", "threads=1"]
-    line = mistake("task=align", *given, f"hydra.run.dir={tmp_path}")
+    line = mistake("task=align", *given, f"hydra.run.dir={tmp_path}/aligned")
+    assert not (tmp_path / "aligned").exists()
     assert "seq2seq has no attention to align by" in line
     (tmp_path / "in").write_text("The cat sleeps.\n")
     files = [f"input={tmp_path}/in", f"output={tmp_path}/out", f"soft_alignments={tmp_path}/soft"]

@@ -6,7 +6,7 @@ import pytest
 
 from datamodules.tokenization import TokenizerSettings
 from lightning_modules.training.checkpoints import load_trained
-from tests.helpers.commands import TINY, example, inside, mistake, places, succeed
+from tests.helpers.commands import TESTED, TINY, example, inside, mistake, places, succeed
 
 CORPUS = """
 from datamodules.corpus import Corpus, ParallelText
@@ -55,7 +55,8 @@ def test_a_corpus_of_ones_own_trains(space):
     assert first["reference"].split() == first["source"].split()[::-1]
     # Another process finds the corpus again, with equal sentences.
     found = [f"checkpoint={folder}", f"hydra.run.dir={space / 'again'}"]
-    assert "test BLEU" in succeed(*given, "task=test", *found, PYTHONPATH=str(space))
+    given = [*command, *TESTED, *places(space), "task=test", *found]
+    assert "test BLEU" in succeed(*given, PYTHONPATH=str(space))
 
 
 @pytest.mark.long
@@ -99,6 +100,12 @@ def test_encoded_text_depends_on_the_tokenizers_code(space):
         ("mine.Mine", '["x y z"] * 9', '["x"] * 8', "has 9 source but 8 target sentences"),
         ("mine.Mine", '["x y z"] * 9', "[7] * 9", "split('train') has a target that is no text"),
         ("mine.Mine", " * 9", " * 0", "Mine.split('train') has no sentences"),
+        (
+            "mine.Mine",
+            '["x y z"] * 9',
+            '["x y z"] * 9, ["0-0 1-7"] * 9',
+            "data=mine, test: gold alignments, line 1: 1-7",
+        ),
         ("mine.Mine", "given =", "fingerprint =", "Mine.fingerprint is [], but a text is needed"),
     ],
 )

@@ -160,7 +160,10 @@ def loggers(tmp_path, monkeypatch):
     ("arguments", "expected"),
     [
         (["logger=lightning"], "logger._target_ has no value: give logger._target_=..."),
-        (["logger=lightning", "logger._target_=nowhere.Logger"], "cannot be imported; choose one"),
+        (
+            ["logger=lightning", "logger._target_=nowhere.Logger"],
+            "cannot be imported; give the dotted path of a Logger class",
+        ),
         (
             ["logger=lightning", "logger._target_=pathlib.Path"],
             "logger._target_=pathlib.Path: is not derived from pytorch_lightning.loggers.logger.",

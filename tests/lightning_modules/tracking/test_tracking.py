@@ -12,6 +12,7 @@ import pytest
 import wandb
 from pydantic import ValidationError
 
+from datamodules.suspicions import Suspicion
 from lightning_modules.figures import heat_map
 from lightning_modules.metrics.curves import CurvePoint
 from lightning_modules.metrics.lengths import Bounds
@@ -202,6 +203,9 @@ def test_metrics_are_drawn_against_their_own_axes():
     assert run.defined["bleu_by_length/bleu"]["step_metric"] == "bleu_by_length/length"
 
 
+EMPTY = Suspicion("translations are empty", 1, 2, ("",))
+
+
 def outcome(attention):
     """Two sentences, of which the second is the longer one."""
     lines = [
@@ -214,12 +218,14 @@ def outcome(attention):
         CurvePoint("luong", 1, Bounds(21, None), 1, {"bleu": 5.0}, None),
     ]
     scores = {"bleu": Estimate(60.5, 50, 70), "aer": Estimate(12.0)}
-    return Tested(7, TestScores([], scores, "signature", curve, {}, lines, attention), 1.0, {})
+    return Tested(
+        7, TestScores([], scores, "signature", curve, {}, lines, attention, [EMPTY]), 1, {}
+    )
 
 
 def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
     run, tracker = tracked()
-    log_test(tracker, outcome([np.eye(2), np.eye(3)]), tmp_path, step=9)
+    log_test(tracker, outcome([np.eye(2), np.eye(3)]), ["a leak"], tmp_path, step=9)
     assert run.summary == {
         "test/bleu": 60.5, "test/aer": 12.0, "bleu_at/001": 61.5123, "bleu_at/021": 5.0,
     }  # fmt: skip
@@ -231,11 +237,12 @@ def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
         [1, "a b c", "a b c", "a b c", 100.0],
     ]
     assert logged["attention/test"].format == "png"
+    assert logged["warnings"].data == [["a leak"], ["1 of 2 translations are empty: “”"]]
 
 
 def test_a_model_without_attention_logs_no_heat_map(tmp_path):
     run, tracker = tracked()
-    log_test(tracker, outcome([None, None]), tmp_path, step=9)
+    log_test(tracker, outcome([None, None]), [], tmp_path, step=9)
     assert not any("attention/test" in values for values in run.logged)
     assert run.summary["test/bleu"] == 60.5
 
@@ -243,13 +250,13 @@ def test_a_model_without_attention_logs_no_heat_map(tmp_path):
 def test_a_picture_that_cannot_be_drawn_ends_the_tracking_only(tmp_path, monkeypatch, caplog):
     run, tracker = tracked()
     monkeypatch.setattr(heat_map, "attention_map", lambda _: fail())
-    log_test(tracker, outcome([np.eye(2), np.eye(3)]), tmp_path, step=9)
+    log_test(tracker, outcome([np.eye(2), np.eye(3)]), [], tmp_path, step=9)
     assert "W&B stopped" in caplog.text
     assert run.summary["test/bleu"] == 60.5
 
 
 def test_without_a_tracker_nothing_is_logged(tmp_path):
-    log_test(None, outcome([None, None]), tmp_path, step=9)
+    log_test(None, outcome([None, None]), [], tmp_path, step=9)
 
 
 def test_a_resumed_training_goes_on_in_the_same_run(tmp_path, monkeypatch):

@@ -116,5 +116,5 @@ def test_other_vocabularies_end_with_one_line(runs):
 @pytest.mark.parametrize("task", ["align", "test"])
 def test_other_tasks_take_one_run(runs, task):
     """The result of a test names one variant and the cost of one training."""
-    line = mistake(f"task={task}", f"checkpoint=[{runs}/rnn,{runs}/rnn]", *TINY, *places(runs))
+    line = mistake(f"task={task}", f"checkpoint=[{runs}/rnn,{runs}/rnn]", *places(runs))
     assert "only task=translate takes several runs" in line

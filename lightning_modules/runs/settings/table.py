@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import yaml
 
-from lightning_modules.runs.setting_types import ValueType
+from lightning_modules.runs.settings.types import ValueType
 
-CONF = Path(__file__).parents[2] / "conf"
+CONF = Path(__file__).parents[3] / "conf"
 TABLE = CONF / "settings.yaml"
 
 Effect = Literal["weights", "test", "presentation", "nothing"]
@@ -41,6 +41,8 @@ class Setting:
     condition: str | None = None
     """The condition of a fair comparison that compares the setting."""
     is_group: bool = False
+    takes_further: bool = False
+    """Whether a group takes keys that the table does not list."""
 
 
 @cache
@@ -66,9 +68,38 @@ def _read(
             by_fingerprint=entry.get("by") == "fingerprint",
             condition=entry.get("condition"),
             is_group=bool(inside),
+            takes_further=entry.get("further", False),
         )
         shared = {part: entry[part] for part in INHERITED if part in entry}
         yield from _read(inside, f"{key}.", shared)
+
+
+class GroupFile(NamedTuple):
+    """A file of a group, such as ``conf/budget/updates.yaml``, which ``budget=updates`` chooses."""
+
+    group: str
+    name: str
+    values: dict[str, Any]
+    """Values by dotted key."""
+
+
+@cache
+def group_files() -> list[GroupFile]:
+    """Return the files of all groups, those that prepare a comparison or task last."""
+    files = sorted(CONF.glob("*/*.yaml"))
+    return [
+        GroupFile(file.parent.name, file.stem, dict(_values(file)))
+        for file in sorted(files, key=lambda file: file.parent.name in ("comparison", "task"))
+    ]
+
+
+def _values(file: Path) -> Iterator[tuple[str, Any]]:
+    text = file.read_text(encoding="utf-8")
+    content = yaml.load(text, yaml.CSafeLoader) or {}
+    prefix = "" if "@package _global_" in text else f"{file.parent.name}."
+    for key, value in flatten(content).items():
+        if key != "defaults":
+            yield f"{prefix}{key}", value
 
 
 def setting_of(key: str) -> Setting | None:

@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+TIME = re.compile(r"\d+:\d\d:\d\d:\d\d")
+NAME = re.compile(r"[^\W_][^/\\\x00-\x1f\x7f]{0,99}")
+"""A name of a file or folder, also on other systems."""
 
 
 def _is_int(value: Any) -> bool:
@@ -25,16 +28,25 @@ def _is_paths(value: Any) -> bool:
     return all(map(_is_text, value if isinstance(value, list) else [value]))
 
 
+def _is_interval(value: Any) -> bool:
+    """Accept what Lightning accepts: a positive number, or ``days:hours:minutes:seconds``."""
+    if isinstance(value, str):
+        return TIME.fullmatch(value) is not None
+    return _is_float(value) and value > 0
+
+
 KINDS: dict[str, Callable[[Any], bool]] = {
     "bool": lambda value: isinstance(value, bool),
     "int": _is_int,
     "float": _is_float,
     "text": _is_text,
+    "name": lambda value: _is_text(value) and NAME.fullmatch(str(value)) is not None,
     "path": _is_text,
     "paths": _is_paths,
     "list": lambda value: isinstance(value, list),
     "mapping": lambda value: isinstance(value, dict),
     "class": lambda value: isinstance(value, str) and CLASS.fullmatch(value) is not None,
+    "interval": _is_interval,
     "any": lambda value: True,
 }
 WORDS = {
@@ -42,11 +54,13 @@ WORDS = {
     "int": "a whole number",
     "float": "a number",
     "text": "a text",
+    "name": "a name: a letter or digit, then up to 99 characters without slashes",
     "path": "a path",
     "paths": "a path or a list of paths",
     "list": "a list",
     "mapping": "a mapping",
     "class": "a dotted path",
+    "interval": "a number above 0, or a time DD:HH:MM:SS",
     "any": "any value",
 }
 LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
@@ -108,9 +122,13 @@ class ValueType(NamedTuple):
             text += f" of {PLURALS[self.elements]}"
         if self.limits:
             text += ", " + " and ".join(
-                f"{LIMITS[name][0]} {limit:g}" for name, limit in self.limits
+                f"{LIMITS[name][0]} {_shown(limit)}" for name, limit in self.limits
             )
         return text + (", or null" if self.or_null else "")
+
+
+def _shown(limit: float) -> str:
+    return f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
 
 
 PLURALS = {"int": "whole numbers", "float": "numbers", "text": "texts", "mapping": "mappings"}

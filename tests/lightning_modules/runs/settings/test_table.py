@@ -14,8 +14,7 @@ from datamodules.grammar import GrammarCorpus
 from datamodules.text import TextCorpus
 from datamodules.tokenization import TokenizerSettings
 from lightning_modules.decoding import BeamSearch, GreedySearch
-from lightning_modules.runs.setting_types import ValueType
-from lightning_modules.runs.settings_table import (
+from lightning_modules.runs.settings.table import (
     CONF,
     effect_of,
     flatten,
@@ -24,6 +23,7 @@ from lightning_modules.runs.settings_table import (
     overrides_that_affect,
     settings,
 )
+from lightning_modules.runs.settings.types import ValueType
 from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.training.control import schedules
 from lightning_modules.training.control.match_settings import Match
@@ -129,7 +129,7 @@ def test_every_entry_says_what_it_affects_for_which_tasks():
 def test_the_file_has_only_fields_that_are_read():
     """A misspelt field would be ignored."""
     known = {
-        *("type", "least", "above", "most", "below", "choices", "open", "of"),
+        *("type", "least", "above", "most", "below", "choices", "open", "of", "further"),
         *("affects", "by", "condition", "tasks", "meaning", "settings"),
     }
 

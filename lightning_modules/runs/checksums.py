@@ -1,0 +1,121 @@
+"""Digests of a run's files: in the run's own record, whose digest is in a file beside the record.
+
+``result.json`` lists the SHA-256 of every file of the run that something later reads, and
+``result.json.sha256`` holds that of ``result.json``, as ``sha256sum --check`` reads it. Runs of
+versions without digests open with one notice.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+
+from datamodules.errors import UserError
+from datamodules.files import write_text
+
+log = logging.getLogger(__name__)
+
+RECORD = "result.json"
+BESIDE = f"{RECORD}.sha256"
+READ_LATER = (
+    "checkpoints/best.ckpt", "tokenizers/*", ".hydra/*.yaml", "bleu_by_length.csv", "history.csv",
+    "statistics.npz", "attention.npz", "head_attention.npz", "predictions.jsonl",
+    "word_counts.json",
+)  # fmt: skip
+"""Files of a run that tasks read, as patterns."""
+_UNVERIFIED: list[bool] = []
+"""One element for each open block without checks; all threads of the process share the list."""
+
+
+class BrokenFileError(UserError):
+    """A damaged file of a run, or a file of a newer version."""
+
+
+class ChangedFileError(BrokenFileError):
+    """A file of a run is not the file that the run wrote."""
+
+
+@contextmanager
+def verifying(wanted: bool) -> Iterator[None]:
+    """Check no digests within the block, unless ``wanted``."""
+    if wanted:
+        yield
+        return
+    _UNVERIFIED.append(True)
+    try:
+        yield
+    finally:
+        _UNVERIFIED.pop()
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digests_of(folder: Path) -> dict[str, str]:
+    """Return the digests of a run's files by their paths below its folder."""
+    files = sorted(file for pattern in READ_LATER for file in folder.glob(pattern))
+    return {str(file.relative_to(folder)): digest(file) for file in files if file.is_file()}
+
+
+def write_sealed(record: Path, text: str) -> None:
+    """Write the record of a run, and its digest beside it.
+
+    A process that is killed in between leaves the digests of both the old and the new record.
+    """
+    new = hashlib.sha256(text.encode()).hexdigest()
+    old = [digest(record)] if record.is_file() else []
+    beside = record.with_name(BESIDE)
+    write_text(beside, "".join(f"{each}  {record.name}\n" for each in (new, *old)))
+    write_text(record, text)
+    write_text(beside, f"{new}  {record.name}\n")
+
+
+def check_file(file: Path) -> None:
+    """Compare a file of a run with the run's record, and the record with the digest beside it.
+
+    Does nothing for a file that no record lists, such as those of unfinished runs. Raises
+    ``ChangedFileError`` for a file that has changed since the run wrote it.
+    """
+    if _UNVERIFIED:
+        return
+    for folder in (file.parent, file.parent.parent):
+        record = folder / RECORD
+        if record.is_file():
+            listed = _listed(record, *map(_written, (record, record.with_name(BESIDE))))
+            wanted = listed.get(str(file.relative_to(folder)))
+            if wanted is not None and digest(file) != wanted:
+                raise ChangedFileError(_changed(file))
+            return
+
+
+@lru_cache(maxsize=4096)
+def _listed(record: Path, *_times: int | None) -> dict[str, str]:
+    """Return the digests of a record, which is checked itself."""
+    beside = record.with_name(BESIDE)
+    if not beside.is_file():
+        log.info("%s: made by a version without checksums; its files are not verified", record)
+        return {}
+    content = record.read_bytes()
+    if hashlib.sha256(content).hexdigest() not in beside.read_text(
+        encoding="utf-8", errors="replace"
+    ):
+        raise ChangedFileError(_changed(record))
+    files: dict[str, str] = json.loads(content).get("files", {})
+    return files
+
+
+def _written(file: Path) -> int | None:
+    return file.stat().st_mtime_ns if file.is_file() else None
+
+
+def _changed(file: Path) -> str:
+    return (
+        f"{file}: is not what the run wrote (its checksum differs); give another copy, or "
+        "verify=false to read the file all the same"
+    )
