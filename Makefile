@@ -1,10 +1,13 @@
 PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
+# Modules are compiled where they are imported: to compile all packages takes longer than to install.
+INSTALL := $(VENV)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt --editable
 # Python keeps compiled modules: many commands and tests start a process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help quickstart test test-long lint types benchmark growth
+.PHONY: help quickstart test test-long drill lint types benchmark growth
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -12,29 +15,36 @@ help: ## List the targets
 quickstart: $(READY) ## Compare five variants on the built-in corpus and draw BLEU against length
 	$(VENV)/bin/python run.py comparison=quickstart
 
-test: $(READY) ## Run the test suite
+test: $(TOOLS) ## Run the test suite
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-test-long: $(READY) ## Run the tests that take minutes, then those that measure seconds, one by one
+test-long: $(TOOLS) ## Run the tests that take minutes, then those that measure seconds, one by one
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m "long and not timed" -n 2 --dist loadfile --no-loadscope-reorder
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m timed
 
-benchmark: $(READY) ## Time every variant beside a bare PyTorch loop
+drill: $(TOOLS) ## Try mistakes, damage, kills, full disks and more, before every release
+	$(VENV)/bin/python -m tests.drill
+
+benchmark: $(TOOLS) ## Time every variant beside a bare PyTorch loop
 	$(VENV)/bin/python -m tests.benchmarks.speed
 
-growth: $(READY) ## Time how each cost grows with lengths, batch, vocabulary and width
+growth: $(TOOLS) ## Time how each cost grows with lengths, batch, vocabulary and width
 	$(VENV)/bin/python -m tests.benchmarks.growth
 
-lint: $(READY) ## Check style
+lint: $(TOOLS) ## Check style
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-types: $(READY) ## Check types
+types: $(TOOLS) ## Check types
 	$(VENV)/bin/mypy
 
-# The stamp is made last: an interrupted installation is taken up again.
+# Stamps are made last: an interrupted installation is taken up again.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; give PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(INSTALL) .
+	touch $@
+
+$(TOOLS): $(READY)
+	$(INSTALL) '.[dev]'
 	touch $@

@@ -116,5 +116,6 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture
 def quick_reports(monkeypatch):
     """Draw no pictures and no page, which take most of the time."""
-    monkeypatch.setattr("sweeps.report.contents.save_chart", lambda chart, stem: [])
+    monkeypatch.setattr("sweeps.report.publish.draw", lambda spec: (b"", b"", b""))
+    monkeypatch.setattr("sweeps.report.publish.vega", str)
     monkeypatch.setattr("sweeps.report.publish.render_report", lambda report: "")

@@ -2,9 +2,9 @@
 
 Every measurement has a process of its own with one thread; the harness and the bare loop take
 turns, and the table has medians. "Of the peak" compares with a large product of matrices, as the
-faster of torch and oneDNN multiplies. CTranslate2, if installed, translates with the same
-Transformer. The time of the harness around a step is measured on a tiny model, where noise does not
-hide that time.
+faster of torch and oneDNN multiplies. CTranslate2 translates with the same Transformer, in this
+environment or in that of ``--ctranslate2 PYTHON``. The time of the harness around a step is
+measured on a tiny model, where noise does not hide that time.
 ``outputs/benchmarks`` keeps the figures as JSON with the machine.
 """
 
@@ -85,7 +85,7 @@ def _run(command: list[str]) -> str:
 def measure(name: str, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Measure one workload: each kind's rounds, put together."""
     job = {"workload": name, "windows": options.windows, "device": options.device}
-    job["overrides"] = options.overrides
+    job |= {"overrides": options.overrides, "ctranslate2": options.ctranslate2}
     kinds = ("bare", "harness", "direct", "decode")
     rounds: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
     for _ in range(options.rounds):
@@ -150,6 +150,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--windows", type=int, default=2, help="of ten updates, in each round")
     parser.add_argument("--gpu", dest="device", action="store_const", const="cuda", default="cpu")
+    parser.add_argument("--ctranslate2", metavar="PYTHON", default=sys.executable)
     parser.add_argument("--out", type=Path, default=Path("outputs/benchmarks/speed.json"))
     parser.add_argument("overrides", nargs="*", help="of the harness: trainer.precision=bf16-mixed")
     options = parser.parse_args()

@@ -87,6 +87,7 @@ def flops_per_token(step: Callable[[Batch], None], batch: Batch) -> float:
     with (
         torch.backends.mkldnn.flags(enabled=False),
         torch.backends.cudnn.flags(enabled=False),
+        products.by_torch_alone(),
         FlopCounterMode(display=False, custom_mapping=EXTRA_FORMULAS) as counter,
     ):
         step(batch)
@@ -116,8 +117,13 @@ def product_rates(device: str, precision: str) -> dict[str, float]:
     return rates | {"peak_flops": max(rates.values())}
 
 
-def decode(config: DictConfig, data: TranslationData, device: str) -> dict[str, Any]:
-    """Translate the test set with hypotheses of one length; return sentences per second."""
+def decode(
+    config: DictConfig, data: TranslationData, device: str, rival_python: str
+) -> dict[str, Any]:
+    """Translate the test set with hypotheses of one length; return sentences per second.
+
+    ``rival_python`` is the interpreter that runs CTranslate2 with the same Transformer.
+    """
     keep_freed_memory()
     torch.manual_seed(0)
     sizes = [len(tokenizer) for tokenizer in data.tokenizers]
@@ -145,9 +151,11 @@ def decode(config: DictConfig, data: TranslationData, device: str) -> dict[str, 
         figures[name] = sorted(rates)[1]
     figures["decoding_memory_mib"] = peak_memory_mib()
     if isinstance(model, Transformer) and device == "cpu" and find_spec("ctranslate2"):
-        from tests.benchmarks.rivals import ctranslate2
+        from tests.benchmarks.rivals import converted_model
 
-        rivals = ctranslate2.rates(model, list(data.test_dataloader()), OUTPUT_TOKENS)
+        rivals = converted_model.rates(
+            model, list(data.test_dataloader()), OUTPUT_TOKENS, rival_python
+        )
         figures |= {f"CTranslate2, {kind}": rate for kind, rate in rivals.items()}
     return figures
 
@@ -164,7 +172,7 @@ def main() -> None:
     data = build_data(config)
     device = job.get("device", "cpu")
     if job["kind"] == "decode":
-        result = decode(config, data, device)
+        result = decode(config, data, device, job["ctranslate2"])
     else:
         if job["kind"] == "bare":
             model = workload.bare(len(data.tokenizers.target)).to(device)

@@ -37,6 +37,11 @@ TINY = [
     "scoring.metrics=[bleu,chrf,chrf++]",
 ]
 
+TESTED = [
+    given for given in TINY if not given.startswith(("budget", "trainer", "val_sentences", "scale"))
+]
+"""The settings of ``TINY`` that ``task=test`` reads."""
+
 QUICK = ["task=evaluate", "logger=none", "scoring.edges=[10,20,30]", "scoring.resamples=200"]
 FILES = ["references=ref", "sources=src"]
 TWO = [*FILES, "systems.luong=luong1", "systems.none=none1"]

@@ -1,1 +1,1 @@
-"""The same work outside the harness: a plain PyTorch loop, JoeyNMT, CTranslate2."""
+"""Other programs with the same task: a plain PyTorch loop, JoeyNMT and CTranslate2."""

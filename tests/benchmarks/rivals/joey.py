@@ -1,7 +1,8 @@
 """JoeyNMT on the same text and sizes: ``python -m tests.benchmarks.rivals.joey PYTHON``.
 
-``PYTHON`` is the interpreter of an environment of its own in which ``pip install joeynmt`` has run.
-Prints real target tokens per second from JoeyNMT's log, medians after the first lines.
+``PYTHON`` is the interpreter of an environment of its own in which ``pip install joeynmt
+importlib_metadata`` has run. Prints real target tokens per second from JoeyNMT's log, medians after
+the first lines.
 """
 
 import argparse

@@ -28,6 +28,7 @@ from tests.helpers.run_folders import (
     result,
     text,
     translations,
+    unsealed,
 )
 from tests.sweeps.comparison.test_conditions import condition
 
@@ -132,6 +133,7 @@ def test_counts_of_another_sacrebleu_are_made_again(tmp_path, kept):
     """Statistics that only the run can count, as likelihoods, are kept."""
     of = "tok:char" if kept != "none" else None
     runs = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", "luong", signature=of)]
+    unsealed(runs[1])
     if kept == "none":
         (runs[1] / "statistics.npz").unlink()
     else:
@@ -204,11 +206,14 @@ def test_a_damaged_file_is_a_failed_job_and_not_the_end(tmp_path, name, damage):
     runs = [make_run(tmp_path / "0"), make_run(tmp_path / "1", "luong")]
     file = runs[1] / name
     file.write_bytes(damage(file.read_bytes()))
+    [changed] = collect(runs).failed
+    assert f"{name}: is not what the run wrote" in changed.error
+    unsealed(runs[1])
     comparison = collect(runs)
     assert [run.label for run in comparison.runs] == ["bahdanau"]
     [job] = comparison.failed
     assert job.error.startswith(f"{name} ")
-    assert "\n" not in job.error
+    assert "\n" not in changed.error + job.error
 
 
 def test_gold_alignments_that_are_none_are_a_failed_job(tmp_path):
@@ -220,7 +225,7 @@ def test_gold_alignments_that_are_none_are_a_failed_job(tmp_path):
 
 
 def test_the_smallest_result_is_enough(tmp_path):
-    folder = make_run(tmp_path / "0")
+    folder = unsealed(make_run(tmp_path / "0"))
     smallest = {"variant": "luong", "seed": 1, "scores": {"bleu": 12.0}}
     (folder / "result.json").write_text(json.dumps(smallest))
     comparison = collect([folder])
@@ -245,7 +250,7 @@ def test_runs_are_found_by_job_number_and_comparisons_are_none(tmp_path):
 
 def test_the_perplexity_of_a_diverged_run_is_beyond_numbers_and_left_out(tmp_path):
     """A thousand nats a token: its exponential is infinite, which JSON cannot hold."""
-    run = make_run(tmp_path / "0", "none")
+    run = unsealed(make_run(tmp_path / "0", "none"))
     counted = read_statistics(run, len(TEXT.references))
     assert counted is not None
     likelihood = np.tile([1000.0, 1.0], (len(TEXT.references), 1))

@@ -18,7 +18,7 @@ from lightning_modules.training.callbacks import History, TrainingBudget
 from lightning_modules.training.control.budgets import Budget
 from sweeps.comparison.collect import collect
 from sweeps.comparison.learning_curves import learning_curves, learning_figures, learning_table
-from tests.helpers.run_folders import history, make_run
+from tests.helpers.run_folders import history, make_run, unsealed
 from tests.lightning_modules.training.test_training import batch, module, pairs
 
 
@@ -119,7 +119,7 @@ def test_runs_without_a_history_are_left_out(tmp_path, caplog):
         make_run(tmp_path / "0", "none"),
         make_run(tmp_path / "1", "luong", 1, history=history(1, 3)),
         make_run(tmp_path / "2", "luong", 2, history=history(2, 2)),
-        make_run(tmp_path / "3", "transformer", history=history()),
+        unsealed(make_run(tmp_path / "3", "transformer", history=history())),
     ]
     (tmp_path / "3" / "history.csv").write_text("broken\n1\n")
     curves = learning_curves(collect(runs))

@@ -18,7 +18,7 @@ from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.word_accuracy import tokens
 from lightning_modules.runs.reader import read_attention, read_predictions, read_statistics
 from lightning_modules.training.module import TranslationModule
-from tests.helpers.commands import TINY, in_process, inside, mistake, places, succeed
+from tests.helpers.commands import TESTED, TINY, in_process, inside, mistake, places, succeed
 from tests.helpers.variants import CONF
 
 WITH_TER = "scoring.metrics=[bleu,chrf,chrf++,ter]"
@@ -168,12 +168,8 @@ def test_words_of_the_test_set_are_counted_in_training(single):
     ],
 )
 def test_lengths_are_counted_in_the_unit_that_is_asked_for(
-    single, tmp_path, monkeypatch, unit, side, cut
+    single, tmp_path, quick_reports, unit, side, cut
 ):
-    monkeypatch.setattr(
-        "sweeps.report.contents.save_chart", lambda chart, stem: []
-    )  # takes its time
-    monkeypatch.setattr("sweeps.report.publish.render_report", lambda report: "")
     status = in_process(
         "task=compare", f"runs=[{single}]", f"scoring.unit={unit}", "scoring.resamples=100",
         *places(tmp_path), "logger=none", f"hydra.run.dir={tmp_path}/compared",
@@ -205,7 +201,7 @@ def test_translate_keeps_lines_and_aligns_words(single, space, capsys):
 
 def test_tested_again_the_same_way_scores_the_same(single, space):
     again = space / "again"
-    arguments = ["task=test", f"checkpoint={single}", *TINY, WITH_TER, *places(space)]
+    arguments = ["task=test", f"checkpoint={single}", *TESTED, WITH_TER, *places(space)]
     inside(*arguments, f"hydra.run.dir={again}")
     assert (again / "predictions.jsonl").read_text() == (single / "predictions.jsonl").read_text()
     before, after = (json.loads((run / "result.json").read_text()) for run in (single, again))
@@ -215,7 +211,7 @@ def test_tested_again_the_same_way_scores_the_same(single, space):
 
 
 def test_a_checkpoint_of_another_corpus_is_refused(single, space):
-    given = [*TINY, "data.seed=2", *places(space), f"hydra.run.dir={space}/refused"]
+    given = [*TESTED, "data.seed=2", *places(space), f"hydra.run.dir={space}/refused"]
     assert "was trained on grammar" in mistake("task=test", f"checkpoint={single}", *given)
     assert not (space / "refused" / "result.json").exists()
 
@@ -299,7 +295,7 @@ def test_a_test_that_is_told_to_end_does(single, space, monkeypatch):
 
     monkeypatch.setattr(TranslationModule, "predict_step", translate_and_end)
     folder = space / "ended"
-    given = [*TINY, *places(space), "batching.decode_max_tokens=80", f"hydra.run.dir={folder}"]
+    given = [*TESTED, *places(space), "batching.decode_max_tokens=80", f"hydra.run.dir={folder}"]
     assert in_process("task=test", f"checkpoint={single}", *given) == 143
     assert len(done) == 1
     assert not (folder / "result.json").exists()

@@ -43,14 +43,14 @@ def space(tmp_path_factory) -> Path:
         ),
         (["teacher_forcing=null"], "teacher_forcing=null: give one of always, never, scheduled"),
         (["logger=null"], "logger=null: give one of csv, lightning, none, tensorboard, wandb"),
-        (["scale=inf"], "scale=inf: must be a positive number"),
-        (["scale=none"], "scale=none: must be a positive number"),
+        (["scale=inf"], "scale=inf: give a number, above 0"),
+        (["scale=none"], "scale=none: give a number, above 0"),
         (["teacher_forcing=scheduled", "teacher_forcing.start=2"], "teacher_forcing.start=2"),
         (["vectors.source=/nowhere"], "vectors.source=/nowhere: cannot be read"),
         (["decoding.n_best=9"], "decoding.n_best=9: must be at most beam_size=4"),
         (["budget.target_tokens=0"], "target_tokens=0"),
         (["+budget.updates=5"], "give an amount of one kind; budget=KIND chooses it"),
-        (["+budget.hours=5"], "budget.hours=5: Extra inputs are not permitted"),
+        (["+budget.hours=5"], "budget.hours: no such setting; task=settings prefix=budget"),
         (["match.by=size"], "match.by=size: give one of parameters, flops"),
         (["match=parameters", "scale=2"], "scale=2: match=parameters chooses it; leave one"),
         (["match=flops", "match.tolerance=0"], "match.tolerance=0: give a number, above 0"),
@@ -73,8 +73,19 @@ def space(tmp_path_factory) -> Path:
         (["scoring.seed=-1"], "scoring.seed=-1"),
         (["scoring.equal_buckets=0"], "scoring.equal_buckets=0"),
         (["scoring.attention_step=first"], "scoring.attention_step=first: give one of predicted"),
-        (["+scoring.levels=[95]"], "scoring.levels=[95]: Extra inputs are not permitted"),
+        (["+scoring.levels=[95]"], "scoring.levels: no such setting; task=settings prefix="),
         (["seed=-1"], "seed=-1"),
+        (["batching.decode_max_tokens=8"], "batching.decode_max_tokens=8 is smaller than the long"),
+        (["batching.pieces=1000"], "batching.pieces=1000: the largest batch has "),
+        (["variant=null"], "variant=null: give a name"),
+        (["variant=../../etc"], "variant=../../etc: give a name"),
+        (["force=maybe"], "force=maybe: give true or false"),
+        (["seed=4294967296"], "give a whole number, at least 0 and at most 4,294,967,295"),
+        (["trainer.gradient_clip_val=-1"], "trainer.gradient_clip_val=-1: give a number"),
+        (["+data.skip_emtpy=true"], "data.skip_emtpy: no such setting; did you mean data.skip_"),
+        (["outputs=it's"], "outputs=it's: Hydra cannot read this value; write a value with quotes"),
+        (["nonsense"], "nonsense: is no override; write KEY=VALUE"),
+        (["model=seq2seq", "+model.attention.heads=2"], "this variant has no attention"),
         (["batching.pieces=0"], "batching.pieces=0: give a whole number, at least 1"),
         (["+trainer.accumulate_grad_batches=4"], "=4: set batching.pieces=4 instead, which"),
         (
@@ -104,10 +115,19 @@ def space(tmp_path_factory) -> Path:
 )
 def test_mistakes_are_told_in_a_line(arguments, expected, tmp_path, space):
     where = [] if arguments[0] == "task=translate" else [f"hydra.run.dir={tmp_path}"]
-    tiny = TINY if not any(argument.startswith("data=") for argument in arguments) else TINY[3:]
-    line = mistake(*tiny, *places(space), "logger=none", *where, *arguments)
+    tiny = [] if any(argument.startswith("task=") for argument in arguments) else TINY
+    if any(argument.startswith("data=") for argument in arguments):
+        tiny = tiny[3:]
+    untracked = [] if arguments[0] in ("task=translate", "task=align") else ["logger=none"]
+    line = mistake(*tiny, *places(space), *untracked, *where, *arguments)
     assert expected in line
-    assert not (tmp_path / "result.json").exists()
+    assert not (tmp_path / "checkpoints" / "last.ckpt").exists()
+
+
+def test_an_option_that_is_none_is_told_in_a_line_without_passwords():
+    line = mistake("--nonsense", "sweep.storage=postgresql://me:secret@host/x")
+    assert line.startswith("error: unrecognized arguments: --nonsense")
+    assert "secret" not in line
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The same command returns to its folder and does only the missing work."""
 
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,8 @@ from hydra.core.hydra_config import HydraConfig
 import sweeps.launch.output_folders
 from lightning_modules.runs.provenance import CodeVersions
 from sweeps.launch.compose import use_hydra_config
-from tests.helpers.commands import ROOT, TINY, inside, places
+from sweeps.launch.output_folders import remove_unused
+from tests.helpers.commands import ROOT, TINY, in_process, inside, places
 
 RUN = ["model=seq2seq", "logger=none", *TINY]
 
@@ -70,6 +72,33 @@ def test_force_makes_a_folder_that_the_same_command_then_comes_back_to(folder_of
 def test_other_tasks_begin_anew(folder_of):
     asked = ["task=test", "checkpoint=x"]
     assert folder_of(*asked) != folder_of(*asked)
+
+
+@pytest.mark.parametrize(
+    "checkpoint", ["there/transformer-3", "there/transformer-3/checkpoints/best.ckpt"]
+)
+def test_a_test_is_named_after_its_run(folder_of, checkpoint):
+    folder = Path(folder_of("task=test", f"checkpoint={checkpoint}"))
+    assert folder.name.startswith("transformer-3-test-20")
+
+
+def test_the_folder_of_a_refused_command_is_removed(tmp_path):
+    assert in_process("task=evaluate", f"outputs={tmp_path}", "logger=none") == 2
+    assert in_process("task=compare", "runs=[]", f"outputs={tmp_path}", "logger=none") == 2
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert list(tmp_path.glob("*/*")) == []
+
+
+def test_a_folder_with_work_is_not_removed(tmp_path):
+    hydra = tmp_path / "run" / ".hydra"
+    hydra.mkdir(parents=True)
+    (hydra / "config.yaml").write_text("")
+    (tmp_path / "run" / "run.log").write_text("encoding the corpus")
+    remove_unused(tmp_path / "run")
+    assert hydra.is_dir()
+    (tmp_path / "run" / "run.log").write_text("")
+    remove_unused(tmp_path / "run")
+    assert not hydra.is_dir()
 
 
 @pytest.fixture(scope="module")
@@ -141,3 +170,22 @@ def test_a_multirun_does_what_is_missing(space):
     }
     assert changed == {"1"}
     assert (sweep / "report.html").is_file()
+
+
+@pytest.mark.long
+def test_a_finished_multirun_has_nothing_to_do(tmp_path, capsys, caplog):
+    space = tmp_path
+    many = ["-m", *RUN, "seed=1,2", *places(space)]
+    inside(*many)
+    [sweep] = (space / "outputs" / "comparisons").iterdir()
+    drawn = (sweep / "report.html").stat().st_mtime_ns
+    with caplog.at_level(logging.INFO):
+        assert in_process(*many) == 0
+    assert "finished before, nothing to do" in caplog.text + capsys.readouterr().out
+    assert (sweep / "report.html").stat().st_mtime_ns == drawn
+    changed = sweep / "0" / "result.json.sha256"
+    changed.write_text(
+        changed.read_text() + "\n"
+    )  # such as a job that another command tested again
+    assert in_process(*many) == 0
+    assert (sweep / "report.html").stat().st_mtime_ns > drawn

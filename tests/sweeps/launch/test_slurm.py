@@ -41,7 +41,7 @@ def cluster(tmp_path_factory):
 
 
 def test_a_multirun_of_four_jobs_ends_in_one_comparison(cluster, tmp_path):
-    secret = f"+address=http://me:{PLANTED}@host"
+    secret = f"+trainer.default_root_dir='{tmp_path}/x?password={PLANTED}'"
     lists = ["model=seq2seq,seq2seq_reversed", "seed=1,2"]
     output = succeed("-m", *SUBMITTED, *lists, *TINY, *places(tmp_path), secret, **cluster)
     [sweep] = (tmp_path / "outputs" / "comparisons").iterdir()

@@ -12,7 +12,7 @@ import pytest
 
 from lightning_modules.runs.schema import TRACKER_ID
 from lightning_modules.tracking.comparison_run import metric_names
-from tests.helpers.commands import succeed
+from tests.helpers.commands import run as run_command
 from tests.helpers.pages import HOSTILE
 from tests.helpers.run_folders import make_failure, make_run
 from tests.helpers.wandb_server import ENTITY, KEY, Run, WandbServer
@@ -25,7 +25,9 @@ def compared(space: Path, name: str, *given: str, **environment: str) -> str:
     """Compare the runs and return the output of the command."""
     where = [f"runs={space}/runs", f"hydra.run.dir={space}/{name}", f"outputs={space}/outputs"]
     settings = ["scoring.resamples=100", "scoring.edges=[10,20,30]"]
-    return succeed("task=compare", *where, *settings, *given, HOME=str(space), **environment)
+    done = run_command("task=compare", *where, *settings, *given, HOME=str(space), **environment)
+    assert done.returncode == 1, done.stderr  # one of the jobs failed
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -185,11 +187,12 @@ def test_offline_the_report_is_in_a_file_and_one_command_publishes_it(offline, s
         [synchronised] = server.runs.values()
         assert synchronised.fields["jobType"] == "compare"
         again = shlex.split(publish.removeprefix("python run.py "))
-        printed = succeed(
+        done = run_command(
             *again, "logger.mode=online", f"outputs={space}/outputs", HOME=str(space),
             **server.environment,
         )  # fmt: skip
-        assert "W&B report: http" in printed
+        assert done.returncode == 1  # one of the jobs failed
+        assert "W&B report: http" in done.stdout
     [report] = server.reports.values()
     assert without_run(json.loads(report["spec"])) == without_run(before)
 

@@ -11,7 +11,7 @@ from sweeps.evaluation.evaluation import RESAMPLES_FOR_A_TEST, evaluate
 from sweeps.report.contents import write_files
 from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
-from tests.helpers.run_folders import REPORT, SCORING, TEXT, make_run, translations
+from tests.helpers.run_folders import REPORT, SCORING, TEXT, make_run, translations, unsealed
 
 NOTHING = Comparison([], [], [])
 
@@ -19,9 +19,6 @@ NOTHING = Comparison([], [], [])
 @pytest.fixture
 def undrawn(monkeypatch):
     """Draw no pictures, which take most of the time."""
-    monkeypatch.setattr(
-        "sweeps.report.contents.save_chart", lambda chart, stem: stem.parent.mkdir()
-    )
     monkeypatch.setattr("sweeps.report.report.Part.figures", {})
 
 
@@ -67,12 +64,12 @@ def test_few_tests_take_the_resamples_that_were_asked_for(tmp_path):
 def test_only_its_own_earlier_files_are_removed(tmp_path, undrawn):
     two = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", "luong")]
     out = tmp_path / "out"
-    write_files(report_of(*two), out)
+    write_files(report_of(*two), {}, out)
     assert (out / "tables" / "bleu_significance.csv").is_file()
     for kind in ("tables", "figures"):
         (out / kind).mkdir(exist_ok=True)
         (out / kind / "mine.png").write_text("kept")
-    write_files(report_of(two[0]), out)
+    write_files(report_of(two[0]), {}, out)
     assert not (out / "tables" / "bleu_significance.csv").exists()
     assert (out / "tables" / "scores.csv").is_file()
     assert (out / "tables" / "mine.png").read_text() == "kept"
@@ -82,7 +79,8 @@ def test_only_its_own_earlier_files_are_removed(tmp_path, undrawn):
 def test_the_order_of_runs_does_not_move_words_between_groups(tmp_path):
     """The runs were trained on other texts: words that both know have the first run's counts."""
     first = make_run(tmp_path / "0", "none")
-    second = make_run(tmp_path / "1", "luong", hypotheses=translations(TEXT.references, "none"))
+    hypotheses = translations(TEXT.references, "none")
+    second = unsealed(make_run(tmp_path / "1", "luong", hypotheses=hypotheses))
     content = json.loads((second / "word_counts.json").read_text())
     content["target"] = dict.fromkeys(content["target"], 5000) | {"new": 7}
     (second / "word_counts.json").write_text(json.dumps(content))
@@ -106,7 +104,7 @@ def test_what_a_test_set_lacks_comes_from_the_runs(tmp_path):
 
 
 def test_a_score_that_an_earlier_version_wrote_as_null_is_none(tmp_path):
-    run = make_run(tmp_path / "0", "none")
+    run = unsealed(make_run(tmp_path / "0", "none"))
     content = json.loads((run / "result.json").read_text())
     del content["schema"]
     content["scores"] = {"bleu": 12.0, "chrf": 20.0, "aer": None}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from lightning_modules.tracking.report_blocks import Lines
 from sweeps.comparison.collect import collect
 from sweeps.evaluation.evaluation import evaluate
 from sweeps.evaluation.tables import FORMATS
@@ -18,7 +19,7 @@ from sweeps.report.report import make_report
 from sweeps.report.sentence_cards import HeatMap, diff_parts, limit_heads, sentence_cards
 from sweeps.report.terminal import print_report
 from sweeps.tasks.compare import build_comparison
-from tests.helpers.run_folders import REPORT, SCORING, TEXT, Text, make_failure, make_run
+from tests.helpers.run_folders import REPORT, SCORING, TEXT, Text, make_failure, make_run, unsealed
 
 HOSTILE = "</script><script>alert(1)</script>"
 
@@ -276,7 +277,15 @@ def test_a_translation_without_words_has_no_chart(tmp_path):
     silent = [""] * len(TEXT.references)
     [card] = cards([make_run(tmp_path / "0", hypotheses=silent)])
     assert card.translations[0].heat_map is None
-    render_report(report_of([tmp_path / "0"]))
+    report = report_of([tmp_path / "0"])
+    told = f"{len(silent)} of {len(silent)} translations are empty: “”"
+    assert f"bahdanau seed 1: {told}" in render_report(report)
+    [lines] = report.parts[0].blocks()
+    assert isinstance(lines, Lines)
+    assert f"warning, bahdanau seed 1: {told}" in lines.items
+    console = Console(width=300, file=io.StringIO(), color_system=None, record=True)
+    print_report(report, Path("report.html"), console)
+    assert f"looks wrong bahdanau seed 1: {told}" in console.export_text()
 
 
 @pytest.mark.parametrize(
@@ -284,7 +293,7 @@ def test_a_translation_without_words_has_no_chart(tmp_path):
     [(None, "No attention was recorded."), (b"PK", "attention.npz cannot be read: ")],
 )
 def test_an_unreadable_attention_is_said_on_its_card(tmp_path, content, note):
-    run = make_run(tmp_path / "0")
+    run = unsealed(make_run(tmp_path / "0"))
     (run / "attention.npz").unlink()
     if content:
         (run / "attention.npz").write_bytes(content)

@@ -67,6 +67,8 @@ def test_the_example_of_the_page_is_in_every_form(runs, tmp_path):
 
 
 MISTAKES = '''
+import altair as alt
+
 from sweeps.evaluation.tables import Column, Table
 from sweeps.report.sections import Section
 
@@ -98,6 +100,18 @@ class Undrawn(Section):
 
     def figures(self, width):
         return {"undrawn": "a figure"}
+
+
+class BrokenChart(alt.Chart):
+    def to_dict(self, *args, **options):
+        raise ValueError("no data")
+
+
+class Sketchy(Section):
+    heading = "Sketchy"
+
+    def figures(self, width):
+        return {"sketch": BrokenChart()}
 
 
 class Narrow(Section):
@@ -191,11 +205,12 @@ def test_a_mistake_in_a_section_is_one_line(findings, settings, name, words):
     assert "\n" not in message
 
 
-def test_a_mistake_ends_the_command_before_a_file_is_written(runs, tmp_path, settings):
-    settings("Raising")
+@pytest.mark.parametrize("name", ["Raising", "Sketchy"])
+def test_a_mistake_ends_the_command_before_a_file_is_written(runs, tmp_path, settings, name):
+    settings(name)
     command = ["task=compare", f"runs={runs}", f"hydra.run.dir={tmp_path}/out", *QUICK]
-    line = mistake(*command, "logger=none", "+report.sections.mine=mistaken_sections.Raising")
-    assert "Raising fails" in line
+    line = mistake(*command, "logger=none", f"+report.sections.mine=mistaken_sections.{name}")
+    assert f"{name} fails" in line
     assert not (tmp_path / "out" / "comparison.json").exists()
     assert "report.sections.scores=3: " in mistake(*command, "report.sections.scores='3'")
 

@@ -80,7 +80,7 @@ def test_every_training_is_a_tracked_run_of_the_study(output, space):
         (["+sweep.space.model.width={type: int, low: 1, high: 2}"], "sweep.space.model"),
         (
             ["+sweep.space={optimizer.rate: {type: float, low: 0.1, high: 1.0}}"],
-            "sweep.space.optimizer.rate: Could not override 'optimizer.rate'",
+            "sweep.space.optimizer.rate: optimizer.rate: no such setting",
         ),
         (["sweep.trials=0"], "sweep.trials=0: Input should be greater than 0"),
         (

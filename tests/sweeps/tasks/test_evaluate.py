@@ -11,7 +11,7 @@ from sacrebleu.significance import PairedTest, Result
 
 from sweeps.evaluation.tables import FORMATS
 from tests.helpers.commands import FILES, TWO, evaluate, write
-from tests.helpers.run_folders import TEXT, make_run, text, translations
+from tests.helpers.run_folders import TEXT, Text, make_run, text, translations
 
 
 def rows(folder, name="scores"):
@@ -328,3 +328,23 @@ def test_runs_of_two_test_sets_stand_side_by_side_and_are_not_tested(here, quick
     assert evaluate("systems.one=one", "systems.two=two") == 0
     assert [row["system"] for row in rows(here / "out")] == ["one", "two"]
     assert not (here / "out" / "tables" / "bleu_significance.json").exists()
+
+
+def test_intervals_of_word_groups_do_not_depend_on_other_systems(here, quick_reports):
+    """Systems on test sets of one size share their resamples; a longer test set has its own."""
+    longer = Text(TEXT.sources * 2, TEXT.references * 2, None)
+    make_run(here / "same", "luong")
+    make_run(here / "longer", "none", text=longer)
+    make_run(here / "mine", "none")
+    found = []
+    for others in ([], ["systems.same=same", "systems.longer=longer"]):
+        out = f"beside-{len(others)}"
+        assert evaluate(*others, "systems.mine=mine", out=out) == 0
+        found.append(
+            {
+                name: [row for row in rows(here / out, name) if row["system"] == "mine"]
+                for name in ("words_by_case", "words_by_frequency")
+            }
+        )
+    assert found[0] == found[1]
+    assert found[0]["words_by_case"]

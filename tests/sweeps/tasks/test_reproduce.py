@@ -9,6 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from tests.helpers.commands import TINY, in_process, inside, mistake, places
+from tests.helpers.run_folders import unsealed
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +77,7 @@ def test_a_broken_record_is_told_in_a_line(run, space, tmp_path, name, content, 
     broken = tmp_path / "broken"
     copytree(run, broken, ignore=ignore_patterns("checkpoints"))
     (broken / ".hydra" / name).write_text(content)
+    unsealed(broken)
     message = mistake("task=reproduce", f"run={broken}", *places(space), "logger=none")
     assert re.search(rf"{name}: {line}", message)
 
@@ -83,6 +85,7 @@ def test_a_broken_record_is_told_in_a_line(run, space, tmp_path, name, content, 
 def test_what_differs_is_told_first_and_ends_with_status_1(run, space, capsys):
     result = json.loads((run / "result.json").read_text())
     versions = result["environment"] | {"torch": "1.0"}
+    unsealed(run)
     change(run, {"environment": versions, "scores": result["scores"] | {"bleu": 99.0}})
     assert reproduce(run, space, "other") == 1
     output = capsys.readouterr().out
