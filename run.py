@@ -1,7 +1,11 @@
 """Train, translate, compare: ``python run.py --help`` lists the choices."""
 
+import signal
 import sys
 from pathlib import Path
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C during imports prints no traceback
 
 import hydra
 from omegaconf import DictConfig
@@ -14,6 +18,7 @@ from lightning_modules.runs.renamed import refuse_old_names
 from sweeps.launch.errors import run_main
 from sweeps.launch.torchrun import rank_arguments
 
+MULTIRUN = ("-m", "--multirun")
 CONF = str(Path(__file__).parent / "conf")
 
 
@@ -28,7 +33,8 @@ def main(config: DictConfig) -> float | None:
 def program() -> None:
     """Run the command line, or one rank of it."""
     refuse_old_names(sys.argv[1:])
-    sys.argv[1:] = rank_arguments(sys.argv[1:])
+    # Hydra takes -m before or after all overrides, but not between them.
+    sys.argv[1:] = sorted(rank_arguments(sys.argv[1:]), key=lambda given: given not in MULTIRUN)
     main()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.runs.reader import BrokenFileError, read_failure, read_result
 from lightning_modules.runs.schema import Failure, Result
-from lightning_modules.runs.settings_table import labelling_overrides
+from lightning_modules.runs.settings.table import labelling_overrides
 from sweeps.comparison.conditions import Condition, check_conditions
 from sweeps.evaluation.outputs import TestSetCache, read_output
 

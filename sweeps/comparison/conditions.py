@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import ConfigDict
 
 from lightning_modules.runs.schema import Result, Training
-from lightning_modules.runs.settings_table import flatten, setting_of
+from lightning_modules.runs.settings.table import flatten, setting_of
 from lightning_modules.training.control.budgets import find_kind, kind_of
 from lightning_modules.training.control.match_settings import MEASURES, Measure, SizeMatch
 

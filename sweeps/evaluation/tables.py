@@ -12,6 +12,7 @@ from typing import Any, Literal
 from tabulate import tabulate
 
 from datamodules.files import write_text
+from datamodules.spreadsheet import as_cell
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 
 NOTHING = "–"
@@ -120,14 +121,17 @@ def shown_p(p: float) -> str:
 
 
 def as_csv(table: Table) -> str:
-    """Return a table as CSV: numbers in full, texts in one line, the origin in every row."""
+    """Return a table as CSV: numbers in full, texts in one line, the origin in every row.
+
+    A text that a spreadsheet would take for a formula has a quote before it.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*(f for column in table.columns for f in column.fields), *table.origin])
     for row in table.rows:
         cells = zip(table.columns, row, strict=True)
         values = [value for column, cell in cells for value in column.values(cell)]
-        writer.writerow([*values, *table.origin.values()])
+        writer.writerow(map(as_cell, [*values, *table.origin.values()]))
     return text.getvalue()
 
 

@@ -173,13 +173,13 @@ def _scores(
     evaluation: Evaluation, counted: Iterable[Counted], score: Callable[[Array], Array]
 ) -> list[GroupScores]:
     """Return estimates of ``score`` for each system and group, without unused groups."""
+    counted = list(counted)
+    flat = [np.concatenate([one.reshape(len(one), -1) for one in part[2]], 1) for part in counted]
     scores = []
-    for system, names, counts in counted:
-        flat = np.concatenate([one.reshape(len(one), -1) for one in counts], axis=1)
+    for (system, names, counts), sums in zip(counted, _resampled(flat, evaluation), strict=True):
         shape = (len(counts), *counts.shape[2:])
-        sums = resampled_sums(flat.astype(np.float64), evaluation.draws).reshape(-1, *shape)
         by_seed = score(counts.sum(1).astype(np.float64))  # (seeds, groups, scores)
-        means = score(sums).mean(1)  # (resamples, groups, scores)
+        means = score(sums.reshape(-1, *shape)).mean(1)  # (resamples, groups, scores)
         for group, name in enumerate(names):
             count = int(counts[0, :, group, -1].sum())
             estimates = [
@@ -189,6 +189,22 @@ def _scores(
             if count or any(estimates):
                 scores.append(GroupScores(system, name, count, estimates))
     return scores
+
+
+def _resampled(parts: Sequence[Array], evaluation: Evaluation) -> list[Array]:
+    """Resample counts ``(sentences, columns)`` of several systems.
+
+    The columns of all parts with as many sentences stand side by side: every part sees the same
+    resamples, drawn once.
+    """
+    sums: dict[int, Array] = {}
+    for sentences in {len(part) for part in parts}:
+        numbers = [number for number, part in enumerate(parts) if len(part) == sentences]
+        joined = np.concatenate([parts[number] for number in numbers], 1).astype(np.float64)
+        ends = np.cumsum([parts[number].shape[1] for number in numbers])[:-1]
+        resampled = np.split(resampled_sums(joined, evaluation.draws), ends, axis=1)
+        sums |= dict(zip(numbers, resampled, strict=True))
+    return [sums[number] for number in range(len(parts))]
 
 
 def _nats(system: System) -> list[Sequence[Sequence[float]]] | None:

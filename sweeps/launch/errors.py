@@ -2,14 +2,18 @@
 
 import errno
 import os
+import re
+import signal
 import sys
 import traceback
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
-from hydra.errors import HydraException
+from hydra.errors import HydraException, OverrideParseException
 from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
 from datamodules.errors import TerminatedError, UserError
@@ -24,6 +28,12 @@ PLACE_ERRORS = {
 """Errors of a folder or a disk, which a user can mend; other ``OSError`` are defects."""
 
 
+NO_MEMORY = re.compile(r"can't allocate memory: you tried to allocate (?P<bytes>\d+) bytes")
+"""Torch's error for a tensor of the CPU."""
+NOT_THERE = re.compile(r"Could not override '(?P<key>[^'@]+)'")
+"""Hydra's error for an override of a key that the chosen files lack."""
+
+
 def run_main(main: Callable[[], object]) -> None:
     """Run the program; end it with one line for a mistake of the user and for Ctrl-C.
 
@@ -32,6 +42,13 @@ def run_main(main: Callable[[], object]) -> None:
     # Hydra would print a shortened traceback and stop; with this variable set, Hydra's errors reach
     # ``run_main``.
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # run.py has waited for its imports
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows a ?
+    # argparse would print its usage, and the values of overrides with their passwords.
+    ArgumentParser.error = _argument_error  # type: ignore[assignment,method-assign]
     try:
         main()
         sys.stdout.flush()
@@ -77,11 +94,47 @@ def as_user_error(error: Exception) -> UserError | None:
             f"{place}: {error.strerror}; make room or write elsewhere (outputs=DIR, cache_dir=DIR, "
             "output=FILE)"
         )
+    if (asked := _memory_asked(error)) is not None:
+        return UserError(
+            f"out of memory{asked}: give a smaller model (scale=0.5), smaller batches "
+            "(batching.max_tokens=, batching.decode_max_tokens=) or fewer jobs side by side"
+        )
+    if isinstance(error, OverrideParseException):
+        return UserError(_unread_override(error.override))
     if isinstance(error, HydraException | OmegaConfBaseException):
         message = str(error).partition("Config search path")[0]
+        if unknown := NOT_THERE.match(message):
+            from lightning_modules.runs.settings.unknown import unknown_key  # --help needs none
+
+            return UserError(unknown_key(unknown["key"]))
         return UserError(" ".join(message.split()))
     if isinstance(error, ValueError) and str(error).startswith("Config group override"):
         return UserError(_unknown_choice(sys.argv[1:]))
+    return None
+
+
+def _argument_error(_parser: ArgumentParser, message: str) -> NoReturn:
+    stop(f"error: {message}; python run.py --help lists the options", 2)
+
+
+def _unread_override(override: str) -> str:
+    key, equals, _ = override.partition("=")
+    if not equals:
+        return f"{override}: is no override; write KEY=VALUE"
+    return (
+        f"{override}: Hydra cannot read this value; write a value with quotes, commas, brackets or "
+        f"= as '{key}=\"VALUE\"', with both kinds of quotes"
+    )
+
+
+def _memory_asked(error: BaseException | None) -> str | None:
+    """Return how much memory was asked for and refused, in words; None for another error."""
+    while error is not None:
+        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+            return ""
+        if refused := NO_MEMORY.search(str(error)):
+            return f" ({int(refused['bytes']) / 2**30:,.1f} GiB)"
+        error = error.__cause__ or error.__context__
     return None
 
 

@@ -53,6 +53,10 @@ def leased(config: DictConfig) -> Iterator[None]:
     """
     devices = validated(Devices, config.devices, "devices")
     gpus = visible_gpus() if world_size() == 1 else []
+    if not gpus and world_size() == 1 and devices.gpus_per_job:
+        raise UserError(
+            f"devices.gpus_per_job={devices.gpus_per_job}: this machine has no GPU; leave it out"
+        )
     count = _needed(config, devices, len(gpus)) if gpus else 0
     if not count:
         yield

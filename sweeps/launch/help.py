@@ -2,7 +2,7 @@
 
 from omegaconf import OmegaConf
 
-from lightning_modules.runs.settings_table import settings
+from lightning_modules.runs.settings.table import settings
 
 
 def help_on_settings() -> str:

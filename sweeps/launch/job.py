@@ -8,17 +8,17 @@ from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from hydra.utils import get_method
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
+from lightning_modules.runs.checksums import verifying
 from lightning_modules.runs.job import QUIET, Job
 from lightning_modules.runs.redaction import redact_files, redacted
-from lightning_modules.runs.schema import Failure
-from lightning_modules.runs.setting_checks import check_settings
-from lightning_modules.runs.writer import write_failure
+from lightning_modules.runs.settings.checks import check_settings
 from sweeps.launch.errors import as_user_error, stop
+from sweeps.launch.output_folders import remove_unused
 from sweeps.launch.parent import end_with_parent
+from sweeps.launch.task_import import import_task
 
 log = logging.getLogger(__name__)
 
@@ -39,12 +39,12 @@ def run_job(config: DictConfig) -> float | None:
     redact_files(Path(hydra.runtime.output_dir).glob(".hydra/*.yaml"))
     redact_files(Path(hydra.sweep.dir).glob("multirun.yaml"))
     try:
-        missing = sorted(OmegaConf.missing_keys(config))
-        if missing:
+        check_settings(config, hydra.overrides.task)
+        if missing := sorted(OmegaConf.missing_keys(config)):
             raise UserError(f"{missing[0]} has no value: give {missing[0]}=...")
-        check_settings(config)
-        with _devices(config):
-            score: float | None = get_method(config.task)(config)
+        task = import_task(config.task, config)
+        with verifying(config.verify), _devices(config):
+            score: float | None = task(config)
         return score
     except Exception as error:
         mistake = as_user_error(error)
@@ -53,6 +53,7 @@ def run_job(config: DictConfig) -> float | None:
             return None
         if mistake is None:
             raise
+        remove_unused(Path(hydra.runtime.output_dir))
         stop(f"error: {mistake}", 2)  # now: Hydra would print a line of its own first
 
 
@@ -79,6 +80,9 @@ def _leave_console() -> None:
 
 
 def _record_failure(config: DictConfig, job: Job, error: Exception) -> None:
+    from lightning_modules.runs.schema import Failure  # these import NumPy and SciPy
+    from lightning_modules.runs.writer import write_failure
+
     text = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
     line = redacted(" ".join(text.split()))
     log.error("%s seed %s failed: %s", config.variant, config.seed, line)

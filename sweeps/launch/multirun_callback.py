@@ -2,7 +2,7 @@
 
 import atexit
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,10 @@ from hydra.experimental.callback import Callback
 from hydra.utils import get_method
 from omegaconf import DictConfig
 
+from lightning_modules.runs.checksums import verifying
 from lightning_modules.runs.redaction import redact_multirun
 from sweeps.launch.errors import exit_on_error
+from sweeps.launch.task_import import Task, import_task
 
 TRAINING = "lightning_modules.tasks.train.train"
 
@@ -39,7 +41,7 @@ class MultirunCallback(Callback):
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Call the functions, then show a table of trainings where there is a terminal."""
-        _call(self._at_start, config)
+        _call(map(get_method, self._at_start), config)
         atexit.register(redact_multirun, Path(config.hydra.sweep.dir))
         if not sys.stdout.isatty() or config.task != TRAINING:
             return
@@ -54,11 +56,11 @@ class MultirunCallback(Callback):
         """Take the table away, then call the functions."""
         if self._table is not None:
             self._table.stop()
-        _call(self._at_end, config)
+        _call((import_task(path, config) for path in self._at_end), config)
 
 
-def _call(functions: Sequence[str], config: DictConfig) -> None:
+def _call(functions: Iterable[Task], config: DictConfig) -> None:
     HydraConfig.instance().set_config(config)  # Hydra sets it for jobs alone
-    with exit_on_error():
+    with exit_on_error(), verifying(config.verify):
         for function in functions:
-            get_method(function)(config)
+            function(config)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from datetime import datetime
 from glob import escape
 from pathlib import Path
@@ -10,18 +11,48 @@ from typing import Any
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
+from datamodules.errors import UserError
 from lightning_modules.runs.provenance import code_versions
-from lightning_modules.runs.settings_table import RESULTS, overrides_that_affect, values_that_affect
+from lightning_modules.runs.settings.table import RESULTS, overrides_that_affect, values_that_affect
 
+HYDRA = ".hydra"
+"""Folder of the files that Hydra writes."""
 REUSED_TASKS = ("lightning_modules.tasks.train.train",)
 """Tasks that use the finished result of an earlier command."""
 
 
 def folder(parent: str, name: str, digest: str) -> str:
-    """Return PARENT/NAME-DIGEST, or the latest folder whose name begins with NAME-DIGEST."""
+    """Return PARENT/NAME-DIGEST, or the latest folder whose name begins with NAME-DIGEST.
+
+    Raises ``UserError`` for a name that leads to another folder.
+    """
+    if "/" in name:  # Hydra makes the folder before the settings are checked
+        raise UserError(
+            f"variant, seed or comparison_name: {name} is no name of a folder; give a name without "
+            "slashes"
+        )
     stem = Path(parent, f"{name}-{digest}")
     known = sorted(stem.parent.glob(f"{escape(stem.name)}*"))
     return str(known[-1] if known else stem)
+
+
+def run_name(*, _root_: DictConfig) -> str:
+    """Return the name of the run of ``checkpoint``, which is the run's folder or a file there."""
+    named = "" if OmegaConf.is_missing(_root_, "checkpoint") else str(_root_.checkpoint)
+    path = Path(named).absolute()
+    return path.parents[1].name if path.suffix == ".ckpt" else path.name
+
+
+def remove_unused(folder: Path) -> None:
+    """Remove the folder of a refused command if it holds nothing but Hydra's files.
+
+    Hydra makes the folder before the command can check anything.
+    """
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    logs = [file for file in files if file.suffix == ".log" and not file.stat().st_size]
+    records = list((folder / HYDRA).glob("*.yaml"))
+    if records and len(files) == len(records) + len(logs):
+        shutil.rmtree(folder)
 
 
 def digest(*, _root_: DictConfig) -> str:
@@ -44,4 +75,5 @@ def digest(*, _root_: DictConfig) -> str:
 
 # The cache gives all jobs of a multirun the folder of the first call.
 OmegaConf.register_new_resolver("folder", folder, replace=True, use_cache=True)
+OmegaConf.register_new_resolver("run_name", run_name, replace=True)
 OmegaConf.register_new_resolver("digest", digest, replace=True)

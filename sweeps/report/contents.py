@@ -1,9 +1,10 @@
 """The files of a report."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from datamodules.files import write_text
-from lightning_modules.figures.charts import ENDINGS, save_chart
+from lightning_modules.figures.charts import ENDINGS, Pictures, write_pictures
 from lightning_modules.metrics.chosen_metrics import signatures
 from lightning_modules.runs.reader import BrokenFileError
 from lightning_modules.runs.schema import CURVE
@@ -21,20 +22,18 @@ from sweeps.report.report import Report
 TABLES, FIGURES = "tables", "figures"
 
 
-def write_files(report: Report, out: Path) -> None:
+def write_files(report: Report, pictures: Mapping[str, Pictures], out: Path) -> None:
     """Write ``tables/``, ``figures/``, ``bleu_by_length.csv`` and ``comparison.json``.
 
-    Each file is written whole or not at all. Raises ``UserError`` for a section of the user that
-    fails, before any file is removed.
+    Each file is written whole or not at all. ``pictures`` are those of the report's figures, by
+    name. Raises ``UserError`` for a section of the user that fails, before any file is removed.
     """
     tables, record = list(report.tables.values()), _record(report, out)
     write_text(out / CURVE, report.findings.every_seed)
     _remove_earlier(out)
     write_tables(tables, out / TABLES)
-    for part in report.parts:
-        for name, chart in part.figures.items():
-            with part.blamed():
-                save_chart(chart, out / FIGURES / name)
+    for name, files in pictures.items():
+        write_pictures(files, out / FIGURES / name)
     write_comparison(out, record)
 
 

@@ -1,9 +1,11 @@
 """What a comparison has found, as data, before anything is presented."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from lightning_modules.metrics.curves import curve_points, format_csv
+from lightning_modules.testing.suspicions import suspicions_of_output
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.learning_curves import LearningCurve, learning_curves
 from sweeps.evaluation.evaluation import Evaluation
@@ -32,6 +34,19 @@ class Findings:
     def conclusions(self) -> list[str]:
         """Lines that say which systems differ."""
         return conclusions(self.evaluation, self.significance.get("bleu"))
+
+    @cached_property
+    def suspicions(self) -> list[str]:
+        """Lines that say what looks wrong in the corpora of runs and in the outputs of systems."""
+        corpora = [each for run in self.comparison.runs for each in run.result.data.suspicions]
+        return [*dict.fromkeys(corpora), *self._suspicions_of_outputs()]
+
+    def _suspicions_of_outputs(self) -> Iterator[str]:
+        for system in self.evaluation.systems:
+            for output in system.outputs:
+                test = system.test
+                for each in suspicions_of_output(test.references, output.hypotheses, test.sources):
+                    yield f"{system.name} seed {output.seed}: {each}"
 
     @cached_property
     def learning(self) -> list[LearningCurve]:

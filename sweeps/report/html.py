@@ -34,7 +34,7 @@ def render_page(
     """
     specs = {name: as_spec(chart) for name, chart in figures.items()}
     elements = {"figures": specs, "attentions": [], "tables": files, **data}
-    return environment().get_template(template).render(vega=_vega(), data=elements, **shown)
+    return environment().get_template(template).render(vega=vega(), data=elements, **shown)
 
 
 def environment() -> Environment:
@@ -47,7 +47,7 @@ def environment() -> Environment:
 
 
 @cache
-def _vega() -> str:
+def vega() -> str:
     """Return the drawing library as one script; building the script takes a second."""
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from datamodules.errors import UserError
+from datamodules.errors import UserError, one_line
 from lightning_modules.runs.reader import read_tracker_id
 from lightning_modules.tracking.comparison_report import (
     FILE,
@@ -17,7 +17,6 @@ from lightning_modules.tracking.comparison_report import (
     write_report,
 )
 from lightning_modules.tracking.comparison_run import Bucket, ComparisonData, PlainTable, track
-from lightning_modules.tracking.mode import one_line
 from lightning_modules.tracking.report_blocks import Block, Lines, Pictures, Tables
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.tables import Table

@@ -17,7 +17,7 @@ from datamodules.errors import UserError, validated
 from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.renamed import with_new_names
-from lightning_modules.runs.settings_table import RESULTS, key_of, overrides_that_affect
+from lightning_modules.runs.settings.table import RESULTS, key_of, overrides_that_affect
 from sweeps.launch.compose import base_overrides, composed, use_hydra_config
 from sweeps.launch.errors import as_user_error
 from sweeps.studies.settings import Sweep, Value, as_overrides, grid

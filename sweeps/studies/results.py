@@ -15,7 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from datamodules.files import write_text
 from lightning_modules.runs.redaction import redacted
-from lightning_modules.runs.settings_table import RESULTS, effect_of, is_read_by
+from lightning_modules.runs.settings.table import RESULTS, effect_of, is_read_by
 from sweeps.comparison.conditions import StudyCost
 from sweeps.evaluation.tables import Cell, Column, Table
 from sweeps.launch.compose import composed, training_config

@@ -5,6 +5,7 @@ import logging
 import warnings
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import optuna
 from optuna.exceptions import ExperimentalWarning, StorageInternalError
@@ -21,6 +22,8 @@ from sweeps.studies.slots import RequeueTrial
 log = logging.getLogger(__name__)
 
 JOURNAL = "study.journal"
+SILENT_SECONDS = 10
+"""Longest wait for a connection to a database, and for an answer of its network."""
 
 
 def open_storage(sweep: Sweep, folder: Path, patience: float = PATIENCE_SECONDS) -> BaseStorage:
@@ -36,7 +39,7 @@ def open_storage(sweep: Sweep, folder: Path, patience: float = PATIENCE_SECONDS)
     try:
         opened: BaseStorage = open_database(
             address,
-            engine_kwargs={"pool_pre_ping": True},
+            engine_kwargs=_engine_options(address),
             heartbeat_interval=sweep.heartbeat_seconds,
             grace_period=3 * sweep.heartbeat_seconds,
             heartbeat_stale_trial_callback=RequeueTrial(sweep.retries),
@@ -44,6 +47,17 @@ def open_storage(sweep: Sweep, folder: Path, patience: float = PATIENCE_SECONDS)
         return opened
     except (SQLAlchemyError, RuntimeError, ImportError, ValueError, StorageInternalError) as error:
         raise UserError(f"sweep.storage={redacted(address)}: {first_line(error)}") from None
+
+
+def _engine_options(address: str) -> dict[str, Any]:
+    """Return options of SQLAlchemy; a PostgreSQL server that hangs counts as silent."""
+    options: dict[str, Any] = {"pool_pre_ping": True}
+    if address.startswith("postgresql"):
+        options["connect_args"] = {
+            "connect_timeout": SILENT_SECONDS,
+            "tcp_user_timeout": 1000 * SILENT_SECONDS,
+        }
+    return options
 
 
 def _open_journal(file: Path) -> BaseStorage:

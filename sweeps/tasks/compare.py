@@ -14,6 +14,7 @@ from lightning_modules.runs.schema import FAILURE, RESULT
 from lightning_modules.testing.scoring_settings import Scoring
 from sweeps.comparison.collect import collect
 from sweeps.comparison.conditions import equally_tuned
+from sweeps.comparison.finished import mark_finished
 from sweeps.evaluation.evaluation import evaluate
 from sweeps.report.findings import Findings
 from sweeps.report.publish import publish, write_all
@@ -27,7 +28,8 @@ MULTIRUN = "multirun.yaml"
 def compare(config: DictConfig) -> None:
     """Task: compare ``config.runs``, each a run folder or a folder of runs.
 
-    Raises ``UserError`` when there is nothing to compare.
+    Raises ``UserError`` when there is nothing to compare, and ends the program with status 1 if a
+    job failed or a run is broken.
     """
     out = Path(HydraConfig.get().runtime.output_dir)
     named = [config.runs] if isinstance(config.runs, str) else list(config.runs or [])
@@ -41,7 +43,9 @@ def compare(config: DictConfig) -> None:
         runs += inside
     scoring = validated(Scoring, config.scoring, "scoring")
     sections = validated(ReportSettings, config.report, "report")
-    publish(build_comparison(runs, out, scoring, sections), out, config.logger)
+    report = build_comparison(runs, out, scoring, sections)
+    publish(report, out, config.logger)
+    end_for_failures(report)
 
 
 def compare_jobs(config: DictConfig) -> None:
@@ -58,6 +62,12 @@ def compare_jobs(config: DictConfig) -> None:
         jobs, out, scoring, validated(ReportSettings, config.report, "report")
     )
     publish(report, out, config.logger)
+    end_for_failures(report)
+    mark_finished(config, out)
+
+
+def end_for_failures(report: Report) -> None:
+    """End the program with status 1 if a job failed or a run is broken."""
     if report.findings.comparison.failed:
         raise SystemExit(1)
 

@@ -12,13 +12,14 @@ from lightning_modules.testing.scoring_settings import Scoring
 from sweeps.comparison.record import read_comparison
 from sweeps.report.publish import publish
 from sweeps.report.report import ReportSettings
-from sweeps.tasks.compare import build_comparison
+from sweeps.tasks.compare import build_comparison, end_for_failures
 
 
 def report(config: DictConfig) -> None:
     """Task: build the report of ``config.runs``, a folder with runs, again and in that folder.
 
-    The runs of a comparison are scored as before. Raises ``UserError`` for a folder without runs.
+    The runs of a comparison are scored as before. Raises ``UserError`` for a folder without runs,
+    and ends the program with status 1 if a job failed or a run is broken.
     """
     overrides = HydraConfig.get().overrides.task
     if not isinstance(config.runs, str):
@@ -39,4 +40,6 @@ def report(config: DictConfig) -> None:
     if not runs:
         raise UserError(f"runs={out}: holds no runs; name the folder of a comparison or of runs")
     sections = validated(ReportSettings, config.report, "report")
-    publish(build_comparison(runs, out, scoring, sections, recorded), out, config.logger)
+    again = build_comparison(runs, out, scoring, sections, recorded)
+    publish(again, out, config.logger)
+    end_for_failures(again)

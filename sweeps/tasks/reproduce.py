@@ -11,13 +11,14 @@ from rich.table import Table
 from yaml import YAMLError
 
 from datamodules.errors import UserError
+from lightning_modules.runs.checksums import check_file
 from lightning_modules.runs.environment import environment
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.provenance import code_versions, git_commit
 from lightning_modules.runs.reader import read_predictions, read_result
 from lightning_modules.runs.renamed import has_old_fingerprint, with_new_names
 from lightning_modules.runs.schema import REPRODUCTION, Compared, Reproduction, Result
-from lightning_modules.runs.settings_table import top_keys_that_affect
+from lightning_modules.runs.settings.table import top_keys_that_affect
 from lightning_modules.runs.writer import write_record
 from lightning_modules.tasks.train import train_in
 from lightning_modules.training.settings import training_settings
@@ -130,6 +131,8 @@ def _hydra(record: Path, out: Path) -> DictConfig:
 
 
 def _read(file: Path) -> DictConfig:
+    if file.is_file():
+        check_file(file)
     try:
         content = OmegaConf.load(file)
     except (OSError, ValueError, YAMLError) as error:

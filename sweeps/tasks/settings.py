@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import yaml
 from hydra import compose
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
 from datamodules.files import write_text
-from lightning_modules.runs.settings_table import (
-    CONF,
+from datamodules.places import check_outputs
+from lightning_modules.runs.settings.table import (
     Setting,
     flatten,
+    group_files,
     is_read_by,
     key_of,
     settings,
@@ -49,6 +49,7 @@ def explain(config: DictConfig) -> None:
     if config.output == "-":
         print("\n".join(lines(shown, values)))
     else:
+        check_outputs({"output": config.output}, {})
         write_text(config.output, page(shown, values))
 
 
@@ -56,13 +57,9 @@ def default_values(config: DictConfig) -> dict[str, str]:
     """Return the value of each key in a configuration, or in the first file that has the key."""
     plain: Any = OmegaConf.to_container(config)
     values: dict[str, str] = {}
-    files = sorted(CONF.glob("*/*.yaml"))
-    # Files of a group stand before files that prepare a comparison or task.
-    for file in sorted(files, key=lambda file: file.parent.name in ("comparison", "task")):
-        group, content = file.parent.name, yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-        is_global = "@package _global_" in file.read_text(encoding="utf-8")
-        for key, value in flatten(content if is_global else {group: content}).items():
-            values.setdefault(key, f"{_text(value)} ({group}={file.stem})")
+    for file in group_files():
+        for key, value in file.values.items():
+            values.setdefault(key, f"{_text(value)} ({file.group}={file.name})")
     return values | {key: _text(value) for key, value in flatten(plain).items()}
 
 

@@ -1,16 +1,19 @@
-"""What a reader must know first: unfair conditions, failed jobs, which systems differ."""
+"""What a reader must know first: unfair conditions, failed jobs, texts that look wrong."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from rich.console import RenderableType
+from rich.text import Text
 from typing_extensions import override
 
 from lightning_modules.tracking.report_blocks import Block, Lines
 from sweeps.comparison.conditions import Condition
+from sweeps.evaluation.tables import Table
 from sweeps.report.sections.section import Section
 
 
 class Summary(Section):
-    """Alarms on top of the page; in W&B the conclusions, conditions and failed jobs."""
+    """Alarms on top of page and terminal; in W&B also the conclusions and conditions."""
 
     heading = "What was found"
     template = '{% include "sections/summary.html.j2" %}'
@@ -21,11 +24,17 @@ class Summary(Section):
         return [each for each in self.findings.comparison.conditions if not each.holds]
 
     @override
+    def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
+        for warning in self.findings.suspicions:
+            yield Text.assemble(("✗ looks wrong", "bold red"), f" {warning}")
+
+    @override
     def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
         comparison = self.findings.comparison
         conditions = [
             f"{'held' if condition.holds else 'NOT HELD'}, {condition.name}: {condition.text}"
             for condition in comparison.conditions
         ]
+        warnings = [f"warning, {warning}" for warning in self.findings.suspicions]
         failed = [f"failed, {job.label}: {job.error}" for job in comparison.failed]
-        return [Lines([*self.findings.conclusions, *conditions, *failed])]
+        return [Lines([*self.findings.conclusions, *conditions, *failed, *warnings])]
