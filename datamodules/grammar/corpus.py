@@ -1,61 +1,43 @@
 """The corpus written by the grammar: splits of given sizes without shared sentences."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cached_property
-from itertools import accumulate, cycle, islice
+from itertools import cycle, islice
 from random import Random
+from typing import Any
 
 from pydantic import PositiveInt, validate_call
 from typing_extensions import override
 
 from datamodules.corpus import Corpus, ParallelText, Split
 from datamodules.errors import UserError
-from datamodules.grammar.lexicon.zipf import Table
-from datamodules.grammar.sentences import Sentence, Sentences
+from datamodules.grammar.disjoint import Disjoint, chooser, inner_clauses, key_of
+from datamodules.grammar.drawing.clauses import NothingLeftError
+from datamodules.grammar.drawing.sentences import Sentences
+from datamodules.grammar.drawing.vocabulary import Vocabulary
+from datamodules.grammar.knobs import Knobs
+from datamodules.grammar.languages import LANGUAGES, find_language
+from datamodules.grammar.lengths import SHORTEST, buckets, training_lengths
+from datamodules.grammar.noise import add_noise
+from datamodules.grammar.pairs import SentencePair, write_pair
 
-SHORTEST, LONGEST = 3, 60
-"""Smallest and largest number of English words in a sentence."""
-
-BUCKETS = tuple(range(10, LONGEST + 1, 10))
-"""Largest number of words in each bucket: 1-10, 11-20 ... 51-60."""
-
-SHORT = 10
-"""Largest number of words in a short training sentence; all short lengths are equally common."""
-
-SHORT_SHARE = 0.75
-"""Share of short sentences among the training sentences."""
-
-DECAY = 0.98
-"""Ratio of training sentences with n + 1 words to training sentences with n words, n > SHORT."""
-
-EDITION = 1
+EDITION = 2
 """Part of the fingerprint: raise the edition if any sentence changes (a test checks this)."""
-
-_LANGUAGES = ("en", "fr")
-
-
-def _training_lengths() -> Table[int]:
-    """Return the distribution of training sentence lengths: many short sentences, and a long tail.
-
-    Short sentences teach the words, even to a model without attention. In the tail every length is
-    common enough to be learnt. The mean length is about 12 words.
-    """
-    short = range(SHORTEST, SHORT + 1)
-    tail = list(accumulate([DECAY] * (LONGEST - SHORT), lambda weight, ratio: weight * ratio))
-    share = (1 - SHORT_SHARE) / sum(tail)
-    weights = [SHORT_SHARE / len(short)] * len(short) + [share * weight for weight in tail]
-    return Table(range(SHORTEST, LONGEST + 1), weights)
+MOST_TRIES = 500
+"""Sentences drawn for one place of a test set before the settings are refused."""
 
 
 class GrammarCorpus(Corpus):
-    """English and French sentences of the grammar; equal arguments give equal sentences.
+    """Sentence pairs of the grammar; equal arguments give equal sentences on every platform.
 
     Sizes count pairs within the limits. ``train_max_words`` limits the source words of training
     sentences; longer sentences are left out and counted. Validation and test sentences are spread
-    evenly over ``BUCKETS`` of source words and are all different. The training text may repeat
-    short sentences, as any text does, but skips sentences of the other splits without counting
-    the skipped sentences.
+    evenly over buckets of source words and are all different. The training text may repeat short
+    sentences, as any text does, but skips sentences of the other splits without counting the
+    skipped sentences. ``disjoint`` keeps whole clauses, or templates of clauses, of the other
+    splits out of the training text as well. ``knobs`` are the settings of ``Knobs``.
 
     Raises ``UserError`` for impossible arguments.
     """
@@ -72,6 +54,8 @@ class GrammarCorpus(Corpus):
         train_max_words: PositiveInt | None = 50,
         source: str = "en",
         target: str = "fr",
+        disjoint: Disjoint = "sentences",
+        **knobs: Any,
     ) -> None:
         if train_max_words is not None and train_max_words < SHORTEST:
             raise UserError(
@@ -79,12 +63,14 @@ class GrammarCorpus(Corpus):
                 f"the shortest sentences have {SHORTEST} words; give at least that, or null."
             )
         for key, language in (("source", source), ("target", target)):
-            if language not in _LANGUAGES:
-                raise UserError(f"data.{key}={language}: the grammar writes only en and fr.")
+            if language not in LANGUAGES:
+                known = " and ".join(LANGUAGES)
+                raise UserError(f"data.{key}={language}: the grammar writes only {known}.")
         if source == target:
             raise UserError(f"data.target={target}: is the source language too; give the other.")
         self.source, self.target = source, target
         self.seed, self.train_max_words = seed, train_max_words
+        self.disjoint, self.knobs = disjoint, Knobs(**knobs)
         self._sizes = {"train": train_size, "val": val_size, "test": test_size}
 
     @override
@@ -92,14 +78,22 @@ class GrammarCorpus(Corpus):
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits of the arguments and the edition of the grammar."""
         arguments = (self.source, self.target, self.seed, self.train_max_words, self._sizes)
-        return hashlib.sha256(repr((EDITION, *arguments)).encode()).hexdigest()[:12]
+        content = (EDITION, *arguments, self.disjoint, self.knobs.model_dump())
+        return hashlib.sha256(repr(content).encode()).hexdigest()[:12]
 
     @override
     def split(self, name: Split) -> ParallelText:
-        """Write one split. Raises no error, because the arguments are already checked."""
+        """Write one split. Raises ``UserError`` if the settings leave too few sentences."""
         if name == "train":
             return self._train
         return self._val if name == "val" else self._test
+
+    def training_pairs(self) -> Iterator[SentencePair]:
+        """Write training pairs without end, of any length and with noise; nothing is kept."""
+        writer = self._writer("train")
+        lengths = training_lengths(self.knobs.longest, self.knobs.short_share)
+        pairs = iter(lambda: writer.pair(lengths.draw(writer.random)), None)
+        return add_noise(pairs, self.knobs.noise, writer.random)  # type: ignore[arg-type]
 
     @cached_property
     def _test(self) -> ParallelText:
@@ -112,47 +106,75 @@ class GrammarCorpus(Corpus):
     @cached_property
     def _train(self) -> ParallelText:
         held_out = {*self._test.source, *self._val.source}
-        lengths = _training_lengths()
-        write, random = self._writer("train")
-        kept: list[Sentence] = []
+        kept: list[SentencePair] = []
         left_out = 0
-        while len(kept) < self._sizes["train"]:
-            sentence = write(lengths.draw(random))
-            if self.train_max_words and sentence.source_words > self.train_max_words:
+        limit = self.train_max_words or self.knobs.longest
+        for pair in self.training_pairs():
+            if pair.source_words > limit:
                 left_out += 1
-            elif sentence.source not in held_out:
-                kept.append(sentence)
-        reason = f"longer than {self.train_max_words} words"
-        return _parallel(kept, {reason: left_out} if left_out else {})
+            elif pair.source not in held_out:
+                kept.append(pair)
+                if len(kept) == self._sizes["train"]:
+                    break
+        return _parallel(kept, {f"longer than {limit} words": left_out} if left_out else {})
 
     def _bucketed(self, name: Split, held_out: list[str]) -> ParallelText:
         """Write distinct sentences that are not in ``held_out``, for each bucket in turn."""
-        write, random = self._writer(name)
+        writer = self._writer(name)
         seen = set(held_out)
-        kept: list[Sentence] = []
-        for most in islice(cycle(BUCKETS), self._sizes[name]):
-            least = max(SHORTEST, most - 9)
-            while True:
-                sentence = write(least + int(random() * (most - least + 1)))
-                if least <= sentence.source_words <= most and sentence.source not in seen:
+        kept: list[SentencePair] = []
+        for least, most in islice(cycle(buckets(self.knobs.longest)), self._sizes[name]):
+            for _ in range(MOST_TRIES):
+                pair = writer.pair(least + int(writer.random() * (most - least + 1)))
+                if least <= pair.source_words <= most and pair.source not in seen:
                     break
-            seen.add(sentence.source)
-            kept.append(sentence)
+            else:
+                raise UserError(
+                    f"data.{name}_size={self._sizes[name]}: the grammar finds no further sentence "
+                    f"of {least} to {most} words; give fewer, or a larger data.vocabulary."
+                )
+            seen.add(pair.source)
+            kept.append(pair)
         return _parallel(kept, {})
 
-    def _writer(self, name: Split) -> tuple[Callable[[int], Sentence], Callable[[], float]]:
-        """Return a function that writes a sentence of a split, and its random generator."""
+    def _writer(self, name: Split) -> "_Writer":
+        """Return the writer of a split, with its random generator."""
+        keep = None
+        if self.disjoint != "sentences":
+            key = key_of(self.disjoint, find_language(self.source))
+            keep = chooser(key, training=name == "train")
         random = Random(f"{name} {self.seed}").random
-        write = Sentences(random).sentence
-        if self.source == "en":
-            return write, random
-        return lambda words: write(words).swapped(), random
+        sentences = Sentences(self._vocabulary, self.knobs, random, keep)
+        return _Writer(sentences, self.source, self.target)
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.knobs.vocabulary, self.knobs.zipf)
 
 
-def _parallel(sentences: list[Sentence], left_out: dict[str, int]) -> ParallelText:
+class _Writer:
+    """Writer of the pairs of one split."""
+
+    def __init__(self, sentences: Sentences, source: str, target: str) -> None:
+        self._draw = sentences.sentence
+        self._languages = find_language(source), find_language(target)
+        self.random: Callable[[], float] = sentences.random
+
+    def pair(self, words: int) -> SentencePair:
+        """Write a pair of about ``words`` words. Raises ``UserError`` if no clause is left."""
+        for _ in range(MOST_TRIES):
+            with suppress(NothingLeftError):
+                return write_pair(self._draw(words), *self._languages)
+        raise UserError(
+            "data.disjoint: no clause is left for one of the splits; give a larger "
+            "data.vocabulary, or data.disjoint=sentences"
+        )
+
+
+def _parallel(pairs: list[SentencePair], left_out: dict[str, int]) -> ParallelText:
     return ParallelText(
-        [sentence.source for sentence in sentences],
-        [sentence.target for sentence in sentences],
-        [sentence.links for sentence in sentences],
+        [pair.source for pair in pairs],
+        [pair.target for pair in pairs],
+        [pair.links for pair in pairs],
         left_out,
     )

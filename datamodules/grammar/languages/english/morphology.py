@@ -1,22 +1,22 @@
 """English morphology: regular plurals, verb endings, and the choice between *a* and *an*."""
 
-_AN = ("honest", "hour")
-_A = ("uni", "use")
+_AN = ("honest", "hour", "heir")
+_A = ("uni", "use", "euro", "eu", "one-", "ukulele", "ute")
 
 
 def plural(noun: str) -> str:
-    """Return the regular plural of a noun; in a compound, the last word takes the plural."""
+    """Return the regular plural of a noun."""
     return _with_s(noun)
 
 
 def third_person(verb: str) -> str:
     """Return the third person singular of the present; the first word is the verb."""
     base, space, particle = verb.partition(" ")
-    return ("goes" if base == "go" else _with_s(base)) + space + particle
+    return (base + "es" if base.endswith("o") else _with_s(base)) + space + particle
 
 
 def past(verb: str) -> str:
-    """Return the regular past; the first word is the verb."""
+    """Return the regular past and participle; the first word is the verb."""
     base, space, particle = verb.partition(" ")
     if base.endswith("e"):
         base += "d"

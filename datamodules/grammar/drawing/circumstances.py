@@ -1,0 +1,118 @@
+"""Fills a clause up to its length: adjectives, attributes, places, times, manners."""
+
+from datamodules.grammar.drawing import open_words
+from datamodules.grammar.drawing.noun_phrases import NounPhrases, can_be_extended
+from datamodules.grammar.meaning.phrases import (
+    Adverbial,
+    Clause,
+    NounPhrase,
+    Prepositional,
+)
+
+ADJECTIVE_SHARE = 0.6
+"""Probability of an adjective, and of another adjective after it, where a clause has room."""
+HABIT_SHARE = 0.4
+"""Share of habits among the past clauses with a time; only the time tells (*slept every day*)."""
+_ATTRIBUTE_WORDS = 3
+"""Fewest words of a preposition with its noun phrase."""
+_FILLERS = {
+    "intransitive": ("time", "place", "manner"),
+    "transitive": ("time", "place", "manner", "attribute"),
+    "prepositional": ("time", "attribute"),
+    "motion": ("time",),
+    "ditransitive": ("time",),
+    "quality": ("degree", "time"),
+    "location": ("time",),
+    "inverse": (),
+    "reporting": (),
+}
+
+
+class Circumstances(NounPhrases):
+    """Writer of all that a clause may have but does not need."""
+
+    tense: str
+
+    def _fill(self, clause: Clause, frame: str, spare: int, main: bool) -> None:
+        """Add up to ``spare`` words."""
+        mode = clause.mode
+        spare -= bool(mode.negation or mode.adverb) + 2 * (mode.modal is not None)
+        reordering = self.knobs.reordering if main else 0
+        if main and self.knobs.verbosity and self.random() < self.knobs.verbosity:
+            table = self.vocabulary.adverbs("particles", 3)
+            assert table is not None
+            clause.particle = Adverbial(self.unit(), table.draw(self.random))
+        if "time" in _FILLERS[frame] and reordering and self.random() < reordering:
+            spare -= self._add_time(clause, max(spare, 1), topic=True)
+        spare -= self._add_adjectives(clause, spare)
+        fillers = list(_FILLERS[frame])
+        while spare > 0 and fillers:
+            filler = fillers.pop(int(self.random() * len(fillers)))
+            spare -= self._add(filler, clause, spare)
+
+    def _add(self, filler: str, clause: Clause, spare: int) -> int:
+        """Add one circumstance of at most ``spare`` words; return its words, 0 if none fits."""
+        match filler:
+            case "time" if clause.time is None:
+                return self._add_time(clause, spare, topic=False)
+            case "place" if clause.place is None and spare >= _ATTRIBUTE_WORDS:
+                clause.place = self.place_phrase()
+                return _ATTRIBUTE_WORDS if clause.place is not None else 0
+            case "attribute" if spare >= _ATTRIBUTE_WORDS:
+                phrase = clause.oblique or clause.object
+                if can_be_extended(phrase):
+                    self.give_attributes(phrase, _ATTRIBUTE_WORDS, None)  # type: ignore[arg-type]
+                    return _ATTRIBUTE_WORDS
+            case "manner" if not clause.verb.state:
+                return self._add_adverb(clause, "manner")
+            case "degree" if clause.adjective is not None and clause.adjective.graded:
+                table = self.vocabulary.adverbs("degree", 1)
+                assert table is not None
+                clause.degree = table.draw(self.random)
+                return 1
+        return 0
+
+    def _add_adjectives(self, clause: Clause, spare: int) -> int:
+        """Give the nouns of a clause up to ``spare`` adjectives; return how many."""
+        added = 0
+        participants = (clause.subject, clause.object, clause.oblique, clause.recipient)
+        for phrase in participants:
+            if isinstance(phrase, NounPhrase):
+                while added < spare and self.random() < ADJECTIVE_SHARE and self.add_adjective(phrase):
+                    added += 1
+        return added
+
+    def _add_time(self, clause: Clause, spare: int, topic: bool) -> int:
+        if clause.mode.adverb is not None or clause.mode.negation == "never":
+            return 0
+        if topic and self.tense == "past" and self.random() < self.knobs.open_words:
+            clause.time = open_words.date(self.random, self.unit())
+            return 4
+        habit = clause.mode.tense == "past" and self.random() < HABIT_SHARE
+        section = "time_habit" if habit else f"time_{self.tense}"
+        table = self.vocabulary.adverbs(section, spare, topic)
+        if table is None:
+            return 0
+        clause.mode = clause.mode._replace(habit=habit)
+        expression = table.draw(self.random)
+        clause.time = Adverbial(self.unit(), expression)
+        return expression.words
+
+    def _add_adverb(self, clause: Clause, section: str) -> int:
+        table = self.vocabulary.adverbs(section, 1)
+        assert table is not None
+        clause.manner = Adverbial(self.unit(), table.draw(self.random))
+        return 1
+
+    def give_attributes(self, phrase: NounPhrase, words: int, plural: bool | None) -> None:
+        """Give a phrase a chain of attributes of about ``words`` words; the last has a number."""
+        while words >= _ATTRIBUTE_WORDS and can_be_extended(phrase):
+            last = words < 2 * _ATTRIBUTE_WORDS
+            attribute = self.place_phrase(plural if last else False)
+            if attribute is None:
+                return
+            phrase.attribute = attribute
+            phrase = attribute.phrase
+            words -= attribute.preposition.words + 2
+            while last and words > 0 and self.add_adjective(phrase):
+                words -= 1

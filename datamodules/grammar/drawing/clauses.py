@@ -1,0 +1,317 @@
+"""Draws clauses, with the clauses inside them."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from datamodules.grammar.drawing.circumstances import Circumstances
+from datamodules.grammar.drawing.noun_phrases import can_be_extended
+from datamodules.grammar.drawing.plans import Budget, Plan
+from datamodules.grammar.drawing.tables import Random, Table
+from datamodules.grammar.drawing.vocabulary import Vocabulary
+from datamodules.grammar.meaning.phrases import (
+    FIRST_PLURAL,
+    FIRST_SINGULAR,
+    THIRD_PLURAL,
+    THIRD_SINGULAR,
+    Clause,
+    NounPhrase,
+    Participant,
+    Prepositional,
+    Pronoun,
+)
+from datamodules.grammar.meaning.words import HUMAN, KINDS, Mode, Verb
+
+if TYPE_CHECKING:  # pydantic takes a while
+    from datamodules.grammar.knobs import Knobs
+
+MOST_TRIES, MOST_TRIES_INSIDE = 50, 30
+"""Clauses drawn for a place in the sentence, and inside another clause, before giving up."""
+LEAST_GAP = 3
+"""Fewest words of an attribute or of a relative clause."""
+PRONOUN_SHARE = 0.3
+"""Share of pronouns among the subjects and objects, where they fit."""
+SUBJECT_GAP_SHARE = 0.6
+"""Share of relative clauses whose antecedent is their subject."""
+
+BE = Verb("be", "be", KINDS, state=True)
+_FRAMES = {
+    "intransitive": (3.0, 1), "transitive": (10.0, 3), "prepositional": (4.0, 4),
+    "motion": (2.0, 4), "ditransitive": (2.5, 6), "quality": (5.0, 2), "location": (1.5, 4),
+    "inverse": (2.0, 3), "reporting": (4.0, 2),
+}  # fmt: skip
+"""Weight of each frame, and its fewest words without the subject."""
+_HOSTS = ("transitive", "prepositional", "reporting")
+"""Frames that may hold a clause at their end."""
+_LOCATED = ("person", "animal", "tool", "container", "text", "vehicle", "furniture", "machine")
+"""Classes that may be somewhere."""
+
+_HE, _SHE = Pronoun(THIRD_SINGULAR, gender="m"), Pronoun(THIRD_SINGULAR, gender="f")
+_I, _WE, _THEY = Pronoun(FIRST_SINGULAR), Pronoun(FIRST_PLURAL), Pronoun(THIRD_PLURAL)
+_FIRST_PERSONS: Table[Pronoun] = Table((_I, _WE), (3, 2))
+_FREE: Table[Pronoun] = Table((_HE, _SHE, _I, _THEY, _WE), (3, 3, 3, 2, 2))
+
+
+@dataclass
+class Setting:
+    """Where a clause stands."""
+
+    subject: Participant | None = None
+    """A bound pronoun; in a relative clause with a subject gap, the antecedent."""
+    object: NounPhrase | None = None
+    """The object of the clause before, for which an object pronoun may stand."""
+    gap: str = ""
+    antecedent: NounPhrase | None = None
+    words: int | None = None
+    """Number of words; None for a part of the budget."""
+    first: bool = False
+    """Whether *he*, *she* and *they* may stand for persons outside the sentence."""
+    main: bool = False
+
+
+class NothingLeftError(Exception):
+    """No clause of the split fits a place."""
+
+
+class Clauses(Circumstances):
+    """Writer of clauses."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        knobs: "Knobs",
+        random: Random,
+        keep: Callable[[Clause], bool] | None = None,
+    ) -> None:
+        """Store the settings; a clause that ``keep`` refuses is drawn anew."""
+        super().__init__(vocabulary, knobs, random)
+        self._keep = keep
+        self.tense = "present"
+        self.budget = Budget(0, 0)
+        self._frame_tables: dict[tuple[str, int, bool, bool], Table[str]] = {}
+
+    def clause(self, plan: Plan, setting: Setting) -> Clause:
+        """Draw a clause that may be kept.
+
+        Raises ``NothingLeftError`` if none is found: the clause around it may then leave another
+        place.
+        """
+        if self._keep is None:
+            return self._clause(plan, setting)
+        budget = replace(self.budget)
+        for _ in range(MOST_TRIES if setting.main else MOST_TRIES_INSIDE):
+            self.budget = replace(budget)
+            with suppress(NothingLeftError):
+                clause = self._clause(plan, setting)
+                if self._keep(clause):
+                    return clause
+        raise NothingLeftError
+
+    def _clause(self, plan: Plan, setting: Setting) -> Clause:
+        """Draw a clause; what it lacks of the budget's words is left for later clauses."""
+        words = setting.words
+        if words is None:
+            words = self.budget.take(0.6 + 0.8 * self.random())
+        else:
+            self.budget.clauses -= 1
+        inside = plan.inside[:]
+        subject = self._known_subject(setting, len(inside))
+        distance = self._distance() if subject is None else 0
+        in_subject = inside.pop() if distance > LEAST_GAP and inside else None
+        frame, verb = self._frame(words, subject, setting, bool(inside))
+        clause = Clause(self.unit(), verb, self._mode(frame, verb, words), gap=setting.gap)
+        clause.antecedent = setting.antecedent
+        clause.synonym = self._synonym()
+        if subject is None:
+            kinds = self._subject_kinds(frame, verb)
+            subject = self.noun_phrase(kinds, extended=distance > 0, ambiguous=True)
+            if distance:
+                self._open_gap(subject, distance, in_subject)
+        if setting.gap != "subject":
+            clause.subject = subject
+            words -= 1 if isinstance(subject, Pronoun) else 2
+        self._participants(clause, frame, subject, setting, inside)
+        self._fill(clause, frame, words - _FRAMES[frame][1], setting.main)
+        for held in inside:
+            self._hold(clause, held)
+        return clause
+
+    def _known_subject(self, setting: Setting, inside: int) -> Participant | None:
+        """Return a subject that is no noun phrase of this clause, or None."""
+        if setting.subject is not None:
+            return setting.subject
+        if inside < 2 and self.random() < PRONOUN_SHARE:
+            return (_FREE if setting.first else _FIRST_PERSONS).draw(self.random)
+        return None
+
+    def _distance(self) -> int:
+        """Draw the number of words between subject and verb, and take them from the budget."""
+        wanted = int(self.random() * (2 * self.knobs.distance + 1))
+        return wanted if wanted >= LEAST_GAP and self.budget.spare(wanted) else 0
+
+    def _frame(
+        self, words: int, subject: Participant | None, setting: Setting, host: bool
+    ) -> tuple[str, Verb]:
+        """Draw a frame and a verb that fit the subject."""
+        kind = "" if subject is None else _kind(subject)
+        if setting.gap == "object":
+            assert setting.antecedent is not None
+            table = self.vocabulary.verbs("transitive", kind, _kind(setting.antecedent))
+            if table is not None:
+                return "transitive", table.draw(self.random)
+        frame = self._frames(kind, min(words - 1, 7), host).draw(self.random)
+        table = self.vocabulary.verbs(frame, kind)
+        return frame, BE if table is None else table.draw(self.random)
+
+    def _frames(self, kind: str, words: int, host: bool) -> Table[str]:
+        """Return the frames with verbs for a class of subjects (any class: empty), by weight."""
+        key = kind, words, host, self.tense == "present"
+        if key not in self._frame_tables:
+            self._frame_tables[key] = self._build_frames(*key)
+        return self._frame_tables[key]
+
+    def _build_frames(self, kind: str, words: int, host: bool, present: bool) -> Table[str]:
+        possible = {frame for frame in _FRAMES if self._is_possible(frame, kind)}
+        # A report of the past would need tenses of its own.
+        allowed = possible - (set() if host and present else {"reporting"})
+        if host:
+            allowed = allowed.intersection(_HOSTS) or allowed
+        fitting = {frame for frame in allowed if _FRAMES[frame][1] <= words}
+        shortest = min(allowed, key=lambda frame: (_FRAMES[frame][1], frame))
+        weights = {
+            frame: weight
+            for frame, (weight, _) in _FRAMES.items()
+            if frame in (fitting or {shortest})
+        }
+        return Table(weights, weights.values())
+
+    def _is_possible(self, frame: str, kind: str) -> bool:
+        if frame == "quality":
+            return not kind or self.vocabulary.adjectives(kind, predicative=True) is not None
+        if frame == "location":
+            return not kind or kind in _LOCATED
+        return self.vocabulary.verbs(frame, kind) is not None
+
+    def _subject_kinds(self, frame: str, verb: Verb) -> tuple[str, ...]:
+        if frame == "location":
+            return _LOCATED
+        return self.vocabulary.described if frame == "quality" else verb.subjects
+
+    def _mode(self, frame: str, verb: Verb, words: int) -> Mode:
+        if frame == "reporting" or words < _FRAMES[frame][1] + 3:
+            return Mode(self.tense)
+        wills = not (verb.state or frame == "inverse")
+        return self.vocabulary.modes(self.tense, wills).draw(self.random)
+
+    def _open_gap(self, subject: NounPhrase, words: int, plan: Plan | None) -> None:
+        """Put an attribute or a relative clause between a subject and its verb.
+
+        The last noun there is an *attractor* if its number is not the number of the subject.
+        """
+        plural = subject.core.plural != (self.random() < self.knobs.attractors)
+        if plan is not None and can_be_extended(subject):
+            clause = self._relative(subject, plan, words - 1)
+            if clause is not None:
+                last = last_noun(clause)
+                if last is not None:
+                    self.set_number(last, plural)
+                return
+            plan = None
+        self.give_attributes(subject, words, plural)
+
+    def _relative(self, phrase: NounPhrase, plan: Plan, words: int | None) -> Clause | None:
+        """Give a noun phrase a relative clause; None if no verb fits."""
+        kind = _kind(phrase)
+        gaps = {
+            "subject": SUBJECT_GAP_SHARE if self._has_predicate(kind) else 0,
+            "object": 1 - SUBJECT_GAP_SHARE
+            if self.vocabulary.verbs("transitive", "person", kind)
+            else 0,
+        }
+        if not any(gaps.values()):
+            return None
+        gap = Table(gaps, gaps.values()).draw(self.random) if all(gaps.values()) else max(gaps, key=lambda name: gaps[name])
+        subject = phrase if gap == "subject" else None
+        setting = Setting(subject, gap=gap, antecedent=phrase, words=words)
+        phrase.relative = self.clause(plan, setting)
+        return phrase.relative
+
+    def _has_predicate(self, kind: str) -> bool:
+        return self._is_possible("intransitive", kind) or self._is_possible("quality", kind)
+
+    def _participants(
+        self,
+        clause: Clause,
+        frame: str,
+        subject: Participant,
+        setting: Setting,
+        inside: list[Plan],
+    ) -> None:
+        """Draw the objects that the frame needs."""
+        kinds = clause.verb.objects
+        if frame in ("transitive", "ditransitive") and setting.gap != "object":
+            clause.object = None if inside else self._pronoun(kinds, subject, setting)
+            if frame == "ditransitive" or clause.object is None:
+                denied = bool(clause.mode.negation)
+                extended = bool(inside)
+                clause.object = self.noun_phrase(kinds, subject, denied, extended, ambiguous=True)
+        if frame == "inverse":
+            clause.object = self.noun_phrase(kinds, subject)
+        elif frame == "ditransitive":
+            clause.recipient = self._pronoun(HUMAN, subject, setting)
+            if clause.recipient is None:
+                clause.recipient = self.noun_phrase(HUMAN, subject)
+        elif frame in ("prepositional", "motion"):
+            clause.oblique = self.noun_phrase(kinds, subject, extended=bool(inside))
+        elif frame == "quality":
+            table = self.vocabulary.adjectives(_kind(subject), predicative=True)
+            assert table is not None
+            clause.adjective = table.draw(self.random)
+        elif frame == "location":
+            clause.place = self.place_phrase()
+
+    def _pronoun(
+        self, kinds: tuple[str, ...], subject: Participant, setting: Setting
+    ) -> Pronoun | None:
+        """Draw an object pronoun: for the object of the clause before, or for a person."""
+        if setting.object is not None and _kind(setting.object) in kinds:
+            return bound(setting.object) if self.random() < self.knobs.ambiguity else None
+        if not any(kind in HUMAN for kind in kinds) or self.random() >= PRONOUN_SHARE:
+            return None
+        drawn = (_FREE if setting.first else _FIRST_PERSONS).draw(self.random)
+        return None if drawn.person == subject.person else drawn
+
+    def _hold(self, clause: Clause, plan: Plan) -> None:
+        """Put a clause at the end of another: after *that*, or after the last noun."""
+        if clause.verb.frame == "reporting":
+            if clause.complement is None:
+                outer, self.tense = self.tense, self.vocabulary.tenses.draw(self.random)
+                clause.complement = self.clause(plan, Setting())
+                self.tense = outer
+            return
+        host = clause.object if clause.verb.frame == "transitive" else clause.oblique
+        if isinstance(host, NounPhrase) and host.relative is None and can_be_extended(host):
+            self._relative(host, plan, None)
+
+
+def bound(phrase: NounPhrase) -> Pronoun:
+    """Return the pronoun that stands for a noun phrase."""
+    return Pronoun(phrase.person, phrase.core.noun, synonym=phrase.core.synonym)
+
+
+def last_noun(clause: Clause) -> NounPhrase | None:
+    """Return the last noun phrase of a relative clause, as English orders the parts."""
+    if isinstance(clause.place, Prepositional):
+        return clause.place.phrase
+    for phrase in (clause.oblique, clause.recipient, clause.object):
+        if isinstance(phrase, NounPhrase):
+            return phrase
+    return clause.subject if isinstance(clause.subject, NounPhrase) else None
+
+
+def _kind(participant: Participant) -> str:
+    noun = participant.core.noun if isinstance(participant, NounPhrase) else participant.noun
+    if noun is None or noun.kind in ("name", "surname"):
+        return "person"
+    return noun.kind

@@ -1,0 +1,50 @@
+"""Open classes: invented names and towns, numbers and dates, without end and to be copied."""
+
+from datamodules.grammar.drawing.tables import Random
+from datamodules.grammar.meaning.phrases import Dated
+from datamodules.grammar.meaning.words import Noun
+
+# Consonants first, so that no word before elides; the spelling is possible in many languages.
+_ONSETS = tuple("b c d f g k l m n p r s t v".split()) + ("br", "cl", "dr", "gr", "pl", "tr")
+_VOWELS = tuple("a e i o u".split())
+_MIDDLES = tuple("b d f g k l m n p r s t v".split()) + ("ld", "lm", "nt", "rd", "rk", "rn", "st")
+_SURNAME_ENDINGS = ("a", "an", "ek", "en", "i", "in", "o", "os", "ov", "us")
+_TOWN_ENDINGS = ("abad", "anda", "ara", "ena", "grad", "ia", "ona", "opol", "orf", "una")
+
+
+def surname(random: Random) -> Noun:
+    """Draw one of about 340,000 surnames, with the gender of the person."""
+    return _noun(_stem(random) + _pick(_SURNAME_ENDINGS, random), "surname", random() < 0.5)
+
+
+def town(random: Random) -> Noun:
+    """Draw one of about 340,000 towns."""
+    return _noun(_stem(random) + _pick(_TOWN_ENDINGS, random), "town", True)
+
+
+def number(random: Random) -> str:
+    """Draw a number from 12 to 9,999; numbers of two, three and four digits are equally common."""
+    least = (12, 100, 1000)[int(random() * 3)]
+    most = 10 ** len(str(least))
+    return str(least + int(random() * (most - least)))
+
+
+def date(random: Random, unit: int) -> Dated:
+    """Draw a day from 1800 to 2025."""
+    day, month, year = 1 + int(random() * 28), 1 + int(random() * 12), 1800 + int(random() * 226)
+    return Dated(unit, day, month, year)
+
+
+def _stem(random: Random) -> str:
+    stem = _pick(_ONSETS, random) + _pick(_VOWELS, random) + _pick(_MIDDLES, random)
+    if random() < 0.5:
+        stem += _pick(_VOWELS, random) + _pick(_MIDDLES, random)
+    return stem.capitalize()
+
+
+def _pick(items: tuple[str, ...], random: Random) -> str:
+    return items[int(random() * len(items))]
+
+
+def _noun(name: str, kind: str, masculine: bool) -> Noun:
+    return Noun(name, kind, counted=False, gender="m" if masculine else "f")

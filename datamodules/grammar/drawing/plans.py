@@ -1,0 +1,74 @@
+"""How many words and clauses a sentence has, and which clause stands inside which."""
+
+from dataclasses import dataclass, field
+
+from datamodules.grammar.drawing.tables import Random
+
+SHORTEST = 3
+"""Fewest words of a clause."""
+LONGEST = 12
+"""Most words of a clause, without the clauses inside it."""
+MEAN = 8
+"""Mean words of a clause in a sentence of several clauses."""
+DEEPEST = 3
+"""Most clauses around a clause."""
+MOST_INSIDE = 2
+"""Most clauses that stand directly inside a clause: one in its subject, one at its end."""
+
+
+@dataclass(eq=False)
+class Plan:
+    """A clause to be written, with the clauses inside it."""
+
+    depth: int = 0
+    inside: list["Plan"] = field(default_factory=list)
+
+
+def plan_clauses(words: int, embedding: float, random: Random) -> tuple[list[Plan], int]:
+    """Return the clauses that stand side by side, and the number of all clauses.
+
+    Each clause after the first stands inside another with the probability ``embedding``.
+    """
+    count = max(1, int(words / MEAN + random()))
+    beside = [Plan()]
+    places = [beside[0]]
+    for _ in range(count - 1):
+        free = [plan for plan in places if _has_room(plan)]
+        if free and random() < embedding:
+            host = free[int(random() * len(free))]
+            host.inside.append(Plan(host.depth + 1))
+            places.append(host.inside[-1])
+        else:
+            beside.append(Plan())
+            places.append(beside[-1])
+    return beside, count
+
+
+def _has_room(plan: Plan) -> bool:
+    return plan.depth < DEEPEST and len(plan.inside) < MOST_INSIDE
+
+
+@dataclass
+class Budget:
+    """Words and clauses that a sentence has left."""
+
+    words: int
+    clauses: int
+
+    def take(self, share: float) -> int:
+        """Take the words of the next clause; ``share`` is its size relative to the mean."""
+        self.clauses -= 1
+        own = LONGEST
+        if self.clauses > 0:
+            own = int(self.words / (self.clauses + 1) * share + 0.5)
+            own = min(own, self.words - SHORTEST * self.clauses)
+        own = max(min(own, self.words, LONGEST), min(SHORTEST, self.words))
+        self.words -= own
+        return own
+
+    def spare(self, wanted: int) -> bool:
+        """Take ``wanted`` words if the later clauses do not need them; return whether taken."""
+        if wanted > self.words - (SHORTEST + 1) * self.clauses:
+            return False
+        self.words -= wanted
+        return True

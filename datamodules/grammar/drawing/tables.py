@@ -1,0 +1,39 @@
+"""Weighted random draws, equal on every platform."""
+
+from bisect import bisect
+from collections.abc import Callable, Iterable
+from decimal import Context, Decimal
+from functools import cache
+from itertools import accumulate
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+Random = Callable[[], float]
+"""A function that draws a number uniformly from [0, 1)."""
+
+
+class Table(Generic[T]):
+    """Items that are drawn in proportion to their weights."""
+
+    __slots__ = ("bounds", "items")
+
+    def __init__(self, items: Iterable[T], weights: Iterable[float]) -> None:
+        self.items = tuple(items)
+        # Plain additions in order, because the rounding of ``sum`` depends on the Python version.
+        sums = tuple(accumulate(weights))
+        self.bounds = tuple(value / sums[-1] for value in sums[:-1])
+
+    def draw(self, random: Random) -> T:
+        """Draw one item."""
+        return self.items[bisect(self.bounds, random())]
+
+
+@cache
+def zipf_weights(count: int, exponent: float) -> tuple[float, ...]:
+    """Return ``rank ** -exponent`` for the ranks 1 to ``count`` (Zipf's law).
+
+    Decimal numbers are used, because every platform rounds them in the same way.
+    """
+    context = Context(prec=12)
+    power = Decimal(repr(-exponent))
+    return tuple(float(context.power(Decimal(rank), power)) for rank in range(1, count + 1))

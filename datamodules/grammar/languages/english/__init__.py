@@ -1,0 +1,224 @@
+"""English."""
+
+from functools import cache
+
+from typing_extensions import override
+
+from datamodules.grammar.languages.english import morphology
+from datamodules.grammar.languages.english.verb_groups import VerbForms, verb_group
+from datamodules.grammar.languages.language import (
+    DEGREE,
+    DETERMINER,
+    EMPTY,
+    FIRST_ADJECTIVE,
+    NOUN,
+    OBJECT,
+    OWNER,
+    POSSIBLE,
+    PREPOSITION,
+    QUALITY,
+    RECIPIENT,
+    SUBJECT,
+    THAT,
+    WHO,
+    Cache,
+    Language,
+    Piece,
+    Text,
+    Word,
+    is_pronoun,
+    piece,
+    subject_of,
+)
+from datamodules.grammar.languages.word_lists import read_expressions, read_sections
+from datamodules.grammar.meaning.phrases import (
+    FIRST_PLURAL,
+    FIRST_SINGULAR,
+    THIRD_PLURAL,
+    Clause,
+    Core,
+    Dated,
+    NounPhrase,
+    Pronoun,
+)
+from datamodules.grammar.meaning.words import HUMAN, Mode, Noun, Verb
+
+MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
+_SUBJECTS = {FIRST_SINGULAR: "I", FIRST_PLURAL: "we", THIRD_PLURAL: "they"}
+_OBJECTS = {FIRST_SINGULAR: "me", FIRST_PLURAL: "us", THIRD_PLURAL: "them"}
+_TO = piece([("to", (RECIPIENT,))])
+_TO_NOUN = piece([("to", (PREPOSITION,))])
+_THAT = piece([("that", (THAT,))])
+
+
+class English(Language):
+    """English: the verb after the subject, adverbials at the end."""
+
+    code = "en"
+    main_order = subordinate_order = (
+        "particle", "subject", "verb", "object", "recipient", "oblique", "quality", "manner",
+        "place", "time", "complement",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        sections = read_sections(__package__)
+        super().__init__(read_expressions(sections))
+        self._plurals = {name: cells[0] for name, cells in sections["plurals"].items()}
+        self._verbs = {
+            name: VerbForms.of(cells[0], _preposition(cells[1:]))
+            for name, cells in sections["verbs"].items()
+        }
+        self._cores = Cache(self._core)
+        self._groups = Cache(self._group)
+        self._pronouns = Cache(_pronoun)
+
+    @override
+    def finish(self, text: Text) -> tuple[str, list[int]]:
+        words: list[int] = []
+        count = 0
+        for word in text.texts:
+            if word == ",":
+                words.append(count - 1)
+            else:
+                words.append(count)
+                count += 1
+        return " ".join(text.texts).replace(" ,", ","), words
+
+    @override
+    def subject(self, clause: Clause, text: Text) -> None:
+        if clause.gap == "subject":
+            assert clause.antecedent is not None
+            human = clause.antecedent.core.noun.kind in (*HUMAN, "name", "surname")
+            text.add(_relative("who" if human else "that"), clause.unit)
+            return
+        if clause.gap == "object":
+            text.add(_relative("that"), clause.unit)
+        subject = clause.subject
+        if subject.__class__ is NounPhrase:
+            self.noun_phrase(subject, text)  # type: ignore[arg-type]
+        else:
+            text.add(self._pronouns[subject, SUBJECT], clause.unit)  # type: ignore[index]
+
+    @override
+    def verb(self, clause: Clause, text: Text) -> None:
+        text.add(self._groups[clause.verb, clause.mode, subject_of(clause).person], clause.unit)
+
+    def _group(self, key: tuple[Verb, Mode, int]) -> Piece:
+        verb, mode, person = key
+        modal = None if mode.modal is None else self._verbs.get(mode.modal.name)
+        return verb_group(self._verbs[verb.name], mode, person, modal)
+
+    @override
+    def object(self, clause: Clause, text: Text) -> None:
+        if is_pronoun(clause.object):
+            text.add(self._pronouns[clause.object, OBJECT], clause.unit)  # type: ignore[index]
+        else:
+            super().object(clause, text)
+
+    @override
+    def recipient(self, clause: Clause, text: Text) -> None:
+        recipient = clause.recipient
+        if is_pronoun(recipient):
+            text.add(_TO, clause.unit)
+            text.add(self._pronouns[recipient, RECIPIENT], clause.unit)  # type: ignore[index]
+        elif recipient is not None:
+            self.noun_phrase(recipient, text, _TO_NOUN)  # type: ignore[arg-type]
+
+    @override
+    def verb_preposition(self, clause: Clause) -> Piece:
+        return self._verbs[clause.verb.name].preposition
+
+    @override
+    def quality(self, clause: Clause, text: Text) -> None:
+        if clause.adjective is not None:
+            degree = "" if clause.degree is None else clause.degree.name
+            text.add(_quality(clause.adjective.name, degree), clause.unit)
+
+    @override
+    def complement(self, clause: Clause, text: Text) -> None:
+        if clause.complement is not None:
+            text.add(_THAT, clause.unit)
+            self.clause(clause.complement, text, subordinate=True)
+
+    @override
+    def noun_phrase(self, phrase: NounPhrase, text: Text, before: Piece = EMPTY) -> None:
+        text.add(before, phrase.unit)
+        if phrase.owner is not None:
+            text.add(self._cores[phrase.owner.core, True], phrase.owner.unit)
+        text.add(self._cores[phrase.core, False], phrase.unit)
+        if phrase.attribute is not None:
+            self.place_of(phrase.attribute, text)
+        if phrase.relative is not None:
+            self.clause(phrase.relative, text, subordinate=True)
+
+    @override
+    def date(self, date: Dated) -> Piece:
+        words = ("on", str(date.day), MONTHS[date.month - 1], str(date.year))
+        return piece((word, (2 * role,)) for role, word in enumerate(words))
+
+    def noun(self, noun: Noun, plural: bool) -> str:
+        """Return a form of a noun."""
+        singular = noun.name.partition(":")[0]
+        if not plural:
+            return singular
+        return self._plurals.get(singular) or morphology.plural(singular)
+
+    def _core(self, key: tuple[Core, bool]) -> Piece:
+        core, owner = key
+        words: list[Word] = [
+            (adjective.name, (FIRST_ADJECTIVE + 2 * place,))
+            for place, adjective in enumerate(core.adjectives)
+        ]
+        form = self.noun(core.noun, core.plural)
+        words.append((form + "'s", (NOUN, OWNER + POSSIBLE)) if owner else (form, (NOUN,)))
+        determiner = _determiner(core, words[0][0])
+        return piece([(determiner, (DETERMINER,)), *words] if determiner else words)
+
+
+def _preposition(cells: list[str]) -> Piece:
+    return piece((word, (PREPOSITION,)) for word in "".join(cells).split())
+
+
+def _determiner(core: Core, following: str) -> str:
+    match core.determiner:
+        case "a":
+            return "an" if morphology.takes_an(following) else "a"
+        case "some" if core.denied:
+            return "any"
+        case "this" if core.plural:
+            return "these"
+        case "title":
+            return "Mr" if core.noun.gender == "m" else "Mrs"
+    return core.determiner
+
+
+@cache
+def _relative(word: str) -> Piece:
+    return piece([(word, (WHO,))])
+
+
+@cache
+def _quality(adjective: str, degree: str) -> Piece:
+    words: list[Word] = [(adjective, (QUALITY,))]
+    return piece([(degree, (DEGREE,)), *words] if degree else words)
+
+
+def _pronoun(key: tuple[Pronoun, int]) -> Piece:
+    pronoun, role = key
+    forms = _SUBJECTS if role == SUBJECT else _OBJECTS
+    form = forms.get(pronoun.person)
+    if form is None:
+        form = _third_singular(pronoun, role == SUBJECT)
+    return piece([(form, (role,))])
+
+
+def _third_singular(pronoun: Pronoun, subject: bool) -> str:
+    noun = pronoun.noun
+    if noun is not None and not noun.gender:
+        return "it"
+    gender = pronoun.gender if noun is None else noun.gender
+    if gender == "m":
+        return "he" if subject else "him"
+    return "she" if subject else "her"

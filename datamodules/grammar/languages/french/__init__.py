@@ -1,0 +1,295 @@
+"""French."""
+
+from functools import cache
+from typing import NamedTuple
+
+from typing_extensions import override
+
+from datamodules.grammar.languages.french import sandhi
+from datamodules.grammar.languages.french.nouns import Nouns
+from datamodules.grammar.languages.french.verb_groups import (
+    Agreement,
+    Clitic,
+    Group,
+    VerbForms,
+    verb_group,
+)
+from datamodules.grammar.languages.language import (
+    DEGREE,
+    EMPTY,
+    OBJECT,
+    OWNER,
+    POSSIBLE,
+    PREPOSITION,
+    QUALITY,
+    RECIPIENT,
+    SUBJECT,
+    THAT,
+    WHO,
+    Cache,
+    Language,
+    Piece,
+    Text,
+    Word,
+    piece,
+    subject_of,
+)
+from datamodules.grammar.languages.word_lists import read_expressions, read_sections
+from datamodules.grammar.meaning.phrases import (
+    FIRST_PLURAL,
+    FIRST_SINGULAR,
+    THIRD_PLURAL,
+    THIRD_SINGULAR,
+    Clause,
+    Core,
+    Dated,
+    NounPhrase,
+    Participant,
+    Pronoun,
+)
+from datamodules.grammar.meaning.words import Expression, Mode, Verb
+
+MONTHS = (
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre"
+).split()
+_PLURALS = (FIRST_PLURAL, THIRD_PLURAL)
+_TO = piece([("à", (PREPOSITION,))])
+_OF = piece([("de", (OWNER + POSSIBLE,))])
+_THAT = piece([("que", (THAT,))])
+_WHO = {"subject": piece([("qui", (WHO,))]), "object": piece([("que", (WHO,))])}
+
+
+class _GroupKey(NamedTuple):
+    verb: Verb
+    synonym: bool
+    mode: Mode
+    subject: Agreement
+    clitics: tuple[Clitic, ...]
+    agreed: Agreement | None
+
+
+class French(Language):
+    """French: clitics before the verb, most adjectives after the noun, times of a frame first."""
+
+    code = "fr"
+    main_order = (
+        "particle", "topic", "subject", "verb", "quality", "manner", "object", "recipient",
+        "oblique", "place", "comment", "complement",
+    )  # fmt: skip
+    subordinate_order = (
+        "subject", "verb", "quality", "manner", "object", "recipient", "oblique", "place", "time",
+        "complement",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        sections = read_sections(__package__)
+        super().__init__(read_expressions(sections))
+        self._words = Nouns(sections)
+        self._verbs = {name: VerbForms.of(*cells[:2]) for name, cells in sections["verbs"].items()}
+        self._synonyms = {
+            name: VerbForms.of(cells[2], cells[1])
+            for name, cells in sections["verbs"].items()
+            if len(cells) > 2
+        }
+        self._cores = Cache(self._core)
+        self._groups = Cache(self._group)
+
+    @override
+    def finish(self, text: Text) -> tuple[str, list[int]]:
+        texts = text.texts
+        sandhi.merge(texts)
+        words: list[int] = []
+        count = 0
+        for word in texts:
+            if word == "," or word == sandhi.MERGED:
+                words.append(words[-1])
+            else:
+                words.append(count)
+                if word[-1] != "'":
+                    count += 1
+        written = " ".join(texts).replace("  ", " ").replace("' ", "'").replace(" ,", ",")
+        return written.replace(sandhi.ASPIRATED, "").replace(sandhi.CLITIC, ""), words
+
+    def topic(self, clause: Clause, text: Text) -> None:
+        """Write a time that sets the frame of the clause, first and before a comma."""
+        if _is_topic(clause):
+            self.time(clause, text)
+            text.comma()
+
+    def comment(self, clause: Clause, text: Text) -> None:
+        """Write a time that sets no frame."""
+        if not _is_topic(clause):
+            self.time(clause, text)
+
+    @override
+    def subject(self, clause: Clause, text: Text) -> None:
+        if clause.gap:
+            text.add(_WHO[clause.gap], clause.unit)
+            if clause.gap == "subject":
+                return
+        subject, role = _experienced(clause) if _is_inverse(clause) else (clause.subject, SUBJECT)
+        if subject.__class__ is NounPhrase:
+            self.noun_phrase(subject, text)  # type: ignore[arg-type]
+        else:
+            text.add(piece([(self._pronoun(subject), (role,))]), clause.unit)
+
+    @override
+    def verb(self, clause: Clause, text: Text) -> None:
+        inverse = _is_inverse(clause)
+        subject = _experienced(clause)[0] if inverse else subject_of(clause)
+        agreement = self._agreement(subject)
+        if inverse:
+            clitics = self._recipient_clitics(clause.subject, SUBJECT)
+        else:
+            clitics = self._object_clitics(clause.object)
+            clitics += self._recipient_clitics(clause.recipient, RECIPIENT)
+        agreed = self._agreed_object(clause)
+        key = _GroupKey(clause.verb, clause.synonym, clause.mode, agreement, clitics, agreed)
+        text.add(self._groups[key], clause.unit)
+
+    def _group(self, key: "_GroupKey") -> Piece:
+        verb, synonym, mode, subject, clitics, agreed = key
+        forms = self._verbs[verb.name]
+        if synonym:
+            forms = self._synonyms.get(verb.name, forms)
+        if mode.adverb is not None:
+            written = " ".join(self.expressions[mode.adverb.name].texts)
+            mode = mode._replace(adverb=Expression(written))
+        modal = None if mode.modal is None else self._verbs.get(mode.modal.name)
+        return verb_group(Group(forms, verb.state, mode, subject, clitics, agreed), modal)
+
+    @override
+    def object(self, clause: Clause, text: Text) -> None:
+        if not _is_inverse(clause):
+            super().object(clause, text)
+
+    @override
+    def recipient(self, clause: Clause, text: Text) -> None:
+        recipient = clause.subject if _is_inverse(clause) else clause.recipient
+        if recipient.__class__ is NounPhrase:
+            self.noun_phrase(recipient, text, _TO)  # type: ignore[arg-type]
+
+    @override
+    def verb_preposition(self, clause: Clause) -> Piece:
+        return self._verbs[clause.verb.name].preposition
+
+    @override
+    def quality(self, clause: Clause, text: Text) -> None:
+        if clause.adjective is not None:
+            subject = self._agreement(subject_of(clause))
+            form = self._words.adjective(clause.adjective, subject.gender, subject.plural)
+            degree = ""
+            if clause.degree is not None:
+                degree = self.expressions[clause.degree.name].texts[0]
+            text.add(_quality(form, degree), clause.unit)
+
+    @override
+    def complement(self, clause: Clause, text: Text) -> None:
+        if clause.complement is not None:
+            text.add(_THAT, clause.unit)
+            self.clause(clause.complement, text, subordinate=True)
+
+    @override
+    def noun_phrase(self, phrase: NounPhrase, text: Text, before: Piece = EMPTY) -> None:
+        text.add(before, phrase.unit)
+        core = phrase.core
+        if phrase.owner is not None:
+            text.add(self._cores[core._replace(determiner="the"), False], phrase.unit)
+            text.add(_OF, phrase.owner.unit)
+            text.add(self._cores[phrase.owner.core, False], phrase.owner.unit)
+        else:
+            text.add(self._cores[core, _drops_article(core, before)], phrase.unit)
+        if phrase.attribute is not None:
+            self.place_of(phrase.attribute, text)
+        if phrase.relative is not None:
+            self.clause(phrase.relative, text, subordinate=True)
+
+    @override
+    def date(self, date: Dated) -> Piece:
+        day = "1er" if date.day == 1 else str(date.day)
+        words = ("le", day, MONTHS[date.month - 1], str(date.year))
+        return piece((word, (2 * role,)) for role, word in enumerate(words))
+
+    def _core(self, key: tuple[Core, bool]) -> Piece:
+        return self._words.core(*key)
+
+    def _agreement(self, participant: Participant) -> Agreement:
+        if isinstance(participant, NounPhrase):
+            core = participant.core
+            gender = self._words.forms(core.noun, core.synonym).gender
+            return _agreement(participant.person, gender)
+        return _agreement(participant.person, self._gender(participant))
+
+    def _gender(self, pronoun: Pronoun) -> str:
+        if pronoun.noun is None:
+            return pronoun.gender
+        return self._words.forms(pronoun.noun, pronoun.synonym).gender
+
+    def _pronoun(self, pronoun: Participant | None) -> str:
+        assert isinstance(pronoun, Pronoun)
+        match pronoun.person:
+            case 0:
+                return "je"
+            case 2:
+                return "nous"
+        form = "elle" if self._gender(pronoun) == "f" else "il"
+        return form + "s" if pronoun.person == THIRD_PLURAL else form
+
+    def _object_clitics(self, participant: Participant | None) -> tuple[Clitic, ...]:
+        if not isinstance(participant, Pronoun):
+            return ()
+        singular = "+la" if self._gender(participant) == "f" else "+le"
+        return ((("me", singular, "nous", "+les")[participant.person], OBJECT),)
+
+    def _recipient_clitics(
+        self, participant: Participant | None, role: int
+    ) -> tuple[Clitic, ...]:
+        if not isinstance(participant, Pronoun):
+            return ()
+        return ((("me", "lui", "nous", "leur")[participant.person], role),)
+
+    def _agreed_object(self, clause: Clause) -> Agreement | None:
+        if clause.gap == "object":
+            assert clause.antecedent is not None
+            return self._agreement(clause.antecedent)
+        if isinstance(clause.object, Pronoun) and not _is_inverse(clause):
+            return self._agreement(clause.object)
+        return None
+
+
+def _is_inverse(clause: Clause) -> bool:
+    return clause.verb.frame == "inverse"
+
+
+def _experienced(clause: Clause) -> tuple[Participant, int]:
+    """Return the subject of an inverse verb (*il me manque*), which English has as its object."""
+    assert clause.object is not None
+    return clause.object, OBJECT
+
+
+def _is_topic(clause: Clause) -> bool:
+    time = clause.time
+    if time is None:
+        return False
+    return time.__class__ is Dated or "topic" in time.expression.kinds  # type: ignore[union-attr]
+
+
+def _drops_article(core: Core, before: Piece) -> bool:
+    """Return whether the article falls: *sans chapeau*, *près de maisons*."""
+    if not before.texts:
+        return False
+    last = before.texts[-1]
+    return (last == "sans" and core.determiner in ("a", "some")) or (
+        last == "de" and core.determiner == "some"
+    )
+
+
+@cache
+def _agreement(person: int, gender: str) -> Agreement:
+    return Agreement(person, gender, person in _PLURALS)
+
+
+@cache
+def _quality(adjective: str, degree: str) -> Piece:
+    words: list[Word] = [(adjective, (QUALITY,))]
+    return piece([(degree, (DEGREE,)), *words] if degree else words)

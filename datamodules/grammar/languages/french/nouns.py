@@ -1,0 +1,176 @@
+"""French nouns and adjectives: gender, number, determiners."""
+
+from dataclasses import dataclass
+
+from datamodules.grammar.languages.french.sandhi import starts_with_vowel
+from datamodules.grammar.languages.language import (
+    DETERMINER,
+    FIRST_ADJECTIVE,
+    NOUN,
+    Piece,
+    Word,
+    piece,
+)
+from datamodules.grammar.languages.word_lists import Section
+from datamodules.grammar.meaning.phrases import Core
+from datamodules.grammar.meaning.words import Adjective, Noun
+
+# Masculine, feminine, plural; the form before a vowel after a slash.
+_DETERMINERS = {
+    "the": "le la les",
+    "a": "un une",
+    "some": "- - des",
+    "this": "ce/cet cette ces",
+    "my": "mon ma/mon mes",
+    "our": "notre notre nos",
+    "his": "son sa/son ses",
+    "her": "son sa/son ses",
+    "its": "son sa/son ses",
+    "their": "leur leur leurs",
+    "every": "chaque chaque",
+    "several": "- - plusieurs",
+    "two": "- - deux",
+    "three": "- - trois",
+    "four": "- - quatre",
+    "title": "monsieur madame",
+}
+
+
+def plural(word: str) -> str:
+    """Return the regular plural of a noun or of a masculine adjective."""
+    if word.endswith(("s", "x", "z")):
+        return word
+    if word.endswith(("eau", "eu", "au")) and word != "bleu":
+        return word + "x"
+    return word + "s"
+
+
+def feminine(adjective: str) -> str:
+    """Return the regular feminine singular of an adjective or participle."""
+    if adjective.endswith("e"):
+        return adjective
+    if adjective.endswith("eux"):
+        return adjective[:-1] + "se"
+    if adjective.endswith("er"):
+        return adjective[:-2] + "ère"
+    if adjective.endswith(("on", "en")):
+        return adjective + "ne"
+    return adjective + "e"
+
+
+def agree(masculine: str, gender: str, is_plural: bool) -> str:
+    """Return a regular adjective or participle in the given gender and number."""
+    form = feminine(masculine) if gender == "f" else masculine
+    return plural(form) if is_plural else form
+
+
+@dataclass(frozen=True, eq=False)
+class NounForms:
+    """A noun: singular, plural, gender."""
+
+    singular: str
+    plural: str
+    gender: str
+
+    @classmethod
+    def of(cls, cell: str, gender: str) -> "NounForms":
+        """Read ``singular`` or ``singular/plural``."""
+        singular, _, irregular = cell.partition("/")
+        return cls(singular, irregular or plural(singular), gender)
+
+
+@dataclass(frozen=True, eq=False)
+class AdjectiveForms:
+    """An adjective: ``before`` a vowel a masculine may differ (*bel*)."""
+
+    masculine: str
+    feminine: str
+    liaison: str
+    masculine_plural: str
+    feminine_plural: str
+    stands_before: bool
+
+    @classmethod
+    def of(cls, cell: str, position: str) -> "AdjectiveForms":
+        """Read ``masculine[/feminine[/liaison or -[/masculine plural]]]``."""
+        masculine, *irregular = cell.split("/")
+        form = irregular[0] if irregular else feminine(masculine)
+        liaison = irregular[1] if len(irregular) > 1 and irregular[1] != "-" else masculine
+        invariable = len(irregular) == 1 and form == masculine and not masculine.endswith("e")
+        many = irregular[2] if len(irregular) > 2 else plural(masculine)
+        if invariable:
+            return cls(masculine, masculine, masculine, masculine, masculine, position == "before")
+        return cls(masculine, form, liaison, many, plural(form), position == "before")
+
+    def agreed(self, gender: str, is_plural: bool) -> str:
+        """Return the form for a noun of the given gender and number."""
+        if gender == "f":
+            return self.feminine_plural if is_plural else self.feminine
+        return self.masculine_plural if is_plural else self.masculine
+
+
+class Nouns:
+    """Writer of nouns with their determiners and adjectives."""
+
+    def __init__(self, sections: dict[str, Section]) -> None:
+        nouns = sections["nouns"]
+        self._nouns = {name: NounForms.of(*cells[:2]) for name, cells in nouns.items()}
+        self._synonyms = {
+            name: NounForms.of(*cells[2].split())
+            for name, cells in nouns.items()
+            if len(cells) > 2
+        }
+        self._adjectives = {
+            name: AdjectiveForms.of(*cells[:2]) for name, cells in sections["adjectives"].items()
+        }
+
+    def forms(self, noun: Noun, synonym: bool = False) -> NounForms:
+        """Return the forms of a noun or of its synonym; a name is the same in all languages."""
+        if synonym and noun.name in self._synonyms:
+            return self._synonyms[noun.name]
+        return self._nouns.get(noun.name) or NounForms(noun.name, noun.name, noun.gender or "m")
+
+    def adjective(self, adjective: Adjective, gender: str, is_plural: bool) -> str:
+        """Return the form of an adjective after *être*."""
+        return self._adjectives[adjective.name].agreed(gender, is_plural)
+
+    def core(self, core: Core, without_article: bool) -> Piece:
+        """Write determiner, adjectives and noun; ``without_article`` as after *sans*."""
+        forms = self.forms(core.noun, core.synonym)
+        noun = forms.plural if core.plural else forms.singular
+        words: list[Word] = [(word, (NOUN,)) for word in noun.split()]
+        before = after = 0
+        for place in range(len(core.adjectives) - 1, -1, -1):
+            adjective = self._adjectives[core.adjectives[place].name]
+            role = (FIRST_ADJECTIVE + 2 * place,)
+            if adjective.stands_before:
+                liaison = (forms.gender, core.plural) == ("m", False) and starts_with_vowel(
+                    words[0][0]
+                )
+                form = adjective.agreed(forms.gender, core.plural)
+                words.insert(0, (adjective.liaison if liaison else form, role))
+                before += 1
+            else:
+                words.append((adjective.agreed(forms.gender, core.plural), role))
+                after += 1
+        if without_article:
+            return piece(words)
+        determiner = _determiner(core, forms.gender, words[0][0], before > 0)
+        return piece([*((word, (DETERMINER,)) for word in determiner), *words])
+
+
+def _determiner(core: Core, gender: str, following: str, adjective_first: bool) -> list[str]:
+    name = core.determiner
+    if core.denied and name in ("a", "some"):
+        return ["de"]
+    if name == "many":
+        return ["beaucoup", "de"]
+    if name == "some" and core.plural and adjective_first:
+        return ["de"]
+    if name == "some" and not core.plural:
+        return ["de", "la" if gender == "f" else "le"]
+    if name not in _DETERMINERS:
+        return [name] if name else []
+    forms = (_DETERMINERS[name] + " - -").split()
+    plain, _, liaison = (forms[2] if core.plural else forms[gender == "f"]).partition("/")
+    return [liaison if liaison and starts_with_vowel(following) else plain]

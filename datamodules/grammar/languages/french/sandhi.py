@@ -1,0 +1,62 @@
+"""What French words do to their neighbours: elision (*l'homme*) and contraction (*du*)."""
+
+from collections.abc import Sequence
+
+ASPIRATED = "*"
+"""Stands before a word with an aspirated h, which allows no elision and no liaison form."""
+CLITIC = "+"
+"""Stands before a pronoun that is spelt like an article, and does not contract (*de le voir*)."""
+
+_VOWELS = frozenset("aeiouhàâéèêëîïôöùûœAEIOUHÉÈÊÎÔŒ")
+_CONTRACTED = {
+    ("de", "le"): "du",
+    ("de", "les"): "des",
+    ("de", "des"): "de",
+    ("de", "de"): "de",
+    ("à", "le"): "au",
+    ("à", "les"): "aux",
+}
+_ELIDED = {
+    word: word[:-1] + "'" for word in ("le", "la", "+le", "+la", "je", "me", "ne", "de", "que")
+}
+_CHANGING = frozenset([*_ELIDED, *(first for first, _ in _CONTRACTED), "si"])
+MERGED = ""
+"""Text of a word that became a part of the word before."""
+
+
+def starts_with_vowel(word: str) -> bool:
+    """Return whether ``word`` causes elision of the word before; a mute h counts as a vowel."""
+    return word[:1] in _VOWELS
+
+
+def merge(texts: list[str]) -> None:
+    """Elide and contract words in place, from the last to the first.
+
+    Elision comes first, since *l'* does not contract: *de* + *le* + *hôpital* is *de l'hôpital*. A
+    contraction may make a new *de*, which may elide: *de* + *des* + *églises* is *d'églises*.
+    """
+    for place in range(len(texts) - 2, -1, -1):
+        if texts[place] in _CHANGING:
+            _merge_at(texts, place)
+
+
+def _merge_at(texts: list[str], place: int) -> None:
+    following = _next(texts, place)
+    word, after = texts[place], texts[following]
+    contracted = _CONTRACTED.get((word, after))
+    if contracted is not None:
+        texts[following] = MERGED
+        word = contracted
+        following = _next(texts, following)
+        after = texts[following] if following < len(texts) else ""
+    if word == "si":
+        texts[place] = "s'" if after in ("il", "ils") else word
+    else:
+        texts[place] = _ELIDED.get(word, word) if starts_with_vowel(after) else word
+
+
+def _next(texts: Sequence[str], place: int) -> int:
+    place += 1
+    while place < len(texts) and texts[place] == MERGED:
+        place += 1
+    return place

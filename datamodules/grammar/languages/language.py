@@ -1,0 +1,226 @@
+"""What every language of the grammar has: pieces of text with roles, and an order of parts.
+
+A language derives from ``Language`` in a folder of its own, beside the list of its words.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+from datamodules.grammar.meaning.phrases import (
+    Adverbial,
+    Clause,
+    Dated,
+    Joined,
+    NounPhrase,
+    Participant,
+    Place,
+    Pronoun,
+)
+
+# Roles of words in a noun phrase, and in a clause. Doubled, so that the last bit is free.
+PREPOSITION, DETERMINER, NOUN, OWNER, FIRST_ADJECTIVE = 0, 2, 4, 6, 8
+SUBJECT, OBJECT, RECIPIENT, TENSE, VERB, NOT, OFTEN, MODAL, TO, THAT, WHO, DEGREE, QUALITY = range(
+    0, 26, 2
+)
+POSSIBLE = 1
+"""Added to a role: links that this word has by the role are possible, not sure."""
+
+Roles = tuple[int, ...]
+Word = tuple[str, Roles]
+Key = TypeVar("Key")
+
+
+class Piece(NamedTuple):
+    """Words that stand together, and the roles that they play in one unit."""
+
+    texts: tuple[str, ...]
+    played: tuple[tuple[int, int, int], ...]
+    """Number of a word, its role, and whether links by this role are only possible (1 or 0)."""
+
+
+def piece(words: Iterable[Word]) -> Piece:
+    """Build a piece from words with their roles."""
+    words = tuple(words)
+    played = tuple(
+        (number, role >> 1, role & POSSIBLE)
+        for number, (_, roles) in enumerate(words)
+        for role in roles
+    )
+    return Piece(tuple(text for text, _ in words), played)
+
+
+EMPTY = Piece((), ())
+
+
+class Text:
+    """An unfinished sentence of one language: its words, and the pieces that they come from."""
+
+    __slots__ = ("pieces", "texts")
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.pieces: list[tuple[Piece, int, int]] = []
+        """Each piece with its unit and the number of its first word."""
+
+    def add(self, added: Piece, unit: int) -> None:
+        """Append a piece whose words play their roles in ``unit``."""
+        self.pieces.append((added, unit, len(self.texts)))
+        self.texts += added.texts
+
+    def comma(self) -> None:
+        """Append a comma, which is no word of its own."""
+        self.texts.append(",")
+
+
+class Cache(dict[Key, Piece]):
+    """Pieces by key, built where missing; emptied when full, so that memory stays bounded."""
+
+    LIMIT = 50_000
+
+    def __init__(self, build: Callable[[Key], Piece]) -> None:
+        super().__init__()
+        self._build = build
+
+    def __missing__(self, key: Key) -> Piece:
+        if len(self) >= self.LIMIT:
+            self.clear()
+        built = self[key] = self._build(key)
+        return built
+
+
+
+class Language(ABC):
+    """One language: forms of words, and the order of the parts of a clause."""
+
+    code: ClassVar[str]
+    main_order: ClassVar[tuple[str, ...]]
+    """Names of the parts of a main clause, in their order."""
+    subordinate_order: ClassVar[tuple[str, ...]]
+
+    def __init__(self, expressions: Mapping[str, Piece]) -> None:
+        """Store the invariable expressions; each word of a piece has a role in a unit."""
+        self.expressions = expressions
+        # Looked up once: a method is found by name for every part of every clause.
+        self._main: tuple[Any, ...] = tuple(getattr(self, part) for part in self.main_order)
+        self._subordinate: tuple[Any, ...] = tuple(
+            getattr(self, part) for part in self.subordinate_order
+        )
+
+    def sentence(self, clauses: Iterable[Joined]) -> Text:
+        """Write the clauses of a sentence."""
+        text = Text()
+        for clause, conjunction, comma in clauses:
+            if comma:
+                text.comma()
+            subordinate = False
+            if conjunction is not None:
+                self.adverbial(conjunction, text)
+                subordinate = "subordinating" in conjunction.expression.kinds
+            self.clause(clause, text, subordinate)
+        return text
+
+    def clause(self, clause: Clause, text: Text, subordinate: bool) -> None:
+        """Write the parts of a clause in the order of the language."""
+        for part in self._subordinate if subordinate else self._main:
+            part(clause, text)
+
+    @abstractmethod
+    def finish(self, text: Text) -> tuple[str, list[int]]:
+        """Return the written sentence, and for each word of ``text`` the number of its word.
+
+        Words that merge (*de le* to *du*) have the same number.
+        """
+
+    # Parts of a clause.
+
+    def particle(self, clause: Clause, text: Text) -> None:
+        """Write a particle and a comma, if this language has the particle of the clause."""
+        if clause.particle is not None and self.expressions[clause.particle.expression.name].texts:
+            self.adverbial(clause.particle, text)
+            text.comma()
+
+    @abstractmethod
+    def subject(self, clause: Clause, text: Text) -> None:
+        """Write the subject, if it stands apart from the verb."""
+
+    @abstractmethod
+    def verb(self, clause: Clause, text: Text) -> None:
+        """Write the verb with its auxiliaries, negation and clitics."""
+
+    def object(self, clause: Clause, text: Text) -> None:
+        """Write a direct object that is no clitic."""
+        if clause.object.__class__ is NounPhrase:
+            self.noun_phrase(clause.object, text)
+
+    @abstractmethod
+    def recipient(self, clause: Clause, text: Text) -> None:
+        """Write to whom something is given."""
+
+    def oblique(self, clause: Clause, text: Text) -> None:
+        """Write the noun phrase after the preposition of the verb."""
+        if clause.oblique is not None:
+            self.noun_phrase(clause.oblique, text, self.verb_preposition(clause))
+
+    @abstractmethod
+    def verb_preposition(self, clause: Clause) -> Piece:
+        """Return the preposition that the verb requires."""
+
+    @abstractmethod
+    def quality(self, clause: Clause, text: Text) -> None:
+        """Write the adjective after *be*, with its degree."""
+
+    @abstractmethod
+    def complement(self, clause: Clause, text: Text) -> None:
+        """Write the clause after *that*."""
+
+    def manner(self, clause: Clause, text: Text) -> None:
+        """Write an adverb of manner."""
+        if clause.manner is not None:
+            self.adverbial(clause.manner, text)
+
+    def place(self, clause: Clause, text: Text) -> None:
+        """Write where something happens."""
+        if clause.place is not None:
+            self.place_of(clause.place, text)
+
+    def time(self, clause: Clause, text: Text) -> None:
+        """Write when something happens."""
+        if clause.time is not None:
+            if clause.time.__class__ is Dated:
+                text.add(self.date(clause.time), clause.time.unit)  # type: ignore[arg-type]
+            else:
+                self.adverbial(clause.time, text)  # type: ignore[arg-type]
+
+    # Smaller pieces.
+
+    def place_of(self, place: Place, text: Text) -> None:
+        """Write an adverb of place, or a preposition with its noun phrase."""
+        if isinstance(place, Adverbial):
+            self.adverbial(place, text)
+        else:
+            self.noun_phrase(place.phrase, text, self.expressions[place.preposition.name])
+
+    def adverbial(self, adverbial: Adverbial, text: Text) -> None:
+        """Write an invariable expression."""
+        text.add(self.expressions[adverbial.expression.name], adverbial.unit)
+
+    @abstractmethod
+    def noun_phrase(self, phrase: NounPhrase, text: Text, before: Piece = EMPTY) -> None:
+        """Write a noun phrase after a preposition, which may be empty."""
+
+    @abstractmethod
+    def date(self, date: Dated) -> Piece:
+        """Return a date with its preposition."""
+
+
+def subject_of(clause: Clause) -> Participant:
+    """Return the subject, which is the antecedent in a relative clause with a subject gap."""
+    subject = clause.antecedent if clause.gap == "subject" else clause.subject
+    assert subject is not None
+    return subject
+
+
+def is_pronoun(participant: Participant | None) -> bool:
+    """Return whether a participant is a pronoun."""
+    return participant.__class__ is Pronoun

@@ -1,1 +1,0 @@
-"""The words of the built-in corpus, and the frequency of each word."""

@@ -1,0 +1,126 @@
+"""The lexicon: all concepts of the grammar, from the commonest to the rarest."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple, TypeVar
+
+from datamodules.grammar.meaning.words import GROUPS, Adjective, Expression, Noun, Verb
+
+Entry = TypeVar("Entry")
+FEWEST = 2
+"""Smallest number of words of each class in a small vocabulary."""
+NOUNS_TO_A_VERB, NOUNS_TO_AN_ADJECTIVE, NOUNS_TO_A_PAIR = 4, 8, 24
+"""How many nouns a vocabulary has for each verb, adjective and pair of senses."""
+
+
+class Lexicon(NamedTuple):
+    """The words of a vocabulary; the first words of each tuple are the commonest."""
+
+    nouns: tuple[Noun, ...]
+    names: tuple[Noun, ...]
+    senses: tuple[tuple[Noun, Noun], ...]
+    """Pairs of nouns that one language at least writes with the same word."""
+    adjectives: tuple[Adjective, ...]
+    verbs: tuple[Verb, ...]
+    expressions: dict[str, tuple[Expression, ...]]
+    """Adverbs, prepositions and conjunctions by section."""
+
+
+@cache
+def lexicon(nouns: int) -> Lexicon:
+    """Return the lexicon with the ``nouns`` commonest nouns, and other words in proportion."""
+    lines = _sections("nouns.txt")
+    verbs = _sections("verbs.txt")
+    adjectives = _by_rank(_sections("adjectives.txt"), _adjective)
+    pairs = [_senses(cells) for cells in lines.pop("senses")]
+    names = [_noun("name", cells) for cells in lines.pop("names")]
+    ranked = _ranked({kind: [_noun(kind, cells) for cells in lines[kind]] for kind in lines}, nouns)
+    ranked_verbs = _ranked(
+        {frame: [_verb(frame, cells) for cells in verbs[frame]] for frame in verbs},
+        nouns // NOUNS_TO_A_VERB,
+    )
+    return Lexicon(
+        ranked,
+        tuple(names[: max(FEWEST * 4, nouns // 10)]),
+        tuple(pairs[: max(FEWEST, nouns // NOUNS_TO_A_PAIR)]),
+        tuple(adjectives[: max(FEWEST * 10, nouns // NOUNS_TO_AN_ADJECTIVE)]),
+        ranked_verbs,
+        {
+            section: tuple(_expression(cells) for cells in entries)
+            for section, entries in _sections("expressions.txt").items()
+        },
+    )
+
+
+def _sections(name: str) -> dict[str, list[list[str]]]:
+    """Read the lines of each section of a file; ``#`` begins a comment."""
+    sections: dict[str, list[list[str]]] = {}
+    for line in files(__package__).joinpath(name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            entries = sections.setdefault(line.strip("[]"), [])
+        elif line and not line.startswith("#"):
+            entries.append([cell.strip() for cell in line.split("|")])
+    return sections
+
+
+def _by_rank(
+    sections: dict[str, list[list[str]]], build: Callable[[str, list[str]], Entry]
+) -> list[Entry]:
+    built = {name: [build(name, cells) for cells in sections[name]] for name in sections}
+    return list(_interleaved(built))
+
+
+def _ranked(classes: dict[str, list[Entry]], count: int) -> tuple[Entry, ...]:
+    """Return about ``count`` entries, so that each class has its share at every rank."""
+    everything = list(_interleaved(classes))
+    kept = {id(entry) for entry in everything[:count]}
+    kept |= {id(entry) for entries in classes.values() for entry in entries[:FEWEST]}
+    return tuple(entry for entry in everything if id(entry) in kept)
+
+
+def _interleaved(classes: dict[str, list[Entry]]) -> Iterator[Entry]:
+    places = sorted(
+        ((2 * place + 1) / len(entries), number, place)
+        for number, entries in enumerate(classes.values())
+        for place in range(len(entries))
+    )
+    lists = list(classes.values())
+    return (lists[number][place] for _, number, place in places)
+
+
+def _kinds(cell: str) -> tuple[str, ...]:
+    kinds = [kind for word in cell.split() for kind in GROUPS.get(word, (word,))]
+    return tuple(dict.fromkeys(kinds))
+
+
+def _noun(kind: str, cells: list[str]) -> Noun:
+    flags = cells[1].split() if len(cells) > 1 else []
+    gender = next((flag for flag in flags if flag in ("m", "f")), "")
+    return Noun(cells[0], kind, "mass" not in flags, gender, "plain" in flags)
+
+
+def _senses(cells: list[str]) -> tuple[Noun, Noun]:
+    name, *senses = cells
+    first, second = (
+        _noun(kind, [f"{name}:{kind}", *flags])
+        for kind, *flags in (sense.split(maxsplit=1) for sense in senses)
+    )
+    return first, second
+
+
+def _adjective(category: str, cells: list[str]) -> Adjective:
+    flags = cells[2] if len(cells) > 2 else ""
+    return Adjective(
+        cells[0], category, _kinds(cells[1]), "ungraded" not in flags, "attributive" not in flags
+    )
+
+
+def _verb(frame: str, cells: list[str]) -> Verb:
+    objects = _kinds(cells[2]) if len(cells) > 2 else ()
+    return Verb(cells[0].rstrip("~"), frame, _kinds(cells[1]), objects, cells[0].endswith("~"))
+
+
+def _expression(cells: list[str]) -> Expression:
+    kinds = _kinds(cells[1]) if len(cells) > 1 else ()
+    return Expression(cells[0], kinds, len(cells[0].partition(":")[0].split()))

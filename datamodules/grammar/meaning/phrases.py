@@ -1,0 +1,124 @@
+"""Phrases and clauses as meanings: who does what to whom, in no language and in no order.
+
+Every phrase has a number, its *unit*. Words of two languages are linked if they play the same role
+in the same unit.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from datamodules.grammar.meaning.words import Adjective, Expression, Mode, Noun, Verb
+
+FIRST_SINGULAR, THIRD_SINGULAR, FIRST_PLURAL, THIRD_PLURAL = range(4)
+"""Persons. A second person is left out: its number and politeness show in some languages only."""
+
+
+class Core(NamedTuple):
+    """A noun with its determiner and adjectives: the words that agree with each other."""
+
+    noun: Noun
+    plural: bool
+    determiner: str
+    """``the``, ``a``, ``some``, ``this``, ``my``, ``our``, ``his``, ``her``, ``its``, ``their``,
+    ``every``, ``many``, ``several``, ``two``, digits of a number, ``title`` (*Mr*), or empty."""
+    adjectives: tuple[Adjective, ...] = ()
+    """In the order of ``CATEGORIES``."""
+    denied: bool = False
+    """Whether the phrase is the direct object of a negated verb."""
+    synonym: bool = False
+    """Whether to use another word of the same meaning, in a language that has one."""
+
+
+class Pronoun(NamedTuple):
+    """A personal pronoun; its form depends on the noun that it stands for."""
+
+    person: int
+    noun: Noun | None = None
+    """The antecedent; None for *I*, *we*, and for persons outside the sentence."""
+    gender: str = "m"
+    """Natural gender, where there is no antecedent."""
+    synonym: bool = False
+    """Whether the antecedent is the synonym of the noun."""
+
+
+@dataclass(slots=True, eq=False)
+class NounPhrase:
+    """A noun phrase, with what belongs to it but does not agree with it."""
+
+    unit: int
+    core: Core
+    owner: "NounPhrase | None" = None
+    """*the teacher* of *the teacher's book*; the core then has no determiner."""
+    attribute: "Prepositional | None" = None
+    relative: "Clause | None" = None
+
+    @property
+    def person(self) -> int:
+        """Grammatical person: third, singular or plural."""
+        return THIRD_PLURAL if self.core.plural else THIRD_SINGULAR
+
+
+class Prepositional(NamedTuple):
+    """A preposition with its noun phrase."""
+
+    preposition: Expression
+    phrase: NounPhrase
+
+
+class Adverbial(NamedTuple):
+    """An invariable expression as a part of a clause, with a unit of its own."""
+
+    unit: int
+    expression: Expression
+
+
+class Dated(NamedTuple):
+    """A date: day, month (counted from 1) and year."""
+
+    unit: int
+    day: int
+    month: int
+    year: int
+
+
+Participant: TypeAlias = NounPhrase | Pronoun
+Place: TypeAlias = Prepositional | Adverbial
+Time: TypeAlias = Adverbial | Dated
+
+
+@dataclass(slots=True, eq=False)
+class Clause:
+    """A clause: a verb with its participants and circumstances."""
+
+    unit: int
+    verb: Verb
+    mode: Mode
+    subject: Participant | None = None
+    """None in a clause whose gap is ``subject``."""
+    object: Participant | None = None
+    recipient: Participant | None = None
+    oblique: NounPhrase | None = None
+    """The noun phrase after the verb's preposition."""
+    adjective: Adjective | None = None
+    degree: Expression | None = None
+    complement: "Clause | None" = None
+    """The clause after *that*."""
+    manner: Adverbial | None = None
+    place: Place | None = None
+    time: Time | None = None
+    particle: Adverbial | None = None
+    """A word at the start that one language says and another leaves out."""
+    gap: str = ""
+    """``subject`` or ``object`` in a relative clause: what the antecedent is in the clause."""
+    antecedent: NounPhrase | None = None
+    synonym: bool = False
+    """Whether to use another verb of the same meaning, in a language that has one."""
+
+
+class Joined(NamedTuple):
+    """A clause of a sentence, with the conjunction before the clause."""
+
+    clause: Clause
+    conjunction: Adverbial | None = None
+    comma: bool = False
+    """Whether a comma stands before the clause."""

@@ -1,0 +1,66 @@
+"""Sentence pairs: one meaning, written in two languages, with the links between the words."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from datamodules.grammar.languages.language import Language, Text
+from datamodules.grammar.meaning.phrases import Joined
+
+_BITS, _ROLE_BITS = 12, 6
+"""Bits of a word's number, and of a role, in numbers that hold two numbers."""
+_MOST_WORDS = (1 << _BITS) - 1
+
+
+class SentencePair(NamedTuple):
+    """A sentence pair with word counts and links."""
+
+    source: str
+    target: str
+    source_words: int
+    target_words: int
+    links: str
+    """Pharaoh pairs: ``i-j`` a sure link, ``i?j`` a possible link."""
+
+
+def write_pair(clauses: Sequence[Joined], source: Language, target: Language) -> SentencePair:
+    """Write the clauses of a sentence in both languages."""
+    texts = source.sentence(clauses), target.sentence(clauses)
+    (source_text, source_words), (target_text, target_words) = (
+        language.finish(text) for language, text in zip((source, target), texts, strict=True)
+    )
+    links = _links(texts, source_words, target_words)
+    return SentencePair(
+        _punctuated(source_text),
+        _punctuated(target_text),
+        source_words[-1] + 1,
+        target_words[-1] + 1,
+        links,
+    )
+
+
+def _links(
+    texts: tuple[Text, Text], source_words: Sequence[int], target_words: Sequence[int]
+) -> str:
+    """Link words with the same role in the same unit, surely unless either side is unsure."""
+    source, target = texts
+    playing: dict[int, list[tuple[int, int]]] = {}
+    for piece, unit, first in source.pieces:
+        for number, role, unsure in piece.played:
+            word = source_words[first + number] << _BITS, unsure
+            playing.setdefault(unit << _ROLE_BITS | role, []).append(word)
+    found: dict[int, int] = {}
+    for piece, unit, first in target.pieces:
+        for number, role, unsure in piece.played:
+            for word, other in playing.get(unit << _ROLE_BITS | role, ()):
+                pair = word | target_words[first + number]
+                found[pair] = found.get(pair, 1) & (other | unsure)
+    return " ".join(
+        [
+            f"{pair >> _BITS}{'?' if found[pair] else '-'}{pair & _MOST_WORDS}"
+            for pair in sorted(found)
+        ]
+    )
+
+
+def _punctuated(text: str) -> str:
+    return text[0].upper() + text[1:] + "."
