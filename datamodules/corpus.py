@@ -17,14 +17,16 @@ class ParallelText:
 
     A *word* is a whitespace-separated piece of a line, everywhere in the harness. ``alignments``
     holds the gold word alignments, if the corpus has any: for each sentence one line of Pharaoh
-    pairs (``0-0 1-2``, source word then target word, counted from 0). ``left_out`` counts the
-    excluded pairs by reason.
+    pairs (``0-0 1-2``, source word then target word, counted from 0; ``1?2`` is a possible link).
+    ``left_out`` counts the excluded pairs by reason. ``seen`` of the training text tells, by name,
+    which share of the test set's parts also occur in training, from 0 to 1.
     """
 
     source: list[str]
     target: list[str]
     alignments: list[str] | None = None
     left_out: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.source)

@@ -99,6 +99,7 @@ class TranslationData(pl.LightningDataModule):
             "fingerprint": self.fingerprint,
             "pairs": {split: len(corpus.encoded[split]) for split in SPLITS},
             "left_out": {split: corpus.text[split].left_out for split in SPLITS},
+            "seen": corpus.text["train"].seen,
             "vocabulary": {
                 side: len(tokenizer) for side, tokenizer in corpus.tokenizers._asdict().items()
             },

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cached_property
-from itertools import cycle, islice
+from itertools import count, cycle, islice
 from random import Random
 from typing import Any
 
@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from datamodules.corpus import Corpus, ParallelText, Split
 from datamodules.errors import UserError
-from datamodules.grammar.disjoint import Disjoint, chooser, inner_clauses, key_of
+from datamodules.grammar.disjoint import Disjoint, Overlap, chooser, key_of
 from datamodules.grammar.drawing.clauses import NothingLeftError
 from datamodules.grammar.drawing.sentences import Sentences
 from datamodules.grammar.drawing.vocabulary import Vocabulary
@@ -86,56 +86,64 @@ class GrammarCorpus(Corpus):
         """Write one split. Raises ``UserError`` if the settings leave too few sentences."""
         if name == "train":
             return self._train
-        return self._val if name == "val" else self._test
+        text = ParallelText([], [], [])
+        for pair in self._val if name == "val" else self._test:
+            _append(text, pair)
+        return text
 
     def training_pairs(self) -> Iterator[SentencePair]:
         """Write training pairs without end, of any length and with noise; nothing is kept."""
         writer = self._writer("train")
         lengths = training_lengths(self.knobs.longest, self.knobs.short_share)
-        pairs = iter(lambda: writer.pair(lengths.draw(writer.random)), None)
-        return add_noise(pairs, self.knobs.noise, writer.random)  # type: ignore[arg-type]
+        return add_noise(
+            (writer.pair(lengths.draw(writer.random)) for _ in count()),
+            self.knobs.noise,
+            writer.random,
+        )
 
     @cached_property
-    def _test(self) -> ParallelText:
-        return self._bucketed("test", [])
+    def _test(self) -> list[SentencePair]:
+        return self._bucketed("test", set())
 
     @cached_property
-    def _val(self) -> ParallelText:
-        return self._bucketed("val", self._test.source)
+    def _val(self) -> list[SentencePair]:
+        return self._bucketed("val", {pair.source for pair in self._test})
 
     @cached_property
     def _train(self) -> ParallelText:
-        held_out = {*self._test.source, *self._val.source}
-        kept: list[SentencePair] = []
-        left_out = 0
+        held_out = {pair.source for pair in self._test + self._val}
+        overlap = Overlap(self._test)
+        text = ParallelText([], [], [])
         limit = self.train_max_words or self.knobs.longest
+        left_out = f"longer than {limit} words"
         for pair in self.training_pairs():
             if pair.source_words > limit:
-                left_out += 1
+                text.left_out[left_out] = text.left_out.get(left_out, 0) + 1
             elif pair.source not in held_out:
-                kept.append(pair)
-                if len(kept) == self._sizes["train"]:
+                overlap.see(pair)
+                _append(text, pair)
+                if len(text) == self._sizes["train"]:
                     break
-        return _parallel(kept, {f"longer than {limit} words": left_out} if left_out else {})
+        text.seen.update(overlap.shares)
+        return text
 
-    def _bucketed(self, name: Split, held_out: list[str]) -> ParallelText:
+    def _bucketed(self, name: Split, held_out: set[str]) -> list[SentencePair]:
         """Write distinct sentences that are not in ``held_out``, for each bucket in turn."""
         writer = self._writer(name)
-        seen = set(held_out)
         kept: list[SentencePair] = []
         for least, most in islice(cycle(buckets(self.knobs.longest)), self._sizes[name]):
             for _ in range(MOST_TRIES):
                 pair = writer.pair(least + int(writer.random() * (most - least + 1)))
-                if least <= pair.source_words <= most and pair.source not in seen:
+                if least <= pair.source_words <= most and pair.source not in held_out:
                     break
             else:
                 raise UserError(
                     f"data.{name}_size={self._sizes[name]}: the grammar finds no further sentence "
                     f"of {least} to {most} words; give fewer, or a larger data.vocabulary."
                 )
-            seen.add(pair.source)
+            held_out.add(pair.source)
             kept.append(pair)
-        return _parallel(kept, {})
+        return kept
 
     def _writer(self, name: Split) -> "_Writer":
         """Return the writer of a split, with its random generator."""
@@ -171,10 +179,8 @@ class _Writer:
         )
 
 
-def _parallel(pairs: list[SentencePair], left_out: dict[str, int]) -> ParallelText:
-    return ParallelText(
-        [pair.source for pair in pairs],
-        [pair.target for pair in pairs],
-        [pair.links for pair in pairs],
-        left_out,
-    )
+def _append(text: ParallelText, pair: SentencePair) -> None:
+    text.source.append(pair.source)
+    text.target.append(pair.target)
+    assert text.alignments is not None
+    text.alignments.append(pair.links)

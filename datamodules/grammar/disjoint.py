@@ -10,6 +10,7 @@ from zlib import crc32
 
 from datamodules.grammar.languages.language import Language, Text
 from datamodules.grammar.meaning.phrases import Adverbial, Clause, NounPhrase, Participant
+from datamodules.grammar.pairs import SentencePair
 
 Disjoint = Literal["sentences", "clauses", "templates"]
 HELD_OUT = 4
@@ -36,10 +37,36 @@ def clause_text(clause: Clause, language: Language) -> str:
     return " ".join(text.texts)
 
 
+class Overlap:
+    """Which clauses and templates of a test set occur in the training text."""
+
+    def __init__(self, test: Iterable[SentencePair]) -> None:
+        self._all = {name: set[str]() for name in ("clauses", "templates")}
+        for pair in test:
+            for name, parts in _parts(pair).items():
+                self._all[name].update(parts)
+        self._unseen = {name: set(parts) for name, parts in self._all.items()}
+
+    def see(self, pair: SentencePair) -> None:
+        """Take note of the parts of a training pair."""
+        for name, parts in _parts(pair).items():
+            self._unseen[name].difference_update(parts)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Share of the parts that occur in both, by the name of the parts."""
+        return {name: 1 - len(self._unseen[name]) / len(parts) for name, parts in self._all.items()}
+
+
+def _parts(pair: SentencePair) -> dict[str, Iterable[str]]:
+    clauses = (inner for joined in pair.meaning for inner in inner_clauses(joined.clause))
+    return {"clauses": pair.clauses, "templates": map(template, clauses)}
+
+
 def inner_clauses(clause: Clause) -> Iterable[Clause]:
     """Yield a clause and all clauses inside it."""
     yield clause
-    participants = (clause.subject, clause.object, clause.recipient, clause.oblique)
+    participants = (clause.subject, clause.object, clause.oblique)
     for participant in participants:
         if isinstance(participant, NounPhrase) and participant.relative is not None:
             yield from inner_clauses(participant.relative)

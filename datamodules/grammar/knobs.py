@@ -1,40 +1,36 @@
 """The knobs of the grammar: what makes its sentences easy or hard."""
 
-from typing import Annotated
-
 from pydantic import BaseModel, ConfigDict, Field
-
-Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Knobs(BaseModel):
-    """Settings of ``data`` that decide what the sentences are like. A share is from 0 to 1."""
+    """Settings of ``data`` that decide what sentences are like; the defaults of data=grammar."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    vocabulary: int = Field(ge=60, le=2000)
+    vocabulary: int = Field(600, ge=60, le=2000)
     """Number of nouns; verbs and adjectives come in proportion (up to 500 verbs)."""
-    zipf: float = Field(ge=0, le=2)
+    zipf: float = Field(0.9, ge=0, le=2)
     """Exponent of Zipf's law: the word of rank *r* is drawn in proportion to ``r ** -zipf``."""
-    longest: int = Field(ge=10, le=200)
+    longest: int = Field(60, ge=10, le=200)
     """Most words of a sentence."""
-    short_share: Share
+    short_share: float = Field(0.7, ge=0, le=1)
     """Share of training sentences with at most 10 words."""
-    embedding: Share
+    embedding: float = Field(0.4, ge=0, le=1)
     """Share of clauses inside another clause, among the clauses after the first."""
-    distance: float = Field(ge=0, le=10)
+    distance: float = Field(3.0, ge=0, le=10)
     """Mean number of words between a noun and its verb, where a sentence has room."""
-    attractors: Share
+    attractors: float = Field(0.5, ge=0, le=1)
     """Share of such gaps whose last noun has another number than the subject."""
-    ambiguity: Share
+    ambiguity: float = Field(0.5, ge=0, le=1)
     """Share of noun subjects with two senses, and of later subjects that are bound pronouns."""
-    reordering: Share
+    reordering: float = Field(0.9, ge=0, le=1)
     """Share of main clauses whose time stands at the end in one language, first in another."""
-    open_words: Share
+    open_words: float = Field(0.02, ge=0, le=1)
     """Share of noun phrases with an invented name, town or number; of times with a date."""
-    verbosity: Share
+    verbosity: float = Field(0.05, ge=0, le=1)
     """Share of main clauses with a word that only one language says."""
-    paraphrase: Share
+    paraphrase: float = Field(0.0, ge=0, le=1)
     """Share of words with a synonym that are written with the synonym."""
-    noise: Share
+    noise: float = Field(0.0, ge=0, le=1)
     """Share of training pairs with a wrong target sentence or a missing word."""

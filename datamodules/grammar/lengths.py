@@ -1,4 +1,4 @@
-"""How long sentences are: the distribution of lengths in training, and the buckets of a test set."""
+"""How long sentences are: lengths in training, and the buckets of a test set."""
 
 from itertools import accumulate
 

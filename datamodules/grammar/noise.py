@@ -9,7 +9,9 @@ from datamodules.grammar.pairs import SentencePair
 _LINK = re.compile(r"(\d+)([-?])(\d+)")
 
 
-def add_noise(pairs: Iterable[SentencePair], share: float, random: Random) -> Iterator[SentencePair]:
+def add_noise(
+    pairs: Iterable[SentencePair], share: float, random: Random
+) -> Iterator[SentencePair]:
     """Yield the pairs; damage a ``share`` of them, one half in each way."""
     before: SentencePair | None = None
     for pair in pairs:

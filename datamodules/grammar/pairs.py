@@ -20,11 +20,16 @@ class SentencePair(NamedTuple):
     target_words: int
     links: str
     """Pharaoh pairs: ``i-j`` a sure link, ``i?j`` a possible link."""
+    clauses: tuple[str, ...] = ()
+    """The clauses of the source sentence."""
+    meaning: Sequence[Joined] = ()
 
 
-def write_pair(clauses: Sequence[Joined], source: Language, target: Language) -> SentencePair:
-    """Write the clauses of a sentence in both languages."""
-    texts = source.sentence(clauses), target.sentence(clauses)
+def write_pair(meaning: Sequence[Joined], source: Language, target: Language) -> SentencePair:
+    """Write a sentence in both languages."""
+    texts = source.sentence(meaning), target.sentence(meaning)
+    written = texts[0].texts
+    clauses = tuple([" ".join(written[first:end]) for first, end in texts[0].clauses])
     (source_text, source_words), (target_text, target_words) = (
         language.finish(text) for language, text in zip((source, target), texts, strict=True)
     )
@@ -35,6 +40,8 @@ def write_pair(clauses: Sequence[Joined], source: Language, target: Language) ->
         source_words[-1] + 1,
         target_words[-1] + 1,
         links,
+        clauses,
+        meaning,
     )
 
 
@@ -46,8 +53,8 @@ def _links(
     playing: dict[int, list[tuple[int, int]]] = {}
     for piece, unit, first in source.pieces:
         for number, role, unsure in piece.played:
-            word = source_words[first + number] << _BITS, unsure
-            playing.setdefault(unit << _ROLE_BITS | role, []).append(word)
+            entry = source_words[first + number] << _BITS, unsure
+            playing.setdefault(unit << _ROLE_BITS | role, []).append(entry)
     found: dict[int, int] = {}
     for piece, unit, first in target.pieces:
         for number, role, unsure in piece.played:

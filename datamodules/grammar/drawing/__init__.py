@@ -1,0 +1,1 @@
+"""Random sentences, as meanings."""

@@ -2,12 +2,7 @@
 
 from datamodules.grammar.drawing import open_words
 from datamodules.grammar.drawing.noun_phrases import NounPhrases, can_be_extended
-from datamodules.grammar.meaning.phrases import (
-    Adverbial,
-    Clause,
-    NounPhrase,
-    Prepositional,
-)
+from datamodules.grammar.meaning.phrases import Adverbial, Clause, NounPhrase
 
 ADJECTIVE_SHARE = 0.6
 """Probability of an adjective, and of another adjective after it, where a clause has room."""
@@ -78,7 +73,9 @@ class Circumstances(NounPhrases):
         participants = (clause.subject, clause.object, clause.oblique, clause.recipient)
         for phrase in participants:
             if isinstance(phrase, NounPhrase):
-                while added < spare and self.random() < ADJECTIVE_SHARE and self.add_adjective(phrase):
+                while (
+                    added < spare and self.random() < ADJECTIVE_SHARE and self.add_adjective(phrase)
+                ):
                     added += 1
         return added
 

@@ -223,15 +223,13 @@ class Clauses(Circumstances):
     def _relative(self, phrase: NounPhrase, plan: Plan, words: int | None) -> Clause | None:
         """Give a noun phrase a relative clause; None if no verb fits."""
         kind = _kind(phrase)
-        gaps = {
-            "subject": SUBJECT_GAP_SHARE if self._has_predicate(kind) else 0,
-            "object": 1 - SUBJECT_GAP_SHARE
-            if self.vocabulary.verbs("transitive", "person", kind)
-            else 0,
-        }
-        if not any(gaps.values()):
+        subject_gaps = SUBJECT_GAP_SHARE * self._has_predicate(kind)
+        object_gaps = 1 - SUBJECT_GAP_SHARE
+        if not self.vocabulary.verbs("transitive", "person", kind):
+            object_gaps = 0
+        if not subject_gaps and not object_gaps:
             return None
-        gap = Table(gaps, gaps.values()).draw(self.random) if all(gaps.values()) else max(gaps, key=lambda name: gaps[name])
+        gap = Table(("subject", "object"), (subject_gaps, object_gaps)).draw(self.random)
         subject = phrase if gap == "subject" else None
         setting = Setting(subject, gap=gap, antecedent=phrase, words=words)
         phrase.relative = self.clause(plan, setting)
@@ -241,12 +239,7 @@ class Clauses(Circumstances):
         return self._is_possible("intransitive", kind) or self._is_possible("quality", kind)
 
     def _participants(
-        self,
-        clause: Clause,
-        frame: str,
-        subject: Participant,
-        setting: Setting,
-        inside: list[Plan],
+        self, clause: Clause, frame: str, subject: Participant, setting: Setting, inside: list[Plan]
     ) -> None:
         """Draw the objects that the frame needs."""
         kinds = clause.verb.objects

@@ -2,13 +2,7 @@
 
 from datamodules.grammar.drawing.clauses import Clauses, Setting, bound
 from datamodules.grammar.drawing.plans import SHORTEST, Budget, Plan, plan_clauses
-from datamodules.grammar.meaning.phrases import (
-    Adverbial,
-    Clause,
-    Joined,
-    NounPhrase,
-    Participant,
-)
+from datamodules.grammar.meaning.phrases import Adverbial, Clause, Joined, NounPhrase, Participant
 
 OPENING_SHARE = 0.15
 """Share of sentences of several clauses that begin with a conjunction (*when ..., ...*)."""

@@ -28,7 +28,7 @@ OWNABLE = (*OBJECTS, "animal", "food", "idea")
 NO_OWN = ("body",)
 """Classes without possessives: languages differ in how they say *her hand*."""
 
-_DETERMINERS = {
+_DETERMINERS: dict[str, dict[str, float]] = {
     "singular": {"the": 8, "a": 5, "this": 2, "my": 1.5, "our": 1, "every": 0.7},
     "plural": {
         "the": 7, "some": 4, "this": 2, "my": 1.2, "our": 1, "two": 1, "many": 1, "three": 0.7,
@@ -37,7 +37,11 @@ _DETERMINERS = {
     "mass": {"the": 5, "this": 1, "my": 1, "our": 0.7},
     "name": {"": 1},
 }  # fmt: skip
-_OBJECT_DETERMINERS = {"singular": {"own": 2}, "plural": {"own": 2}, "mass": {"own": 1, "some": 4}}
+_OBJECT_DETERMINERS: dict[str, dict[str, float]] = {
+    "singular": {"own": 2},
+    "plural": {"own": 2},
+    "mass": {"own": 1, "some": 4},
+}
 _DENIED = ("the", "a", "some", "this", "my", "our", "own")
 _PLAIN = ("the", "a", "some", "this", "two", "three", "four", "several", "many", "every")
 
@@ -182,7 +186,9 @@ class Vocabulary:
         return _forms(ranked, plural) if ranked else None
 
     def _forms(self, nouns: Sequence[Noun], plural: bool | None) -> Table[NounForm]:
-        return _forms(list(zip(nouns, zipf_weights(len(nouns), self._exponent), strict=True)), plural)
+        return _forms(
+            list(zip(nouns, zipf_weights(len(nouns), self._exponent), strict=True)), plural
+        )
 
     def _table(self, words: Sequence[Word]) -> Table[Word]:
         return Table(words, zipf_weights(len(words), self._exponent))

@@ -56,12 +56,14 @@ EMPTY = Piece((), ())
 class Text:
     """An unfinished sentence of one language: its words, and the pieces that they come from."""
 
-    __slots__ = ("pieces", "texts")
+    __slots__ = ("clauses", "pieces", "texts")
 
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.pieces: list[tuple[Piece, int, int]] = []
         """Each piece with its unit and the number of its first word."""
+        self.clauses: list[tuple[int, int]] = []
+        """Number of the first word of each clause, and of the word after its last."""
 
     def add(self, added: Piece, unit: int) -> None:
         """Append a piece whose words play their roles in ``unit``."""
@@ -87,7 +89,6 @@ class Cache(dict[Key, Piece]):
             self.clear()
         built = self[key] = self._build(key)
         return built
-
 
 
 class Language(ABC):
@@ -122,8 +123,10 @@ class Language(ABC):
 
     def clause(self, clause: Clause, text: Text, subordinate: bool) -> None:
         """Write the parts of a clause in the order of the language."""
+        first = len(text.texts)
         for part in self._subordinate if subordinate else self._main:
             part(clause, text)
+        text.clauses.append((first, len(text.texts)))
 
     @abstractmethod
     def finish(self, text: Text) -> tuple[str, list[int]]:
@@ -188,7 +191,7 @@ class Language(ABC):
         """Write when something happens."""
         if clause.time is not None:
             if clause.time.__class__ is Dated:
-                text.add(self.date(clause.time), clause.time.unit)  # type: ignore[arg-type]
+                text.add(self.date(clause.time), clause.time.unit)
             else:
                 self.adverbial(clause.time, text)  # type: ignore[arg-type]
 

@@ -1,0 +1,1 @@
+"""Concepts, and phrases and clauses made of concepts: what all languages share."""

@@ -44,8 +44,9 @@ from datamodules.grammar.meaning.phrases import (
 from datamodules.grammar.meaning.words import HUMAN, Mode, Noun, Verb
 
 MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 _SUBJECTS = {FIRST_SINGULAR: "I", FIRST_PLURAL: "we", THIRD_PLURAL: "they"}
 _OBJECTS = {FIRST_SINGULAR: "me", FIRST_PLURAL: "us", THIRD_PLURAL: "them"}
 _TO = piece([("to", (RECIPIENT,))])
@@ -97,7 +98,7 @@ class English(Language):
             text.add(_relative("that"), clause.unit)
         subject = clause.subject
         if subject.__class__ is NounPhrase:
-            self.noun_phrase(subject, text)  # type: ignore[arg-type]
+            self.noun_phrase(subject, text)
         else:
             text.add(self._pronouns[subject, SUBJECT], clause.unit)  # type: ignore[index]
 

@@ -37,7 +37,9 @@ class VerbForms:
         """Read ``base``, ``base/past`` or ``base/past/participle``."""
         base, *irregular = cell.split("/")
         past = irregular[0] if irregular else morphology.past(base)
-        return cls(base, morphology.third_person(base), past, (irregular or [past])[-1], preposition)
+        return cls(
+            base, morphology.third_person(base), past, (irregular or [past])[-1], preposition
+        )
 
 
 BE = "be"

@@ -50,8 +50,9 @@ from datamodules.grammar.meaning.phrases import (
 from datamodules.grammar.meaning.words import Expression, Mode, Verb
 
 MONTHS = (
-    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre"
-).split()
+    "janvier", "février", "mars", "avril", "mai", "juin",
+    "juillet", "août", "septembre", "octobre", "novembre", "décembre",
+)  # fmt: skip
 _PLURALS = (FIRST_PLURAL, THIRD_PLURAL)
 _TO = piece([("à", (PREPOSITION,))])
 _OF = piece([("de", (OWNER + POSSIBLE,))])
@@ -129,7 +130,7 @@ class French(Language):
                 return
         subject, role = _experienced(clause) if _is_inverse(clause) else (clause.subject, SUBJECT)
         if subject.__class__ is NounPhrase:
-            self.noun_phrase(subject, text)  # type: ignore[arg-type]
+            self.noun_phrase(subject, text)
         else:
             text.add(piece([(self._pronoun(subject), (role,))]), clause.unit)
 
@@ -167,7 +168,7 @@ class French(Language):
     def recipient(self, clause: Clause, text: Text) -> None:
         recipient = clause.subject if _is_inverse(clause) else clause.recipient
         if recipient.__class__ is NounPhrase:
-            self.noun_phrase(recipient, text, _TO)  # type: ignore[arg-type]
+            self.noun_phrase(recipient, text, _TO)
 
     @override
     def verb_preposition(self, clause: Clause) -> Piece:
@@ -241,9 +242,7 @@ class French(Language):
         singular = "+la" if self._gender(participant) == "f" else "+le"
         return ((("me", singular, "nous", "+les")[participant.person], OBJECT),)
 
-    def _recipient_clitics(
-        self, participant: Participant | None, role: int
-    ) -> tuple[Clitic, ...]:
+    def _recipient_clitics(self, participant: Participant | None, role: int) -> tuple[Clitic, ...]:
         if not isinstance(participant, Pronoun):
             return ()
         return ((("me", "lui", "nous", "leur")[participant.person], role),)

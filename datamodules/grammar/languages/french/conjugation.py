@@ -6,7 +6,7 @@ Spelling is the traditional one (préférerai, il connaît, il appelle).
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 PRESENT_ER = ("e", "es", "e", "ons", "ez", "ent")
 PRESENT_IR = ("is", "is", "it", "issons", "issez", "issent")
@@ -80,9 +80,7 @@ FAMILIES: dict[str, tuple[str, str, str]] = {
     "clure": ("clus clus clut cluons cluez cluent", "clur", "clu"),
 }
 # Verbs that differ from the family of their ending.
-EXACT: dict[str, tuple[str, str, str]] = {
-    "dire": ("dis dis dit disons dites disent", "dir", "dit"),
-}
+EXACT: dict[str, tuple[str, str, str]] = {"dire": ("dis dis dit disons dites disent", "dir", "dit")}
 # Verbs in -eler and -eter that double the consonant; the others take è.
 DOUBLING = ("appeler", "jeter", "étiqueter", "étinceler", "épeler", "chanceler", "feuilleter")
 
@@ -95,7 +93,7 @@ def split_family(infinitive: str) -> tuple[str, tuple[str, str, str]] | None:
     if infinitive in EXACT:
         return "", EXACT[infinitive]
     endings = [ending for ending in FAMILIES if infinitive.endswith(ending)]
-    if not endings or infinitive.endswith("er") and infinitive != "aller":
+    if not endings or (infinitive.endswith("er") and infinitive != "aller"):
         return None
     longest = max(endings, key=len)
     return infinitive[: -len(longest)], FAMILIES[longest]
@@ -148,9 +146,7 @@ def conjugate_er(infinitive: str) -> Conjugation:
     plain, hard, mute = infinitive[:-2], hard_stem(infinitive), mute_stem(infinitive)
     stems = (mute, mute, mute, hard, plain, mute)
     present = tuple(stem + ending for stem, ending in zip(stems, PRESENT_ER, strict=True))
-    imperfect = tuple(
-        (plain if ending.startswith("i") else hard) + ending for ending in IMPERFECT
-    )
+    imperfect = tuple((plain if ending.startswith("i") else hard) + ending for ending in IMPERFECT)
     return Conjugation(
         infinitive, present, imperfect, add(future_stem(infinitive), FUTURE), plain + "é"
     )
@@ -172,15 +168,11 @@ def conjugate_re(infinitive: str) -> Conjugation:
     """Conjugate a regular verb in -dre (vendre)."""
     stem = infinitive[:-2]
     return Conjugation(
-        infinitive,
-        add(stem, PRESENT_RE),
-        add(stem, IMPERFECT),
-        add(stem + "r", FUTURE),
-        stem + "u",
+        infinitive, add(stem, PRESENT_RE), add(stem, IMPERFECT), add(stem + "r", FUTURE), stem + "u"
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def conjugate(infinitive: str) -> Conjugation:
     """Return the forms of a French verb given by its infinitive."""
     found = split_family(infinitive)

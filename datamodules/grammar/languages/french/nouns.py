@@ -116,9 +116,7 @@ class Nouns:
         nouns = sections["nouns"]
         self._nouns = {name: NounForms.of(*cells[:2]) for name, cells in nouns.items()}
         self._synonyms = {
-            name: NounForms.of(*cells[2].split())
-            for name, cells in nouns.items()
-            if len(cells) > 2
+            name: NounForms.of(*cells[2].split()) for name, cells in nouns.items() if len(cells) > 2
         }
         self._adjectives = {
             name: AdjectiveForms.of(*cells[:2]) for name, cells in sections["adjectives"].items()
