@@ -153,7 +153,7 @@ class GrammarCorpus(Corpus):
             keep = chooser(key, training=name == "train")
         random = Random(f"{name} {self.seed}").random
         sentences = Sentences(self._vocabulary, self.knobs, random, keep)
-        return _Writer(sentences, self.source, self.target)
+        return _Writer(sentences, self)
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -163,9 +163,10 @@ class GrammarCorpus(Corpus):
 class _Writer:
     """Writer of the pairs of one split."""
 
-    def __init__(self, sentences: Sentences, source: str, target: str) -> None:
+    def __init__(self, sentences: Sentences, corpus: GrammarCorpus) -> None:
         self._draw = sentences.sentence
-        self._languages = find_language(source), find_language(target)
+        self._languages = find_language(corpus.source), find_language(corpus.target)
+        self._disjoint = corpus.disjoint
         self.random: Callable[[], float] = sentences.random
 
     def pair(self, words: int) -> SentencePair:
@@ -174,7 +175,7 @@ class _Writer:
             with suppress(NothingLeftError):
                 return write_pair(self._draw(words), *self._languages)
         raise UserError(
-            "data.disjoint: no clause is left for one of the splits; give a larger "
+            f"data.disjoint={self._disjoint}: no clause is left for one of the splits; give a larger "
             "data.vocabulary, or data.disjoint=sentences"
         )
 

@@ -97,6 +97,8 @@ class Data(Record):
     """Number of sentence pairs by split."""
     left_out: dict[str, dict[str, int]] = {}
     """Number of dropped sentence pairs by split and reason."""
+    seen: dict[str, float] = {}
+    """Share of the test set's parts that also occur in training, by the name of the parts."""
     vocabulary: dict[str, int] = {}
     """Number of tokens in the vocabulary by side, ``source`` and ``target``."""
     suspicions: list[str] = []

@@ -43,6 +43,9 @@ def summary(result: Result, scores: TestScores, scoring: Scoring, folder: Path) 
     ]
     if left_out:
         lines.append(f"left out: {', '.join(left_out)}")
+    if result.data.seen:
+        shares = [f"{share:.1%} of its {name}" for name, share in result.data.seen.items()]
+        lines.append(f"of the test set, training contains {', '.join(shares)}")
     lines += [f"warning: {each}" for each in (*result.data.suspicions, *scores.suspicions)]
     lines.append(f"everything is in {folder}")
     return "\n".join(lines)

@@ -6,11 +6,13 @@ from datamodules.grammar.meaning.words import Noun
 
 # Consonants first, so that no word before elides; the spelling is possible in many languages.
 _ONSETS = (
-    "b", "c", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "br", "cl", "dr", "gr", "pl", "tr",
+    "b", "c", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v",
+    "br", "cl", "dr", "gr", "pl", "tr",
 )  # fmt: skip
 _VOWELS = tuple("aeiou")
 _MIDDLES = (
-    "b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "ld", "lm", "nt", "rd", "rk", "rn", "st",
+    "b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v",
+    "ld", "lm", "nt", "rd", "rk", "rn", "st",
 )  # fmt: skip
 _SURNAME_ENDINGS = ("a", "an", "ek", "en", "i", "in", "o", "os", "ov", "us")
 _TOWN_ENDINGS = ("abad", "anda", "ara", "ena", "grad", "ia", "ona", "opol", "orf", "una")

@@ -38,6 +38,7 @@ def method(findings: Findings) -> list[tuple[str, list[str]]]:
     aspects: dict[str, Callable[[Result], str]] = {
         "Corpus": _corpus,
         "Left out": _left_out,
+        "Test parts that occur in training": _seen,
         "Training": _training,
         "Decoding": lambda result: _listed(result.decoding, "not recorded"),
         "Environment": lambda result: _listed(result.environment.model_dump(), "not recorded"),
@@ -74,6 +75,11 @@ def _left_out(result: Result) -> str:
         for reason, count in counts.items()
     ]
     return "; ".join(reasons) or "nothing"
+
+
+def _seen(result: Result) -> str:
+    shares = result.data.seen.items()
+    return ", ".join(f"{share:.1%} of the {name}" for name, share in shares)
 
 
 def _training(result: Result) -> str:

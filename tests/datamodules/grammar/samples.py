@@ -1,0 +1,47 @@
+"""Small corpora shared by the grammar tests, and functions that read their lines."""
+
+import re
+from functools import cache
+from random import Random
+from typing import Any
+
+from datamodules.corpus import ParallelText
+from datamodules.grammar import GrammarCorpus
+from datamodules.grammar.drawing.sentences import Sentences
+from datamodules.grammar.drawing.vocabulary import Vocabulary
+from datamodules.grammar.knobs import Knobs
+from datamodules.grammar.languages import find_language
+from datamodules.grammar.pairs import SentencePair, write_pair
+
+SMALL: dict[str, Any] = {"train_size": 4000, "val_size": 240, "test_size": 900, "seed": 7}
+Link = tuple[int, int, bool]
+"""Source word, target word, and whether the link is sure."""
+
+
+@cache
+def split(name, source="en", **knobs) -> ParallelText:
+    target = "fr" if source == "en" else "en"
+    return GrammarCorpus(**SMALL, source=source, target=target, **knobs).split(name)
+
+
+@cache
+def pairs(count: int, words: int, source: str = "en", **knobs) -> list[SentencePair]:
+    """Write ``count`` pairs of about ``words`` words."""
+    chosen = Knobs(**knobs)
+    vocabulary = Vocabulary(chosen.vocabulary, chosen.zipf)
+    sentences = Sentences(vocabulary, chosen, Random(f"{count} {words}").random)
+    languages = find_language(source), find_language("fr" if source == "en" else "en")
+    return [write_pair(sentences.sentence(words), *languages) for _ in range(count)]
+
+
+def bare_words(line: str) -> list[str]:
+    """Split a line into words without punctuation; an elided word is a separate word."""
+    line = line.lower().replace("aujourd'hui", "aujourd’hui")
+    return re.findall(r"[\w’-]+'?", line)
+
+
+def parsed_links(line: str) -> list[Link]:
+    return [
+        (int(source), int(target), kind == "-")
+        for source, kind, target in re.findall(r"(\d+)([-?])(\d+)", line)
+    ]

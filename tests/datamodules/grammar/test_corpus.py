@@ -1,0 +1,215 @@
+"""The built-in corpus as a whole: splits, reproducibility, presets, bad input."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tracemalloc
+from collections import Counter
+from itertools import islice
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from datamodules.corpus import SPLITS
+from datamodules.errors import UserError
+from datamodules.grammar import GrammarCorpus, disjoint
+from datamodules.grammar import corpus as corpus_module
+from datamodules.grammar.corpus import EDITION
+from datamodules.grammar.knobs import Knobs
+from datamodules.grammar.languages.language import Cache
+from lightning_modules.runs.settings.table import CONF
+from tests.datamodules.grammar.samples import SMALL, parsed_links, split
+
+
+def preset(name: str) -> dict[str, Any]:
+    """The settings of a file of ``conf/data`` for the grammar, without those of the class."""
+    values: dict[str, Any] = {}
+    for part in dict.fromkeys(("grammar", name)):
+        text = (CONF / f"data/{part}.yaml").read_text(encoding="utf-8")
+        values |= yaml.safe_load(re.sub(r"(?<=\d)_(?=\d)", "", text))
+    return {key: value for key, value in values.items() if key not in ("_target_", "defaults")}
+
+
+@pytest.mark.parametrize("source", ["en", "fr"])
+def test_splits_share_no_sentence(source):
+    train, val, test = (split(name, source).source for name in SPLITS)
+    assert len(set(val)) == len(val) == SMALL["val_size"]
+    assert len(set(test)) == len(test) == SMALL["test_size"]
+    assert len(train) == SMALL["train_size"]
+    assert set(train).isdisjoint(val + test)
+    assert set(val).isdisjoint(test)
+
+
+@pytest.mark.parametrize("source", ["en", "fr"])
+def test_test_sentences_fill_every_bucket(source):
+    buckets = Counter((len(line.split()) - 1) // 10 for line in split("test", source).source)
+    assert buckets == dict.fromkeys(range(6), 150)
+
+
+def test_the_longest_sentence_is_a_setting():
+    text = GrammarCorpus(10, 6, 40, 1, longest=195).split("test")
+    buckets = Counter((len(line.split()) - 1) // 10 for line in text.source)
+    assert buckets == dict.fromkeys(range(20), 2)
+    assert max(len(line.split()) for line in text.source) <= 195
+
+
+def test_training_lengths():
+    text = split("train")
+    lengths = [len(line.split()) for line in text.source]
+    assert min(lengths) >= 2
+    assert max(lengths) <= 50
+    assert sum(length <= 10 for length in lengths) / len(lengths) == pytest.approx(0.7, rel=0.1)
+    assert set(text.left_out) == {"longer than 50 words"}
+    assert 50 < text.left_out["longer than 50 words"] < 400
+
+
+def test_training_limit_counts_what_it_leaves_out():
+    arguments = {**SMALL, "train_size": 500}
+    whole = GrammarCorpus(**arguments, train_max_words=None).split("train")
+    short = GrammarCorpus(**arguments, train_max_words=20).split("train")
+    assert max(len(line.split()) for line in short.source) <= 20
+    left_out = short.left_out["longer than 20 words"]
+    kept = [line for line in whole.source if len(line.split()) <= 20]
+    assert kept == short.source[: len(kept)]
+    assert left_out > 500 - len(kept)
+
+
+def test_the_other_direction_swaps_the_sides():
+    english, french = split("train"), split("train", "fr")
+    assert french.source[0] == english.target[0]
+    assert french.target[0] == english.source[0]
+    assert french.alignments is not None
+    assert english.alignments is not None
+    turned = sorted((j, i, sure) for i, j, sure in parsed_links(english.alignments[0]))
+    assert parsed_links(french.alignments[0]) == turned
+
+
+DIGEST = """
+import hashlib
+from datamodules.grammar import GrammarCorpus
+corpus = GrammarCorpus(300, 60, 60, seed=3, paraphrase=0.2, noise=0.2, open_words=0.2)
+digest = hashlib.sha256()
+for name in ("train", "val", "test"):
+    text = corpus.split(name)
+    digest.update("\\n".join(text.source + text.target + text.alignments).encode())
+print(digest.hexdigest(), corpus.fingerprint)
+"""
+
+
+def test_the_same_in_every_process():
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", DIGEST],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1")
+    }
+    assert len(outputs) == 1
+
+
+def test_seeds_write_other_sentences():
+    one, other = (GrammarCorpus(100, 6, 6, seed).split("train").source for seed in (1, 2))
+    assert len(set(one) & set(other)) < 10
+
+
+@pytest.mark.parametrize(("source", "digest"), [("en", ""), ("fr", "")])
+def test_an_edition_is_its_sentences(source, digest):
+    """If this test fails, the sentences have changed: raise ``EDITION`` and set new digests."""
+    lines = [
+        line
+        for name in SPLITS
+        for part in (split(name, source).source, split(name, source).target)
+        for line in part
+    ]
+    written = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+    assert (EDITION, written) == (2, digest)
+
+
+def test_fingerprint_names_the_arguments():
+    base: dict[str, Any] = {"train_size": 10, "val_size": 6, "test_size": 6, "seed": 0}
+    others: list[dict[str, Any]] = [{"train_size": 11}, {"val_size": 7}, {"test_size": 7}]
+    others += [{"seed": 1}, {"train_max_words": 40}, {"source": "fr", "target": "en"}]
+    others += [{"disjoint": "clauses"}, {"longest": 70}, {"vocabulary": 700}, {"zipf": 1.1}]
+    others += [{name: 0.123} for name, field in Knobs.model_fields.items() if field.annotation is float]
+    prints = [GrammarCorpus(**{**base, **other}).fingerprint for other in [{}, *others]]
+    assert len(set(prints)) == len(prints)
+    assert GrammarCorpus(**base).fingerprint == prints[0]
+    assert all(re.fullmatch("[0-9a-f]{12}", value) for value in prints)
+
+
+def test_the_file_of_the_default_preset_holds_the_defaults():
+    values = preset("grammar")
+    assert {name: values[name] for name in Knobs.model_fields} == Knobs().model_dump()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "override"),
+    [
+        ({"target": "en"}, "data.target=en"),
+        ({"target": "eo"}, "data.target=eo"),
+        ({"source": "eo"}, "data.source=eo"),
+        ({"train_max_words": 2}, "data.train_max_words=2"),
+    ],
+)
+def test_wrong_arguments(arguments, override):
+    with pytest.raises(UserError, match=f"^{override}:") as raised:
+        GrammarCorpus(**{**SMALL, **arguments}).split("test")
+    assert "\n" not in str(raised.value)
+
+
+def test_settings_that_leave_no_clause_to_a_split(monkeypatch):
+    monkeypatch.setattr(disjoint, "HELD_OUT", 1)
+    corpus = GrammarCorpus(5, 3, 6, 1, disjoint="templates")
+    assert len(corpus.split("test")) == 6
+    with pytest.raises(UserError, match=r"^data\.disjoint=templates: ") as raised:
+        corpus.split("train")
+    assert "\n" not in str(raised.value)
+
+
+def test_more_sentences_than_there_are(monkeypatch):
+    monkeypatch.setattr(corpus_module, "buckets", lambda longest: [(60, 60)])
+    monkeypatch.setattr(corpus_module, "MOST_TRIES", 1)
+    with pytest.raises(UserError, match=r"^data\.test_size=600: ") as raised:
+        GrammarCorpus(5, 3, 600, 1).split("test")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"train_size": 0}, {"val_size": "none"}, {"zipf": 3}, {"noise": -0.1}, {"colour": 1}]
+)
+def test_wrong_values(wrong):
+    with pytest.raises(ValidationError, match=next(iter(wrong))):
+        GrammarCorpus(**{**SMALL, **wrong})
+
+
+def test_streamed_pairs_take_no_memory(monkeypatch):
+    """The pieces that languages keep are bounded, and no sentence is kept."""
+    monkeypatch.setattr(Cache, "LIMIT", 300)
+    stream = GrammarCorpus(10, 6, 6, 1, open_words=0.5, vocabulary=60).training_pairs()
+
+    def grown(pairs: int) -> int:
+        tracemalloc.reset_peak()
+        for _ in islice(stream, pairs):
+            pass
+        return tracemalloc.get_traced_memory()[1]
+
+    tracemalloc.start()
+    try:
+        first = grown(1000)
+        assert grown(4000) < first + 500_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["grammar_easy", "grammar_hard", "grammar_tiny"])
+def test_presets(name):
+    corpus = GrammarCorpus(**preset(name) | {"train_size": 500, "val_size": 20, "test_size": 40})
+    assert len(corpus.split("train")) == 500
+    assert len(corpus.split("test")) == 40

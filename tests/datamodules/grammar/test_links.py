@@ -1,0 +1,106 @@
+"""Links between the words of a pair."""
+
+import pytest
+
+from datamodules.grammar.languages import find_language
+from datamodules.grammar.meaning.phrases import (
+    FIRST_SINGULAR,
+    THIRD_SINGULAR,
+    Adverbial,
+    Clause,
+    Core,
+    Joined,
+    NounPhrase,
+    Pronoun,
+)
+from datamodules.grammar.meaning.words import Expression, Mode, Noun, Verb
+from datamodules.grammar.pairs import write_pair
+from tests.datamodules.grammar.samples import Link, pairs, parsed_links, split
+
+
+def text_of(line: str) -> dict[tuple[int, int], bool]:
+    return {(i, j): sure for i, j, sure in parsed_links(line)}
+
+
+@pytest.mark.parametrize("source", ["en", "fr"])
+def test_links_lie_inside_their_sentences_and_are_sorted(source):
+    text = split("train", source)
+    assert text.alignments is not None
+    for read, written, line in zip(text.source, text.target, text.alignments, strict=True):
+        links: list[Link] = parsed_links(line)
+        assert [link[:2] for link in links] == sorted({link[:2] for link in links})
+        assert all(i < len(read.split()) and j < len(written.split()) for i, j, _ in links)
+
+
+def test_almost_every_word_is_linked_and_surely():
+    """Without words that one language adds, only articles and prepositions may lack a link."""
+    linked = sure = words = 0
+    for pair in pairs(500, 15, verbosity=0):
+        links = parsed_links(pair.links)
+        linked += len({j for _, j, _ in links})
+        sure += len({j for _, j, is_sure in links if is_sure})
+        words += pair.target_words
+    assert linked / words > 0.97
+    assert sure / words > 0.92
+
+
+def test_roles_round_trip():
+    """Words of one language that link to the same word of the other play its role: both ways."""
+    there, back = pairs(300, 20, "en"), pairs(300, 20, "fr")
+    for pair, turned in zip(there, back, strict=True):
+        assert (pair.source, pair.target) == (turned.target, turned.source)
+        links = sorted((j, i, sure) for i, j, sure in parsed_links(pair.links))
+        assert links == parsed_links(turned.links)
+
+
+CAT = Noun("cat", "animal")
+EAT = Verb("eat:transitive", "transitive", ("animal",), ("food",))
+CHEESE = Noun("cheese", "food", counted=False)
+
+
+def links_of(clause: Clause) -> tuple[str, str, str]:
+    pair = write_pair([Joined(clause)], find_language("en"), find_language("fr"))
+    return pair.source, pair.target, pair.links
+
+
+@pytest.mark.parametrize(
+    ("mode", "english", "french", "links"),
+    [
+        (Mode("present"), "The cat eats the cheese.", "Le chat mange le fromage.", "0-0 1-1 2-2 3-3 4-4"),
+        # The auxiliary only helps; so does "did".
+        (Mode("past"), "The cat ate the cheese.", "Le chat a mangé le fromage.", "0-0 1-1 2?2 2-3 3-4 4-5"),
+        (Mode("past", "not"), "The cat did not eat the cheese.", "Le chat n'a pas mangé le fromage.",
+         "0-0 1-1 2?2 3-2 3-3 4-4 5-5 6-6"),
+        (Mode("perfect", "never"), "The cat has never eaten the cheese.",
+         "Le chat n'a jamais mangé le fromage.", "0-0 1-1 2-2 3-2 3-3 4-4 5-5 6-6"),
+        (Mode("future"), "The cat will eat the cheese.", "Le chat mangera le fromage.",
+         "0-0 1-1 2?2 3-2 4-3 5-4"),
+    ],
+)  # fmt: skip
+def test_sure_and_possible_links(mode, english, french, links):
+    clause = Clause(3, EAT, mode, NounPhrase(1, Core(CAT, False, "the")))
+    clause.object = NounPhrase(2, Core(CHEESE, False, "the"))
+    assert links_of(clause) == (english, french, links)
+
+
+def test_clitics_particles_and_times_cross():
+    clause = Clause(3, EAT, Mode("present"), Pronoun(FIRST_SINGULAR))
+    clause.object = Pronoun(THIRD_SINGULAR, CHEESE)
+    clause.time = Adverbial(4, Expression("in summer", ("topic",)))
+    assert links_of(clause) == (
+        "I eat it in summer.", "En été, je le mange.", "0-2 1-4 2-3 3-0 4-1",
+    )  # fmt: skip
+
+
+def test_an_owner_is_linked_across_the_noun():
+    clause = Clause(3, EAT, Mode("present"), NounPhrase(1, Core(CAT, False, "the")))
+    owner = NounPhrase(5, Core(Noun("king", "person", gender="m"), False, "the"))
+    clause.object = NounPhrase(2, Core(CHEESE, False, ""), owner=owner)
+    english, french, links = links_of(clause)
+    assert (english, french) == (
+        "The cat eats the king's cheese.", "Le chat mange le fromage du roi.",
+    )  # fmt: skip
+    assert text_of(links) == {
+        (0, 0): True, (1, 1): True, (2, 2): True, (3, 5): True, (4, 5): False, (4, 6): True,
+        (5, 4): True,
+    }  # fmt: skip
