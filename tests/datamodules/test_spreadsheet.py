@@ -1,5 +1,7 @@
 """Texts in CSV: no spreadsheet runs them, and they read back."""
 
+import math
+
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -9,9 +11,14 @@ from datamodules.spreadsheet import as_cell, from_cell
 @given(st.text() | st.sampled_from("=+-@\t\r'").flatmap(lambda c: st.text().map(c.__add__)))
 @example("-0")
 @example("\t1")
+@example("+1_0")
+@example("-inf")
 def test_texts_read_back_and_begin_no_formula(text):
     cell = as_cell(text)
-    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    if cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        assert cell[0] in "+-"
+        assert math.isfinite(float(cell))
+        assert set(cell[1:]) <= set("0123456789.")
     assert from_cell(cell) == text
 
 
