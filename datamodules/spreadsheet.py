@@ -18,4 +18,3 @@ def as_cell(value: Value) -> Value | str:
 def from_cell(cell: str) -> str:
     """Return the text of a cell that ``as_cell`` made."""
     return cell.removeprefix(QUOTE)
-
