@@ -78,8 +78,11 @@ def length_curve(
 def _baseline(
     evaluation: Evaluation, baseline: System, metric: Metric, places: Mapping[Bounds, float]
 ) -> list[alt.Chart]:
-    """Return the line of a baseline and its name at the line's end; nothing without scores."""
-    points = [
+    """Return the line of a baseline and its name; nothing without scores.
+
+    The name stands where the line is highest: at the bottom of a figure lines run together.
+    """
+    points: list[dict[str, Any]] = [
         {"place": place, "score": estimate.value, "baseline": baseline.name, "group": each.label}
         for each, place in places.items()
         if (estimate := evaluation.estimate(baseline, each, metric.name)) is not None
@@ -93,8 +96,12 @@ def _baseline(
         alt.Tooltip("score:Q", title=metric.label, format=".3~f"),
     ]
     line = alt.Chart(data_of(points)).mark_line(strokeWidth=1, strokeDash=[4, 3], color=GREY)
-    text = alt.Chart(data_of(points[-1:])).mark_text(
-        text=baseline.name, align="right", baseline="bottom", dy=-3, color=GREY, fontSize=11
+    highest = max(points, key=lambda point: point["score"])
+    align: Literal["left", "center", "right"] = "center"
+    if highest in (points[0], points[-1]):  # the name runs inwards
+        align = "left" if highest == points[0] else "right"
+    text = alt.Chart(data_of([highest])).mark_text(
+        text=baseline.name, align=align, baseline="bottom", dy=-3, color=GREY, fontSize=11
     )
     return [line.encode(x=x, y=y, tooltip=tooltip), text.encode(x=x, y=y)]
 
