@@ -3,7 +3,7 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from itertools import chain
@@ -17,6 +17,7 @@ from datamodules.batching import EncodedPairs, Sequences
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, read_split
 from datamodules.errors import UserError
 from datamodules.files import locked, whole_file, write_json
+from datamodules.phrase_table import PhraseTable
 from datamodules.suspicions import suspicions_of_corpus
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
@@ -35,6 +36,9 @@ class EncodedCorpus(NamedTuple):
     whitespace-separated words of the two sides, ``target`` the tokens of sacreBLEU's ``13a``."""
     suspicions: Sequence[str] = ()
     """What looks wrong in the text; files of earlier versions do not say."""
+    phrase_table: list[str] | None = None
+    """Translations of the test sentences by the phrase table of the training text; None without
+    gold links in training, and in files of earlier versions."""
 
     @classmethod
     def of(cls, corpus: Corpus, settings: TokenizerSettings, folder: Path) -> Self:
@@ -71,8 +75,9 @@ class EncodedCorpus(NamedTuple):
             "reference": _count(line.split() for line in text["train"].target),
         }
         suspicions = [str(each) for each in suspicions_of_corpus(text["train"], text["test"])]
+        phrase_table = _phrase_table(corpus.name, text)
         text["train"] = replace(text["train"], source=[], target=[], alignments=None)
-        return cls(tokenizers, encoded, text, word_counts, suspicions)
+        return cls(tokenizers, encoded, text, word_counts, suspicions, phrase_table)
 
     def _save(self, folder: Path) -> None:
         self.tokenizers.save(folder)
@@ -88,6 +93,7 @@ class EncodedCorpus(NamedTuple):
         content["tokenizers"] = _fingerprints(self.tokenizers)
         content["word_counts"] = self.word_counts
         content["suspicions"] = self.suspicions
+        content["phrase_table"] = self.phrase_table
         write_json(folder / "text.json", content)
 
     @classmethod
@@ -102,8 +108,8 @@ class EncodedCorpus(NamedTuple):
         for split in ("val", "test"):
             if len(text[split]) != len(encoded[split]):
                 raise ValueError(f"{split}: text.json and encoded.npz differ in length")
-        suspicions = content.get("suspicions", [])
-        return cls(tokenizers, encoded, text, content["word_counts"], suspicions)
+        later = {key: content[key] for key in ("suspicions", "phrase_table") if key in content}
+        return cls(tokenizers, encoded, text, content["word_counts"], **later)
 
 
 @contextmanager
@@ -115,6 +121,16 @@ def _writing(folder: Path) -> Iterator[None]:
             f"{error.filename or folder}: cannot be written ({error.strerror or error}); "
             "make room there or choose another folder with cache_dir=..."
         ) from error
+
+
+def _phrase_table(name: str, text: Mapping[Split, ParallelText]) -> list[str] | None:
+    if text["train"].alignments is None:
+        return None
+    try:
+        table = PhraseTable.of(text["train"])
+    except ValueError as error:
+        raise UserError(f"data={name}, train: gold alignments, {error}") from None
+    return [table.translate(line) for line in text["test"].source]
 
 
 def _encode(text: ParallelText, tokenizers: Tokenizers) -> EncodedPairs:

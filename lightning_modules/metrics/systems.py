@@ -65,6 +65,8 @@ class Output:
     """Labels of the words of the hypotheses."""
     reference_nats: Sequence[Sequence[float]] | None = None
     """Negative log-likelihood of each whitespace-separated word of each reference."""
+    phrase_table: Sequence[str] | None = None
+    """Translations by the phrase table of the output's training text; see ``baselines``."""
     attention_step: str | None = None
     """Decoder step whose attention aligned the references; see ``forced_decoding``."""
 

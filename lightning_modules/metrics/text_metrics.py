@@ -1,4 +1,4 @@
-"""The harness's metrics of translations: BLEU, chrF, chrF++ and TER, counted by sacreBLEU."""
+"""Metrics of translations: BLEU, chrF, chrF++ and TER, counted by sacreBLEU; exact match."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,8 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from typing_extensions import override
 
 from lightning_modules.metrics.bleu import bleu, bleu_counts, sacrebleu_counts
-from lightning_modules.metrics.metric import Array, Statistics, TextMetric
+from lightning_modules.metrics.checks import check_aligned
+from lightning_modules.metrics.metric import Array, Statistics, TextMetric, ratio
 
 SENTENCE_BLEU = "sentence BLEU"
 CHRF_COLUMNS = 18
@@ -35,6 +36,29 @@ class Bleu(TextMetric):
     @override
     def score(self, sums: Array) -> Array:
         return bleu(sums)
+
+
+class ExactMatch(TextMetric):
+    """The percentage of translations that equal their references, from ``equal, 1``.
+
+    Only words count: a translation without words equals a reference without words.
+    """
+
+    name = "exact"
+    label = "exact match (%)"
+    better = 1
+
+    @override
+    def count(
+        self, sources: Sequence[str] | None, hypotheses: Sequence[str], references: Sequence[str]
+    ) -> Array:
+        check_aligned(references=references, hypotheses=hypotheses)
+        pairs = zip(hypotheses, references, strict=True)
+        return np.array([(one.split() == other.split(), 1) for one, other in pairs], np.float64)
+
+    @override
+    def score(self, sums: Array) -> Array:
+        return 100 * ratio(sums)
 
 
 class ChrfPlusPlus(TextMetric):
@@ -116,7 +140,7 @@ class Ter(TextMetric):
 
 
 TEXT_METRICS: Mapping[str, type[TextMetric]] = {
-    kind.name: kind for kind in (Bleu, Chrf, ChrfPlusPlus, Ter)
+    kind.name: kind for kind in (Bleu, ExactMatch, Chrf, ChrfPlusPlus, Ter)
 }
 """Metrics of translations by name, in the order of the tables."""
 

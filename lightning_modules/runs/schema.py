@@ -16,7 +16,7 @@ from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.runs import checksums
 from lightning_modules.runs.renamed import with_new_names
 
-SCHEMA = 4
+SCHEMA = 5
 """Version of the contents; files without a number are of version 1."""
 VERSION_KEY = "schema"
 RESULT = checksums.RECORD
@@ -126,6 +126,15 @@ class Coverage(Record):
     """Hash of the file's content; None for an unreadable file."""
 
 
+class Baseline(Record):
+    """Scores of a trivial translation, to which the scores of a model compare."""
+
+    scores: dict[str, float]
+    """Scores on the whole test set, by the names of metrics."""
+    by_length: dict[str, dict[str, float]]
+    """Scores on each length bucket, by the bucket's label, such as ``1–10``."""
+
+
 class Result(Record):
     """``result.json``: only the variant, the seed and the test BLEU must be there.
 
@@ -138,6 +147,8 @@ class Result(Record):
     """Scores on the whole test set, by the names of metrics."""
     intervals: dict[str, tuple[float, float]] = {}
     """95% bootstrap intervals of the scores over test sentences."""
+    baselines: dict[str, Baseline] = {}
+    """Baselines by name; none without gold links in the training text."""
     overrides: list[str] = []
     """Overrides of the command line, without passwords."""
     signature: str | None = None
@@ -219,6 +230,8 @@ class Prediction(Record):
     """Word alignment of source and hypothesis by attention, in Pharaoh format."""
     gold: str | None = None
     """Word alignment of source and reference, in Pharaoh format."""
+    phrase_table: str | None = None
+    """Translation by the phrase table of the training text."""
     reference_nats: list[float] | None = None
     """Negative log-likelihood of each whitespace-separated word of the reference."""
 

@@ -22,7 +22,8 @@ from lightning_modules.metrics.metric import Metric, Statistics
 from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.metrics.text_metrics import Bleu, sentence_bleu
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate, score_subsets
-from lightning_modules.runs.schema import Prediction
+from lightning_modules.runs.schema import Baseline, Prediction
+from lightning_modules.testing.baselines import baseline_scores, baselines_of_run
 from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.testing.suspicions import suspicions_of_output
 from lightning_modules.training.module import Translation
@@ -40,6 +41,8 @@ class TestScores(NamedTuple):
     signature: str
     """sacreBLEU's signature of the BLEU score."""
     curve: list[CurvePoint]
+    baselines: dict[str, Baseline]
+    """Scores of the baselines by name; none without a phrase table."""
     statistics: Statistics
     predictions: list[Prediction]
     attention: list[Weights | None]
@@ -56,10 +59,12 @@ def score_translations(
     scoring: Scoring,
     variant: str,
     seed: int,
+    phrase_table: Sequence[str] | None = None,
 ) -> TestScores:
-    """Score the best hypothesis of each sentence of ``text``.
+    """Score the best hypothesis of each sentence of ``text``, and the baselines.
 
     ``forced``, the statistics of the references from forced decoding, join the statistics.
+    ``phrase_table`` has a translation of each sentence by the phrase table, if there is one.
     """
     by_id = {translation.id: translation.hypotheses[0] for translation in translations}
     best = [by_id[number] for number in range(len(text))]
@@ -78,16 +83,20 @@ def score_translations(
         variant, TestSet(text.target, text.source), [Output(seed, hypotheses, statistics)]
     )
     metrics = in_order(chosen)
+    baselines = baselines_of_run(system.test, phrase_table, metrics)
     [buckets] = scoring.buckets([system.test])
-    scored = score_subsets([system], metrics, buckets, scoring.draws)
+    scored = score_subsets([system, *baselines], metrics, buckets, scoring.draws)
     estimates = {each.name: scored[0].estimate(variant, each.name) for each in metrics}
     return TestScores(
         metrics=metrics,
         scores={name: known for name, known in estimates.items() if known is not None},
         signature=Bleu().signature,
         curve=curve_points([system], scored),
+        baselines={each.name: baseline_scores(each, scored) for each in baselines},
         statistics=statistics,
-        predictions=list(_predictions(text, hypotheses, sentence_bleu(statistics), attention)),
+        predictions=list(
+            _predictions(text, hypotheses, sentence_bleu(statistics), attention, phrase_table)
+        ),
         attention=attention,
         suspicions=suspicions_of_output(text.target, hypotheses, text.source),
     )
@@ -98,6 +107,7 @@ def _predictions(
     hypotheses: Sequence[str],
     scores: Iterable[float],
     attention: Iterable[Weights | None],
+    phrase_table: Sequence[str] | None,
 ) -> Iterable[Prediction]:
     rows = zip(text.source, text.target, hypotheses, scores, attention, strict=True)
     for number, (source, reference, hypothesis, score, weights) in enumerate(rows):
@@ -110,6 +120,7 @@ def _predictions(
             score=round(float(score), 2),
             alignment=aligned,
             gold=None if text.alignments is None else text.alignments[number],
+            phrase_table=None if phrase_table is None else phrase_table[number],
         )
 
 

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from tabulate import tabulate
+
+from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.runs.schema import Result, Training
 from lightning_modules.testing.scores import TestScores
@@ -13,23 +16,14 @@ from lightning_modules.training.control.budgets import find_kind, kind_of
 def summary(result: Result, scores: TestScores, scoring: Scoring, folder: Path) -> str:
     """Return a few lines: scores by length, size, speed, and the folder of all files."""
     training, decoding = result.training, result.decoding
-    columns = [("length", "BLEU", "sentences")] + [
-        (
-            point.bounds.label,
-            "-" if point.bleu is None else f"{point.bleu:.1f}",
-            str(point.sentences),
-        )
-        for point in scores.curve
-    ]
-    rows = [
-        "  " + " ".join(f"{column[row]:>9}" for column in columns) for row in range(len(columns[0]))
-    ]
+    rows = tabulate(_by_length(scores), tablefmt="plain", disable_numparse=True, stralign="right")
     lines = [
         f"{result.variant} seed {result.seed}: {_scores(result, scores.metrics)}",
+        *([f"without a model: {_baselines(result)}"] if result.baselines else []),
         f"95% over test sentences: {scoring.resamples} resamples, seed {scoring.seed}; "
         f"{result.signature}",
         f"BLEU by {scoring.length_axis}:",
-        *rows,
+        *(f"  {row}" for row in rows.splitlines()),
         f"{result.parameters:,} parameters; {training.target_tokens or 0:,} target tokens in "
         f"{training.updates or 0:,} updates, {training.flops or 0:.3g} FLOPs, "
         f"{_other_cost(result)}{training.seconds or 0:.0f} s, "
@@ -49,6 +43,30 @@ def summary(result: Result, scores: TestScores, scoring: Scoring, folder: Path) 
     lines += [f"warning: {each}" for each in (*result.data.suspicions, *scores.suspicions)]
     lines.append(f"everything is in {folder}")
     return "\n".join(lines)
+
+
+def _by_length(scores: TestScores) -> list[list[str]]:
+    """Return rows of cells: lengths, BLEU of the model and of each baseline, sentences."""
+    bleu = {"BLEU": [point.bleu for point in scores.curve]}
+    for name, baseline in scores.baselines.items():
+        bleu[name] = [bucket.get("bleu") for bucket in baseline.by_length.values()]
+    return [
+        ["length", *(point.bounds.label for point in scores.curve)],
+        *(
+            [name, *("-" if score is None else f"{score:.1f}" for score in row)]
+            for name, row in bleu.items()
+        ),
+        ["sentences", *(str(point.sentences) for point in scores.curve)],
+    ]
+
+
+def _baselines(result: Result) -> str:
+    """Return ``phrase table BLEU 73.85, exact match (%) 14.33; copy …`` on the whole test set."""
+    parts = []
+    for name, baseline in result.baselines.items():
+        scores = (f"{METRICS[metric].label} {each:.2f}" for metric, each in baseline.scores.items())
+        parts.append(f"{name} {', '.join(scores)}")
+    return "; ".join(parts)
 
 
 def _other_cost(result: Result) -> str:

@@ -73,7 +73,14 @@ def test_model(
     statistics = forced_statistics(forced, text, data.tokenizers, step)
     nats = [word_nats(one, text.target[one.id], data.tokenizers) for one in forced]
     scores = score_translations(
-        translations, statistics, text, data.tokenizers, scoring, config.variant, config.seed
+        translations,
+        statistics,
+        text,
+        data.tokenizers,
+        scoring,
+        config.variant,
+        config.seed,
+        data.encoded_corpus.phrase_table,
     )
     for prediction, reference_nats in zip(scores.predictions, nats, strict=True):
         prediction.reference_nats = reference_nats
@@ -129,6 +136,7 @@ def write_test(
             for name, estimate in scores.scores.items()
             if estimate.low is not None and estimate.high is not None
         },
+        baselines=scores.baselines,
         signature=scores.signature,
         train_max_words=data.corpus.train_max_words,
         parameters=tested.parameters,

@@ -161,7 +161,7 @@ def _run_table(ids: Sequence[str]) -> wr.Runset:
     order = [wr.OrderBy(wr.SummaryMetric("test/bleu"), ascending=False)]
     columns = [
         *("run:displayName", "config:system.value", "config:seed.value", "config:parameters.value"),
-        *("summary:test/bleu", "summary:train/target_tokens_per_second"),
+        *("summary:test/bleu", "summary:test/exact", "summary:train/target_tokens_per_second"),
     ]
     return _runset("runs", ids, order=order, pinned_columns=columns)
 

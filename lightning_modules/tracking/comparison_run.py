@@ -46,9 +46,10 @@ class ComparisonData:
     name: str
     config: Mapping[str, Any]
     systems: Sequence[str]
+    """Names of the systems, then of the baselines."""
     buckets: Sequence[Bucket]
-    whole: Mapping[str, float]
-    """BLEU on the whole test set, by system."""
+    whole: Mapping[str, Mapping[str, float]]
+    """Scores on the whole test set, by metric and system."""
     pictures: Mapping[str, Path]
     tables: Mapping[str, PlainTable]
     page: str
@@ -108,8 +109,9 @@ def _log_curves(run: wandb.Run, shown: ComparisonData, names: Mapping[str, str])
             if value is not None
         }
         run.log({LENGTH: bucket.length, **row})
-    for system, bleu in shown.whole.items():
-        run.summary[f"test_bleu/{names[system]}"] = bleu
+    for metric, scores in shown.whole.items():
+        for system, score in scores.items():
+            run.summary[f"test_{metric}/{names[system]}"] = score
 
 
 def _log_pictures(run: wandb.Run, pictures: Mapping[str, Path]) -> None:

@@ -38,6 +38,11 @@ def log_test(
     values: dict[str, float | str] = {
         **{f"test/{name}": estimate.value for name, estimate in scores.scores.items()},
         **{f"bleu_at/{point.bounds.low:03d}": point.bleu for point in curve},
+        **{
+            f"baseline/{baseline.replace(' ', '_')}/{metric}": score
+            for baseline, scored in scores.baselines.items()
+            for metric, score in scored.scores.items()
+        },
     }
     tracker.log_scores(values, step)
     tracker.log_curve(curve)

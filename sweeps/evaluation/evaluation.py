@@ -15,6 +15,7 @@ from lightning_modules.metrics.uncertainty.bootstrap_scores import (
 )
 from lightning_modules.metrics.uncertainty.resampling import Resamples
 from lightning_modules.testing.scoring_settings import Scoring
+from sweeps.evaluation.baselines import baselines
 
 RESAMPLES_FOR_A_TEST = 40
 """Resamples for each corrected test: twice the minimum for significance at 5%."""
@@ -28,6 +29,8 @@ class Group:
     buckets: list[Bucket]
     subsets: list[ScoredSubset]
     """The whole test set, then the buckets."""
+    baselines: list[System]
+    """Translations without a model, beside the systems; only ``subsets`` have their scores too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +52,14 @@ class Evaluation:
         used = {bucket.bounds for bucket in buckets if len(bucket.index)}
         return sorted(used, key=lambda bounds: (bounds.low, bounds.high or float("inf")))
 
+    @property
+    def baselines(self) -> list[System]:
+        """Baselines of all test sets; no system of the comparison, and without seeds."""
+        return [baseline for group in self.groups for baseline in group.baselines]
+
     def group(self, system: System) -> Group:
-        """Return the group of a system."""
-        return next(group for group in self.groups if system in group.systems)
+        """Return the group of a system or baseline."""
+        return next(group for group in self.groups if system in (*group.systems, *group.baselines))
 
     def named_groups(self, name: str) -> Iterator[tuple[Group, str]]:
         """Yield each group of several systems, with a name for the group's table."""
@@ -60,7 +68,7 @@ class Evaluation:
                 yield group, name if place == 1 else f"{name}_{place}"
 
     def estimate(self, system: System, bounds: Bounds | None, metric: str) -> Estimate | None:
-        """Return a system's score on a length bucket (None: the whole test set), if known."""
+        """Return the score of a system or baseline on a bucket (None: all sentences), if known."""
         subsets = [subset for subset in self.group(system).subsets if subset.bounds == bounds]
         return subsets[0].estimate(system.name, metric) if subsets else None
 
@@ -96,9 +104,12 @@ def evaluate(systems: Sequence[System], scoring: Scoring) -> Evaluation:
     buckets_by_test = scoring.buckets([members[0].test for members in systems_by_test])
     metrics = _metrics(systems)
     draws = _enough_draws(scoring.draws, systems_by_test, buckets_by_test)
+    baselines_by_test = baselines(systems_by_test, metrics)
     groups = [
-        Group(members, buckets, score_subsets(members, metrics, buckets, draws))
-        for members, buckets in zip(systems_by_test, buckets_by_test, strict=True)
+        Group(members, buckets, score_subsets([*members, *beside], metrics, buckets, draws), beside)
+        for members, buckets, beside in zip(
+            systems_by_test, buckets_by_test, baselines_by_test, strict=True
+        )
     ]
     scored = {name for group in groups for _, name in group.subsets[0].scores}
     known = [metric for metric in metrics if metric.name in scored]

@@ -7,8 +7,9 @@ from typing import Any, Literal
 import altair as alt
 
 from lightning_modules.figures.charts import Chart, data_of
-from lightning_modules.metrics.lengths import THIN
+from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.metric import Metric
+from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.score_tables import origin
@@ -17,6 +18,7 @@ from sweeps.evaluation.word_groups import WordGroups
 Width = int | Literal["container"]
 # Okabe and Ito's colours, distinct for colour-blind readers; yellow is too pale on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+GREY = "#777"
 MARGIN = 0.08
 """Empty part of the axis at either end, as a share of the curve's width."""
 ROOM_FOR_A_LABEL = 0.09
@@ -32,8 +34,8 @@ def length_curve(
 
     A point is at the mean length of its bucket. The band is the 95% bootstrap interval over test
     sentences. A thin bar goes from the lowest to the highest seed. Dashed rules are at ``limits``,
-    the longest training sentences. ``n`` under a bucket is its number of sentences; ``*`` and a
-    hollow mark mean fewer than 30 sentences.
+    the longest training sentences. Thin dashed lines are the baselines. ``n`` under a bucket is
+    its number of sentences; ``*`` and a hollow mark mean fewer than 30 sentences.
     """
     bounds = evaluation.bounds
     places = [round(evaluation.mean_length(each), 2) for each in bounds]
@@ -63,8 +65,45 @@ def length_curve(
         if (estimate := evaluation.estimate(system, each, metric.name)) is not None
     )
     layers = _layers(x, metric.label, metric.from_zero, _names(evaluation), width)
+    places_by_bounds = dict(zip(bounds, places, strict=True))
+    baselines = [
+        layer
+        for baseline in evaluation.baselines
+        for layer in _baseline(evaluation, baseline, metric, places_by_bounds)
+    ]
     note = _note(origin(evaluation, metric.name))
-    return finished(alt.layer(*rules, *layers, data=points), width, note)
+    return finished(alt.layer(*rules, *baselines, *layers, data=points), width, note)
+
+
+def _baseline(
+    evaluation: Evaluation, baseline: System, metric: Metric, places: Mapping[Bounds, float]
+) -> list[alt.Chart]:
+    """Return the line of a baseline and its name; nothing without scores.
+
+    The name stands where the line is highest: at the bottom of a figure lines run together.
+    """
+    points: list[dict[str, Any]] = [
+        {"place": place, "score": estimate.value, "baseline": baseline.name, "group": each.label}
+        for each, place in places.items()
+        if (estimate := evaluation.estimate(baseline, each, metric.name)) is not None
+    ]
+    if not points:
+        return []
+    x, y = alt.X("place:Q"), alt.Y("score:Q")
+    tooltip = [
+        alt.Tooltip("baseline:N"),
+        alt.Tooltip("group:N"),
+        alt.Tooltip("score:Q", title=metric.label, format=".3~f"),
+    ]
+    line = alt.Chart(data_of(points)).mark_line(strokeWidth=1, strokeDash=[4, 3], color=GREY)
+    highest = max(points, key=lambda point: point["score"])
+    align: Literal["left", "center", "right"] = "center"
+    if highest in (points[0], points[-1]):  # the name runs inwards
+        align = "left" if highest == points[0] else "right"
+    text = alt.Chart(data_of([highest])).mark_text(
+        text=baseline.name, align=align, baseline="bottom", dy=-3, color=GREY, fontSize=11
+    )
+    return [line.encode(x=x, y=y, tooltip=tooltip), text.encode(x=x, y=y)]
 
 
 def group_curve(groups: WordGroups, width: Width = 620) -> Chart:
@@ -156,7 +195,7 @@ def finished(chart: Chart, width: Width, note: str) -> Chart:
     given: dict[str, Any] = {"width": width, "height": 340, "config": look}
     if width != "container":  # the page has the note beside the figure, and may be narrow
         given["title"] = alt.TitleParams(
-            note, anchor="start", fontSize=8, fontWeight="normal", color="#777", offset=18
+            note, anchor="start", fontSize=8, fontWeight="normal", color=GREY, offset=18
         )
     finished: Chart = chart.properties(**given)
     return finished
@@ -211,5 +250,5 @@ def _limit_rule(limit: int, domain: Sequence[float], row: int) -> tuple[alt.Char
         baseline="bottom",
         color="#555",
     )
-    rule = base.mark_rule(strokeDash=[5, 4], color="#777")
+    rule = base.mark_rule(strokeDash=[5, 4], color=GREY)
     return rule, text.encode(y=alt.value(-4 - 14 * row))

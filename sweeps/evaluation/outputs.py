@@ -267,17 +267,16 @@ def read_output(folder: Path, result: Result, tests: TestSetCache) -> tuple[Test
         raise BrokenFileError(f"{PREDICTIONS} is missing or has no rows")
     hypotheses = [prediction.hypothesis for prediction in predictions]
     statistics = read_statistics(folder, len(predictions)) or {}
-    same_sacrebleu = result.signature == Bleu().signature
     lacking = [
         metric
         for metric in tests.metrics
         if metric.statistics not in statistics
-        or (metric.name in TEXT_METRICS and not same_sacrebleu)
+        or (metric.name in TEXT_METRICS and result.signature != Bleu().signature)  # old sacreBLEU
     ]
-    sources = [prediction.source for prediction in predictions]
-    references = [prediction.reference for prediction in predictions]
-    counted = translation_statistics(lacking, sources, hypotheses, references)
+    test = tests.of(folder, predictions)
+    counted = translation_statistics(lacking, test.sources, hypotheses, test.references)
     nats = [p.reference_nats for p in predictions if p.reference_nats is not None]
+    phrase_table = [p.phrase_table for p in predictions if p.phrase_table is not None]
     output = Output(
         seed=result.seed,
         hypotheses=hypotheses,
@@ -285,9 +284,10 @@ def read_output(folder: Path, result: Result, tests: TestSetCache) -> tuple[Test
         metrics=[*tests.metrics, *tests.recorded(result.metrics)],
         folder=folder,
         reference_nats=nats if len(nats) == len(predictions) else None,
+        phrase_table=phrase_table if len(phrase_table) == len(predictions) else None,
         attention_step=result.attention_step if "links" in statistics else None,
     )
-    return tests.of(folder, predictions), output
+    return test, output
 
 
 def _gold_of_run(predictions: Sequence[Prediction]) -> list[Gold] | None:

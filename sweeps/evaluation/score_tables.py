@@ -9,6 +9,7 @@ from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.metrics.uncertainty.resampling import interval
+from lightning_modules.testing.baselines import MEANING
 from sweeps.evaluation.evaluation import Evaluation, Group
 from sweeps.evaluation.tables import Cell, Column, Table
 
@@ -57,16 +58,27 @@ def seeds(system: System) -> str:
     return ", ".join(str(output.seed) for output in system.outputs)
 
 
+def named_seeds(evaluation: Evaluation, *metrics: str) -> Iterator[tuple[System, str | None]]:
+    """Yield each system with its seeds, then the baselines that have ``metrics``, without seeds."""
+    for system in evaluation.systems:
+        yield system, seeds(system)
+    for baseline in evaluation.baselines:
+        if any(evaluation.estimate(baseline, None, metric) is not None for metric in metrics):
+            yield baseline, None
+
+
 def scores(evaluation: Evaluation, name: str, title: str, metrics: Sequence[Metric]) -> Table:
     """Return a table of metrics on the whole test set."""
+    names = [metric.name for metric in metrics]
+    shown = list(named_seeds(evaluation, *names))
     rows: list[list[Cell]] = [
         [
             system.name,
-            seeds(system),
+            seed,
             len(system.test.references),
-            *(evaluation.estimate(system, None, metric.name) for metric in metrics),
+            *(evaluation.estimate(system, None, metric) for metric in names),
         ]
-        for system in evaluation.systems
+        for system, seed in shown
     ]
     columns = [SYSTEM, Column("seeds", "seed"), Column("sentences", "sentences", "count")]
     columns += [_estimate_column(metric) for metric in metrics]
@@ -75,9 +87,13 @@ def scores(evaluation: Evaluation, name: str, title: str, metrics: Sequence[Metr
         f"{title} on the whole test set",
         columns,
         rows,
-        origin(evaluation, *(metric.name for metric in metrics)),
-        UNCERTAINTY,
+        origin(evaluation, *names),
+        _note(evaluation, shown),
     )
+
+
+def _note(evaluation: Evaluation, shown: Sequence[tuple[System, str | None]]) -> str:
+    return f"{UNCERTAINTY} {MEANING}" if len(shown) > len(evaluation.systems) else UNCERTAINTY
 
 
 def _estimate_column(metric: Metric) -> Column:
@@ -87,13 +103,10 @@ def _estimate_column(metric: Metric) -> Column:
 def by_length(evaluation: Evaluation, metric: Metric) -> Table:
     """Return a table of one metric in every length bucket, computed on the bucket's sentences."""
     bounds = evaluation.bounds
+    shown = list(named_seeds(evaluation, metric.name))
     rows: list[list[Cell]] = [
-        [
-            system.name,
-            seeds(system),
-            *(evaluation.estimate(system, each, metric.name) for each in bounds),
-        ]
-        for system in evaluation.systems
+        [system.name, seed, *(evaluation.estimate(system, each, metric.name) for each in bounds)]
+        for system, seed in shown
     ]
     columns = [SYSTEM, Column("seeds", "seed")]
     for each in bounds:
@@ -108,7 +121,7 @@ def by_length(evaluation: Evaluation, metric: Metric) -> Table:
         columns,
         rows,
         origin(evaluation, metric.name),
-        UNCERTAINTY + (f" * fewer than {THIN} sentences." if marked else ""),
+        _note(evaluation, shown) + (f" * fewer than {THIN} sentences." if marked else ""),
     )
 
 

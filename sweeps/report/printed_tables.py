@@ -17,7 +17,9 @@ def printed_table(table: Table, columns: int | None = None) -> Printed:
 
 def empty_table(title: str, first: str, *others: str) -> Printed:
     """Return a table without rows, its first column for names."""
-    printed = Printed(title=title, title_justify="left", padding=(0, 1, 0, 0), box=None)
+    printed = Printed(
+        title=title, title_justify="left", padding=(0, 1, 0, 0), box=None, pad_edge=False
+    )
     printed.add_column(first, overflow="fold", min_width=11)
     for name in others:
         printed.add_column(name, justify="right")

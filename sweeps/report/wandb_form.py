@@ -26,6 +26,9 @@ from sweeps.report.report import Report
 
 log = logging.getLogger(__name__)
 
+WHOLE = ("bleu", "exact")
+"""Scores of the whole test set in the summary of the W&B run."""
+
 
 def publish_online(report: Report, page: str, out: Path, logger: DictConfig) -> None:
     """Log a report as a W&B run, and save a W&B report of it.
@@ -84,14 +87,17 @@ def as_data(report: Report, page: str, out: Path) -> ComparisonData:
     """Return what the W&B run of the comparison shows."""
     evaluation = report.findings.evaluation
     whole = {
-        system.name: estimate.value
-        for system in evaluation.systems
-        if (estimate := evaluation.estimate(system, None, "bleu")) is not None
+        metric: {
+            system.name: estimate.value
+            for system in (*evaluation.systems, *evaluation.baselines)
+            if (estimate := evaluation.estimate(system, None, metric)) is not None
+        }
+        for metric in WHOLE
     }
     return ComparisonData(
         name=report.findings.name,
         config=_run_config(report.findings, out),
-        systems=[system.name for system in evaluation.systems],
+        systems=[system.name for system in (*evaluation.systems, *evaluation.baselines)],
         buckets=list(_buckets(evaluation)),
         whole=whole,
         pictures={name: out / FIGURES / f"{name}.png" for name in report.figures},
@@ -104,7 +110,7 @@ def _buckets(evaluation: Evaluation) -> Iterator[Bucket]:
     for bounds in evaluation.bounds:
         estimates = {
             system.name: estimate
-            for system in evaluation.systems
+            for system in (*evaluation.systems, *evaluation.baselines)
             if (estimate := evaluation.estimate(system, bounds, "bleu")) is not None
         }
         yield Bucket(

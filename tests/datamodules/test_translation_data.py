@@ -10,7 +10,7 @@ import torch
 from pydantic import ValidationError
 
 from datamodules.batching import Batching, batches_of
-from datamodules.corpus import SPLITS
+from datamodules.corpus import SPLITS, Corpus, ParallelText
 from datamodules.errors import UserError
 from datamodules.text import TextCorpus
 from datamodules.tokenization import EOS, UNK, TokenizerSettings
@@ -165,6 +165,41 @@ def test_a_cache_without_word_counts_is_made_again(data, caplog):
     file.write_text(json.dumps(content))
     assert data().encoded_corpus.word_counts == counts
     assert "damaged" in caplog.text
+
+
+class Linked(Corpus):
+    """A corpus with gold links in training, or something else."""
+
+    name, source, target = "linked", "de", "en"
+
+    def __init__(self, links):
+        self.links = links
+
+    def split(self, name):
+        linked = ParallelText(["a b"], ["y x"], self.links)
+        return linked if name == "train" else ParallelText(["b a", "a b c"], ["x y", "y x z"])
+
+
+def test_the_phrase_table_of_the_training_text_is_kept(data):
+    cold = data(Linked(["0-1 1-0"]))
+    assert cold.encoded_corpus.phrase_table == ["y x", "y x c"]
+    assert data(NoText(cold.corpus)).encoded_corpus.phrase_table == ["y x", "y x c"]
+    [file] = cold.cache_dir.glob("*/text.json")
+    content = json.loads(file.read_text())
+    del content["phrase_table"]  # as in the files of earlier versions
+    file.write_text(json.dumps(content))
+    assert data(NoText(cold.corpus)).encoded_corpus.phrase_table is None
+
+
+def test_without_links_there_is_no_phrase_table(data):
+    for corpus in (None, Linked(None)):
+        assert data(corpus).encoded_corpus.phrase_table is None
+
+
+def test_wrong_links_of_the_training_text_are_one_line(data):
+    why = "data=linked, train: gold alignments, line 1: 0-2 points past its sentence pair"
+    with pytest.raises(UserError, match=why):
+        _ = data(Linked(["0-2"])).encoded_corpus
 
 
 def test_encoded_text_of_other_vocabularies_is_not_used(data):

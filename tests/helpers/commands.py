@@ -34,7 +34,7 @@ TINY = [
     "decoding.max_extra=5",
     "scale=0.25",
     "threads=1",
-    "scoring.metrics=[bleu,chrf,chrf++]",
+    "scoring.metrics=[bleu,exact,chrf,chrf++]",
 ]
 
 TESTED = [

@@ -190,10 +190,12 @@ def make_run(
     word_counts=True,
     heads=None,
     history=(),
+    phrase_table=None,
     **changes,
 ):
     """Write a finished run into ``folder`` and return it; ``none`` is without attention.
 
+    ``phrase_table`` has the translations of the phrase table of training.
     Without ``statistics`` the run is like an old run: the comparison counts its sentences.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -209,7 +211,7 @@ def make_run(
         write_history(folder, history)
     if word_counts:
         write_word_counts(folder, _word_counts(text, lines))
-    write_predictions(folder, _predictions(text, lines))
+    write_predictions(folder, _predictions(text, lines, phrase_table))
     _write_curve(folder, text, variant, Output(seed, lines, counted))
     write_result(folder, Result(**result(variant, seed, **changes)))
     return folder
@@ -243,12 +245,22 @@ def _word_counts(text: Text, hypotheses):
     )
 
 
-def _predictions(text: Text, hypotheses):
-    gold: Sequence[str | None] = text.gold or [None] * len(hypotheses)
-    rows = zip(text.sources, text.references, hypotheses, gold, strict=True)
+def _predictions(text: Text, hypotheses, phrase_table):
+    nothing = [None] * len(hypotheses)
+    gold: Sequence[str | None] = text.gold or nothing
+    rows = zip(
+        text.sources, text.references, hypotheses, gold, phrase_table or nothing, strict=True
+    )
     return [
-        Prediction(id=number, source=source, reference=reference, hypothesis=hypothesis, gold=links)
-        for number, (source, reference, hypothesis, links) in enumerate(rows)
+        Prediction(
+            id=number,
+            source=source,
+            reference=reference,
+            hypothesis=hypothesis,
+            gold=links,
+            phrase_table=phrases,
+        )
+        for number, (source, reference, hypothesis, links, phrases) in enumerate(rows)
     ]
 
 

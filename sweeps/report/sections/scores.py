@@ -7,13 +7,18 @@ from rich.table import Table as Printed
 from rich.text import Text
 from typing_extensions import override
 
+from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
-from sweeps.evaluation.score_tables import by_length, score_tables, seeds, trends
+from lightning_modules.testing.baselines import MEANING
+from sweeps.evaluation.score_tables import by_length, named_seeds, score_tables, trends
 from sweeps.evaluation.tables import NOTHING, Table, shown_estimate
 from sweeps.report.printed_tables import empty_table
 from sweeps.report.sections.section import Section
+
+WHOLE = {"exact": "EM", "aer": "AER"}
+"""Short titles of the scores on the whole test set that the terminal shows beside BLEU."""
 
 
 class Scores(Section):
@@ -32,27 +37,31 @@ class Scores(Section):
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
         evaluation = self.findings.evaluation
         bounds = evaluation.bounds
-        aligned = "aer" in {metric.name for metric in evaluation.metrics}
+        whole = [name for name in WHOLE if name in {each.name for each in evaluation.metrics}]
         title = f"BLEU, whole test set [95%] and by {evaluation.scoring.length_axis}"
+        title += "".join(f"; {WHOLE[name]}: {METRICS[name].label}" for name in whole)
         printed = empty_table(title, "system", "seed", "BLEU")
         for each in bounds:
             thin = "*" if min(evaluation.sentences(each)) < THIN else ""
             printed.add_column(each.label + thin, justify="right", no_wrap=True)
-        if aligned:
-            printed.add_column("AER %", justify="right")
-        for system in evaluation.systems:
-            self._add_row(printed, system, aligned)
-        return [printed]
+        for name in whole:
+            printed.add_column(WHOLE[name], justify="right")
+        for system, seed in named_seeds(evaluation, "bleu"):
+            self._add_row(printed, system, seed, whole)
+        return [printed, MEANING] if evaluation.baselines else [printed]
 
-    def _add_row(self, printed: Printed, system: System, aligned: bool) -> None:
+    def _add_row(
+        self, printed: Printed, system: System, seed: str | None, whole: Sequence[str]
+    ) -> None:
         evaluation = self.findings.evaluation
-        whole = evaluation.estimate(system, None, "bleu")
+        bleu = evaluation.estimate(system, None, "bleu")
         printed.add_row(
             Text(system.name),
-            seeds(system),
-            NOTHING if whole is None else shown_estimate(whole, 1),
+            NOTHING if seed is None else seed,
+            NOTHING if bleu is None else shown_estimate(bleu, 1),
             *(_mean(evaluation.estimate(system, each, "bleu")) for each in evaluation.bounds),
-            *([_mean(evaluation.estimate(system, None, "aer"))] if aligned else []),
+            *(_mean(evaluation.estimate(system, None, name)) for name in whole),
+            style="dim" if seed is None else None,
         )
 
 

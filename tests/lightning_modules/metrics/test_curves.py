@@ -17,8 +17,8 @@ from tests.helpers.made_text import SACREBLEU, corrupted, made_references, trans
 
 COLUMNS = [
     *("variant", "seed", "length_low", "length_high", "sentences", "bleu", "bleu_low", "bleu_high"),
-    *("chrf", "chrf++", "ter", "length_ratio", "perplexity", "aer", "precision", "recall"),
-    *("entropy", "distance", "coverage", "signature", "resamples", "resampling_seed"),
+    *("exact", "chrf", "chrf++", "ter", "length_ratio", "perplexity", "aer", "precision"),
+    *("recall", "entropy", "distance", "coverage", "signature", "resamples", "resampling_seed"),
 ]
 
 
@@ -119,6 +119,6 @@ def test_csv_by_hand():
     empty = CurvePoint("b", 7, Bounds(61, None), 0, {}, None)
     origin = f"{signatures()['bleu']},50,3"
     assert format_csv([point, empty], Resamples(50, 3)).splitlines()[1:] == [
-        f"a,7,11,20,30,0.0000,0.0000,0.3333,,,50.0000,,,12.3457,,,,,,{origin}",
-        f"b,7,61,,0,,,,,,,,,,,,,,,{origin}",
+        f"a,7,11,20,30,0.0000,0.0000,0.3333,,,,50.0000,,,12.3457,,,,,,{origin}",
+        f"b,7,61,,0,,,,,,,,,,,,,,,,{origin}",
     ]

@@ -53,9 +53,7 @@ def ordinary():
 
 
 def scores(sums):
-    return {
-        name: float(METRICS[name].score(sums[METRICS[name].statistics])) for name in TEXT_METRICS
-    }
+    return {name: float(METRICS[name].score(sums[METRICS[name].statistics])) for name in SACREBLEU}
 
 
 def assert_as_sacrebleu(sums, hypotheses, references):
@@ -78,6 +76,7 @@ def test_whole_corpus(ordinary):
     statistics = statistics_of(*ordinary)
     assert {name: counts.shape for name, counts in statistics.items()} == {
         "bleu": (60, 10),
+        "exact": (60, 2),
         "chrf": (60, 24),
         "ter": (60, 2),
     }
@@ -163,6 +162,15 @@ def test_a_perfect_translation_has_the_best_scores():
     short = statistics_of(["two words"], ["two words"])
     assert scores(summed(short))["bleu"] == 0  # there is no 4-gram
     assert sentence_bleu(short) == pytest.approx([100])
+
+
+def test_exact_match_counts_equal_words():
+    references = ["a b c", "a b", "A b", "", "a b ."]
+    hypotheses = [" a  b c ", "a b c", "a b", " ", "a b."]
+    counts = statistics_of(hypotheses, references)["exact"]
+    assert counts.tolist() == [[1, 1], [0, 1], [0, 1], [1, 1], [0, 1]]
+    assert METRICS["exact"].score(counts.sum(0)) == 40
+    assert np.isnan(METRICS["exact"].score(np.zeros(2)))
 
 
 def test_each_zero_is_halved_once_more():

@@ -201,12 +201,12 @@ def test_a_file_with_a_field_beyond_the_schema_is_broken(tmp_path):
 def test_a_file_of_a_newer_version_asks_for_an_update(tmp_path, name, read):
     make_failure(make_run(tmp_path))
     content = json.loads((tmp_path / name).read_text())
-    assert content["schema"] == schema.SCHEMA == 4
-    (tmp_path / name).write_text(json.dumps(content | {"schema": 5, "new": 1}))
+    assert content["schema"] == schema.SCHEMA == 5
+    (tmp_path / name).write_text(json.dumps(content | {"schema": 6, "new": 1}))
     with verifying(False), pytest.raises(BrokenFileError) as caught:
         read(tmp_path)
     assert str(caught.value) == (
-        f"{name} was written by a newer version of the harness (schema 5, here 4): update the "
+        f"{name} was written by a newer version of the harness (schema 6, here 5): update the "
         "harness to read the file"
     )
     (tmp_path / name).write_text(json.dumps(content | {"schema": "two"}))

@@ -104,6 +104,12 @@ def test_encoded_text_depends_on_the_tokenizers_code(space):
             "mine.Mine",
             '["x y z"] * 9',
             '["x y z"] * 9, ["0-0 1-7"] * 9',
+            "data=mine, train: gold alignments, line 1: 1-7",
+        ),
+        (
+            "mine.Mine",
+            '["x y z"] * 9',
+            '["x y z"] * 9, ["0-0 1-7"] * 9 if name == "test" else None',
             "data=mine, test: gold alignments, line 1: 1-7",
         ),
         ("mine.Mine", "given =", "fingerprint =", "Mine.fingerprint is [], but a text is needed"),

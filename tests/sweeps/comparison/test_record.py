@@ -91,7 +91,7 @@ def test_folders_are_those_of_all_jobs(tmp_path, written):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"schema": 5}, "comparison.json was written by a newer version of the harness"),
+        ({"schema": 6}, "comparison.json was written by a newer version of the harness"),
         ({"notes": 1}, "comparison.json cannot be read: notes: Extra inputs are not permitted"),
         ({"conditions": [{"name": 1}]}, "comparison.json cannot be read: conditions.0.name"),
     ],

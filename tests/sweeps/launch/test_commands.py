@@ -21,7 +21,7 @@ from lightning_modules.training.module import TranslationModule
 from tests.helpers.commands import TESTED, TINY, in_process, inside, mistake, places, succeed
 from tests.helpers.variants import CONF
 
-WITH_TER = "scoring.metrics=[bleu,chrf,chrf++,ter]"
+WITH_TER = "scoring.metrics=[bleu,exact,chrf,chrf++,ter]"
 SHIPPED = OmegaConf.load(CONF / "comparison" / "quickstart.yaml")
 QUICKSTART = SHIPPED.hydra.sweeper.params.model.split(",")
 
@@ -129,6 +129,23 @@ def test_statistics_sum_up_to_the_scores(single):
     for name, metric in METRICS.items():
         score = float(metric.score(statistics[metric.statistics].sum(0)))
         assert score == pytest.approx(result["scores"][name])
+
+
+def test_baselines_are_scored_beside_the_model(single):
+    result = json.loads((single / "result.json").read_text())
+    predictions = read_lines(single / "predictions.jsonl")
+    references = [prediction["reference"] for prediction in predictions]
+    rows = read_rows(single / "bleu_by_length.csv")
+    for name, side in (("phrase table", "phrase_table"), ("copy", "source")):
+        lines = [prediction[side] for prediction in predictions]
+        baseline = result["baselines"][name]
+        bleu = BLEU().corpus_score(lines, [references]).score
+        exact = 100 * np.mean([one == other for one, other in zip(lines, references, strict=True)])
+        assert baseline["scores"] == pytest.approx({"bleu": bleu, "exact": exact})
+        buckets = [lengths.split("–") for lengths in baseline["by_length"]]
+        assert buckets == [[row["length_low"], row["length_high"]] for row in rows]
+    scores = {name: each["scores"]["bleu"] for name, each in result["baselines"].items()}
+    assert scores["phrase table"] > 10 > scores["copy"]
 
 
 def test_attention_belongs_to_the_predictions(single):

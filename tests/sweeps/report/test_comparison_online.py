@@ -14,7 +14,7 @@ from lightning_modules.runs.schema import TRACKER_ID
 from lightning_modules.tracking.comparison_run import metric_names
 from tests.helpers.commands import run as run_command
 from tests.helpers.pages import HOSTILE
-from tests.helpers.run_folders import make_failure, make_run
+from tests.helpers.run_folders import TEXT, make_failure, make_run
 from tests.helpers.wandb_server import ENTITY, KEY, Run, WandbServer
 
 PROJECT = "attention-bench"
@@ -35,7 +35,7 @@ def space(tmp_path_factory) -> Path:
     """A folder with three tracked runs, an untracked run and a failed job."""
     space = tmp_path_factory.mktemp("compared")
     for number, (variant, seed) in enumerate(JOBS):
-        folder = make_run(space / "runs" / str(number), variant, seed)
+        folder = make_run(space / "runs" / str(number), variant, seed, phrase_table=TEXT.references)
         (folder / TRACKER_ID).write_text(f"id{number}\n")
     make_run(space / "runs" / "3", "untracked")
     make_failure(space / "runs" / "4", "luong")
@@ -101,7 +101,7 @@ def test_the_run_of_the_comparison_arrives(online, run, space):
 def test_its_curves_are_those_of_the_table(run, space):
     with (space / "online" / "tables" / "bleu_by_length.csv").open(encoding="utf-8") as file:
         table = list(csv.DictReader(file))
-    names = metric_names(["none", HOSTILE[0], "untracked"])
+    names = metric_names(["none", HOSTILE[0], "untracked", "phrase table", "copy"])
     logged = {
         (row["bleu_by_length/length"], system, part): row[f"{part}/{name}"]
         for row in run.history
@@ -116,6 +116,9 @@ def test_its_curves_are_those_of_the_table(run, space):
         for part, ending in (("bleu", ""), ("bleu_low", "_low"), ("bleu_high", "_high"))
     }
     assert logged == pytest.approx(known)
+    for metric in ("bleu", "exact"):
+        assert run.summary[f"test_{metric}/phrase_table"] == pytest.approx(100)
+    assert run.summary["test_exact/none"] < 100
     steps = {metric.get("1") for metric in run.config["_wandb"]["m"]}
     assert {f"bleu_low/{name}" for name in names.values()} <= steps
 

@@ -33,7 +33,11 @@ def by_sacrebleu(hypotheses, references=TEXT.references):
         for name, metric in metrics.items()
     }
     tokens = sacrebleu.BLEU().corpus_score(hypotheses, [references])
-    return scores | {"length_ratio": tokens.sys_len / tokens.ref_len}
+    equal = [
+        one.split() == other.split() for one, other in zip(hypotheses, references, strict=True)
+    ]
+    exact = 100 * sum(equal) / len(equal)
+    return scores | {"exact": exact, "length_ratio": tokens.sys_len / tokens.ref_len}
 
 
 def test_two_systems_are_scored_as_by_sacrebleu_and_told_in_every_format(here, capfd):
