@@ -16,7 +16,7 @@ class Knobs(BaseModel):
     """Most words of a sentence."""
     short_share: float = Field(0.7, ge=0, le=1)
     """Share of training sentences with at most 10 words."""
-    embedding: float = Field(0.4, ge=0, le=1)
+    embedding: float = Field(0.4, ge=0, le=0.7)
     """Share of clauses inside another clause, among the clauses after the first."""
     distance: float = Field(3.0, ge=0, le=10)
     """Mean number of words between a noun and its verb, where a sentence has room."""

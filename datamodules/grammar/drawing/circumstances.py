@@ -8,9 +8,11 @@ ADJECTIVE_SHARE = 0.6
 """Probability of an adjective, and of another adjective after it, where a clause has room."""
 HABIT_SHARE = 0.4
 """Share of habits among the past clauses with a time; only the time tells (*slept every day*)."""
+_TOPIC_WORDS = 3
+"""Most words of a time in a clause without room for it."""
 _ATTRIBUTE_WORDS = 3
 """Fewest words of a preposition with its noun phrase."""
-_FILLERS = {
+FILLERS = {
     "intransitive": ("time", "place", "manner"),
     "transitive": ("time", "place", "manner", "attribute"),
     "prepositional": ("time", "attribute"),
@@ -28,8 +30,8 @@ class Circumstances(NounPhrases):
 
     tense: str
 
-    def _fill(self, clause: Clause, frame: str, spare: int, main: bool) -> None:
-        """Add up to ``spare`` words."""
+    def _fill(self, clause: Clause, frame: str, spare: int, main: bool) -> int:
+        """Add about ``spare`` words; return how many are left, below 0 if too many were added."""
         mode = clause.mode
         spare -= bool(mode.negation or mode.adverb) + 2 * (mode.modal is not None)
         reordering = self.knobs.reordering if main else 0
@@ -37,13 +39,14 @@ class Circumstances(NounPhrases):
             table = self.vocabulary.adverbs("particles", 3)
             assert table is not None
             clause.particle = Adverbial(self.unit(), table.draw(self.random))
-        if "time" in _FILLERS[frame] and reordering and self.random() < reordering:
-            spare -= self._add_time(clause, max(spare, 1), topic=True)
+        if "time" in FILLERS[frame] and reordering and self.random() < reordering:
+            spare -= self._add_time(clause, max(spare, _TOPIC_WORDS), topic=True)
         spare -= self._add_adjectives(clause, spare)
-        fillers = list(_FILLERS[frame])
+        fillers = list(FILLERS[frame])
         while spare > 0 and fillers:
             filler = fillers.pop(int(self.random() * len(fillers)))
             spare -= self._add(filler, clause, spare)
+        return spare
 
     def _add(self, filler: str, clause: Clause, spare: int) -> int:
         """Add one circumstance of at most ``spare`` words; return its words, 0 if none fits."""
@@ -101,15 +104,19 @@ class Circumstances(NounPhrases):
         clause.manner = Adverbial(self.unit(), table.draw(self.random))
         return 1
 
-    def give_attributes(self, phrase: NounPhrase, words: int, plural: bool | None) -> None:
-        """Give a phrase a chain of attributes of about ``words`` words; the last has a number."""
+    def give_attributes(self, phrase: NounPhrase, words: int, plural: bool | None) -> int:
+        """Give a phrase a chain of attributes of about ``words`` words; the last has a number.
+
+        Returns the number of words.
+        """
+        wanted = words
         while words >= _ATTRIBUTE_WORDS and can_be_extended(phrase):
-            last = words < 2 * _ATTRIBUTE_WORDS
-            attribute = self.place_phrase(plural if last else False)
+            attribute = self.place_phrase(plural)
             if attribute is None:
-                return
+                break
             phrase.attribute = attribute
             phrase = attribute.phrase
             words -= attribute.preposition.words + 2
-            while last and words > 0 and self.add_adjective(phrase):
-                words -= 1
+        while words > 0 and self.add_adjective(phrase):
+            words -= 1
+        return wanted - words

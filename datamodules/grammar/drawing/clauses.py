@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from datamodules.grammar.drawing.circumstances import Circumstances
+from datamodules.grammar.drawing.feedback import Mean, Share
 from datamodules.grammar.drawing.noun_phrases import can_be_extended
 from datamodules.grammar.drawing.plans import Budget, Plan
 from datamodules.grammar.drawing.tables import Random, Table
@@ -89,7 +90,10 @@ class Clauses(Circumstances):
         self._keep = keep
         self.tense = "present"
         self.budget = Budget(0, 0)
-        self._frame_tables: dict[tuple[str, int, bool, bool], Table[str]] = {}
+        self.clauses = self.words = 0
+        self.embedding = Share(knobs.embedding)
+        self._distances = Mean(knobs.distance)
+        self._frame_tables: dict[tuple[str, int, bool, bool, bool], Table[str]] = {}
 
     def clause(self, plan: Plan, setting: Setting) -> Clause:
         """Draw a clause that may be kept.
@@ -115,11 +119,13 @@ class Clauses(Circumstances):
             words = self.budget.take(0.6 + 0.8 * self.random())
         else:
             self.budget.clauses -= 1
-        inside = plan.inside[:]
-        subject = self._known_subject(setting, len(inside))
-        distance = self._distance() if subject is None else 0
-        in_subject = inside.pop() if distance > LEAST_GAP and inside else None
-        frame, verb = self._frame(words, subject, setting, bool(inside))
+        subject = self._known_subject(setting)
+        self.clauses += 1
+        self.words += words
+        # A clause of given length fills a gap already: no gap opens inside its subject.
+        distance = self._distance() if subject is None and setting.words is None else 0
+        in_subject, at_end = (plan.inside, None) if distance > LEAST_GAP else (None, plan.inside)
+        frame, verb = self._frame(words, subject, setting, at_end is not None)
         clause = Clause(self.unit(), verb, self._mode(frame, verb, words), gap=setting.gap)
         clause.antecedent = setting.antecedent
         clause.synonym = self._synonym()
@@ -131,24 +137,31 @@ class Clauses(Circumstances):
         if setting.gap != "subject":
             clause.subject = subject
             words -= 1 if isinstance(subject, Pronoun) else 2
-        self._participants(clause, frame, subject, setting, inside)
-        self._fill(clause, frame, words - _FRAMES[frame][1], setting.main)
-        for held in inside:
-            self._hold(clause, held)
+        self._participants(clause, frame, subject, setting, at_end is not None)
+        spare = self._fill(clause, frame, words - _FRAMES[frame][1], setting.main)
+        self.words -= spare
+        self.budget.words = max(0, self.budget.words + spare)
+        if at_end is not None:
+            self._hold(clause, at_end)
         return clause
 
-    def _known_subject(self, setting: Setting, inside: int) -> Participant | None:
+    def _known_subject(self, setting: Setting) -> Participant | None:
         """Return a subject that is no noun phrase of this clause, or None."""
         if setting.subject is not None:
             return setting.subject
-        if inside < 2 and self.random() < PRONOUN_SHARE:
+        if self.random() < PRONOUN_SHARE:
             return (_FREE if setting.first else _FIRST_PERSONS).draw(self.random)
         return None
 
     def _distance(self) -> int:
-        """Draw the number of words between subject and verb, and take them from the budget."""
-        wanted = int(self.random() * (2 * self.knobs.distance + 1))
-        return wanted if wanted >= LEAST_GAP and self.budget.spare(wanted) else 0
+        """Draw the number of words between subject and verb, and take them from the budget.
+
+        The numbers are even from ``LEAST_GAP`` to twice the mean, so that all occur equally often.
+        """
+        most = max(LEAST_GAP + 1, round(2 * self.knobs.distance))
+        wanted = LEAST_GAP + int(self.random() * (most - LEAST_GAP + 1))
+        allowed = self._distances.allows(wanted)
+        return wanted if allowed and self.budget.spare(wanted) else 0
 
     def _frame(
         self, words: int, subject: Participant | None, setting: Setting, host: bool
@@ -160,19 +173,23 @@ class Clauses(Circumstances):
             table = self.vocabulary.verbs("transitive", kind, _kind(setting.antecedent))
             if table is not None:
                 return "transitive", table.draw(self.random)
-        frame = self._frames(kind, min(words - 1, 7), host).draw(self.random)
+        frame = self._frames(kind, min(words - 1, 7), host, bool(setting.gap)).draw(self.random)
         table = self.vocabulary.verbs(frame, kind)
         return frame, BE if table is None else table.draw(self.random)
 
-    def _frames(self, kind: str, words: int, host: bool) -> Table[str]:
+    def _frames(self, kind: str, words: int, host: bool, relative: bool) -> Table[str]:
         """Return the frames with verbs for a class of subjects (any class: empty), by weight."""
-        key = kind, words, host, self.tense == "present"
+        key = kind, words, host, relative, self.tense == "present"
         if key not in self._frame_tables:
             self._frame_tables[key] = self._build_frames(*key)
         return self._frame_tables[key]
 
-    def _build_frames(self, kind: str, words: int, host: bool, present: bool) -> Table[str]:
+    def _build_frames(
+        self, kind: str, words: int, host: bool, relative: bool, present: bool
+    ) -> Table[str]:
         possible = {frame for frame in _FRAMES if self._is_possible(frame, kind)}
+        if relative:  # the subject is the object in some languages: no relative pronoun fits all
+            possible.discard("inverse")
         # A report of the past would need tenses of its own.
         allowed = possible - (set() if host and present else {"reporting"})
         if host:
@@ -211,21 +228,25 @@ class Clauses(Circumstances):
         """
         plural = subject.core.plural != (self.random() < self.knobs.attractors)
         if plan is not None and can_be_extended(subject):
+            before = self.words
             clause = self._relative(subject, plan, words - 1)
             if clause is not None:
+                self._distances.count(self.words - before + 1)
                 last = last_noun(clause)
                 if last is not None:
                     self.set_number(last, plural)
                 return
-            plan = None
-        self.give_attributes(subject, words, plural)
+        written = self.give_attributes(subject, words, plural)
+        self._distances.count(written)
+        self.words += written
 
     def _relative(self, phrase: NounPhrase, plan: Plan, words: int | None) -> Clause | None:
         """Give a noun phrase a relative clause; None if no verb fits."""
         kind = _kind(phrase)
         subject_gaps = SUBJECT_GAP_SHARE * self._has_predicate(kind)
         object_gaps = 1 - SUBJECT_GAP_SHARE
-        if not self.vocabulary.verbs("transitive", "person", kind):
+        # A verb whose object is the antecedent has no noun after it that could hold a clause.
+        if plan.inside or not self.vocabulary.verbs("transitive", "person", kind):
             object_gaps = 0
         if not subject_gaps and not object_gaps:
             return None
@@ -239,16 +260,15 @@ class Clauses(Circumstances):
         return self._is_possible("intransitive", kind) or self._is_possible("quality", kind)
 
     def _participants(
-        self, clause: Clause, frame: str, subject: Participant, setting: Setting, inside: list[Plan]
+        self, clause: Clause, frame: str, subject: Participant, setting: Setting, host: bool
     ) -> None:
         """Draw the objects that the frame needs."""
         kinds = clause.verb.objects
         if frame in ("transitive", "ditransitive") and setting.gap != "object":
-            clause.object = None if inside else self._pronoun(kinds, subject, setting)
+            clause.object = None if host else self._pronoun(kinds, subject, setting)
             if frame == "ditransitive" or clause.object is None:
                 denied = bool(clause.mode.negation)
-                extended = bool(inside)
-                clause.object = self.noun_phrase(kinds, subject, denied, extended, ambiguous=True)
+                clause.object = self.noun_phrase(kinds, subject, denied, host, ambiguous=True)
         if frame == "inverse":
             clause.object = self.noun_phrase(kinds, subject)
         elif frame == "ditransitive":
@@ -256,7 +276,7 @@ class Clauses(Circumstances):
             if clause.recipient is None:
                 clause.recipient = self.noun_phrase(HUMAN, subject)
         elif frame in ("prepositional", "motion"):
-            clause.oblique = self.noun_phrase(kinds, subject, extended=bool(inside))
+            clause.oblique = self.noun_phrase(kinds, subject, extended=host)
         elif frame == "quality":
             table = self.vocabulary.adjectives(_kind(subject), predicative=True)
             assert table is not None
@@ -295,12 +315,19 @@ def bound(phrase: NounPhrase) -> Pronoun:
 
 def last_noun(clause: Clause) -> NounPhrase | None:
     """Return the last noun phrase of a relative clause, as English orders the parts."""
-    if isinstance(clause.place, Prepositional):
-        return clause.place.phrase
-    for phrase in (clause.oblique, clause.recipient, clause.object):
+    place = clause.place.phrase if isinstance(clause.place, Prepositional) else None
+    for phrase in (place, clause.oblique, clause.recipient, clause.object, clause.subject):
         if isinstance(phrase, NounPhrase):
-            return phrase
-    return clause.subject if isinstance(clause.subject, NounPhrase) else None
+            return last_part(phrase)
+    return None
+
+
+def last_part(phrase: NounPhrase) -> NounPhrase:
+    """Return the last noun phrase inside a noun phrase: the phrase itself, if nothing follows."""
+    inner = None if phrase.relative is None else last_noun(phrase.relative)
+    if inner is None and phrase.attribute is not None:
+        inner = last_part(phrase.attribute.phrase)
+    return inner or phrase
 
 
 def _kind(participant: Participant) -> str:

@@ -79,7 +79,7 @@ class NounPhrases:
             assert table is not None
             form = table.draw(self.random)
         phrase = NounPhrase(self.unit(), self._core(form, possessor, denied))
-        if not denied and form[0].kind in OWNABLE and self.random() < OWNER_SHARE:
+        if not (denied or extended) and form[0].kind in OWNABLE and self.random() < OWNER_SHARE:
             self._give_owner(phrase)
         return phrase
 
@@ -156,6 +156,8 @@ class NounPhrases:
     def set_number(self, phrase: NounPhrase, plural: bool) -> None:
         """Give a phrase another number, with a determiner that fits."""
         core = phrase.core
+        if phrase.owner is not None:
+            phrase.core = core._replace(plural=plural and core.noun.counted)
         if core.plural == plural or not core.noun.counted or not core.determiner:
             return
         form = core.noun, plural

@@ -1,6 +1,6 @@
 """How many words and clauses a sentence has, and which clause stands inside which."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from datamodules.grammar.drawing.tables import Random
 
@@ -10,42 +10,42 @@ LONGEST = 12
 """Most words of a clause, without the clauses inside it."""
 MEAN = 8
 """Mean words of a clause in a sentence of several clauses."""
-DEEPEST = 3
+DEEPEST = 6
 """Most clauses around a clause."""
-MOST_INSIDE = 2
-"""Most clauses that stand directly inside a clause: one in its subject, one at its end."""
 
 
 @dataclass(eq=False)
 class Plan:
-    """A clause to be written, with the clauses inside it."""
+    """A clause to be written, with the clause inside it."""
 
     depth: int = 0
-    inside: list["Plan"] = field(default_factory=list)
+    inside: "Plan | None" = None
 
 
-def plan_clauses(words: int, embedding: float, random: Random) -> tuple[list[Plan], int]:
+def plan_clauses(
+    words: int, mean: float, embedding: float, random: Random
+) -> tuple[list[Plan], int]:
     """Return the clauses that stand side by side, and the number of all clauses.
 
-    Each clause after the first stands inside another with the probability ``embedding``.
+    Args:
+        words: words of the sentence.
+        mean: mean words of a clause.
+        embedding: probability that a clause after the first stands inside another.
+        random: draws the numbers.
     """
-    count = max(1, int(words / MEAN + random()))
+    count = max(1, int(words / mean + random()))
     beside = [Plan()]
     places = [beside[0]]
     for _ in range(count - 1):
-        free = [plan for plan in places if _has_room(plan)]
+        free = [plan for plan in places if plan.inside is None and plan.depth < DEEPEST]
         if free and random() < embedding:
             host = free[int(random() * len(free))]
-            host.inside.append(Plan(host.depth + 1))
-            places.append(host.inside[-1])
+            host.inside = Plan(host.depth + 1)
+            places.append(host.inside)
         else:
             beside.append(Plan())
             places.append(beside[-1])
     return beside, count
-
-
-def _has_room(plan: Plan) -> bool:
-    return plan.depth < DEEPEST and len(plan.inside) < MOST_INSIDE
 
 
 @dataclass

@@ -1,9 +1,11 @@
 """Draws the meaning of whole sentences."""
 
 from datamodules.grammar.drawing.clauses import Clauses, Setting, bound
-from datamodules.grammar.drawing.plans import SHORTEST, Budget, Plan, plan_clauses
+from datamodules.grammar.drawing.plans import MEAN, SHORTEST, Budget, Plan, plan_clauses
 from datamodules.grammar.meaning.phrases import Adverbial, Clause, Joined, NounPhrase, Participant
 
+NOUN_SHARE = 0.6
+"""Rough share of clauses with a noun as subject, which may have words before the verb."""
 OPENING_SHARE = 0.15
 """Share of sentences of several clauses that begin with a conjunction (*when ..., ...*)."""
 
@@ -13,9 +15,11 @@ class Sentences(Clauses):
 
     def sentence(self, words: int) -> list[Joined]:
         """Draw a sentence of about ``words`` words: its clauses side by side."""
-        self.units = 0
+        self.units = self.clauses = self.words = 0
         self.tense = self.vocabulary.tenses.draw(self.random)
-        plans, count = plan_clauses(words, self.knobs.embedding, self.random)
+        mean = MEAN + NOUN_SHARE * self.knobs.distance
+        embedding = self.embedding.next_probability()
+        plans, count = plan_clauses(words, mean, embedding, self.random)
         self.budget = Budget(words - len(plans) + 1, count)
         opens = len(plans) > 1 and self.random() < OPENING_SHARE
         joined = [Joined(self._beside(plans[0], None), self._opening() if opens else None)]
@@ -23,8 +27,12 @@ class Sentences(Clauses):
             joined.append(self._next(plan, joined, opens))
         while self.budget.words > SHORTEST:
             self.budget.words -= 1
-            self.budget.clauses = 1
-            joined.append(self._next(Plan(), joined, opens))
+            plan = Plan()
+            if self.budget.words > 2 * SHORTEST and self.random() < embedding:
+                plan.inside = Plan(1)
+            self.budget.clauses = 1 + (plan.inside is not None)
+            joined.append(self._next(plan, joined, opens))
+        self.embedding.count(self.clauses - len(joined), self.clauses - 1)
         return joined
 
     def _next(self, plan: Plan, before: list[Joined], opens: bool) -> Joined:

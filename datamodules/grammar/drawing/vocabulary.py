@@ -50,7 +50,7 @@ class Vocabulary:
     """The words of a corpus with their frequencies; tables are built where first needed."""
 
     def __init__(self, nouns: int, exponent: float) -> None:
-        self._lexicon = lexicon(nouns)
+        self.lexicon = lexicon(nouns)
         self._exponent = exponent
         self._noun_tables: dict[object, Table[NounForm] | None] = {}
         self._verb_tables: dict[object, Table[Verb] | None] = {}
@@ -59,7 +59,7 @@ class Vocabulary:
         self._determiner_tables: dict[object, Table[str]] = {}
         self._mode_tables: dict[tuple[str, bool], Table[Mode]] = {}
         self._adverb_tables: dict[tuple[str, int, bool | None], Table[Expression] | None] = {}
-        self.names = self._table(self._lexicon.names)
+        self.names = self._table(self.lexicon.names)
         self.tenses: Table[str] = Table(("present", "past", "future"), (4, 4, 2))
 
     def nouns(self, kinds: tuple[str, ...], plural: bool | None = None) -> Table[NounForm] | None:
@@ -74,7 +74,7 @@ class Vocabulary:
         if kinds not in self._sense_tables:
             fitting = [
                 sense
-                for pair in self._lexicon.senses
+                for pair in self.lexicon.senses
                 for sense, other in (pair, pair[::-1])
                 if sense.kind in kinds and other.kind not in kinds
             ]
@@ -87,7 +87,7 @@ class Vocabulary:
         if key not in self._verb_tables:
             fitting = [
                 verb
-                for verb in self._lexicon.verbs
+                for verb in self.lexicon.verbs
                 if verb.frame == frame
                 and (subject in verb.subjects if subject else self.nouns(verb.subjects))
                 and (object_ in verb.objects if object_ else self._has_object(verb))
@@ -106,7 +106,7 @@ class Vocabulary:
         if key not in self._adjective_tables:
             fitting = [
                 adjective
-                for adjective in self._lexicon.adjectives
+                for adjective in self.lexicon.adjectives
                 if kind in adjective.kinds
                 and adjective.category != unlike
                 and (adjective.predicative or not predicative)
@@ -147,7 +147,7 @@ class Vocabulary:
         if key not in self._adverb_tables:
             fitting = [
                 adverb
-                for adverb in self._lexicon.expressions[section]
+                for adverb in self.lexicon.expressions[section]
                 if adverb.words <= most_words
                 and (topic is None or topic == ("topic" in adverb.kinds))
             ]
@@ -165,7 +165,7 @@ class Vocabulary:
         return self._table(
             [
                 preposition
-                for preposition in self._lexicon.expressions["place_prepositions"]
+                for preposition in self.lexicon.expressions["place_prepositions"]
                 if self.nouns(preposition.kinds) is not None
             ]
         )
@@ -177,10 +177,10 @@ class Vocabulary:
         return table
 
     def _build_nouns(self, kinds: tuple[str, ...], plural: bool | None) -> Table[NounForm] | None:
-        weights = zipf_weights(len(self._lexicon.nouns), self._exponent)
+        weights = zipf_weights(len(self.lexicon.nouns), self._exponent)
         ranked = [
             (noun, weight)
-            for noun, weight in zip(self._lexicon.nouns, weights, strict=True)
+            for noun, weight in zip(self.lexicon.nouns, weights, strict=True)
             if noun.kind in kinds and (noun.counted or not plural)
         ]
         return _forms(ranked, plural) if ranked else None
@@ -194,8 +194,8 @@ class Vocabulary:
         return Table(words, zipf_weights(len(words), self._exponent))
 
     def _build_modes(self, tense: str, wills: bool) -> Table[Mode]:
-        often = self._lexicon.expressions["frequency"]
-        modal = {verb.name: verb for verb in self._lexicon.verbs if verb.frame == "infinitive"}
+        often = self.lexicon.expressions["frequency"]
+        modal = {verb.name: verb for verb in self.lexicon.verbs if verb.frame == "infinitive"}
         can, must = (Verb(name, "modal", ()) for name in ("can", "must"))
         modes: list[tuple[Mode, float]] = [(Mode(tense), 9.0), (Mode(tense, "not"), 3.0)]
         if tense == "present":

@@ -137,7 +137,9 @@ def test_fingerprint_names_the_arguments():
     others: list[dict[str, Any]] = [{"train_size": 11}, {"val_size": 7}, {"test_size": 7}]
     others += [{"seed": 1}, {"train_max_words": 40}, {"source": "fr", "target": "en"}]
     others += [{"disjoint": "clauses"}, {"longest": 70}, {"vocabulary": 700}, {"zipf": 1.1}]
-    others += [{name: 0.123} for name, field in Knobs.model_fields.items() if field.annotation is float]
+    others += [
+        {name: 0.123} for name, field in Knobs.model_fields.items() if field.annotation is float
+    ]
     prints = [GrammarCorpus(**{**base, **other}).fingerprint for other in [{}, *others]]
     assert len(set(prints)) == len(prints)
     assert GrammarCorpus(**base).fingerprint == prints[0]

@@ -1,7 +1,7 @@
 """English morphology: regular plurals, verb endings, and the choice between *a* and *an*."""
 
 _AN = ("honest", "hour", "heir")
-_A = ("uni", "use", "euro", "eu", "one-", "ukulele", "ute")
+_A = ("uni", "use", "usu", "uto", "eu", "ukulele")
 
 
 def plural(noun: str) -> str:
@@ -29,9 +29,8 @@ def past(verb: str) -> str:
 
 def takes_an(word: str) -> bool:
     """Return whether the indefinite article before ``word`` is *an*."""
-    if word.startswith(_AN):
-        return True
-    return word[0].lower() in "aeiou" and not word.startswith(_A)
+    word = word.lower()
+    return word.startswith(_AN) or (word[0] in "aeiou" and not word.startswith(_A))
 
 
 def _with_s(word: str) -> str:

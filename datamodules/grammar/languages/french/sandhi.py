@@ -12,7 +12,6 @@ _CONTRACTED = {
     ("de", "le"): "du",
     ("de", "les"): "des",
     ("de", "des"): "de",
-    ("de", "de"): "de",
     ("à", "le"): "au",
     ("à", "les"): "aux",
 }

@@ -1,0 +1,266 @@
+"""Statistics of the drawn sentences against the knobs: within a tenth of what was asked."""
+
+import math
+import re
+from collections import Counter
+from functools import cache
+from random import Random
+
+import pytest
+
+from datamodules.grammar import GrammarCorpus
+from datamodules.grammar.disjoint import inner_clauses
+from datamodules.grammar.drawing.circumstances import FILLERS
+from datamodules.grammar.drawing.clauses import last_part
+from datamodules.grammar.languages import find_language
+from datamodules.grammar.languages.language import NOUN, VERB, Text
+from datamodules.grammar.meaning.phrases import (
+    Adverbial,
+    Clause,
+    Dated,
+    Joined,
+    NounPhrase,
+    Pronoun,
+)
+from datamodules.grammar.noise import add_noise
+from tests.datamodules.grammar.samples import bare_words, pairs, parsed_links
+
+TENTH = 0.1
+
+
+def position(text: Text, unit: int, role: int) -> int:
+    """Return the number of the first word of a unit with a role."""
+    return next(
+        first + number
+        for piece, owner, first in text.pieces
+        if owner == unit
+        for number, played, _ in piece.played
+        if played == role >> 1
+    )
+
+
+def clauses(meaning) -> list[Clause]:
+    return [inner for joined in meaning for inner in inner_clauses(joined.clause)]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.7])
+def test_embedding(share):
+    inside = after_first = 0
+    for pair in pairs(2000, 30, embedding=share):
+        every = len(clauses(pair.meaning))
+        inside += every - len(pair.meaning)
+        after_first += every - 1
+    assert inside / after_first == pytest.approx(share, rel=TENTH)
+
+
+@cache
+def gaps(distance: float, attractors: float) -> list[tuple[int, bool | None]]:
+    """Words between subject and verb, and whether the last noun there is an attractor."""
+    english, found = find_language("en"), []
+    for pair in pairs(1200, 60, distance=distance, attractors=attractors):
+        text = english.sentence(pair.meaning)
+        for clause in clauses(pair.meaning):
+            subject = clause.subject
+            if isinstance(subject, NounPhrase):
+                noun = position(text, subject.unit, NOUN)
+                verb = next(
+                    first for piece, unit, first in text.pieces
+                    if unit == clause.unit and any(role == VERB >> 1 for _, role, _ in piece.played)
+                )  # fmt: skip
+                found.append((verb - noun - 1, is_attractor(subject)))
+    return found
+
+
+def is_attractor(subject: NounPhrase) -> bool | None:
+    last = last_part(subject)
+    if last is subject or not last.core.noun.counted:
+        return None
+    return last.core.plural != subject.core.plural
+
+
+@pytest.mark.parametrize("distance", [1.0, 3.0, 6.0])
+def test_distance(distance):
+    found = [words for words, _ in gaps(distance, 0.5)]
+    assert sum(found) / len(found) == pytest.approx(distance, rel=TENTH)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_attractors(share):
+    marked = [attractor for _, attractor in gaps(4.0, share) if attractor is not None]
+    assert sum(marked) / len(marked) == pytest.approx(share, rel=TENTH)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_bound_pronouns(share):
+    bound = possible = 0
+    for pair in pairs(2000, 30, ambiguity=share):
+        for before, joined in zip(pair.meaning, pair.meaning[1:], strict=False):
+            subject = before.clause.subject
+            if isinstance(subject, NounPhrase):
+                possible += 1
+                pronoun = joined.clause.subject
+                bound += isinstance(pronoun, Pronoun) and pronoun.noun is subject.core.noun
+    assert bound / possible == pytest.approx(share, rel=TENTH)
+
+
+def test_two_senses():
+    """With ambiguity, nouns with two senses are far more frequent, and the verb decides."""
+
+    def share(ambiguity: float) -> float:
+        subjects = [
+            clause.subject.core.noun.name
+            for pair in pairs(1500, 20, ambiguity=ambiguity, vocabulary=1000)
+            for clause in clauses(pair.meaning)
+            if isinstance(clause.subject, NounPhrase)
+        ]
+        return sum(":" in name for name in subjects) / len(subjects)
+
+    assert share(0.0) == 0
+    assert 0.1 < share(0.3) < 0.5 * share(0.9)
+
+
+def has_topic(clause: Clause) -> bool:
+    time = clause.time
+    return isinstance(time, Dated) or (
+        isinstance(time, Adverbial) and "topic" in time.expression.kinds
+    )
+
+
+def takes_time(clause: Clause) -> bool:
+    frame = "quality" if clause.adjective else clause.verb.frame
+    frame = "location" if frame == "be" else frame
+    return "time" in FILLERS[frame] and not (clause.mode.adverb or clause.mode.negation == "never")
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_reordering(share):
+    main = [joined.clause for pair in pairs(1500, 30, reordering=share) for joined in pair.meaning]
+    moved = [has_topic(clause) for clause in main if takes_time(clause)]
+    assert sum(moved) / len(moved) == pytest.approx(share, rel=TENTH)
+
+
+def test_crossings_rise_with_reordering():
+    def far(share: float) -> float:
+        """Share of links that cross a link from a word at least five words away."""
+        crossing = links = 0
+        for pair in pairs(300, 20, reordering=share):
+            found = parsed_links(pair.links)
+            links += len(found)
+            crossing += sum(
+                any((i - k) * (j - m) < 0 and abs(i - k) >= 5 for k, m, _ in found)
+                for i, j, _ in found
+            )
+        return crossing / links
+
+    assert far(0.0) < 0.08
+    assert far(0.9) > 0.2
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_verbosity(share):
+    main = [joined.clause for pair in pairs(2000, 20, verbosity=share) for joined in pair.meaning]
+    particles = [clause.particle is not None for clause in main]
+    assert sum(particles) / len(particles) == pytest.approx(share, rel=TENTH)
+
+
+def test_ratios_vary_with_verbosity():
+    def spread(share: float) -> float:
+        ratios = [
+            pair.target_words / pair.source_words for pair in pairs(1500, 12, verbosity=share)
+        ]
+        mean = sum(ratios) / len(ratios)
+        return math.sqrt(sum((ratio - mean) ** 2 for ratio in ratios) / len(ratios))
+
+    assert spread(0.9) > 1.05 * spread(0.0)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.4])
+def test_paraphrase(share):
+    cores = [
+        clause.synonym for pair in pairs(2000, 20, paraphrase=share)
+        for clause in clauses(pair.meaning)
+    ]  # fmt: skip
+    assert sum(cores) / len(cores) == pytest.approx(share, rel=TENTH)
+
+
+def test_paraphrases_are_several_right_targets():
+    plain = Counter(word for pair in pairs(2000, 12) for word in bare_words(pair.target))
+    other = Counter(
+        word for pair in pairs(2000, 12, paraphrase=0.5) for word in bare_words(pair.target)
+    )
+    assert len(set(other) - set(plain)) > 20
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_noise(share):
+    written = pairs(3000, 12)
+    noisy = list(add_noise(written, share, Random(1).random))
+    changed = [one.target != two.target for one, two in zip(written, noisy, strict=True)]
+    assert sum(changed) / len(changed) == pytest.approx(share, rel=TENTH)
+    for pair in noisy:
+        assert pair.target_words == len(pair.target.split())
+        assert all(j < pair.target_words for _, j, _ in parsed_links(pair.links))
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.0, 1.5])
+def test_zipf(exponent):
+    """On log-log axes, counts of the nouns of a class fall with a slope of ``-exponent``."""
+    from datamodules.grammar.drawing.vocabulary import Vocabulary
+
+    vocabulary = Vocabulary(600, exponent)
+    table = vocabulary.nouns(("person", "animal"))
+    assert table is not None
+    random = Random(1).random
+    counts = Counter(table.draw(random)[0].name for _ in range(200_000))
+    ranked = [noun.name for noun in vocabulary.lexicon.nouns]
+    points = [(math.log(ranked.index(name) + 1), math.log(count)) for name, count in counts.items()]
+    mean_x, mean_y = (sum(axis) / len(points) for axis in zip(*points, strict=True))
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / sum(
+        (x - mean_x) ** 2 for x, _ in points
+    )
+    assert -slope == pytest.approx(exponent, rel=TENTH)
+
+
+@pytest.mark.parametrize("nouns", [100, 400])
+def test_types(nouns):
+    seen = {
+        part.core.noun.name
+        for pair in pairs(6000, 20, vocabulary=nouns, zipf=0.3, ambiguity=0, open_words=0)
+        for clause in clauses(pair.meaning)
+        for part in (clause.subject, clause.object, clause.oblique, clause.recipient)
+        if isinstance(part, NounPhrase) and part.core.noun.kind != "name"
+    }
+    assert len(seen) == pytest.approx(nouns, rel=TENTH)
+
+
+def test_open_words_are_not_in_the_training_vocabulary():
+    corpus = GrammarCorpus(1500, 20, 300, 1, open_words=0.3, vocabulary=60)
+    known = {word for line in corpus.split("train").source for word in bare_words(line)}
+    unknown = [
+        (pair_source, pair_target)
+        for pair_source, pair_target in zip(
+            corpus.split("test").source, corpus.split("test").target, strict=True
+        )
+        if set(bare_words(pair_source)) - known
+    ]
+    assert len(unknown) > 100
+    for source, target in unknown:
+        for number in re.findall(r"\d+", source):
+            assert number in target
+
+
+def test_a_sentence_has_one_translation():
+    for source in ("en", "fr"):
+        targets: dict[str, str] = {}
+        for pair in pairs(4000, 6, source, vocabulary=60, verbosity=0):
+            known = targets.setdefault(pair.source, pair.target)
+            if source == "en":
+                assert known == pair.target
+
+
+def test_joined_clauses_have_a_conjunction_or_an_opening():
+    for pair in pairs(300, 30):
+        opens = pair.meaning[0].conjunction is not None
+        for number, joined in enumerate(pair.meaning[1:], 1):
+            assert isinstance(joined, Joined)
+            assert joined.conjunction is not None or (opens and number == 1)
