@@ -8,23 +8,23 @@ class Knobs(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    vocabulary: int = Field(600, ge=60, le=2000)
+    vocabulary: int = Field(300, ge=60, le=2000)
     """Number of nouns; verbs and adjectives come in proportion (up to 500 verbs)."""
     zipf: float = Field(0.9, ge=0, le=2)
     """Exponent of Zipf's law: the word of rank *r* is drawn in proportion to ``r ** -zipf``."""
     longest: int = Field(60, ge=10, le=200)
     """Most words of a sentence."""
-    short_share: float = Field(0.7, ge=0, le=1)
+    short_share: float = Field(0.5, ge=0, le=1)
     """Share of training sentences with at most 10 words."""
     embedding: float = Field(0.4, ge=0, le=0.7)
     """Share of clauses inside another clause, among the clauses after the first."""
-    distance: float = Field(3.0, ge=0, le=10)
+    distance: float = Field(2.0, ge=0, le=10)
     """Mean number of words between a noun and its verb, where a sentence has room."""
     attractors: float = Field(0.5, ge=0, le=1)
     """Share of such gaps whose last noun has another number than the subject."""
-    ambiguity: float = Field(0.5, ge=0, le=1)
+    ambiguity: float = Field(0.3, ge=0, le=1)
     """Share of noun subjects with two senses, and of later subjects that are bound pronouns."""
-    reordering: float = Field(0.9, ge=0, le=1)
+    reordering: float = Field(0.8, ge=0, le=1)
     """Share of main clauses whose time stands at the end in one language, first in another."""
     open_words: float = Field(0.02, ge=0, le=1)
     """Share of noun phrases with an invented name, town or number; of times with a date."""
