@@ -175,8 +175,8 @@ class _Writer:
             with suppress(NothingLeftError):
                 return write_pair(self._draw(words), *self._languages)
         raise UserError(
-            f"data.disjoint={self._disjoint}: no clause is left for one of the splits; give a larger "
-            "data.vocabulary, or data.disjoint=sentences"
+            f"data.disjoint={self._disjoint}: no clause is left for one of the splits; give a "
+            "larger data.vocabulary, or data.disjoint=sentences"
         )
 
 

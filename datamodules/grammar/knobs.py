@@ -8,29 +8,29 @@ class Knobs(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    vocabulary: int = Field(300, ge=60, le=2000)
+    vocabulary: int = Field(default=300, ge=60, le=2000)
     """Number of nouns; verbs and adjectives come in proportion (up to 500 verbs)."""
-    zipf: float = Field(0.9, ge=0, le=2)
+    zipf: float = Field(default=0.9, ge=0, le=2)
     """Exponent of Zipf's law: the word of rank *r* is drawn in proportion to ``r ** -zipf``."""
-    longest: int = Field(60, ge=10, le=200)
+    longest: int = Field(default=60, ge=10, le=200)
     """Most words of a sentence."""
-    short_share: float = Field(0.5, ge=0, le=1)
+    short_share: float = Field(default=0.5, ge=0, le=1)
     """Share of training sentences with at most 10 words."""
-    embedding: float = Field(0.4, ge=0, le=0.7)
+    embedding: float = Field(default=0.4, ge=0, le=0.7)
     """Share of clauses inside another clause, among the clauses after the first."""
-    distance: float = Field(2.0, ge=0, le=10)
+    distance: float = Field(default=2.0, ge=0, le=10)
     """Mean number of words between a noun and its verb, where a sentence has room."""
-    attractors: float = Field(0.5, ge=0, le=1)
+    attractors: float = Field(default=0.5, ge=0, le=1)
     """Share of such gaps whose last noun has another number than the subject."""
-    ambiguity: float = Field(0.3, ge=0, le=1)
+    ambiguity: float = Field(default=0.3, ge=0, le=1)
     """Share of noun subjects with two senses, and of later subjects that are bound pronouns."""
-    reordering: float = Field(0.8, ge=0, le=1)
+    reordering: float = Field(default=0.8, ge=0, le=1)
     """Share of main clauses whose time stands at the end in one language, first in another."""
-    open_words: float = Field(0.02, ge=0, le=1)
+    open_words: float = Field(default=0.02, ge=0, le=1)
     """Share of noun phrases with an invented name, town or number; of times with a date."""
-    verbosity: float = Field(0.05, ge=0, le=1)
+    verbosity: float = Field(default=0.05, ge=0, le=1)
     """Share of main clauses with a word that only one language says."""
-    paraphrase: float = Field(0.0, ge=0, le=1)
+    paraphrase: float = Field(default=0.0, ge=0, le=1)
     """Share of words with a synonym that are written with the synonym."""
-    noise: float = Field(0.0, ge=0, le=1)
+    noise: float = Field(default=0.0, ge=0, le=1)
     """Share of training pairs with a wrong target sentence or a missing word."""

@@ -1,5 +1,7 @@
 """Clauses against hand-written English and French."""
 
+from collections.abc import Callable
+
 import pytest
 
 from datamodules.grammar.languages import find_language
@@ -31,7 +33,7 @@ NOUNS = {noun.name: noun for noun in LEXICON.nouns}
 ADJECTIVES = {adjective.name: adjective for adjective in LEXICON.adjectives}
 BE = Verb("be", "be", (), state=True)
 HE, SHE = Pronoun(THIRD_SINGULAR), Pronoun(THIRD_SINGULAR, gender="f")
-I, WE, THEY = Pronoun(FIRST_SINGULAR), Pronoun(FIRST_PLURAL), Pronoun(THIRD_PLURAL)
+ME, WE, THEY = Pronoun(FIRST_SINGULAR), Pronoun(FIRST_PLURAL), Pronoun(THIRD_PLURAL)
 
 
 class Units:
@@ -91,13 +93,15 @@ def relative(antecedent: NounPhrase, gap: str, name: str, mode: str, **parts) ->
     return antecedent
 
 
-EXAMPLES = {
+EXAMPLES: dict[str, tuple[Callable[[], Joined | Clause], str, str]] = {
     # Agreement of determiners, adjectives and participles.
-    "the old tree": (lambda: clause(phrase("this old tree"), "be", adjective=ADJECTIVES["beautiful"]),
+    "the old tree": (
+        lambda: clause(phrase("this old tree"), "be", adjective=ADJECTIVES["beautiful"]),
         "This old tree is beautiful.", "Ce vieil arbre est beau."),
     "plural adjectives": (lambda: clause(HE, "see", object=phrase("some small house+")),
         "He sees some small houses.", "Il voit de petites maisons."),
-    "order of adjectives": (lambda: clause(HE, "see", object=phrase("the beautiful small black cat")),
+    "order of adjectives": (
+        lambda: clause(HE, "see", object=phrase("the beautiful small black cat")),
         "He sees the beautiful small black cat.", "Il voit le beau petit chat noir."),
     "distant adjective": (
         lambda: clause(NounPhrase(unit(), phrase("the house+").core, attribute=near("the tree")),
@@ -119,7 +123,7 @@ EXAMPLES = {
                                 object=phrase("a horse")), "sleep", frame="intransitive"),
         "The cats that see a horse sleep.", "Les chats qui voient un cheval dorment."),
     # Negation and objects.
-    "denied indefinite": (lambda: clause(I, "see", NOT, object=phrase("a house", denied=True)),
+    "denied indefinite": (lambda: clause(ME, "see", NOT, object=phrase("a house", denied=True)),
         "I do not see a house.", "Je ne vois pas de maison."),
     "denied plural": (lambda: clause(WE, "see", NOT, object=phrase("some egg+", denied=True)),
         "We do not see any eggs.", "Nous ne voyons pas d'œufs."),
@@ -127,7 +131,7 @@ EXAMPLES = {
         "The woman has never been rich.", "La femme n'a jamais été riche."),
     "cannot": (lambda: clause(THEY, "see", Mode("present", "not", modal=CAN), object=HE),
         "They cannot see him.", "Ils ne peuvent pas le voir."),
-    "de before a clitic": (lambda: clause(I, "see", Mode("past", modal=TRY), object=HE),
+    "de before a clitic": (lambda: clause(ME, "see", Mode("past", modal=TRY), object=HE),
         "I tried to see him.", "J'ai essayé de le voir."),
     # Determiners.
     "partitive": (lambda: clause(HE, "buy", object=phrase("some bread")),
@@ -136,7 +140,7 @@ EXAMPLES = {
         "He sees many animals.", "Il voit beaucoup d'animaux."),
     "his and her": (lambda: clause(SHE, "see", object=phrase("her friend")),
         "She sees her friend.", "Elle voit son ami."),
-    "ma before a vowel": (lambda: clause(I, "see", object=phrase("my school")),
+    "ma before a vowel": (lambda: clause(ME, "see", object=phrase("my school")),
         "I see my school.", "Je vois mon école."),
     "owner": (
         lambda: clause(HE, "see", object=NounPhrase(unit(), phrase("- dog").core,
@@ -152,7 +156,7 @@ EXAMPLES = {
         "He obeys the king.", "Il obéit au roi."),
     "de and some": (lambda: clause(HE, "sleep", place=near("some house+"), frame="intransitive"),
         "He sleeps near some houses.", "Il dort près de maisons."),
-    "inverse": (lambda: clause(I, "miss", object=phrase("the man+"), frame="inverse"),
+    "inverse": (lambda: clause(ME, "miss", object=phrase("the man+"), frame="inverse"),
         "I miss the men.", "Les hommes me manquent."),
     # Tenses and times.
     "habit": (lambda: clause(HE, "eat", Mode("past", habit=True), object=phrase("the bread"),
@@ -163,7 +167,9 @@ EXAMPLES = {
         "He ate the bread last week.", "La semaine dernière, il a mangé le pain."),
     "future": (lambda: clause(WE, "see", "future", object=THEY),
         "We will see them.", "Nous les verrons."),
-    "date": (lambda: clause(I, "sleep", "past", frame="intransitive", time=Dated(unit(), 1, 3, 1987)),
+    "date": (
+        lambda: clause(
+            ME, "sleep", "past", frame="intransitive", time=Dated(unit(), 1, 3, 1987)),
         "I slept on 1 March 1987.", "Le 1er mars 1987, j'ai dormi."),
     "a topic stays in a subordinate clause": (
         lambda: Joined(clause(HE, "sleep", frame="intransitive", time=saying("in summer", "topic")),
@@ -178,10 +184,8 @@ EXAMPLES = {
                             frame="reporting"), "He says that she sleeps.", "Il dit qu'elle dort."),
     "if": (lambda: Joined(clause(HE, "sleep", frame="intransitive"), saying("if", "subordinating")),
         "If he sleeps.", "S'il dort."),
-    "an": (lambda: clause(HE, "see", object=phrase("a honest man")) if "honest" in ADJECTIVES else
-        clause(HE, "see", object=phrase("a animal")),
-        "He sees an honest man." if "honest" in ADJECTIVES else "He sees an animal.",
-        "Il voit un homme honnête." if "honest" in ADJECTIVES else "Il voit un animal."),
+    "an": (lambda: clause(HE, "see", object=phrase("a animal")),
+        "He sees an animal.", "Il voit un animal."),
 }  # fmt: skip
 
 
@@ -263,6 +267,7 @@ def plain_noun() -> Noun:
 def test_a_name_is_the_same_in_every_language(plain_noun):
     name = Noun("Velmora", "surname", counted=False, gender="f")
     subject = NounPhrase(unit(), Core(name, False, "title"))
-    assert both(clause(subject, "see", object=NounPhrase(unit(), Core(plain_noun, True, "the")))) == (
+    seen = NounPhrase(unit(), Core(plain_noun, True, "the"))
+    assert both(clause(subject, "see", object=seen)) == (
         "Mrs Velmora sees the cats.", "Madame Velmora voit les chats.",
     )  # fmt: skip

@@ -66,10 +66,13 @@ def links_of(clause: Clause) -> tuple[str, str, str]:
 @pytest.mark.parametrize(
     ("mode", "english", "french", "links"),
     [
-        (Mode("present"), "The cat eats the cheese.", "Le chat mange le fromage.", "0-0 1-1 2-2 3-3 4-4"),
+        (Mode("present"), "The cat eats the cheese.", "Le chat mange le fromage.",
+         "0-0 1-1 2-2 3-3 4-4"),
         # The auxiliary only helps; so does "did".
-        (Mode("past"), "The cat ate the cheese.", "Le chat a mangé le fromage.", "0-0 1-1 2?2 2-3 3-4 4-5"),
-        (Mode("past", "not"), "The cat did not eat the cheese.", "Le chat n'a pas mangé le fromage.",
+        (Mode("past"), "The cat ate the cheese.", "Le chat a mangé le fromage.",
+         "0-0 1-1 2?2 2-3 3-4 4-5"),
+        (Mode("past", "not"), "The cat did not eat the cheese.",
+         "Le chat n'a pas mangé le fromage.",
          "0-0 1-1 2?2 3-2 3-3 4-4 5-5 6-6"),
         (Mode("perfect", "never"), "The cat has never eaten the cheese.",
          "Le chat n'a jamais mangé le fromage.", "0-0 1-1 2-2 3-2 3-3 4-4 5-5 6-6"),
