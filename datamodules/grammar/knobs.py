@@ -8,7 +8,7 @@ class Knobs(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    vocabulary: int = Field(default=300, ge=60, le=2000)
+    vocabulary: int = Field(default=200, ge=60, le=2000)
     """Number of nouns; verbs and adjectives come in proportion (up to 500 verbs)."""
     zipf: float = Field(default=0.9, ge=0, le=2)
     """Exponent of Zipf's law: the word of rank *r* is drawn in proportion to ``r ** -zipf``."""
@@ -18,7 +18,7 @@ class Knobs(BaseModel):
     """Share of training sentences with at most 10 words."""
     embedding: float = Field(default=0.4, ge=0, le=0.7)
     """Share of clauses inside another clause, among the clauses after the first."""
-    distance: float = Field(default=2.0, ge=0, le=10)
+    distance: float = Field(default=2.0, ge=0, le=5)
     """Mean number of words between a noun and its verb, where a sentence has room."""
     attractors: float = Field(default=0.5, ge=0, le=1)
     """Share of such gaps whose last noun has another number than the subject."""
@@ -29,7 +29,7 @@ class Knobs(BaseModel):
     open_words: float = Field(default=0.02, ge=0, le=1)
     """Share of noun phrases with an invented name, town or number; of times with a date."""
     verbosity: float = Field(default=0.05, ge=0, le=1)
-    """Share of main clauses with a word that only one language says."""
+    """Share of sentences that begin with a word that only one language says."""
     paraphrase: float = Field(default=0.0, ge=0, le=1)
     """Share of words with a synonym that are written with the synonym."""
     noise: float = Field(default=0.0, ge=0, le=1)

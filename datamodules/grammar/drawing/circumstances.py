@@ -8,6 +8,8 @@ ADJECTIVE_SHARE = 0.6
 """Probability of an adjective, and of another adjective after it, where a clause has room."""
 HABIT_SHARE = 0.4
 """Share of habits among the past clauses with a time; only the time tells (*slept every day*)."""
+_LASTING = ("size", "shape", "colour", "origin", "material")
+"""Categories of qualities that do not come and go."""
 _TOPIC_WORDS = 3
 """Most words of a time in a clause without room for it."""
 _ATTRIBUTE_WORDS = 3
@@ -25,6 +27,12 @@ FILLERS = {
 }
 
 
+def takes_time(clause: Clause) -> bool:
+    """Return whether a clause has room for a time: no habit, and no lasting quality."""
+    lasts = clause.adjective is not None and clause.adjective.category in _LASTING
+    return not (lasts or clause.mode.adverb is not None or clause.mode.negation == "never")
+
+
 class Circumstances(NounPhrases):
     """Writer of all that a clause may have but does not need."""
 
@@ -35,18 +43,22 @@ class Circumstances(NounPhrases):
         mode = clause.mode
         spare -= bool(mode.negation or mode.adverb) + 2 * (mode.modal is not None)
         reordering = self.knobs.reordering if main else 0
-        if main and self.knobs.verbosity and self.random() < self.knobs.verbosity:
-            table = self.vocabulary.adverbs("particles", 3)
-            assert table is not None
-            clause.particle = Adverbial(self.unit(), table.draw(self.random))
         if "time" in FILLERS[frame] and reordering and self.random() < reordering:
             spare -= self._add_time(clause, max(spare, _TOPIC_WORDS), topic=True)
         spare -= self._add_adjectives(clause, spare)
-        fillers = list(FILLERS[frame])
+        # One time a clause of the sentence: times inside would clash with it (*today yesterday*).
+        fillers = [filler for filler in FILLERS[frame] if main or filler != "time"]
         while spare > 0 and fillers:
             filler = fillers.pop(int(self.random() * len(fillers)))
             spare -= self._add(filler, clause, spare)
         return spare
+
+    def _begin(self, clause: Clause) -> None:
+        """Maybe begin the sentence with a word that only one language says."""
+        if self.knobs.verbosity and self.random() < self.knobs.verbosity:
+            table = self.vocabulary.adverbs("particles", 5)
+            assert table is not None
+            clause.particle = Adverbial(self.unit(), table.draw(self.random))
 
     def _add(self, filler: str, clause: Clause, spare: int) -> int:
         """Add one circumstance of at most ``spare`` words; return its words, 0 if none fits."""
@@ -83,7 +95,7 @@ class Circumstances(NounPhrases):
         return added
 
     def _add_time(self, clause: Clause, spare: int, topic: bool) -> int:
-        if clause.mode.adverb is not None or clause.mode.negation == "never":
+        if not takes_time(clause):
             return 0
         if topic and self.tense == "past" and self.random() < self.knobs.open_words:
             clause.time = open_words.date(self.random, self.unit())

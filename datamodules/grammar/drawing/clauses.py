@@ -50,6 +50,7 @@ _LOCATED = ("person", "animal", "tool", "container", "text", "vehicle", "furnitu
 
 _HE, _SHE = Pronoun(THIRD_SINGULAR, gender="m"), Pronoun(THIRD_SINGULAR, gender="f")
 _I, _WE, _THEY = Pronoun(FIRST_SINGULAR), Pronoun(FIRST_PLURAL), Pronoun(THIRD_PLURAL)
+_SPEAKERS = {FIRST_SINGULAR, FIRST_PLURAL}
 _FIRST_PERSONS: Table[Pronoun] = Table((_I, _WE), (3, 2))
 _FREE: Table[Pronoun] = Table((_HE, _SHE, _I, _THEY, _WE), (3, 3, 3, 2, 2))
 
@@ -69,6 +70,8 @@ class Setting:
     first: bool = False
     """Whether *he*, *she* and *they* may stand for persons outside the sentence."""
     main: bool = False
+    begins: bool = False
+    """Whether the clause begins the sentence, without a conjunction."""
 
 
 class NothingLeftError(Exception):
@@ -132,6 +135,8 @@ class Clauses(Circumstances):
         if subject is None:
             kinds = self._subject_kinds(frame, verb)
             subject = self.noun_phrase(kinds, extended=distance > 0, ambiguous=True)
+            if clause.mode.negation and subject.core.determiner == "every":
+                subject.core = subject.core._replace(determiner="the")
             if distance:
                 self._open_gap(subject, distance, in_subject)
         if setting.gap != "subject":
@@ -139,6 +144,8 @@ class Clauses(Circumstances):
             words -= 1 if isinstance(subject, Pronoun) else 2
         self._participants(clause, frame, subject, setting, at_end is not None)
         spare = self._fill(clause, frame, words - _FRAMES[frame][1], setting.main)
+        if setting.begins:
+            self._begin(clause)
         self.words -= spare
         self.budget.words = max(0, self.budget.words + spare)
         if at_end is not None:
@@ -293,7 +300,9 @@ class Clauses(Circumstances):
         if not any(kind in HUMAN for kind in kinds) or self.random() >= PRONOUN_SHARE:
             return None
         drawn = (_FREE if setting.first else _FIRST_PERSONS).draw(self.random)
-        return None if drawn.person == subject.person else drawn
+        if drawn.person == subject.person or {drawn.person, subject.person} <= _SPEAKERS:
+            return None
+        return drawn
 
     def _hold(self, clause: Clause, plan: Plan) -> None:
         """Put a clause at the end of another: after *that*, or after the last noun."""

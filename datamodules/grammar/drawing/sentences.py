@@ -22,7 +22,7 @@ class Sentences(Clauses):
         plans, count = plan_clauses(words, mean, embedding, self.random)
         self.budget = Budget(words - len(plans) + 1, count)
         opens = len(plans) > 1 and self.random() < OPENING_SHARE
-        joined = [Joined(self._beside(plans[0], None), self._opening() if opens else None)]
+        joined = [Joined(self._beside(plans[0], None, opens), self._opening() if opens else None)]
         for plan in plans[1:]:
             joined.append(self._next(plan, joined, opens))
         while self.budget.words > SHORTEST:
@@ -44,9 +44,12 @@ class Sentences(Clauses):
         unit = Adverbial(self.unit(), conjunction)
         return Joined(self._beside(plan, last.clause), unit, comma)
 
-    def _beside(self, plan: Plan, before: Clause | None) -> Clause:
-        """Draw a main clause, whose pronouns may stand for nouns of the clause ``before``."""
-        setting = Setting(first=before is None, main=True)
+    def _beside(self, plan: Plan, before: Clause | None, opens: bool = False) -> Clause:
+        """Draw a main clause, whose pronouns may stand for nouns of the clause ``before``.
+
+        ``opens`` tells whether a conjunction stands before the first clause.
+        """
+        setting = Setting(first=before is None, main=True, begins=before is None and not opens)
         if before is not None:
             setting.object = _noun_phrase(before.object)
             subject = _noun_phrase(before.subject)

@@ -62,7 +62,7 @@ def test_training_lengths():
     lengths = [len(line.split()) for line in text.source]
     assert min(lengths) >= 2
     assert max(lengths) <= 50
-    assert sum(length <= 10 for length in lengths) / len(lengths) == pytest.approx(0.7, rel=0.1)
+    assert sum(length <= 10 for length in lengths) / len(lengths) == pytest.approx(0.5, rel=0.1)
     assert set(text.left_out) == {"longer than 50 words"}
     assert 50 < text.left_out["longer than 50 words"] < 400
 
@@ -119,7 +119,7 @@ def test_seeds_write_other_sentences():
     assert len(set(one) & set(other)) < 10
 
 
-@pytest.mark.parametrize(("source", "digest"), [("en", ""), ("fr", "")])
+@pytest.mark.parametrize(("source", "digest"), [("en", "91719995d762"), ("fr", "afe877b50135")])
 def test_an_edition_is_its_sentences(source, digest):
     """If this test fails, the sentences have changed: raise ``EDITION`` and set new digests."""
     lines = [
@@ -204,8 +204,9 @@ def test_streamed_pairs_take_no_memory(monkeypatch):
 
     tracemalloc.start()
     try:
-        first = grown(1000)
-        assert grown(4000) < first + 500_000
+        grown(2000)  # fills the tables
+        first = grown(1500)
+        assert grown(4500) < 1.25 * first
     finally:
         tracemalloc.stop()
 

@@ -10,7 +10,7 @@ import pytest
 
 from datamodules.grammar import GrammarCorpus
 from datamodules.grammar.disjoint import inner_clauses
-from datamodules.grammar.drawing.circumstances import FILLERS
+from datamodules.grammar.drawing.circumstances import FILLERS, takes_time
 from datamodules.grammar.drawing.clauses import last_part
 from datamodules.grammar.languages import find_language
 from datamodules.grammar.languages.language import NOUN, VERB, Text
@@ -78,7 +78,7 @@ def is_attractor(subject: NounPhrase) -> bool | None:
     return last.core.plural != subject.core.plural
 
 
-@pytest.mark.parametrize("distance", [1.0, 3.0, 6.0])
+@pytest.mark.parametrize("distance", [1.0, 3.0, 5.0])
 def test_distance(distance):
     found = [words for words, _ in gaps(distance, 0.5)]
     assert sum(found) / len(found) == pytest.approx(distance, rel=TENTH)
@@ -126,16 +126,15 @@ def has_topic(clause: Clause) -> bool:
     )
 
 
-def takes_time(clause: Clause) -> bool:
+def may_have_time(clause: Clause) -> bool:
     frame = "quality" if clause.adjective else clause.verb.frame
-    frame = "location" if frame == "be" else frame
-    return "time" in FILLERS[frame] and not (clause.mode.adverb or clause.mode.negation == "never")
+    return "time" in FILLERS["location" if frame == "be" else frame] and takes_time(clause)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_reordering(share):
     main = [joined.clause for pair in pairs(1500, 30, reordering=share) for joined in pair.meaning]
-    moved = [has_topic(clause) for clause in main if takes_time(clause)]
+    moved = [has_topic(clause) for clause in main if may_have_time(clause)]
     assert sum(moved) / len(moved) == pytest.approx(share, rel=TENTH)
 
 
@@ -158,8 +157,8 @@ def test_crossings_rise_with_reordering():
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
 def test_verbosity(share):
-    main = [joined.clause for pair in pairs(2000, 20, verbosity=share) for joined in pair.meaning]
-    particles = [clause.particle is not None for clause in main]
+    first = [pair.meaning[0] for pair in pairs(3000, 20, verbosity=share)]
+    particles = [one.clause.particle is not None for one in first if one.conjunction is None]
     assert sum(particles) / len(particles) == pytest.approx(share, rel=TENTH)
 
 

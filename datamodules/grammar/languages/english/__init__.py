@@ -20,6 +20,7 @@ from datamodules.grammar.languages.language import (
     RECIPIENT,
     SUBJECT,
     THAT,
+    VERB,
     WHO,
     Cache,
     Language,
@@ -71,6 +72,7 @@ class English(Language):
             name: VerbForms.of(cells[0], _preposition(cells[1:]))
             for name, cells in sections["verbs"].items()
         }
+        self._separable = frozenset(sections["separable"])
         self._cores = Cache(self._core)
         self._groups = Cache(self._group)
         self._pronouns = Cache(_pronoun)
@@ -104,7 +106,12 @@ class English(Language):
 
     @override
     def verb(self, clause: Clause, text: Text) -> None:
-        text.add(self._groups[clause.verb, clause.mode, subject_of(clause).person], clause.unit)
+        group = self._groups[clause.verb, clause.mode, subject_of(clause).person]
+        text.add(_without_last(group) if self._is_separated(clause) else group, clause.unit)
+
+    def _is_separated(self, clause: Clause) -> bool:
+        """Return whether a pronoun stands between a verb and its particle (*wake me up*)."""
+        return clause.verb.name in self._separable and is_pronoun(clause.object)
 
     def _group(self, key: tuple[Verb, Mode, int]) -> Piece:
         verb, mode, person = key
@@ -115,6 +122,9 @@ class English(Language):
     def object(self, clause: Clause, text: Text) -> None:
         if is_pronoun(clause.object):
             text.add(self._pronouns[clause.object, OBJECT], clause.unit)  # type: ignore[index]
+            if self._is_separated(clause):
+                particle = self._verbs[clause.verb.name].base.split()[-1]
+                text.add(piece([(particle, (VERB,))]), clause.unit)
         else:
             super().object(clause, text)
 
@@ -193,6 +203,12 @@ def _determiner(core: Core, following: str) -> str:
         case "title":
             return "Mr" if core.noun.gender == "m" else "Mrs"
     return core.determiner
+
+
+@cache
+def _without_last(group: Piece) -> Piece:
+    last = len(group.texts) - 1
+    return Piece(group.texts[:last], tuple(each for each in group.played if each[0] < last))
 
 
 @cache

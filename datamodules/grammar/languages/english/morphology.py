@@ -1,7 +1,7 @@
 """English morphology: regular plurals, verb endings, and the choice between *a* and *an*."""
 
 _AN = ("honest", "hour", "heir")
-_A = ("uni", "use", "usu", "uto", "eu", "ukulele")
+_A = ("ewe", "uni", "use", "usu", "uto", "eu", "ukulele")
 
 
 def plural(noun: str) -> str:

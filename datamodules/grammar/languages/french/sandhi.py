@@ -8,6 +8,8 @@ CLITIC = "+"
 """Stands before a pronoun that is spelt like an article, and does not contract (*de le voir*)."""
 
 _VOWELS = frozenset("aeiouhàâéèêëîïôöùûœAEIOUHÉÈÊÎÔŒ")
+_ELIDING_Y = ("yeux", "yeuse")
+"""Beginnings of the words with y that cause elision; *le yaourt* and others do not."""
 _CONTRACTED = {
     ("de", "le"): "du",
     ("de", "les"): "des",
@@ -25,7 +27,7 @@ MERGED = ""
 
 def starts_with_vowel(word: str) -> bool:
     """Return whether ``word`` causes elision of the word before; a mute h counts as a vowel."""
-    return word[:1] in _VOWELS
+    return word[:1] in _VOWELS or word.startswith(_ELIDING_Y)
 
 
 def merge(texts: list[str]) -> None:
