@@ -97,6 +97,7 @@ def test_statistics(data, root):
         "fingerprint": made.fingerprint,
         "pairs": {"train": len(text), "val": 20, "test": 15},
         "left_out": {"train": text.left_out, "val": {}, "test": {}},
+        "seen": {},
         "vocabulary": {side: len(made.tokenizers.source) for side in ("source", "target")},
         "suspicions": [],
     }

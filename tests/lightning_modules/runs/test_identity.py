@@ -69,8 +69,11 @@ def test_data_vectors_and_code_are_parts_of_the_identity(change, weights, record
 
 GRAMMAR = {
     "data.train_size": 50, "data.val_size": 9, "data.test_size": 9, "data.seed": 7,
-    "data.train_max_words": 20, "tokenizer.kind": "bpe", "tokenizer.vocabulary_size": 900,
-    "tokenizer.min_frequency": 3, "tokenizer.shared": True,
+    "data.train_max_words": 20, "data.disjoint": "clauses", "data.vocabulary": 70, "data.zipf": 0.3,
+    "data.longest": 70, "data.short_share": 0.1, "data.embedding": 0.1, "data.distance": 0.1,
+    "data.attractors": 0.1, "data.ambiguity": 0.1, "data.reordering": 0.1, "data.open_words": 0.1,
+    "data.verbosity": 0.1, "data.paraphrase": 0.1, "data.noise": 0.1, "tokenizer.kind": "bpe",
+    "tokenizer.vocabulary_size": 900, "tokenizer.min_frequency": 3, "tokenizer.shared": True,
 }  # fmt: skip
 
 

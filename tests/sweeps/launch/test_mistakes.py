@@ -149,7 +149,10 @@ def test_an_option_that_is_none_is_told_in_a_line_without_passwords():
         ),
         (["budget=updates", "budget.target_tokens=5"], "budget.target_tokens"),
         (["budget=hours"], "Could not find 'budget/hours'"),
-        (["budget=null"], "budget=null: give one of family, flops, own, seconds, target"),
+        (
+            ["budget=null"],
+            "budget=null: give one of family, flops, own, quickstart, seconds, target",
+        ),
     ],
 )
 def test_budgets_of_other_kinds(arguments, expected, tmp_path, space):
