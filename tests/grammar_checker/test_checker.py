@@ -1,0 +1,81 @@
+"""The grammar writes right sentences, and the checker finds planted errors."""
+
+import re
+from functools import cache
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from tests.grammar_checker import check_english, check_french, check_pair
+from tests.grammar_checker.plants import PLANTS, Plant
+
+HARD: dict[str, Any] = {
+    "vocabulary": 2000, "zipf": 0.5, "distance": 5, "embedding": 0.7, "attractors": 0.8,
+    "ambiguity": 1, "open_words": 0.2, "verbosity": 0.5, "reordering": 0.7, "longest": 100,
+}  # fmt: skip
+RICH: dict[str, Any] = {"vocabulary": 2000, "zipf": 0, "paraphrase": 0.5}
+SETTINGS: dict[str, dict[str, Any]] = {"default": {}, "hard": HARD, "rich": RICH}
+FEWEST = 20
+"""Sentences in which each kind of error is planted, at least."""
+
+
+def pairs(setting: str, count: int) -> list[tuple[str, str]]:
+    """Return sentence pairs of the grammar."""
+    from datamodules.grammar import GrammarCorpus
+
+    corpus = GrammarCorpus(1, 1, 1, seed=5, **SETTINGS[setting])
+    return [(pair.source, pair.target) for pair in islice(corpus.training_pairs(), count)]
+
+
+@cache
+def right_pairs() -> list[tuple[str, str]]:
+    return [pair for setting in SETTINGS for pair in pairs(setting, 12_000)]
+
+
+def wrong(setting: str, count: int) -> list[tuple[str, str, list[str]]]:
+    """Return the first pairs with findings."""
+    checked = ((*pair, check_pair(*pair)) for pair in pairs(setting, count))
+    return list(islice((entry for entry in checked if entry[2]), 5))
+
+
+@pytest.mark.parametrize("setting", ["default", "hard"])
+def test_the_grammar_writes_right_pairs(setting: str) -> None:
+    assert wrong(setting, 2_000) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("setting", "count"), [("default", 40_000), ("hard", 25_000), ("rich", 35_000)]
+)
+def test_the_grammar_writes_100_000_right_pairs(setting: str, count: int) -> None:
+    assert wrong(setting, count) == []
+
+
+def planted(plant: Plant) -> list[tuple[str, str]]:
+    """Return pairs with a planted error."""
+    found = []
+    place = 1 if plant.side.endswith("fr") else 0
+    for pair in right_pairs():
+        changed, count = re.subn(plant.pattern, plant.replacement, pair[place], count=1)
+        if count:
+            found.append((changed, pair[1]) if place == 0 else (pair[0], changed))
+            if len(found) == 2 * FEWEST:
+                break
+    return found
+
+
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: f"{plant.side}: {plant.name}")
+def test_planted_errors_are_found(plant: Plant) -> None:
+    found = planted(plant)
+    assert len(found) >= FEWEST
+    checks = {"fr": lambda pair: check_french(pair[1]), "en": lambda pair: check_english(pair[0])}
+    check = checks.get(plant.side, lambda pair: check_pair(*pair))
+    assert [pair for pair in found if not check(pair)] == []
+
+
+def test_sides_are_checked_alone() -> None:
+    assert check_french("Ces hommes ont vu la grande maison rouge.") == []
+    assert check_french("Ces hommes a vu la grande maison rouge.") != []
+    assert check_english("The men near the house are tired.") == []
+    assert check_english("The men near the house is tired.") != []
