@@ -180,14 +180,24 @@ class FrenchNouns(Reader):
                     fitting = [form for form in forms if number in form.plurals]
                     left = "".join(g for g in left if any(g in form.genders for form in fitting))
                 if left:
-                    unclear = plural is None and len(numbers) > 1 and not adjectives
-                    told = None if unclear else number
+                    hidden = plural is None and _hides_number(numbers, adjectives)
+                    told = None if hidden else number
                     self.nouns[lemma, told] += 1
                     for _, forms in adjectives:
                         self.seen["adjective"][forms[0].lemma] += 1
                     return Phrase(text, genders=left, plural=told, noun=lemma)
         self.report(f"'{text}' does not agree in gender and number")
         return Phrase(text, plural=None, noun=noun[0].lemma)
+
+
+def _hides_number(
+    numbers: tuple[bool, ...], adjectives: list[tuple[str, list[AdjectiveForm]]]
+) -> bool:
+    """Return whether noun and adjectives are the same in both numbers (*vieux bas marron*)."""
+    return len(numbers) > 1 and all(
+        {number for form in forms for number in form.plurals} >= set(numbers)
+        for _, forms in adjectives
+    )
 
 
 def _numbers(numbers: tuple[bool, ...], plural: bool | None) -> tuple[bool, ...]:
