@@ -25,7 +25,7 @@ class Mean:
         self._lack = 0.0
 
     def allows(self, size: int) -> bool:
-        """Return whether ``size`` keeps the mean; without it, a size of 0 is counted."""
+        """Return whether ``size`` may be written now; if it is, ``count`` must be called."""
         self._lack = _limited(self._lack + self._wanted, 40)
         return self._lack >= size / 2
 

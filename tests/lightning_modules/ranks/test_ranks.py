@@ -34,7 +34,12 @@ RANKS = (1, 2, 4)
 SEVERAL = [pytest.param(2, marks=pytest.mark.long), pytest.param(4, marks=pytest.mark.long)]
 SHORT = [
     *TINY,
-    *("data.train_max_words=8", "batching.max_tokens=30", "batching.decode_max_tokens=150"),
+    *(
+        "data=grammar_easy",
+        "data.train_max_words=8",
+        "batching.max_tokens=30",
+        "batching.decode_max_tokens=150",
+    ),
     *("budget.target_tokens=1400", "trainer.val_check_interval=25", "callbacks.examples.count=0"),
     *(
         "data.test_size=12",
@@ -110,7 +115,7 @@ def test_the_same_pieces_make_the_same_updates(trained, ranks, model, precision)
     alone, shared = (read(space / f"{model}-{count}" / "losses.json") for count in (1, ranks))
     assert len(alone) >= 50
     assert shared == pytest.approx(alone, rel=TOLERANCE[precision])
-    assert alone[-1] < 0.95 * alone[0]
+    assert alone[-1] < 0.9 * alone[0]
 
 
 @pytest.mark.parametrize("ranks", SEVERAL)
