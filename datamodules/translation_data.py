@@ -146,15 +146,19 @@ class TranslationData(pl.LightningDataModule):
         pairs = self.encoded_corpus.encoded["val"]
         if self.val_sentences is not None and self.val_sentences < len(pairs):
             pairs = pairs.select(np.arange(self.val_sentences) * len(pairs) // self.val_sentences)
-        return self._decoding_loader(pairs)
+        return self.decoding_loader(pairs)
 
     def test_dataloader(self) -> DataLoader[Batch]:
         """Return the test batches, the longest first."""
-        return self._decoding_loader(self.encoded_corpus.encoded["test"])
+        return self.decoding_loader(self.encoded_corpus.encoded["test"])
 
     def predict_dataloader(self) -> DataLoader[Batch]:
         """Return the test batches, for translation and for forced decoding of the references."""
         return self.test_dataloader()
+
+    def decoding_loader(self, pairs: EncodedPairs) -> DataLoader[Batch]:
+        """Return batches of any pairs, the longest first, shared out among the ranks."""
+        return _loader(pairs, WholeBatches(self._decoding_batches(pairs), self._place))
 
     @property
     def _place(self) -> Place:
@@ -168,9 +172,6 @@ class TranslationData(pl.LightningDataModule):
     def _training_batches(self) -> LengthBatchSampler:
         pairs = self.encoded_corpus.encoded["train"]
         return LengthBatchSampler(pairs, self.batching.max_tokens, self.seed, shuffle=True)
-
-    def _decoding_loader(self, pairs: EncodedPairs) -> DataLoader[Batch]:
-        return _loader(pairs, WholeBatches(self._decoding_batches(pairs), self._place))
 
     def _decoding_batches(self, pairs: EncodedPairs) -> LengthBatchSampler:
         budget = self.batching.decode_max_tokens

@@ -1,27 +1,39 @@
-"""Accuracy on contrastive pairs against the distance of the two words that belong together."""
+"""Right choices between contrastive pairs, against the distance between two words."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import altair as alt
 
 from lightning_modules.figures.charts import Chart, data_of
-from lightning_modules.metrics.uncertainty.accuracies import Accuracy
+from lightning_modules.figures.lines import GREY, Width, finished, lines, point
+from lightning_modules.metrics.uncertainty.contrast_scores import METRIC, ScoredGroup
+
+CHANCE = 50
+"""Percentage of right choices of a model that knows nothing."""
 
 
-def distance_chart(accuracies: Mapping[str, Accuracy], title: str) -> Chart:
-    """Return a line with its 95% interval; a dashed line marks chance."""
-    rows = [{"distance": int(name), **each._asdict()} for name, each in accuracies.items()]
-    percent = alt.Axis(format="%", title="right choices")
-    base = alt.Chart(data_of(rows), title=title, width=420, height=260).encode(
-        alt.X("distance:Q", title="distance (words)")
+def distance_chart(
+    groups: Sequence[ScoredGroup], names: Sequence[str], note: str, width: Width = 620
+) -> Chart:
+    """Draw right choices against distance: one line for each system, the mean over its seeds.
+
+    The band is the 95% bootstrap interval over source sentences; a thin bar goes from the lowest to
+    the highest seed. A dashed rule is at chance.
+
+    Args:
+        groups: scores of systems; groups other than those of a single distance are left out.
+        names: names of the systems in the order of the legend.
+        note: small type above a printed figure.
+        width: width in pixels, or ``container``.
+    """
+    points = data_of(
+        {"place": int(group.name), "thin": group.subset.thin, **point(name, group.name, estimate)}
+        for group in groups
+        if group.kind == "distance"
+        for name in names
+        if (estimate := group.estimate(name)) is not None
     )
-    band = base.mark_area(opacity=0.2).encode(
-        alt.Y("low:Q", axis=percent, scale=alt.Scale(domain=[0, 1])), alt.Y2("high:Q")
-    )
-    line = base.mark_line(point=True).encode(alt.Y("value:Q", axis=percent))
-    chance = (
-        alt.Chart(data_of([{"chance": 0.5}]))
-        .mark_rule(strokeDash=[4, 4], color="grey")
-        .encode(alt.Y("chance:Q", axis=percent))
-    )
-    return alt.layer(band, line, chance)
+    x = alt.X("place:Q", title="Distance (words)", axis=alt.Axis(grid=False))
+    rule = alt.Chart(data_of([{"score": CHANCE}])).mark_rule(strokeDash=[5, 4], color=GREY)
+    layers = lines(x, METRIC.label, METRIC.from_zero, names, width)
+    return finished(alt.layer(rule.encode(y="score:Q"), *layers, data=points), width, note)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lightning_modules.metrics.alignment.gold import Gold
+from lightning_modules.metrics.contrast import Choices
 from lightning_modules.metrics.metric import Statistics, TextMetric
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
 
@@ -65,6 +66,8 @@ class Output:
     """Labels of the words of the hypotheses."""
     reference_nats: Sequence[Sequence[float]] | None = None
     """Negative log-likelihood of each whitespace-separated word of each reference."""
+    contrast: Choices | None = None
+    """Choices between right and wrong translations."""
     phrase_table: Sequence[str] | None = None
     """Translations by the phrase table of the output's training text; see ``baselines``."""
     attention_step: str | None = None

@@ -14,6 +14,7 @@ from omegaconf import OmegaConf
 from pydantic import BaseModel, ValidationError
 from yaml import YAMLError
 
+from lightning_modules.metrics.contrast import Choices
 from lightning_modules.metrics.curves import CurveRow, parse_csv
 from lightning_modules.metrics.metric import Statistics
 from lightning_modules.runs import schema
@@ -155,6 +156,21 @@ def read_curve(folder: Path) -> list[CurveRow]:
         return parse_csv(_text(path))
     except (ValueError, csv.Error) as error:
         raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
+
+
+def read_choices(folder: Path) -> Choices | None:
+    """Return the choices between contrastive pairs; None without a file.
+
+    Raises ``BrokenFileError``.
+    """
+    arrays = read_arrays(folder / schema.CONTRAST)
+    if arrays is None:
+        return None
+    shapes = {array.shape for array in arrays.values()}
+    if set(arrays) != set(Choices._fields) or len(shapes) != 1 or arrays["source"].ndim != 1:
+        wanted = ", ".join(Choices._fields)
+        raise BrokenFileError(f"{schema.CONTRAST} cannot be read: wanted equal columns of {wanted}")
+    return Choices(**arrays)
 
 
 def read_history(folder: Path) -> list[schema.HistoryPoint]:

@@ -16,7 +16,7 @@ from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.runs import checksums
 from lightning_modules.runs.renamed import with_new_names
 
-SCHEMA = 5
+SCHEMA = 6
 """Version of the contents; files without a number are of version 1."""
 VERSION_KEY = "schema"
 RESULT = checksums.RECORD
@@ -28,6 +28,7 @@ ATTENTION = "attention.npz"
 HEAD_ATTENTION = "head_attention.npz"
 PREDICTIONS = "predictions.jsonl"
 WORD_COUNTS = "word_counts.json"
+CONTRAST = "contrast.npz"
 HISTORY = "history.csv"
 PROGRESS = "progress.json"
 REPRODUCTION = "reproduction.json"
@@ -38,7 +39,7 @@ LOGS = "logs"
 """Folder for the files of loggers, to which a resumed training adds."""
 TEST_FILES = (
     RESULT, RESULT_DIGEST, FAILURE, CURVE, STATISTICS, ATTENTION, HEAD_ATTENTION, PREDICTIONS,
-    WORD_COUNTS,
+    WORD_COUNTS, CONTRAST,
 )  # fmt: skip
 TRAINING_FILES = (HISTORY, TRACKER_ID, LOGS)
 """Files and folders that a resumed training needs, besides checkpoints."""
@@ -135,6 +136,21 @@ class Baseline(Record):
     """Scores on each length bucket, by the bucket's label, such as ``1–10``."""
 
 
+class Accuracy(Record):
+    """Share of right choices between two translations, in percent."""
+
+    pairs: int
+    """Number of contrastive pairs."""
+    value: float
+    low: float | None
+    """With ``high``, the 95% bootstrap interval over source sentences; None for one sentence."""
+    high: float | None
+
+
+Accuracies = dict[str, dict[str, Accuracy]]
+"""Accuracies by kind of group (``all``, ``category``, ``distance``, …), and by group."""
+
+
 class Result(Record):
     """``result.json``: only the variant, the seed and the test BLEU must be there.
 
@@ -149,6 +165,8 @@ class Result(Record):
     """95% bootstrap intervals of the scores over test sentences."""
     baselines: dict[str, Baseline] = {}
     """Baselines by name; none without gold links in the training text."""
+    contrast: Accuracies = {}
+    """Accuracies on contrastive pairs; none without ``scoring.contrastive``."""
     overrides: list[str] = []
     """Overrides of the command line, without passwords."""
     signature: str | None = None

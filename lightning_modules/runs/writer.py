@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from datamodules.files import json_text, whole_file, write_json, write_text
+from lightning_modules.metrics.contrast import Choices
 from lightning_modules.metrics.curves import CurvePoint, format_csv
 from lightning_modules.metrics.metric import Statistics
 from lightning_modules.metrics.uncertainty.resampling import Resamples
@@ -32,6 +33,8 @@ class RunFiles(NamedTuple):
     curve: Sequence[CurvePoint]
     resamples: Resamples
     """Number and seed of the resamples for the intervals of ``curve``."""
+    choices: Choices | None = None
+    """Choices between contrastive pairs; None without such pairs."""
 
 
 def write_run(folder: Path, result: schema.Result, files: RunFiles) -> None:
@@ -42,6 +45,8 @@ def write_run(folder: Path, result: schema.Result, files: RunFiles) -> None:
     write_head_attention(folder, files.heads)
     write_word_counts(folder, files.word_counts)
     write_curve(folder, files.curve, files.resamples)
+    if files.choices is not None:
+        write_choices(folder, files.choices)
     write_result(folder, result)
 
 
@@ -118,6 +123,11 @@ def write_head_attention(folder: Path, weights: schema.HeadWeights) -> None:
 def write_curve(folder: Path, points: Sequence[CurvePoint], resamples: Resamples) -> None:
     """Write the scores by length of a run or comparison."""
     write_text(folder / schema.CURVE, format_csv(points, resamples))
+
+
+def write_choices(folder: Path, choices: Choices) -> None:
+    """Write the losses of a model on contrastive pairs."""
+    write_arrays(folder / schema.CONTRAST, choices._asdict())
 
 
 def write_history(folder: Path, points: Sequence[schema.HistoryPoint]) -> None:

@@ -8,19 +8,13 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from datamodules.contrast import ContrastPair, read_contrast, write_contrast
-from datamodules.errors import UserError
 from lightning_modules.figures.charts import save_chart
 from lightning_modules.figures.distance_chart import distance_chart
-from lightning_modules.metrics.uncertainty.accuracies import (
-    Accuracy,
-    accuracies,
-    groups_of,
-    right_choices,
-)
+from lightning_modules.metrics.uncertainty.contrast_scores import score_groups
 from lightning_modules.metrics.uncertainty.resampling import Resamples
-from lightning_modules.runs.schema import Record
+from lightning_modules.runs.schema import Accuracies, Accuracy, Record
 from lightning_modules.runs.writer import write_record
-from lightning_modules.testing.contrast import losses
+from lightning_modules.testing.contrast import Asked, accuracies, choose, corpus_pairs
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
 from lightning_modules.training.factories import build_corpus
 from lightning_modules.training.settings import training_settings
@@ -29,18 +23,18 @@ from lightning_modules.training.setup import prepare_process
 log = logging.getLogger(__name__)
 
 PAIRS, SUMMARY, CHART = "pairs.json", "contrast.json", "accuracy_by_distance"
-RESAMPLES = Resamples(2_000, 12345)
+CORPUS_PAIRS = Asked("pairs=null", "give pairs=FILE")
+RESAMPLES = Resamples(10_000, 12345)
 
 
 class ContrastSummary(Record):
-    """``contrast.json``: accuracies, 0 to 1, by group."""
+    """``contrast.json``: shares of right choices by group."""
 
     variant: str
     seed: int
     set: str
     """File of the pairs, or the corpus that wrote the pairs."""
-    accuracy: dict[str, dict[str, Accuracy]]
-    """By kind of group (``all``, ``category``, ``distance``, ``attractor``) and group."""
+    accuracy: Accuracies
 
 
 def contrast(config: DictConfig) -> None:
@@ -52,25 +46,19 @@ def contrast(config: DictConfig) -> None:
     prepare_process(training_settings(config))
     trained = load_trained(config.checkpoint)
     pairs = find_pairs(trained, config)
-    sources = [pair.source for pair in pairs]
-    limit = config.batching.decode_max_tokens
-    right = losses(trained, sources, [pair.reference for pair in pairs], limit)
-    wrong = losses(trained, sources, [pair.contrastive for pair in pairs], limit)
-    choices = right_choices(right, wrong)
+    choices = choose(trained, pairs, config.batching.decode_max_tokens)
+    name = trained.config.variant
+    groups = score_groups({name: {trained.config.seed: choices}}, RESAMPLES)
     summary = ContrastSummary(
-        variant=trained.config.variant,
+        variant=name,
         seed=trained.config.seed,
         set=config.pairs or trained.config.corpus,
-        accuracy={
-            kind: accuracies(choices, sources, groups, RESAMPLES)
-            for kind, groups in groups_of(pairs).items()
-            if groups
-        },
+        accuracy=accuracies(groups, name),
     )
     write_contrast(folder / PAIRS, pairs)
     write_record(folder / SUMMARY, summary)
     if "distance" in summary.accuracy:
-        save_chart(distance_chart(summary.accuracy["distance"], summary.variant), folder / CHART)
+        save_chart(distance_chart(groups, [name], "Bands 95%."), folder / CHART)
     log.info("\n".join([*summary_lines(summary), f"everything is in {folder}"]))
 
 
@@ -89,15 +77,7 @@ def find_pairs(trained: TrainedModel, config: DictConfig) -> Sequence[ContrastPa
                 len(pairs),
             )
         return pairs
-    corpus = build_corpus(trained.config)
-    kept = Path(config.cache_dir) / f"contrast-{corpus.fingerprint}.json"
-    if kept.is_file():
-        return read_contrast(kept, "cache_dir")
-    written = corpus.contrastive_pairs()
-    if not written:
-        raise UserError(f"pairs=null: {corpus.name} writes no contrastive pairs; give pairs=FILE")
-    write_contrast(kept, written)
-    return written
+    return corpus_pairs(build_corpus(trained.config), config.cache_dir, CORPUS_PAIRS)
 
 
 def summary_lines(summary: ContrastSummary) -> Iterator[str]:
@@ -118,4 +98,5 @@ def summary_lines(summary: ContrastSummary) -> Iterator[str]:
 
 
 def _said(accuracy: Accuracy) -> str:
-    return f"{accuracy.value:.1%} [{accuracy.low:.1%}, {accuracy.high:.1%}]"
+    interval = "" if accuracy.low is None else f" [{accuracy.low:.1f}, {accuracy.high:.1f}]"
+    return f"{accuracy.value:.1f}%{interval}"

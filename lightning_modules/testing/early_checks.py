@@ -6,6 +6,7 @@ from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.alignment.gold import read_pharaoh
 from lightning_modules.metrics.chosen_metrics import find_metrics, translation_statistics
+from lightning_modules.testing.contrast import CONTRASTIVE, corpus_pairs
 from lightning_modules.testing.scoring_settings import Scoring
 
 log = logging.getLogger(__name__)
@@ -19,7 +20,8 @@ LONG = 500
 def check_test_set(data: TranslationData, scoring: Scoring) -> None:
     """Raise ``UserError`` for a test set that can be translated but not scored.
 
-    Logs a warning for a very long sentence, whose translation takes long.
+    Writes contrastive pairs where ``scoring.contrastive`` asks for them. Logs a warning for a very
+    long sentence, whose translation takes long.
     """
     text, place = data.text("test"), f"data={data.corpus.name}, test"
     if text.alignments is not None:
@@ -29,6 +31,8 @@ def check_test_set(data: TranslationData, scoring: Scoring) -> None:
             read_pharaoh(text.alignments, lengths)
         except ValueError as error:
             raise UserError(f"{place}: gold alignments, {error}") from None
+    if scoring.contrastive:
+        corpus_pairs(data.corpus, data.cache_dir, CONTRASTIVE)
     step = -(-len(text) // TRIED)
     references = text.target[::step]
     translation_statistics(

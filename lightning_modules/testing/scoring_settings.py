@@ -37,6 +37,8 @@ class Scoring(BaseModel, extra="forbid"):
     """Seed of the resamples; the default is sacreBLEU's."""
     attention_step: StepRule = "predicted"
     """Step rule for alignments of the references."""
+    contrastive: bool = False
+    """Whether the run also chooses between the contrastive pairs of its corpus."""
 
     @field_validator("edges")
     @classmethod

@@ -1,13 +1,13 @@
 """The summary of a finished run in the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tabulate import tabulate
 
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.metric import Metric
-from lightning_modules.runs.schema import Result, Training
+from lightning_modules.runs.schema import Accuracies, Result, Training
 from lightning_modules.testing.scores import TestScores
 from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.training.control.budgets import find_kind, kind_of
@@ -20,6 +20,7 @@ def summary(result: Result, scores: TestScores, scoring: Scoring, folder: Path) 
     lines = [
         f"{result.variant} seed {result.seed}: {_scores(result, scores.metrics)}",
         *([f"without a model: {_baselines(result)}"] if result.baselines else []),
+        *(_right_choices(result.contrast)),
         f"95% over test sentences: {scoring.resamples} resamples, seed {scoring.seed}; "
         f"{result.signature}",
         f"BLEU by {scoring.length_axis}:",
@@ -67,6 +68,15 @@ def _baselines(result: Result) -> str:
         scores = (f"{METRICS[metric].label} {each:.2f}" for metric, each in baseline.scores.items())
         parts.append(f"{name} {', '.join(scores)}")
     return "; ".join(parts)
+
+
+def _right_choices(contrast: Accuracies) -> Iterator[str]:
+    """Yield the share of right choices among all contrastive pairs, if the run has any."""
+    for everything in contrast.get("all", {}).values():
+        yield (
+            f"right translation preferred in {everything.value:.1f}% of {everything.pairs:,} "
+            "contrastive pairs"
+        )
 
 
 def _other_cost(result: Result) -> str:

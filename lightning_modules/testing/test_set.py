@@ -9,13 +9,16 @@ import pytorch_lightning as pl
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.translation_data import TranslationData
+from lightning_modules.metrics.contrast import Choices
 from lightning_modules.metrics.systems import TestSet
-from lightning_modules.metrics.word_accuracy import tokens
+from lightning_modules.metrics.uncertainty.contrast_scores import score_groups
+from lightning_modules.metrics.words.word_accuracy import tokens
 from lightning_modules.ranks.updates_across_ranks import merged
 from lightning_modules.runs.environment import environment, peak_memory_mib
 from lightning_modules.runs.provenance import code_versions, git_commit
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import (
+    Accuracies,
     Coverage,
     Data,
     Environment,
@@ -25,6 +28,14 @@ from lightning_modules.runs.schema import (
     WordCounts,
 )
 from lightning_modules.runs.writer import RunFiles, write_run
+from lightning_modules.testing.contrast import (
+    CONTRASTIVE,
+    SentenceLosses,
+    accuracies,
+    both_translations,
+    choices_of,
+    corpus_pairs,
+)
 from lightning_modules.testing.forced_decoding import (
     Forced,
     ForcedDecoding,
@@ -49,6 +60,10 @@ class Tested(NamedTuple):
     """Time spent searching."""
     heads: HeadWeights
     """Attention weights of single heads on a few translations."""
+    choices: Choices | None
+    """Choices between contrastive pairs; None unless ``scoring.contrastive`` asks for them."""
+    contrast: Accuracies
+    """Shares of right choices; none without choices."""
 
 
 def test_model(
@@ -63,9 +78,10 @@ def test_model(
     Ranks share the translating and the forcing. Rank zero scores; the other ranks return None.
     """
     started = time.perf_counter()
-    translations: list[Translation] = _predicted(trainer, module, data)
+    translations: list[Translation] = _predicted(trainer, module, datamodule=data)
     seconds = time.perf_counter() - started
-    forced: list[Forced] = _predicted(trainer, ForcedDecoding(module.model), data)
+    forced: list[Forced] = _predicted(trainer, ForcedDecoding(module.model), datamodule=data)
+    choices = _choices(trainer, module, data) if scoring.contrastive else None
     if not trainer.is_global_zero:
         return None
     text = data.text("test")
@@ -85,7 +101,22 @@ def test_model(
     for prediction, reference_nats in zip(scores.predictions, nats, strict=True):
         prediction.reference_nats = reference_nats
     heads = _heads(module.model, translations, data, scoring, config)
-    return Tested(count_parameters(module.model), scores, seconds, heads)
+    return Tested(
+        parameters=count_parameters(module.model),
+        scores=scores,
+        seconds=seconds,
+        heads=heads,
+        choices=choices,
+        contrast={} if choices is None else _accuracies(choices, scoring, config.variant),
+    )
+
+
+def _choices(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -> Choices:
+    """Choose between the contrastive pairs of the corpus, on all ranks together."""
+    pairs = corpus_pairs(data.corpus, data.cache_dir, CONTRASTIVE)
+    loader = data.decoding_loader(both_translations(pairs, data.tokenizers))
+    losses = _predicted(trainer, SentenceLosses(module.model), dataloaders=loader)
+    return choices_of(pairs, losses)
 
 
 def _heads(
@@ -104,9 +135,13 @@ def _heads(
     return head_attention(model, shown, pairs, text, data.tokenizers, max_tokens)
 
 
-def _predicted(trainer: pl.Trainer, module: pl.LightningModule, data: TranslationData) -> list[Any]:
-    """Return what ``module`` predicts for each sentence of the test split, in the split's order."""
-    batches = trainer.predict(module, datamodule=data)
+def _accuracies(choices: Choices, scoring: Scoring, variant: str) -> Accuracies:
+    return accuracies(score_groups({variant: {0: choices}}, scoring.draws), variant)
+
+
+def _predicted(trainer: pl.Trainer, module: pl.LightningModule, **given: Any) -> list[Any]:
+    """Return what ``module`` predicts for each sentence of the given data, in the data's order."""
+    batches = trainer.predict(module, **given)
     assert batches is not None
     by_id = {sentence.id: sentence for batch in batches for sentence in batch}
     return list(merged(trainer, by_id).values())
@@ -137,6 +172,7 @@ def write_test(
             if estimate.low is not None and estimate.high is not None
         },
         baselines=scores.baselines,
+        contrast=tested.contrast,
         signature=scores.signature,
         train_max_words=data.corpus.train_max_words,
         parameters=tested.parameters,
@@ -159,6 +195,7 @@ def write_test(
         word_counts=_word_counts(data, scores),
         curve=scores.curve,
         resamples=scoring.draws,
+        choices=tested.choices,
     )
     write_run(folder, result, files)
     return result

@@ -43,6 +43,12 @@ def log_test(
             for baseline, scored in scores.baselines.items()
             for metric, score in scored.scores.items()
         },
+        **{
+            f"contrast/{kind}/{group}": accuracy.value
+            for kind, groups in tested.contrast.items()
+            if kind != "distance"
+            for group, accuracy in groups.items()
+        },
     }
     tracker.log_scores(values, step)
     tracker.log_curve(curve)

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import altair as alt
 
 from lightning_modules.figures.charts import Chart, data_of
+from lightning_modules.figures.lines import COLOURS, SHAPES, Width, finished, legend_of, scale_of
 from lightning_modules.runs.reader import BrokenFileError, read_history
 from lightning_modules.runs.schema import HistoryPoint
 from sweeps.comparison.collect import Comparison, Run
-from sweeps.evaluation.figures import COLOURS, SHAPES, Width, finished, legend_of, scale_of
 from sweeps.evaluation.tables import Column, Table
 
 log = logging.getLogger(__name__)

@@ -103,7 +103,7 @@ def evaluate(systems: Sequence[System], scoring: Scoring) -> Evaluation:
     systems_by_test = list(_by_test_set(systems))
     buckets_by_test = scoring.buckets([members[0].test for members in systems_by_test])
     metrics = _metrics(systems)
-    draws = _enough_draws(scoring.draws, systems_by_test, buckets_by_test)
+    draws = _draws(scoring.draws, systems_by_test, buckets_by_test)
     baselines_by_test = baselines(systems_by_test, metrics)
     groups = [
         Group(members, buckets, score_subsets([*members, *beside], metrics, buckets, draws), beside)
@@ -127,20 +127,24 @@ def _metrics(systems: Iterable[System]) -> list[Metric]:
     return metrics
 
 
-def _enough_draws(
-    draws: Resamples,
-    systems_by_test: Sequence[Sequence[System]],
-    buckets_by_test: Sequence[Sequence[Bucket]],
-) -> Resamples:
+def enough_draws(draws: Resamples, tests: int) -> Resamples:
     """Draw so often that a test can be significant after correction for all tests of a table.
 
     No p-value is below 1 / (resamples + 1), and Holm multiplies the smallest by the tests.
     """
+    return replace(draws, count=max(draws.count, RESAMPLES_FOR_A_TEST * tests))
+
+
+def _draws(
+    draws: Resamples,
+    systems_by_test: Sequence[Sequence[System]],
+    buckets_by_test: Sequence[Sequence[Bucket]],
+) -> Resamples:
     tests = sum(
         math.comb(len(systems), 2) * (1 + sum(not bucket.thin for bucket in buckets))
         for systems, buckets in zip(systems_by_test, buckets_by_test, strict=True)
     )
-    return replace(draws, count=max(draws.count, RESAMPLES_FOR_A_TEST * tests))
+    return enough_draws(draws, tests)
 
 
 def _by_test_set(systems: Iterable[System]) -> Iterable[list[System]]:

@@ -7,24 +7,18 @@ from typing import Any, Literal
 import altair as alt
 
 from lightning_modules.figures.charts import Chart, data_of
+from lightning_modules.figures.lines import GREY, Width, finished, lines, point
 from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.systems import System
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.score_tables import origin
-from sweeps.evaluation.word_groups import WordGroups
+from sweeps.evaluation.words.word_groups import WordGroups
 
-Width = int | Literal["container"]
-# Okabe and Ito's colours, distinct for colour-blind readers; yellow is too pale on white.
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
-GREY = "#777"
 MARGIN = 0.08
 """Empty part of the axis at either end, as a share of the curve's width."""
 ROOM_FOR_A_LABEL = 0.09
 """Width of a bucket's label, as a share of the axis's width."""
-# One shape fewer than colours, so that pairs repeat only after 42 lines.
-SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 
 
 def length_curve(
@@ -58,20 +52,20 @@ def length_curve(
         {
             "place": place,
             "thin": min(evaluation.sentences(each)) < THIN,
-            **_point(system.name, each.label, estimate),
+            **point(system.name, each.label, estimate),
         }
         for system in evaluation.systems
         for each, place in zip(bounds, places, strict=True)
         if (estimate := evaluation.estimate(system, each, metric.name)) is not None
     )
-    layers = _layers(x, metric.label, metric.from_zero, _names(evaluation), width)
+    layers = lines(x, metric.label, metric.from_zero, _names(evaluation), width)
     places_by_bounds = dict(zip(bounds, places, strict=True))
     baselines = [
         layer
         for baseline in evaluation.baselines
         for layer in _baseline(evaluation, baseline, metric, places_by_bounds)
     ]
-    note = _note(origin(evaluation, metric.name))
+    note = note_of(origin(evaluation, metric.name))
     return finished(alt.layer(*rules, *baselines, *layers, data=points), width, note)
 
 
@@ -118,87 +112,22 @@ def group_curve(groups: WordGroups, width: Width = 620) -> Chart:
     axis = alt.Axis(labelAngle=0, grid=False)
     x = alt.X("group:O", sort=order, title=groups.grouped_by, axis=axis)
     points = data_of(
-        {"thin": False, **_point(each.system.name, each.group, estimate)}
+        {"thin": False, **point(each.system.name, each.group, estimate)}
         for each in groups.scores
         if (estimate := each.estimates[column]) is not None
     )
     names = list(dict.fromkeys(each.system.name for each in groups.scores))
-    layers = _layers(x, measure.title, True, names, width)
-    return finished(alt.layer(*layers, data=points), width, _note(groups.origin))
+    layers = lines(x, measure.title, True, names, width)
+    return finished(alt.layer(*layers, data=points), width, note_of(groups.origin))
 
 
-def _note(origin: Mapping[str, str | int]) -> str:
+def note_of(origin: Mapping[str, str | int]) -> str:
+    """Return the small type of a printed figure: where its numbers come from."""
     return "Bands 95%. " + "; ".join(f"{key} {value}" for key, value in origin.items())
 
 
 def _names(evaluation: Evaluation) -> list[str]:
     return [system.name for system in evaluation.systems]
-
-
-def _point(system: str, group: str, estimate: Estimate) -> dict[str, object]:
-    return {
-        "system": system,
-        "group": group,
-        "score": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
-        "worst seed": min(estimate.seeds, default=estimate.value),
-        "best seed": max(estimate.seeds, default=estimate.value),
-    }
-
-
-def _layers(
-    x: alt.X, label: str, from_zero: bool, names: Sequence[str], width: Width
-) -> list[alt.Chart]:
-    highlighted = alt.selection_point(fields=["system"], bind="legend")
-    legend = legend_of(names, label_limit=240 if width == "container" else 540)
-    base = alt.Chart().encode(
-        x=x,
-        color=alt.Color("system:N", title=None, scale=scale_of(names, COLOURS), legend=legend),
-        tooltip=[
-            alt.Tooltip("system:N"),
-            alt.Tooltip("group:N"),
-            alt.Tooltip("score:Q", title=label, format=".3~f"),
-            alt.Tooltip("low:Q", title="95% from", format=".3~f"),
-            alt.Tooltip("high:Q", title="to", format=".3~f"),
-            alt.Tooltip("worst seed:Q", title="lowest seed", format=".3~f"),
-            alt.Tooltip("best seed:Q", title="highest seed", format=".3~f"),
-        ],
-    )
-    shown = base.encode(
-        y=alt.Y("score:Q", title=label, scale=alt.Scale(zero=from_zero)),
-        opacity=alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15)),
-    )
-    band = base.mark_area().encode(
-        y=alt.Y("low:Q"),
-        y2="high:Q",
-        opacity=alt.when(highlighted).then(alt.value(0.16)).otherwise(alt.value(0.03)),
-    )
-    seeds = shown.mark_rule(strokeWidth=1.5).encode(y="worst seed:Q", y2="best seed:Q")
-    shape = alt.Shape("system:N", title=None, scale=scale_of(names, SHAPES), legend=legend)
-    hollow = (
-        alt.when("datum.thin")
-        .then(alt.value("white"))
-        .otherwise(alt.Fill("system:N", scale=scale_of(names, COLOURS), legend=legend))
-    )
-    marks = shown.mark_point(size=80).encode(shape=shape, fill=hollow).add_params(highlighted)
-    return [band, shown.mark_line(strokeWidth=2), seeds, marks]
-
-
-def finished(chart: Chart, width: Width, note: str) -> Chart:
-    """Set the sizes of a figure, and put ``note`` in small type above a printed figure."""
-    look = alt.Config(
-        view=alt.ViewConfig(stroke=None),
-        axis=alt.AxisConfig(titleFontSize=12),
-        legend=alt.LegendConfig(labelFontSize=12),
-    )
-    given: dict[str, Any] = {"width": width, "height": 340, "config": look}
-    if width != "container":  # the page has the note beside the figure, and may be narrow
-        given["title"] = alt.TitleParams(
-            note, anchor="start", fontSize=8, fontWeight="normal", color=GREY, offset=18
-        )
-    finished: Chart = chart.properties(**given)
-    return finished
 
 
 def _bucket_axis(
@@ -220,19 +149,6 @@ def _bucket_axis(
         labelAlign="right" if crowded else "center",
         grid=False,
     )
-
-
-def legend_of(names: Sequence[str], label_limit: int) -> alt.Legend:
-    """Return a legend below the figure, with labels of at most ``label_limit`` pixels."""
-    # Two columns fit a phone, except for long labels, such as labels with overrides.
-    columns = 1 if max(map(len, names)) > 18 else 2
-    # symbolOpacity: the band is pale, but its symbol in the legend must not be pale.
-    return alt.Legend(orient="bottom", columns=columns, labelLimit=label_limit, symbolOpacity=1)
-
-
-def scale_of(names: Sequence[str], values: Sequence[str]) -> alt.Scale:
-    """Return a scale from names to ``values``, in order, starting again after the last value."""
-    return alt.Scale(domain=names, range=[values[i % len(values)] for i in range(len(names))])
 
 
 def _limit_rule(limit: int, domain: Sequence[float], row: int) -> tuple[alt.Chart, alt.Chart]:

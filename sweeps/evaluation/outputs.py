@@ -23,9 +23,10 @@ from lightning_modules.metrics.chosen_metrics import (
 from lightning_modules.metrics.metric import TextMetric
 from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.metrics.text_metrics import TEXT_METRICS, Bleu
-from lightning_modules.metrics.word_accuracy import tokens
+from lightning_modules.metrics.words.word_accuracy import tokens
 from lightning_modules.runs.reader import (
     BrokenFileError,
+    read_choices,
     read_predictions,
     read_statistics,
     read_word_counts,
@@ -284,6 +285,7 @@ def read_output(folder: Path, result: Result, tests: TestSetCache) -> tuple[Test
         metrics=[*tests.metrics, *tests.recorded(result.metrics)],
         folder=folder,
         reference_nats=nats if len(nats) == len(predictions) else None,
+        contrast=read_choices(folder),
         phrase_table=phrase_table if len(phrase_table) == len(predictions) else None,
         attention_step=result.attention_step if "links" in statistics else None,
     )

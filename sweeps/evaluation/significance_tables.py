@@ -1,15 +1,53 @@
 """Tables of significance tests between systems."""
 
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from lightning_modules.metrics.systems import System
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.score_tables import origin
 from sweeps.evaluation.significance import SignificanceTests
 from sweeps.evaluation.tables import Cell, Column, Table
 
 
+class Parts(NamedTuple):
+    """Names of what a test is made on."""
+
+    subset: str
+    """Title of the column that names the tested part of the data."""
+    counted: str
+    """What is resampled and exchanged."""
+
+
+SENTENCES = Parts("lengths", "sentences")
+
+
 def significance_table(evaluation: Evaluation, tests: SignificanceTests) -> Table:
-    """Return a table with a row for each test of one metric."""
+    """Return a table with a row for each test of one metric of translations."""
+    about, asked = origin(evaluation, tests.metric.name), evaluation.scoring.resamples
+    return table_of_tests(tests, evaluation.systems, SENTENCES, about, asked)
+
+
+def table_of_tests(
+    tests: SignificanceTests,
+    systems: Sequence[System],
+    parts: Parts,
+    origin: Mapping[str, str | int],
+    asked: int,
+    ending: str = "",
+) -> Table:
+    """Return a table with a row for each test.
+
+    Args:
+        tests: the tests of one metric.
+        systems: the tested systems.
+        parts: names of what was tested.
+        origin: settings that the numbers depend on, ``resamples`` among them.
+        asked: number of resamples that the configuration asks for.
+        ending: end of the name of the table's files.
+    """
     metric = tests.metric
-    seed_counts = {system.name: len(system.outputs) for system in evaluation.systems}
+    seed_counts = {system.name: len(system.outputs) for system in systems}
     rows: list[list[Cell]] = [
         [
             corrected.test.first,
@@ -30,8 +68,8 @@ def significance_table(evaluation: Evaluation, tests: SignificanceTests) -> Tabl
         Column("first", "first"),
         Column("second", "second"),
         Column("seeds", "seeds"),
-        Column("lengths", "lengths"),
-        Column("sentences", "sentences", "count"),
+        Column(parts.subset, parts.subset),
+        Column(parts.counted.replace(" ", "_"), parts.counted, "count"),
         Column("difference", f"difference in {metric.label}", "estimate", tests.decimals),
         Column("p_bootstrap", "p, bootstrap", "p"),
         Column("p_bootstrap_holm", "after Holm", "p"),
@@ -40,20 +78,19 @@ def significance_table(evaluation: Evaluation, tests: SignificanceTests) -> Tabl
         Column("p_sacrebleu_bs", "p, sacreBLEU --paired-bs", "p"),
     ]
     return Table(
-        f"{metric.name}_significance",
+        f"{metric.name}_significance{ending}",
         f"Differences in {metric.label}: first less second",
         columns,
         rows,
-        origin(evaluation, metric.name) | {"tests": len(rows)},
-        _how_to_read(evaluation),
+        {**origin, "tests": len(rows)},
+        _how_to_read({*seed_counts.values()}, parts.counted, origin["resamples"], asked),
     )
 
 
-def _how_to_read(evaluation: Evaluation) -> str:
-    counts = {len(system.outputs) for system in evaluation.systems}
+def _how_to_read(counts: Collection[int], counted: str, resamples: str | int, asked: int) -> str:
     text = (
-        "Two-sided. The bootstrap, and the 95% interval in brackets, are over test sentences"
-        f"{' and seeds' if max(counts) > 1 else ''}; the randomisation test exchanges sentences "
+        f"Two-sided. The bootstrap, and the 95% interval in brackets, are over {counted}"
+        f"{' and seeds' if max(counts) > 1 else ''}; the randomisation test exchanges {counted} "
         "between the outputs as they are. Holm's correction is over all tests of this table, each "
         "method apart; p-values without it are of one test alone. sacreBLEU's own bootstrap test "
         "is there to compare with published values: it calls about 12% of equal systems different "
@@ -63,9 +100,9 @@ def _how_to_read(evaluation: Evaluation) -> str:
         text += " Of a system with one seed, other trainings are not known."
     if 2 in counts:
         text += " Two seeds are few: about 9% of families of equal systems have a difference."
-    if evaluation.draws.count > evaluation.scoring.resamples:
+    if resamples != asked:
         text += (
-            f" There are {evaluation.draws.count} resamples, not {evaluation.scoring.resamples}, "
+            f" There are {resamples} resamples, not {asked}, "
             "so that each of so many tests can be significant."
         )
     return text

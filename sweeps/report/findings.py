@@ -8,6 +8,7 @@ from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.testing.suspicions import suspicions_of_output
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.learning_curves import LearningCurve, learning_curves
+from sweeps.evaluation.contrast import Contrast, contrasts
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.significance import SignificanceTests, conclusions, significance_tests
 from sweeps.report.sentence_cards import Examples, example_sentences
@@ -57,6 +58,11 @@ class Findings:
     def examples(self) -> Examples:
         """Sentences with the translation and the attention of each system."""
         return example_sentences(self.evaluation.groups)
+
+    @cached_property
+    def contrasts(self) -> list[Contrast]:
+        """Choices between right and wrong translations, for each set of pairs."""
+        return contrasts(self.evaluation)
 
     @property
     def every_seed(self) -> str:

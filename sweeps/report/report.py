@@ -12,8 +12,8 @@ from rich.console import RenderableType
 from datamodules.errors import UserError
 from datamodules.plugs import find_plug, make_plug
 from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.lines import Width
 from lightning_modules.tracking.report_blocks import Block
-from sweeps.evaluation.figures import Width
 from sweeps.evaluation.tables import Table
 from sweeps.report.findings import Findings
 from sweeps.report.sections import Section

@@ -24,7 +24,7 @@ from lightning_modules.runs.reader import (
 )
 from lightning_modules.runs.schema import HeadWeights, SentenceAttention
 from sweeps.evaluation.evaluation import Group
-from sweeps.evaluation.sentence_tables import ranked
+from sweeps.evaluation.words.sentence_tables import ranked
 
 MOST_WEIGHTS = 800_000
 """Most weights of single heads on a page, about 2 MB."""

@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.lines import Width
 from sweeps.comparison.conditions import StudyCost
-from sweeps.evaluation.figures import Width
 from sweeps.evaluation.tables import Table
 
 

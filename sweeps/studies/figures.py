@@ -15,8 +15,8 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from lightning_modules.figures.charts import Chart, as_spec, data_of
+from lightning_modules.figures.lines import COLOURS, SHAPES, Width, finished, legend_of, scale_of
 from lightning_modules.metrics.expected_best import expected_best
-from sweeps.evaluation.figures import COLOURS, SHAPES, Width, finished, legend_of, scale_of
 from sweeps.evaluation.tables import Column, Table
 from sweeps.report.study_section import StudyFigure
 from sweeps.studies.settings import hydra_value

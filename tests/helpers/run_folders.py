@@ -16,7 +16,7 @@ from lightning_modules.metrics.chosen_metrics import METRICS, signatures
 from lightning_modules.metrics.curves import curve_points
 from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.metrics.uncertainty.bootstrap_scores import score_subsets
-from lightning_modules.metrics.word_accuracy import tokens
+from lightning_modules.metrics.words.word_accuracy import tokens
 from lightning_modules.runs.schema import (
     RESULT_DIGEST,
     Failure,
@@ -27,6 +27,7 @@ from lightning_modules.runs.schema import (
 )
 from lightning_modules.runs.writer import (
     write_attention,
+    write_choices,
     write_curve,
     write_failure,
     write_head_attention,
@@ -191,6 +192,7 @@ def make_run(
     heads=None,
     history=(),
     phrase_table=None,
+    choices=None,
     **changes,
 ):
     """Write a finished run into ``folder`` and return it; ``none`` is without attention.
@@ -209,6 +211,8 @@ def make_run(
     write_head_attention(folder, heads or {})
     if history:
         write_history(folder, history)
+    if choices is not None:
+        write_choices(folder, choices)
     if word_counts:
         write_word_counts(folder, _word_counts(text, lines))
     write_predictions(folder, _predictions(text, lines, phrase_table))

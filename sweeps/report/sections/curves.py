@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.lines import Width
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.tracking.report_blocks import Block, LengthCurves, Pictures
-from sweeps.evaluation.figures import Width, length_curve
+from sweeps.evaluation.figures import length_curve
 from sweeps.evaluation.score_tables import by_length
 from sweeps.evaluation.tables import Table
 from sweeps.report.findings import Findings

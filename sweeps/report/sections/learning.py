@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.lines import Width
 from lightning_modules.tracking.report_blocks import Block, RunCurves
 from sweeps.comparison.learning_curves import learning_figures, learning_table
-from sweeps.evaluation.figures import Width
 from sweeps.evaluation.tables import Table
 from sweeps.report.sections.section import Section
 

@@ -7,8 +7,8 @@ from typing import Any
 from rich.console import RenderableType
 
 from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.lines import Width
 from lightning_modules.tracking.report_blocks import Block, Pictures, Tables
-from sweeps.evaluation.figures import Width
 from sweeps.evaluation.tables import Table
 from sweeps.report.findings import Findings
 

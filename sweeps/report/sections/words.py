@@ -6,13 +6,14 @@ from functools import cached_property
 from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.lines import Width
 from lightning_modules.tracking.report_blocks import Block, Pictures
-from sweeps.evaluation.figures import Width, group_curve
-from sweeps.evaluation.ngram_tables import ngram_tables
-from sweeps.evaluation.sentence_tables import sentence_tables
+from sweeps.evaluation.figures import group_curve
 from sweeps.evaluation.tables import Table
-from sweeps.evaluation.word_groups import WordGroups, word_groups
-from sweeps.evaluation.word_tables import word_table
+from sweeps.evaluation.words.ngram_tables import ngram_tables
+from sweeps.evaluation.words.sentence_tables import sentence_tables
+from sweeps.evaluation.words.word_groups import WordGroups, word_groups
+from sweeps.evaluation.words.word_tables import word_table
 from sweeps.report.sections.section import Section
 
 

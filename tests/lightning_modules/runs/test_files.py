@@ -201,7 +201,7 @@ def test_a_file_with_a_field_beyond_the_schema_is_broken(tmp_path):
 def test_a_file_of_a_newer_version_asks_for_an_update(tmp_path, name, read):
     make_failure(make_run(tmp_path))
     content = json.loads((tmp_path / name).read_text())
-    assert content["schema"] == schema.SCHEMA == 5
+    assert content["schema"] == schema.SCHEMA == 6
     (tmp_path / name).write_text(json.dumps(content | {"schema": 6, "new": 1}))
     with verifying(False), pytest.raises(BrokenFileError) as caught:
         read(tmp_path)

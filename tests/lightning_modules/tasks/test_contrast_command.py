@@ -9,8 +9,8 @@ import torch
 from datamodules.contrast import ContrastPair, read_contrast, write_contrast
 from datamodules.grammar.contrast import drawing
 from datamodules.grammar.contrast.errors import CONTROLLED
-from lightning_modules.metrics.uncertainty.accuracies import right_choices
-from lightning_modules.testing.contrast import losses
+from lightning_modules.runs.reader import read_result
+from lightning_modules.testing.contrast import choose
 from lightning_modules.training.checkpoints import load_trained
 from lightning_modules.training.factories import build_model
 from tests.helpers.commands import TINY, inside, mistake, places, succeed
@@ -43,10 +43,11 @@ def drawn(space, untrained) -> Path:
 
 def test_the_pairs_of_the_corpus(space, drawn):
     summary = json.loads((drawn / "contrast.json").read_text("utf-8"))
-    pairs, value, low, high = summary["accuracy"]["category"]["number"]
-    assert pairs > 300
-    assert low < value < high
-    assert set(summary["accuracy"]) == {"all", "category", "distance", "attractor"}
+    number = summary["accuracy"]["category"]["number"]
+    assert number["pairs"] > 300
+    assert number["low"] < number["value"] < number["high"]
+    kinds = {"all", "category", "distance", "distances", "attractor"}
+    assert set(summary["accuracy"]) == kinds
     assert (drawn / "accuracy_by_distance.svg").is_file()
     [kept] = (space / "cache").glob("contrast-*.json")
     assert kept.read_bytes() == (drawn / "pairs.json").read_bytes()
@@ -65,14 +66,7 @@ def test_random_weights_guess(untrained, drawn):
     for seed in range(6):
         torch.manual_seed(seed)
         guessing = trained._replace(model=build_model(trained.config, *sizes).eval())
-        right, wrong = (
-            losses(guessing, [pair.source for pair in pairs], targets, 20_000)
-            for targets in (
-                [pair.reference for pair in pairs],
-                [pair.contrastive for pair in pairs],
-            )
-        )
-        found.append(right_choices(right, wrong).mean())
+        found.append(choose(guessing, pairs, 20_000).right_choices.mean())
     assert sum(found) / len(found) == pytest.approx(0.5, abs=0.03)
 
 
@@ -90,7 +84,8 @@ def test_a_file_of_pairs(space, untrained):
     output = succeed(*command, f"hydra.run.dir={folder}")
     assert "1 of 2 pairs have no distance" in output
     summary = json.loads((folder / "contrast.json").read_text("utf-8"))
-    assert summary["accuracy"]["category"]["same"] == [1, 0.5, 0.5, 0.5]
+    alone = {"pairs": 1, "value": 50.0, "low": None, "high": None}
+    assert summary["accuracy"]["category"]["same"] == alone
     assert list(summary["accuracy"]["distance"]) == ["1"]
 
 
@@ -100,3 +95,29 @@ def test_mistakes(space, untrained):
     command = ["task=contrast", f"checkpoint={untrained}", *places(space)]
     assert "entry 0 has no 'errors'" in mistake(*command, f"pairs={file}")
     assert "No such file" in mistake(*command, f"pairs={space}/none.json")
+
+
+def test_a_run_tests_itself_with_the_pairs(space, drawn):
+    """``scoring.contrastive`` gives the accuracies of ``task=contrast``, from the kept pairs."""
+    folder = space / "scored"
+    given = ["data=grammar_tiny", "model=bahdanau", "logger=none", f"hydra.run.dir={folder}"]
+    inside(*given, *TINY, *places(space), "scoring.contrastive=true", "scoring.resamples=10000")
+    result = read_result(folder)
+    assert result is not None
+    found = result.contrast
+    summary = json.loads((drawn / "contrast.json").read_text("utf-8"))
+    assert found["all"]["all"].pairs == len(read_contrast(drawn / "pairs.json", "pairs"))
+    for kind in ("all", "category", "distances"):
+        for name, accuracy in found[kind].items():
+            assert accuracy.value == pytest.approx(
+                summary["accuracy"][kind][name]["value"], abs=0.2
+            )
+
+
+def test_a_corpus_without_pairs_is_refused_before_the_training(space, tmp_path):
+    for split in ("train", "val", "test"):
+        for language in ("en", "fr"):
+            (tmp_path / f"{split}.{language}").write_text(f"a {split} b\n" * 3, "utf-8")
+    given = ["data=text", f"data.root={tmp_path}", "data.source=en", "data.target=fr"]
+    said = mistake(*given, "scoring.contrastive=true", "logger=none", *places(space))
+    assert "scoring.contrastive=true: text writes no contrastive pairs" in said

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
-from lightning_modules.metrics.ngrams import NgramCounts, SalientNgram, ngram_counts, salient
+from lightning_modules.metrics.words.ngrams import NgramCounts, SalientNgram, ngram_counts, salient
 
 examples = settings(deadline=None, derandomize=True, max_examples=200, database=None)
 sentences = st.lists(st.sampled_from("ab语"), max_size=7)

@@ -13,7 +13,7 @@ from lightning_modules.metrics.metric import Array, ratio
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.metrics.uncertainty.resampling import resampled_sums
-from lightning_modules.metrics.word_accuracy import (
+from lightning_modules.metrics.words.word_accuracy import (
     GroupedWords,
     group_by_case,
     group_by_frequency,

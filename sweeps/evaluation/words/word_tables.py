@@ -2,7 +2,7 @@
 
 from sweeps.evaluation.score_tables import SYSTEM, UNCERTAINTY, seeds
 from sweeps.evaluation.tables import Cell, Column, Table
-from sweeps.evaluation.word_groups import WordGroups
+from sweeps.evaluation.words.word_groups import WordGroups
 
 
 def word_table(groups: WordGroups) -> Table:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from lightning_modules.metrics.ngrams import Kind, SalientNgram, ngram_counts, salient
 from lightning_modules.metrics.systems import System
-from lightning_modules.metrics.word_accuracy import tokens
+from lightning_modules.metrics.words.ngrams import Kind, SalientNgram, ngram_counts, salient
+from lightning_modules.metrics.words.word_accuracy import tokens
 from sweeps.evaluation.evaluation import Evaluation, Group
 from sweeps.evaluation.score_tables import SYSTEM
 from sweeps.evaluation.tables import Cell, Column, Table

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
-from lightning_modules.metrics.word_accuracy import (
+from lightning_modules.metrics.words.word_accuracy import (
     CASE_GROUPS,
     FREQUENCY_GROUPS,
     case_group,

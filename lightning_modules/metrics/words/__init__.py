@@ -1,0 +1,1 @@
+"""Words and n-grams that a system gets right."""

@@ -1,0 +1,1 @@
+"""Words, n-grams and groups of sentences that systems get right."""

@@ -1,0 +1,81 @@
+"""Right and wrong translations: what systems choose, by distance and by kind of error."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from rich.console import RenderableType
+from rich.table import Table as Printed
+from rich.text import Text
+from typing_extensions import override
+
+from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.distance_chart import distance_chart
+from lightning_modules.figures.lines import Width
+from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from lightning_modules.metrics.uncertainty.contrast_scores import METRIC
+from sweeps.evaluation.contrast import Contrast
+from sweeps.evaluation.contrast_tables import BY_DISTANCE, contrast_tables, origin_of
+from sweeps.evaluation.figures import note_of
+from sweeps.evaluation.tables import NOTHING, Table, shown_estimate
+from sweeps.report.printed_tables import empty_table
+from sweeps.report.sections.section import Section
+
+
+class Agreement(Section):
+    """Choices between contrastive pairs; nothing where no run was tested with such pairs."""
+
+    heading = "Agreement against distance"
+    template = '{% include "sections/agreement.html.j2" %}'
+
+    @property
+    def _named(self) -> Iterable[tuple[Contrast, str]]:
+        """Each set of pairs with an ending for the names of its files."""
+        for place, contrast in enumerate(self.findings.contrasts, start=1):
+            yield contrast, "" if place == 1 else f"_{place}"
+
+    @override
+    def tables(self) -> Sequence[Table]:
+        evaluation = self.findings.evaluation
+        return [
+            table
+            for contrast, ending in self._named
+            for table in contrast_tables(evaluation, contrast, ending)
+        ]
+
+    @override
+    def figures(self, width: Width) -> Mapping[str, Chart]:
+        return {
+            f"{BY_DISTANCE}{ending}": distance_chart(
+                contrast.groups,
+                [system.name for system in contrast.systems],
+                note_of(origin_of(contrast)),
+                width,
+            )
+            for contrast, ending in self._named
+            if contrast.of_kind("distance")
+        }
+
+    @override
+    def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
+        return [_printed(contrast) for contrast, _ in self._named]
+
+
+def _printed(contrast: Contrast) -> Printed:
+    """Return right choices by distance: with all intervals a row would not fit 80 columns."""
+    groups = contrast.of_kind("all", "distances")
+    everything, *ranges = [group.name for group in groups]
+    title = "Right choices between two translations (%) [95%], and by distance in words"
+    printed = empty_table(title, "system", everything, *ranges)
+    for system in contrast.systems:
+        whole, *others = [group.estimate(system.name) for group in groups]
+        printed.add_row(
+            Text(system.name), _shown(whole, interval=True), *(_shown(each) for each in others)
+        )
+    return printed
+
+
+def _shown(estimate: Estimate | None, interval: bool = False) -> str:
+    if estimate is None:
+        return NOTHING
+    shown = estimate if interval else Estimate(estimate.value)
+    return shown_estimate(replace(shown, deviation=None), METRIC.decimals)
