@@ -121,7 +121,7 @@ def test_seeds_write_other_sentences():
 
 @pytest.mark.parametrize(
     ("source", "target", "digest"),
-    [("en", "fr", "994cf81bbf4c"), ("fr", "en", "b91ff3a0de66"), ("en", "de", "2699a1e9bd61")],
+    [("en", "fr", "994cf81bbf4c"), ("fr", "en", "b91ff3a0de66"), ("en", "de", "9c4346f0f636")],
 )
 def test_an_edition_is_its_sentences(source, target, digest):
     """If this test fails, the sentences have changed: raise ``EDITION`` and set new digests."""
@@ -132,7 +132,7 @@ def test_an_edition_is_its_sentences(source, target, digest):
         for line in part
     ]
     written = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
-    assert (EDITION, written) == (3, digest)
+    assert (EDITION, written) == (4, digest)
 
 
 def test_fingerprint_names_the_arguments():

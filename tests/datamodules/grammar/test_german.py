@@ -23,6 +23,7 @@ from datamodules.grammar.meaning.words import Adjective, Expression, Mode, Noun,
 
 LEXICON = lexicon(MOST_NOUNS)
 NOUNS = {noun.name: noun for noun in LEXICON.nouns}
+MUST = Verb("must", "modal", ())
 VERBS = {verb.name: verb for verb in LEXICON.verbs}
 PRESENT, PAST, FUTURE = Mode("present"), Mode("past"), Mode("future")
 ME, SHE = Pronoun(FIRST_SINGULAR), Pronoun(THIRD_SINGULAR, gender="f")
@@ -110,7 +111,14 @@ def test_main_clauses(written, expected):
         (clause("obey", Mode("present", "not"), oblique=the("king", False, "a")),
          "sie gehorcht keinem König"),
         (clause("like", Mode("present", "not"), the("king", False, "a"), object=the("book")),
-         "das Buch gefällt keinem König"),
+         "das Buch gefällt einem König nicht"),
+        (clause("see:transitive", Mode("present", "not"), object=the("dog", True, "three")),
+         "sie sieht drei Hunde nicht"),
+        (clause("see:transitive", Mode("present", "not"), object=the("dog", True, "many")),
+         "sie sieht nicht viele Hunde"),
+        (clause("sleep:intransitive", Mode("present", modal=MUST)), "sie muss schlafen"),
+        (clause("sleep:intransitive", Mode("present", "not", modal=MUST)),
+         "sie darf nicht schlafen"),
         (clause("give", Mode("present", "not"), object=the("book"),
                 recipient=the("king", False, "a")),
          "sie gibt das Buch keinem König"),

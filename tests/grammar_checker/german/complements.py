@@ -12,6 +12,8 @@ from tests.grammar_checker.german.words import WORDS, Frame
 
 REFLEXIVE = {"mich": ("a", ("1s",)), "mir": ("d", ("1s",)), "uns": ("ad", ("1p",))}
 """Pronouns that may be reflexive, with cases and persons; *sich* stands for the third person."""
+COUNTS = ("mehrer", "number", "numeral")
+"""Determiners of noun phrases that stand before *nicht*."""
 THIRD = ("3s", "3p")
 ACCUSATIVE = ("ihn", "sie", "es", "sich", "mich", "uns")
 
@@ -63,7 +65,22 @@ def wrong_order(parts: Parts) -> str:
     twice = [kind for kind in ("time", "manner", "frequency") if kinds.count(kind) > 1]
     if twice:
         return f"two adverbs of {twice[0]}"
-    return _order_of_adverbs(parts.items) or _order_of_negation(parts)
+    return (
+        _order_of_adverbs(parts.items)
+        or _order_of_negation(parts)
+        or _duty(
+            "negation" in kinds or any(item.determiner == "kein" for item in parts.items), parts
+        )
+    )
+
+
+def _duty(negated: bool, parts: Parts) -> str:
+    """Return what is wrong with a modal verb of duty: *must not* is *darf nicht*."""
+    if negated and "müssen" in parts.group.verbs:
+        return "'müssen' with a negation must be dürfen"
+    if not negated and "dürfen" in parts.group.verbs:
+        return "'dürfen' without a negation must be müssen"
+    return ""
 
 
 def _order_of_adverbs(items: Sequence[Item]) -> str:
@@ -105,6 +122,8 @@ def _order_of_negation(parts: Parts) -> str:
                 return "'nicht' before a definite object"
             if any(each.determiner == "ein" for each in late):
                 return "'nicht ein' must be kein"
+            if any(each.determiner in COUNTS for each in late):
+                return "'nicht' before a number"
         if any(each.kind == "manner" for each in items[:place]):
             return f"'{item.text}' after an adverb"
     return ""

@@ -201,13 +201,14 @@ def test_a_file_with_a_field_beyond_the_schema_is_broken(tmp_path):
 def test_a_file_of_a_newer_version_asks_for_an_update(tmp_path, name, read):
     make_failure(make_run(tmp_path))
     content = json.loads((tmp_path / name).read_text())
-    assert content["schema"] == schema.SCHEMA == 6
-    (tmp_path / name).write_text(json.dumps(content | {"schema": 6, "new": 1}))
+    present = schema.SCHEMA
+    assert content["schema"] == present
+    (tmp_path / name).write_text(json.dumps(content | {"schema": present + 1, "new": 1}))
     with verifying(False), pytest.raises(BrokenFileError) as caught:
         read(tmp_path)
     assert str(caught.value) == (
-        f"{name} was written by a newer version of the harness (schema 6, here 5): update the "
-        "harness to read the file"
+        f"{name} was written by a newer version of the harness (schema {present + 1}, here "
+        f"{present}): update the harness to read the file"
     )
     (tmp_path / name).write_text(json.dumps(content | {"schema": "two"}))
     no_number = f"{name} cannot be read: schema: no number"

@@ -9,8 +9,8 @@ from typing_extensions import override
 from datamodules.grammar.languages.german.complements import (
     Complements,
     complements_of,
+    follows_adverb,
     is_heavy,
-    is_indefinite,
     negated_object,
 )
 from datamodules.grammar.languages.german.nouns import (
@@ -32,7 +32,13 @@ from datamodules.grammar.languages.german.pronouns import (
     relative,
     verbal,
 )
-from datamodules.grammar.languages.german.verb_groups import BARE, Group, modal_forms, verb_group
+from datamodules.grammar.languages.german.verb_groups import (
+    BARE,
+    Group,
+    meant,
+    modal_forms,
+    verb_group,
+)
 from datamodules.grammar.languages.german.verbs import Government, VerbForms
 from datamodules.grammar.languages.language import (
     EMPTY,
@@ -98,7 +104,7 @@ class German(Phrases):
             for name in sections["expressions"]
         }
         self._verbs = {name: VerbForms.of(*cells) for name, cells in sections["verbs"].items()}
-        self._groups: Cache[tuple[Verb, str, Verb | None, int], Group] = Cache(self._group)
+        self._groups: Cache[tuple[Verb, str, str | None, int], Group] = Cache(self._group)
 
     @override
     def conjunction(self, conjunction: Adverbial, clause: Clause, text: Text) -> None:
@@ -237,7 +243,7 @@ class German(Phrases):
         """Write the objects with an adverb (*nicht*, *nie*, *oft*), and the circumstances."""
         negated = negated_object(clause, complements)
         for phrase, case in complements.phrases:
-            if is_indefinite(phrase):
+            if follows_adverb(phrase, clause):
                 text.add(adverb, clause.unit)
                 adverb = EMPTY
             by = clause if phrase is negated else None
@@ -311,11 +317,12 @@ class German(Phrases):
         tense = mode.tense
         if tense == "past" and not (mode.simple or highest.state or highest.name in BARE):
             tense = "perfect"
-        return self._groups[clause.verb, tense, mode.modal, self._subject(clause)[0].person]
+        modal = None if mode.modal is None else meant(mode.modal.name, mode.negation)
+        return self._groups[clause.verb, tense, modal, self._subject(clause)[0].person]
 
-    def _group(self, key: tuple[Verb, str, Verb | None, int]) -> Group:
+    def _group(self, key: tuple[Verb, str, str | None, int]) -> Group:
         verb, tense, modal, person = key
         forms = None
         if modal is not None:
-            forms = modal_forms(modal.name) or self._verbs[modal.name]
+            forms = modal_forms(modal) or self._verbs[modal]
         return verb_group(self._verbs[verb.name], tense, person, forms)

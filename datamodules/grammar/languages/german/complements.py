@@ -10,6 +10,8 @@ from datamodules.grammar.meaning.phrases import Clause, NounPhrase, Participant,
 
 _INDEFINITE = ("a", "some", "several", "many", "two", "three", "four")
 """Determiners of noun phrases that follow *nie* and *oft*; definite noun phrases go before."""
+_AFTER_NOT = ("a", "some", "many")
+"""Determiners of noun phrases that follow *nicht*; *nicht zwei* would deny the number."""
 
 
 class Complements(NamedTuple):
@@ -56,7 +58,9 @@ def negated_object(clause: Clause, complements: Complements) -> Participant | No
     mode = clause.mode
     if mode.negation != "not" or not (mode.modal is None or mode.modal.name in BARE):
         return None
-    last_first = [phrase for phrase, _ in reversed(complements.phrases)]
+    last_first = [
+        phrase for phrase, _ in reversed(complements.phrases) if phrase is not clause.subject
+    ]
     governed = [each for each, _ in complements.prepositional if each is clause.object]
     return next((each for each in (*last_first, *governed) if _may_have_kein(each)), None)
 
@@ -72,6 +76,18 @@ def is_indefinite(phrase: NounPhrase) -> bool:
     """Return whether *nie* and *oft* stand before a noun phrase."""
     determiner = phrase.core.determiner
     return determiner in _INDEFINITE or determiner.isdigit()
+
+
+def follows_adverb(phrase: NounPhrase, clause: Clause) -> bool:
+    """Return whether *nicht*, *nie* or *oft* stands before an object.
+
+    A dative that is the subject of the meaning goes before them: *die Kinder fehlen vielen nicht*.
+    """
+    if phrase is clause.subject:
+        return False
+    if clause.mode.negation == "not":
+        return phrase.core.determiner in _AFTER_NOT
+    return is_indefinite(phrase)
 
 
 def is_heavy(relative: Clause) -> bool:

@@ -22,6 +22,7 @@ _WILL = VerbForms.of("werden/wird/wurde/geworden")
 _MODALS = {
     "can": VerbForms.of("können/kann/konnte/gekonnt", "bare"),
     "must": VerbForms.of("müssen/muss/musste/gemusst", "bare"),
+    "may": VerbForms.of("dürfen/darf/durfte/gedurft", "bare"),
 }
 
 
@@ -37,8 +38,13 @@ class Group(NamedTuple):
     """The infinitive with *zu*, at the end of a clause of its own."""
 
 
+def meant(modal: str, negation: str) -> str:
+    """Return the modal verb: *must not* is *darf nicht*, since *muss nicht* means no need."""
+    return "may" if modal == "must" and negation else modal
+
+
 def modal_forms(name: str) -> VerbForms | None:
-    """Return the forms of *can* or *must*; None for any other verb."""
+    """Return the forms of *can*, *must* or *may*; None for any other verb."""
     return _MODALS.get(name)
 
 
