@@ -12,6 +12,7 @@ from lightning_modules.runs.schema import Result, Training
 from lightning_modules.runs.settings.table import flatten, setting_of
 from lightning_modules.training.control.budgets import find_kind, kind_of
 from lightning_modules.training.control.match_settings import MEASURES, Measure, SizeMatch
+from sweeps.comparison.crossed import corpora
 
 PARAMETER_TOLERANCE = 0.10
 """Largest relative difference of parameters between variants that were not matched in size."""
@@ -40,20 +41,44 @@ class Condition:
 
 
 def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[Condition]:
-    """Check all conditions over the finished runs; ``labels[i]`` names ``results[i]``."""
+    """Check all conditions over the finished runs; ``labels[i]`` names ``results[i]``.
+
+    What depends on the corpus is checked on each corpus of ``corpora`` alone.
+    """
 
     def equal(name: str, value: Callable[[Result], Hashable], template: str = "{}") -> Condition:
         return _check_equal(name, labels, [value(result) for result in results], template)
 
+    by_corpus = [
+        _check_on_corpus([labels[n] for n in numbers], [results[n] for n in numbers])
+        for numbers in corpora(results)
+    ]
     return [
-        equal("data", lambda result: result.data.fingerprint, "fingerprint {}"),
-        _check_budget(labels, results),
-        _check_data_order(labels, results),
-        _check_size(labels, results),
+        *map(_joined, zip(*by_corpus, strict=True)),
         *(equal(name, partial(_settings, name)) for name in EQUAL_SETTINGS),
         equal("products", lambda result: result.environment.products, "multiplied by {}"),
         equal("code", _code_version, "version {}"),
     ]
+
+
+def _check_on_corpus(labels: Sequence[str], results: Sequence[Result]) -> list[Condition]:
+    fingerprints = [result.data.fingerprint for result in results]
+    return [
+        _check_equal("data", labels, fingerprints, "fingerprint {}"),
+        _check_budget(labels, results),
+        _check_data_order(labels, results),
+        _check_size(labels, results),
+    ]
+
+
+def _joined(conditions: Sequence[Condition]) -> Condition:
+    """Join one condition on several corpora; where it is broken, the text is of those corpora."""
+    if len(conditions) == 1:
+        return conditions[0]
+    broken = [each for each in conditions if not each.holds]
+    texts = "; ".join(dict.fromkeys(each.text for each in broken or conditions))
+    text = f"on each of {len(conditions)} corpora alone: {texts}"
+    return Condition(conditions[0].name, not broken, text)
 
 
 class StudyCost(NamedTuple):

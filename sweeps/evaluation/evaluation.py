@@ -61,6 +61,13 @@ class Evaluation:
         """Return the group of a system or baseline."""
         return next(group for group in self.groups if system in (*group.systems, *group.baselines))
 
+    @property
+    def parts(self) -> list["Evaluation"]:
+        """The evaluation of each test set alone, if several systems translated each; else self."""
+        if any(len(group.systems) < 2 for group in self.groups):
+            return [self]
+        return [replace(self, systems=group.systems, groups=[group]) for group in self.groups]
+
     def named_groups(self, name: str) -> Iterator[tuple[Group, str]]:
         """Yield each group of several systems, with a name for the group's table."""
         for place, group in enumerate(self.groups, start=1):

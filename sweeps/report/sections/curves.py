@@ -8,6 +8,7 @@ from lightning_modules.figures.charts import Chart
 from lightning_modules.figures.lines import Width
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.tracking.report_blocks import Block, LengthCurves, Pictures
+from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.figures import length_curve
 from sweeps.evaluation.score_tables import by_length
 from sweeps.evaluation.tables import Table
@@ -18,7 +19,7 @@ EVERY_SEED = "every_seed"
 
 
 class BleuByLength(Section):
-    """The figure that the comparison is about; its table is among the scores."""
+    """The figure that the comparison is about, for each test set; its table is among the scores."""
 
     heading = "BLEU against sentence length"
     template = '{% include "sections/bleu_by_length.html.j2" %}'
@@ -26,7 +27,12 @@ class BleuByLength(Section):
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
         bleu = [each for each in self.findings.evaluation.metrics if each.name == "bleu"]
-        return _curves(self.findings, bleu, width)
+        curves: dict[str, Chart] = {}
+        for place, part in enumerate(self.findings.evaluation.parts, start=1):
+            ending = "" if place == 1 else f"_{place}"
+            drawn = _curves(part, self.findings, bleu, width)
+            curves |= {f"{name}{ending}": chart for name, chart in drawn.items()}
+        return curves
 
     @override
     def page_texts(self) -> Mapping[str, str]:
@@ -54,15 +60,16 @@ class OtherScoresByLength(Section):
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
-        return _curves(self.findings, self._metrics, width)
+        return _curves(self.findings.evaluation, self.findings, self._metrics, width)
 
     @override
     def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
         return [Pictures(figures)]
 
 
-def _curves(findings: Findings, metrics: Sequence[Metric], width: Width) -> dict[str, Chart]:
-    evaluation = findings.evaluation
+def _curves(
+    evaluation: Evaluation, findings: Findings, metrics: Sequence[Metric], width: Width
+) -> dict[str, Chart]:
     words = evaluation.scoring.unit.endswith("words")
     limits = findings.comparison.train_limits if words else ()
     return {

@@ -1,11 +1,14 @@
-"""Sections on the significance of differences between systems."""
+"""Sections on differences between systems: are they real, and what does a window cost?"""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from rich.console import RenderableType
 from typing_extensions import override
 
-from lightning_modules.tracking.report_blocks import Block
+from lightning_modules.tracking.report_blocks import Block, Lines
+from sweeps.comparison.windows import WindowCost, lines, window_costs, window_table
+from sweeps.evaluation.score_tables import origin
 from sweeps.evaluation.significance_tables import significance_table
 from sweeps.evaluation.tables import Table
 from sweeps.report.sections.section import Section
@@ -52,3 +55,37 @@ class OtherDifferences(Section):
     @override
     def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
         return []
+
+
+class Windows(Section):
+    """Systems with a window beside the same systems without one; nothing without such pairs."""
+
+    heading = "What a window costs"
+    template = """{% if section.lines %}<h2>{{ section.heading }}</h2>
+<ul class="card">{% for line in section.lines %}<li><bdi>{{ line }}</bdi></li>{% endfor %}</ul>
+{% from "macros.html.j2" import table %}{% for it in tables.values() %}{{ table(it) }}{% endfor %}
+{% endif %}"""
+
+    @cached_property
+    def _costs(self) -> list[WindowCost]:
+        findings = self.findings
+        bleu = findings.significance.get("bleu")
+        return window_costs(findings.evaluation, findings.comparison, bleu)
+
+    @property
+    def lines(self) -> list[str]:
+        """A sentence about each window."""
+        return list(lines(self._costs))
+
+    @override
+    def tables(self) -> Sequence[Table]:
+        about = origin(self.findings.evaluation, "bleu")
+        return [window_table(self._costs, about)] if self._costs else []
+
+    @override
+    def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
+        return self.lines
+
+    @override
+    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
+        return [Lines(self.lines), *super().wandb(tables, figures)]

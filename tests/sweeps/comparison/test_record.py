@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lightning_modules.metrics.systems import Output, TestSet
 from lightning_modules.runs.reader import BrokenFileError
-from lightning_modules.runs.schema import Result
+from lightning_modules.runs.schema import SCHEMA, Result
 from sweeps.comparison.collect import FailedJob, Run
 from sweeps.comparison.conditions import Condition
 from sweeps.comparison.record import (
@@ -91,7 +91,7 @@ def test_folders_are_those_of_all_jobs(tmp_path, written):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"schema": 6}, "comparison.json was written by a newer version of the harness"),
+        ({"schema": SCHEMA + 1}, "comparison.json was written by a newer version of the harness"),
         ({"notes": 1}, "comparison.json cannot be read: notes: Extra inputs are not permitted"),
         ({"conditions": [{"name": 1}]}, "comparison.json cannot be read: conditions.0.name"),
     ],

@@ -1,0 +1,124 @@
+"""Comparisons on several corpora, and what a window costs."""
+
+import pytest
+
+from lightning_modules.metrics.alignment.gold import Gold
+from sweeps.comparison.collect import Comparison, collect
+from sweeps.comparison.windows import lines, window_costs
+from sweeps.evaluation.evaluation import evaluate
+from sweeps.report.findings import Findings
+from sweeps.report.html import render_report
+from sweeps.report.report import make_report
+from tests.helpers.run_folders import REPORT, SCORING, Text, make_run, text
+
+TEXTS = {"0": text(1), "1": text(2)}
+
+
+def model(window: str, score="general") -> dict:
+    attention = {"score": score, "window": window}
+    if window != "global":
+        attention["half_width"] = 2
+    return {"model": {"_target_": "lightning_modules.variants.Recurrent", "attention": attention}}
+
+
+def run(folder, number, variant, corpus, config, worse=0, **changes):
+    """A run on one of two corpora; ``worse`` translations out of ten miss a word."""
+    given: Text = TEXTS[corpus]
+    hypotheses = [
+        " ".join(line.split()[1:]) if place % 10 < worse else line
+        for place, line in enumerate(given.references)
+    ]
+    make_run(
+        folder / str(number),
+        variant,
+        text=given,
+        hypotheses=hypotheses,
+        overrides=[f"model={variant}", f"data.reordering={corpus}"],
+        config=config,
+        data={"name": "grammar", "fingerprint": f"f{corpus}"},
+        **changes,
+    )
+
+
+@pytest.fixture
+def crossed(tmp_path) -> Comparison:
+    for number, corpus in enumerate(("0", "1")):
+        run(tmp_path, 2 * number, "free", corpus, model("global"))
+        run(tmp_path, 2 * number + 1, "local", corpus, model("local_m"), worse=4)
+    return collect([tmp_path / str(number) for number in range(4)])
+
+
+def condition(comparison: Comparison, name: str):
+    return next(each for each in comparison.conditions if each.name == name)
+
+
+def test_a_crossed_comparison_is_checked_on_each_corpus(crossed):
+    data = condition(crossed, "data")
+    assert data.holds
+    assert data.text == "on each of 2 corpora alone: fingerprint f0; fingerprint f1"
+    assert condition(crossed, "data order").holds
+
+
+def test_corpora_with_other_systems_are_a_mistake(tmp_path, crossed):
+    run(tmp_path, 4, "only here", "1", model("global"))
+    comparison = collect([tmp_path / str(number) for number in range(5)])
+    assert not condition(comparison, "data").holds
+
+
+def test_a_broken_condition_of_one_corpus_is_told(tmp_path, crossed):
+    run(tmp_path, 3, "local", "1", model("local_m"), training={"target_tokens": 7})
+    comparison = collect([tmp_path / str(number) for number in range(4)])
+    assert not condition(comparison, "budget").holds
+    assert "local" in condition(comparison, "budget").text
+
+
+def findings_of(comparison: Comparison) -> Findings:
+    evaluation = evaluate([variant.system for variant in comparison.variants], SCORING)
+    return Findings("a sweep", evaluation, comparison)
+
+
+def test_what_a_window_costs(crossed):
+    findings = findings_of(crossed)
+    costs = window_costs(findings.evaluation, crossed, findings.significance["bleu"])
+    assert [(cost.system, cost.without) for cost in costs] == [
+        (f"local, data.reordering={n}", f"free, data.reordering={n}") for n in "01"
+    ]
+    for cost in costs:
+        assert cost.window == "local-m"
+        assert cost.half_width == 2
+        assert cost.cost is not None
+        assert cost.bleu is not None
+        assert cost.bleu_without is not None
+        assert cost.cost.value == pytest.approx(cost.bleu_without.value - cost.bleu.value)
+        assert cost.cost.low is not None
+        assert 0 < cost.cost.low < cost.cost.value
+        assert cost.p is not None
+        assert cost.p < 0.05
+    assert all("costs" in line and "D = 2" in line for line in lines(costs))
+
+
+def test_links_out_of_reach_are_counted(crossed):
+    findings = findings_of(crossed)
+    for group in findings.evaluation.groups:
+        test = group.systems[0].test
+        sentences = len(test.references)
+        test.gold = [Gold.of([(0, 0), (5, 2)]) for _ in range(sentences)]
+    costs = window_costs(findings.evaluation, crossed, None)
+    assert [cost.out_of_reach for cost in costs] == [50, 50]
+    assert [cost.cost for cost in costs] == [None, None]
+
+
+def test_other_scores_are_no_pair(tmp_path):
+    run(tmp_path, 0, "free", "0", model("global", score="dot"))
+    run(tmp_path, 1, "local", "0", model("local_m", score="general"))
+    comparison = collect([tmp_path / "0", tmp_path / "1"])
+    assert window_costs(findings_of(comparison).evaluation, comparison, None) == []
+
+
+def test_the_page_has_a_figure_for_each_corpus(crossed):
+    report = make_report(findings_of(crossed), REPORT)
+    assert {"bleu_by_length", "bleu_by_length_2"} <= set(report.figures)
+    assert "windows" in report.tables
+    page = render_report(report)
+    assert 'data-figure="bleu_by_length_2"' in page
+    assert "What a window costs" in page
