@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, TypeGuard
 
+from datamodules.grammar.contrast.particles import ALIKE, IDLE
+from datamodules.grammar.contrast.senses import decides
 from datamodules.grammar.contrast.wrong_words import (
     Chosen,
     Written,
@@ -192,22 +194,23 @@ def antecedent(right: Right) -> Iterator[Site]:
 
 
 def sense(right: Right) -> Iterator[Site]:
-    """Yield nouns with two senses in the sense that the verb does not allow."""
+    """Yield nouns with two senses in the sense that the verb excludes."""
     others = {one: other for pair in right.lexicon.senses for one, other in (pair, pair[::-1])}
     bound = {noun for clause in right.clauses for noun in _pronoun_nouns(clause)}
     for clause in right.clauses:
-        if clause.verb.frame == "be":  # a quality decides too little: nails of both kinds are blue
-            continue
-        for phrase in (clause.subject, clause.object):
+        for phrase, role in ((clause.subject, SUBJECT), (clause.object, OBJECT)):
             if not isinstance(phrase, NounPhrase) or phrase.core.noun in bound:
                 continue
             other = others.get(phrase.core.noun)
+            if other is None or not decides(clause.verb, role, phrase.core.noun, other):
+                continue
             place, verb = right.first(phrase.unit, NOUN), right.first(clause.unit, VERB)
-            if other is None or place is None or verb is None:
+            if place is None or verb is None:
                 continue
             if other.counted or not phrase.core.plural:
                 change = partial(changed, phrase, core=phrase.core._replace(noun=other))
-                yield Site(verb, place, partial(right.all_wrong, change, place))
+                build = partial(_in_other_sense, right, change, phrase.unit, place)
+                yield Site(verb, place, build)
 
 
 def negation(right: Right) -> Iterator[Site]:
@@ -241,7 +244,8 @@ def particle_control(right: Right) -> Iterator[Site]:
     known = right.language.separable_verbs
     parts = sorted({part for _, part in known.values()})
     for verb, place, name in _separate_parts(right):
-        free = [part for part in parts if (known[name][0], part) not in known.values()]
+        taken = ALIKE.union(known.values())
+        free = [part for part in parts if (known[name][0], part) not in taken]
         part = free[int(right.random() * len(free))]
         yield Site(verb, place, partial(_replaced, right, place, [part]))
 
@@ -288,6 +292,16 @@ def _with_wrong_pronoun(right: Right, change: Change) -> Wrong | None:
     return right.with_wrong(change, lambda unit, role: True)
 
 
+def _in_other_sense(right: Right, change: Change, unit: int, place: int) -> Wrong | None:
+    """Return the sentence of the changed meaning, unless both senses are the same word."""
+    with change():
+        wrong = write(right.meaning, right.language)
+    noun = next(places(wrong.text, of(unit, NOUN)))
+    if wrong.text.texts[noun] == right.written.text.texts[place]:
+        return None
+    return wrong.sentence, place
+
+
 def _not_tense(mode: Mode) -> str:
     """Return the tense of a clause with *not*, or without negation."""
     return "past" if mode.tense == "perfect" else mode.tense
@@ -319,7 +333,8 @@ def _separate_parts(right: Right) -> Iterator[tuple[int, int, str]]:
         _, part = right.language.separable_verbs.get(clause.verb.name, ("", ""))
         verbs = list(places(text, of(clause.unit, VERB)))
         part_place = next((place for place in verbs if part and text.texts[place] == part), None)
-        if part_place is not None and verbs[0] != part_place:
+        is_idle = clause.verb.name in IDLE.get(right.language.code, ())
+        if part_place is not None and verbs[0] != part_place and not is_idle:
             yield verbs[0], part_place, clause.verb.name
 
 
