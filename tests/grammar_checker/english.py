@@ -2,9 +2,11 @@
 
 from tests.grammar_checker.english_nouns import DETERMINERS, WORDS
 from tests.grammar_checker.english_verbs import FRAMES, EnglishVerbs
-from tests.grammar_checker.reader import Clause, Phrase
+from tests.grammar_checker.phrases import Clause, Phrase, mention_of
+from tests.grammar_checker.translation.references import Roles
 from tests.grammar_checker.words import french
 
+GENDERS = {"he": "m", "him": "m", "she": "f", "her": "f", "it": "n"}
 SUBJECTS: dict[str, tuple[int, bool]] = {
     "I": (1, False), "i": (1, False), "we": (1, True), "he": (3, False), "she": (3, False),
     "it": (3, False), "they": (3, True),
@@ -76,7 +78,7 @@ class EnglishReader(EnglishVerbs):
         ends = bool(self.expression_at(place, "time")) or not self._starts(place)
         if clause.gap and ends and preposition and preposition in FRAMES[clause.verb]:
             clause.prepositions.add(preposition)  # *the bus that I wait for*
-            clause.gap = None
+            clause.governed, clause.gap = clause.gap, None
             self.at = place
             return
         phrase = self._pronoun(place, bool(preposition)) or self.noun_phrase(place)
@@ -136,7 +138,7 @@ class EnglishReader(EnglishVerbs):
         person, plural = table[word]
         self.at = place + 1
         self.seen["person"][str(2 if word in ("we", "us") else person)] += 1
-        return Phrase(word, person, plural=plural, pronoun=True)
+        return Phrase(word, person, GENDERS.get(word, "mfn"), plural, pronoun=True)
 
     def _quality(self) -> bool:
         clause = self.clause
@@ -150,6 +152,15 @@ class EnglishReader(EnglishVerbs):
         clause.quality = True
         self.at = place + 1
         return True
+
+    def governs(self, verb: str, preposition: str) -> bool:
+        """Return whether a verb has an object with a preposition."""
+        return any(frame.rpartition("+")[2] == preposition for frame in FRAMES[verb])
+
+    def roles(self, clause: Clause) -> Roles:
+        """Return the subject and the object of a complete clause."""
+        subject, thing = clause.subject, clause.direct or clause.governed
+        return Roles(mention_of(subject), mention_of(thing))
 
     def close(self, clause: Clause) -> None:
         """Check what the verb of a complete clause requires."""

@@ -1,6 +1,8 @@
 """English noun phrases: determiner, order of adjectives, number."""
 
-from tests.grammar_checker.reader import Phrase, Reader
+from tests.grammar_checker.phrases import Phrase
+from tests.grammar_checker.reader import Reader
+from tests.grammar_checker.translation.persons import natural_genders
 from tests.grammar_checker.words import NounForm, english, expressions, names
 
 WORDS, NAMES = english(), names()
@@ -18,6 +20,7 @@ MEANINGS = {
     "three": "three", "four": "four", "many": "many",
 }  # fmt: skip
 """Determiners that both languages count alike."""
+TITLES = {"Mr": "m", "Mrs": "f"}
 MASS_SENSES = ("port", "rocket", "rubber", "cork", "marble", "plaster", "gum")
 SILENT = ("hour", "heir", "honest")
 """Beginnings with a vowel in sound though not in writing."""
@@ -45,7 +48,7 @@ class EnglishNouns(Reader):
         return None
 
     def _name(self, place: int) -> Phrase | None:
-        title = self.words[place] in ("Mr", "Mrs")
+        title, before = self.words[place] in TITLES, place
         name = self.words[place + title]
         if not name[0].isupper():
             return None
@@ -54,7 +57,8 @@ class EnglishNouns(Reader):
         if self.words[place] == "'s":
             return self._group(place + 1, "the")
         self.at = self.after_phrase = place
-        return Phrase(name, noun="town" if not title and name not in NAMES else "name")
+        genders = TITLES[self.words[before]] if title else NAMES.get(name, "n")
+        return Phrase(name, 3, genders, noun="name")
 
     def _group(self, place: int, determiner: str) -> Phrase | None:
         first = place
@@ -79,7 +83,8 @@ class EnglishNouns(Reader):
         self.at = self.after_phrase = place + 1
         if WORDS.adjectives.get(self.words[place + 1], -1) >= 0 and not self._fits_after(place + 1):
             self.report(f"'{self.words[place + 1]}' stands before its noun")
-        return Phrase(text, plural=plural, human=form.human, determiner=determiner)
+        genders = natural_genders(form.lemma, form.human)
+        return Phrase(text, 3, genders, plural, form.human, form.lemma, determiner)
 
     def _fits_after(self, place: int) -> bool:
         """Return whether an adjective after a noun is another word: a verb, *next week*."""

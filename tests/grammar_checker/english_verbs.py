@@ -1,7 +1,7 @@
 """English verb groups: auxiliaries, *do*, negation, infinitives, particles."""
 
 from tests.grammar_checker.english_nouns import WORDS, EnglishNouns
-from tests.grammar_checker.reader import Clause
+from tests.grammar_checker.phrases import Clause
 from tests.grammar_checker.words import PERSONS
 
 BE = {
@@ -139,6 +139,8 @@ class EnglishVerbs(EnglishNouns):
         if not self.choose(self.at):
             clause.particle = word
             self.at += 1
+            self.seen["verb"][clause.verb] -= 1
+            self.seen["verb"][f"{clause.verb} {word}"] += 1
 
 
 def particles(verb: str) -> set[str]:

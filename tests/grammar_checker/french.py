@@ -2,8 +2,10 @@
 
 from tests.grammar_checker.french_nouns import WORDS
 from tests.grammar_checker.french_verbs import FrenchVerbs
-from tests.grammar_checker.reader import Clause, Phrase
-from tests.grammar_checker.words import read_lines
+from tests.grammar_checker.phrases import Clause, Phrase, mention_of
+from tests.grammar_checker.translation.persons import gender_of_french
+from tests.grammar_checker.translation.references import Roles
+from tests.grammar_checker.words import senses
 
 PRONOUNS: dict[str, tuple[int, str, bool]] = {
     "je": (1, "mf", False), "j'": (1, "mf", False), "nous": (1, "mf", True),
@@ -14,15 +16,15 @@ MONTHS = frozenset(
      "octobre", "novembre", "décembre")
 )  # fmt: skip
 INDEFINITE = ("un", "une", "des", "du", "de la")
-SENSES = {
-    word: kind for kind, nouns in read_lines("senses.txt") for word in nouns.split(", ")
-}  # fmt: skip
+SENSES = senses("senses.txt")
 FOOD, DRINK, BOX = ("food", "drink"), ("drink", "food"), ("container",)
 FITTING: dict[str, tuple[str, ...]] = {
     "manger": FOOD, "dévorer": FOOD, "avaler": FOOD, "goûter": FOOD, "boire": DRINK,
     "siroter": DRINK, "verser": DRINK, "ouvrir": BOX, "fermer": BOX, "remplir": BOX, "vider": BOX,
     "porter": ("clothes",), "annuler": ("event",), "organiser": ("event",), "reporter": ("event",),
 }  # fmt: skip
+INVERSE = frozenset(("manquer", "plaire", "déplaire", "importer", "profiter", "répugner"))
+"""Verbs whose object with *à* is the subject in English (*le chien lui manque*: he misses it)."""
 FOR_THINGS = frozenset(
     ("acheter", "vendre", "casser", "réparer", "nettoyer", "trouver", "voler", "garder",
      "emprunter", "prêter", "jeter", "cacher", "ramasser", "chercher")
@@ -211,6 +213,21 @@ class FrenchReader(FrenchVerbs):
         if {"d", "à"} <= frames and self.choose(1000 + self.at):
             return False
         return "d" in frames or (recipient and "dà" in frames)
+
+    def governs(self, verb: str, preposition: str) -> bool:
+        """Return whether a verb has an object with a preposition."""
+        return preposition in WORDS.frames.get(verb, ())
+
+    def roles(self, clause: Clause) -> Roles:
+        """Return the subject and the object of a complete clause, as English has them."""
+        subject, thing = clause.subject, clause.direct or clause.governed
+        for phrase in (subject, thing):
+            if phrase is not None and phrase.genders == "mf" and not phrase.pronoun and phrase.noun:
+                phrase.genders = gender_of_french(phrase.noun)
+        is_direct = clause.direct is not None and clause.direct.person == 3
+        if clause.verb in INVERSE and not is_direct:
+            subject, thing = clause.governed, clause.subject
+        return Roles(mention_of(subject), mention_of(thing))
 
     def _fits(self, clause: Clause, frames: frozenset[str], direct: bool, recipient: bool) -> bool:
         """Return whether the complements are those that the verb can have."""

@@ -1,7 +1,8 @@
 """French noun phrases: determiner, adjectives and noun in agreement."""
 
 from tests.grammar_checker.french_sound import elides
-from tests.grammar_checker.reader import Phrase, Reader
+from tests.grammar_checker.phrases import Phrase
+from tests.grammar_checker.reader import Reader
 from tests.grammar_checker.words import AdjectiveForm, NounForm, expressions, french, names
 
 WORDS, NAMES = french(), names()

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from tests.grammar_checker.french_nouns import WORDS, FrenchNouns
-from tests.grammar_checker.reader import Clause, Phrase
+from tests.grammar_checker.phrases import Clause, Phrase
 from tests.grammar_checker.words import VerbForm
 
 RANKS = {"me": 0, "m'": 0, "nous": 0, "le": 1, "la": 1, "l'": 1, "les": 1, "lui": 2, "leur": 2}
@@ -104,7 +104,7 @@ class FrenchVerbs(FrenchNouns):
             auxiliary, person = AUXILIARIES[word]
             compound = self._is_participle(after, auxiliary)
             if auxiliary == "avoir" or compound or word != "suis" or not self.choose(self.at):
-                self._agrees(clause, word, person in persons)
+                self._agrees(clause, word, {person})
                 if not compound:
                     self.seen["tense"]["present"] += 1
                 if auxiliary == "avoir" and not compound:
@@ -115,7 +115,7 @@ class FrenchVerbs(FrenchNouns):
         if forms[0].lemma == "?":
             self.report(f"'{word}' is no finite verb")
         else:
-            self._agrees(clause, word, bool(fitting))
+            self._agrees(clause, word, {person for form in forms for person in form.persons})
         fitting = [form for form in fitting if form.lemma != "être"] or fitting
         chosen = (fitting or forms)[0]
         if len({form.lemma for form in fitting}) > 1 and self.choose(self.at):
@@ -123,10 +123,15 @@ class FrenchVerbs(FrenchNouns):
         self.seen["tense"][{"imperfect": "past"}.get(chosen.tense, chosen.tense)] += 1
         return chosen.lemma, ""
 
-    def _agrees(self, clause: Clause, word: str, agrees: bool) -> None:
-        if not agrees:
-            assert clause.subject is not None
-            self.report(f"'{word}' does not agree with its subject '{clause.subject.text}'")
+    def _agrees(self, clause: Clause, word: str, persons: set[str]) -> None:
+        """Check that a form of these persons agrees with the subject, and learn its number."""
+        subject = clause.subject
+        assert subject is not None
+        fitting = persons.intersection(subject.persons())
+        if not fitting:
+            self.report(f"'{word}' does not agree with its subject '{subject.text}'")
+        elif subject.plural is None and len({person[1] for person in fitting}) == 1:
+            subject.plural = fitting.pop()[1] == "p"
 
     def _is_participle(self, place: int, auxiliary: str) -> bool:
         word = self.words[place]
@@ -186,7 +191,8 @@ class FrenchVerbs(FrenchNouns):
         self.seen["person"][str(1 if clitic in ("me", "m'") else 2 if clitic == "nous" else 3)] += 1
         if clitic in DIRECT:
             genders, plural = DIRECT[clitic]
-            clause.direct = clause.object_before = Phrase(clitic, 3, genders, plural)
+            clause.direct = Phrase(clitic, 3, genders, plural, pronoun=True)
+            clause.object_before = clause.direct
         elif clitic in ("lui", "leur"):
             clause.recipient = True
         else:
@@ -209,6 +215,8 @@ class FrenchVerbs(FrenchNouns):
                 self.report(f"'{word}' agrees with nothing")
         elif gender not in with_.genders or not _equal(plural, with_.plural):
             self.report(f"'{word}' does not agree with '{with_.text}'")
+        else:
+            with_.genders = gender
 
 
 def _equal(number: bool | None, other: bool | None) -> bool:

@@ -1,11 +1,9 @@
 """Checks one sentence, or a sentence with its translation."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import combinations
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import Iterable, Iterator
+from itertools import chain, combinations
+from typing import TypeVar
 
-from tests.grammar_checker import english_nouns
 from tests.grammar_checker.english import EnglishReader
 from tests.grammar_checker.english import split as split_english
 from tests.grammar_checker.french import FrenchReader
@@ -13,40 +11,18 @@ from tests.grammar_checker.french_nouns import NAMES, WORDS
 from tests.grammar_checker.french_sound import check_sound
 from tests.grammar_checker.french_sound import split as split_french
 from tests.grammar_checker.german.reader import GermanReader
-from tests.grammar_checker.german.words import WORDS as GERMAN
 from tests.grammar_checker.reader import Reader
+from tests.grammar_checker.translation.differences import Counted, differences
+from tests.grammar_checker.translation.tables import (
+    FRENCH_IN_GERMAN,
+    IN_FRENCH,
+    IN_GERMAN,
+    Translations,
+)
 
 MOST_CHOICES = 5
 """Most ambiguous words of a sentence whose other readings are tried."""
 Kind = TypeVar("Kind", bound=Reader)
-ENGLISH = english_nouns.WORDS
-Table = Mapping[str, frozenset[str]]
-
-
-class Counted(Protocol):
-    """What was counted in a sentence."""
-
-    seen: dict[str, Counter[str]]
-    nouns: Counter[tuple[str, bool | None]]
-
-
-class Translations(NamedTuple):
-    """The translations of English words."""
-
-    verbs: Table
-    adjectives: Table
-    nouns: Table
-
-
-FRENCH_VERBS = {
-    "be": frozenset(("être",)), "can": frozenset(("pouvoir",)), "must": frozenset(("devoir",)),
-}  # fmt: skip
-IN_FRENCH = Translations(
-    ENGLISH.verbs_in_french | FRENCH_VERBS, ENGLISH.adjectives_in_french, ENGLISH.nouns_in_french
-)
-IN_GERMAN = Translations(
-    GERMAN.verbs_in_german, GERMAN.adjectives_in_german, GERMAN.nouns_in_german
-)
 
 
 def check_english(sentence: str) -> list[str]:
@@ -56,8 +32,7 @@ def check_english(sentence: str) -> list[str]:
 
 def check_french(sentence: str) -> list[str]:
     """Return what is wrong with a French sentence."""
-    words = _prepared(split_french(_without_stop(sentence)))
-    return check_sound(words, WORDS.infinitives) + _read(FrenchReader, words).findings
+    return _Side(FrenchReader, _french(sentence)).findings
 
 
 def check_german(sentence: str) -> list[str]:
@@ -66,36 +41,66 @@ def check_german(sentence: str) -> list[str]:
 
 
 def check_pair(english: str, other: str, language: str = "fr") -> list[str]:
-    """Return what is wrong with a sentence and its translation into ``fr`` or ``de``."""
-    words = _english(english)
-    first = _read(EnglishReader, words)
+    """Return what is wrong with an English sentence and its translation into ``fr`` or ``de``."""
+    first = _Side(EnglishReader, _english(english))
+    return _checked(first, other, language, IN_GERMAN if language == "de" else IN_FRENCH)
+
+
+def check_translation(source: str, translation: str, languages: tuple[str, str]) -> list[str]:
+    """Return what is wrong with a sentence and its translation, between any two languages.
+
+    A scorer built on it prefers the translation with fewer findings.
+    """
+    by_language = dict(zip(languages, (source, translation), strict=True))
+    if "en" in by_language:
+        english = by_language.pop("en")
+        language, other = by_language.popitem()
+        return check_pair(english, other, language)
+    french = _Side(FrenchReader, _french(by_language["fr"]))
+    return _checked(french, by_language["de"], "de", FRENCH_IN_GERMAN)
+
+
+def _checked(first: "_Side", other: str, language: str, table: Translations) -> list[str]:
+    """Return what is wrong with a sentence that has been read, and another."""
     if language == "de":
         german = GermanReader(other)
-        if first.findings or german.findings:
-            return first.findings + german.findings
-        return _compared(words, first, german.readings, IN_GERMAN)
-    others = _prepared(split_french(_without_stop(other)))
-    second = _read(FrenchReader, others)
-    sound = check_sound(others, WORDS.infinitives)
-    if first.findings or second.findings:
-        return [*first.findings, *sound, *second.findings]
-    readings = [second, *_readings(FrenchReader, others)]
-    return sound + _compared(words, first, readings, IN_FRENCH)
+        return first.findings + german.findings or _compared(first, german.readings, table)
+    second = _Side(FrenchReader, _french(other))
+    readings = chain([second.reading], second.readings)
+    return first.findings + second.findings or _compared(first, readings, table)
 
 
-def _compared(
-    words: list[str], first: Reader, others: Iterable[Counted], table: Translations
-) -> list[str]:
+class _Side:
+    """A sentence of a language that is read word by word."""
+
+    def __init__(self, reader: type[Reader], words: list[str]) -> None:
+        self._reader, self._words = reader, words
+        self.reading = _read(reader, words)
+        self.findings = self.reading.findings
+        if reader is FrenchReader:
+            self.findings = check_sound(words, WORDS.infinitives) + self.findings
+
+    @property
+    def readings(self) -> Iterator[Reader]:
+        """The readings in which nothing is wrong."""
+        return _readings(self._reader, self._words)
+
+
+def _compared(first: _Side, others: Iterable[Counted], table: Translations) -> list[str]:
     """Return the differences, if they remain in all readings of both sentences."""
     others = list(others)
-    findings = list(_differences(first, others[0], table))
+    findings = list(differences(first.reading, others[0], table))
     if not findings:
         return []
-    for one in _readings(EnglishReader, words):
+    for one in first.readings:
         for other in others:
-            if not any(_differences(one, other, table)):
+            if not any(differences(one, other, table)):
                 return []
     return findings
+
+
+def _french(sentence: str) -> list[str]:
+    return _prepared(split_french(_without_stop(sentence)))
 
 
 def _english(sentence: str) -> list[str]:
@@ -133,59 +138,3 @@ def _readings(reader: type[Kind], words: list[str]) -> Iterator[Kind]:
             other.read()
             if not other.findings:
                 yield other
-
-
-def _differences(english: Counted, other: Counted, table: Translations) -> Iterable[str]:
-    """Yield what differs between a sentence and its translation."""
-    first, second = english.seen, other.seen
-    for kind in ("tense", "name", "person", "determiner", "negation", "adverb"):
-        counted = _with_owners(first[kind], second[kind]) if kind == "determiner" else second[kind]
-        if first[kind] != counted:
-            yield f"{kind}: {dict(first[kind])} is not {dict(counted)}"
-    for kind, words in (("verb", table.verbs), ("adjective", table.adjectives)):
-        yield from _untranslated(kind, first[kind], second[kind], words)
-        if first[kind].total() != second[kind].total():
-            yield f"{kind}: another number of words"
-    for plural in (False, True):
-        nouns = Counter(
-            {word: n for (word, number), n in english.nouns.items() if number == plural}
-        )
-        yield from _untranslated("noun", nouns, _of_number(other.nouns, plural), table.nouns)
-    if english.nouns.total() != other.nouns.total():
-        yield "noun: another number of words"
-
-
-def _with_owners(english: Counter[str], other: Counter[str]) -> Counter[str]:
-    """Return determiners in which German *ihr* has the meaning that is missing: hers or theirs."""
-    settled = other.copy()
-    free = settled.pop("ihr", 0)
-    for meaning in ("his", "their"):
-        used = min(free, max(0, english[meaning] - settled[meaning]))
-        free -= used
-        settled[meaning] += used
-    settled["ihr"] += free
-    return settled
-
-
-def _of_number(nouns: Mapping[tuple[str, bool | None], int], plural: bool) -> Counter[str]:
-    """Return the nouns of one number, and those whose form does not tell it."""
-    found: Counter[str] = Counter()
-    for (word, number), count in nouns.items():
-        if number is None or number == plural:
-            found[word] += count
-    return found
-
-
-def _untranslated(
-    kind: str, words: Mapping[str, int], others: Mapping[str, int], table: Table
-) -> Iterable[str]:
-    """Yield the words without a translation on the other side."""
-    left = Counter(others)
-    by_choice = sorted((len(table[word]), word, count) for word, count in words.items() if count)
-    for _, word, count in by_choice:
-        for _ in range(count):
-            match = next((each for each in table[word] if left[each] > 0), None)
-            if match is None:
-                yield f"the {kind} '{word}' has no translation among {sorted(left)}"
-            else:
-                left[match] -= 1

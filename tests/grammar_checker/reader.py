@@ -6,63 +6,13 @@ needs both a noun phrase and a verb (agreement, government) is checked when its 
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from dataclasses import dataclass, field
 
+from tests.grammar_checker.phrases import Clause, Phrase
+from tests.grammar_checker.translation.references import Attached, Governed, Roles
 from tests.grammar_checker.words import Expressions
 
 KINDS = ("verb", "tense", "adjective", "name", "person", "determiner", "negation", "adverb")
 """What is counted on both sides of a pair."""
-
-
-@dataclass(slots=True)
-class Phrase:
-    """A noun phrase or pronoun."""
-
-    text: str
-    person: int = 3
-    genders: str = "mf"
-    plural: bool | None = False
-    """None if the form does not tell the number."""
-    human: str = ""
-    noun: str = ""
-    """The noun in the singular, ``name`` or ``town``."""
-    determiner: str = ""
-    pronoun: bool = False
-
-    def persons(self) -> tuple[str, ...]:
-        """Return the verb persons that agree with the phrase."""
-        numbers = "sp" if self.plural is None else "p" if self.plural else "s"
-        return tuple(f"{self.person}{number}" for number in numbers)
-
-
-@dataclass(slots=True)
-class Clause:
-    """An open clause."""
-
-    kind: str
-    """``main``, ``relative``, ``complement``."""
-    subject: Phrase | None = None
-    gap: Phrase | None = None
-    """The antecedent of an object relative."""
-    verb: str = ""
-    head: Phrase | None = None
-    """First noun phrase since the verb or the beginning: what a relative clause can follow."""
-    negated: bool = False
-    direct: Phrase | None = None
-    recipient: bool = False
-    unclear: list[Phrase] = field(default_factory=list)
-    """Clitics that are direct objects or recipients (*me*, *nous*)."""
-    prepositions: set[str] = field(default_factory=set)
-    place: bool = False
-    quality: bool = False
-    complement: bool = False
-    adverb: bool = False
-    """Whether an adverb or time has followed the verb."""
-    particle: str = ""
-    participle: tuple[str, str, str, bool | None] | None = None
-    """Auxiliary, form, gender and number."""
-    object_before: Phrase | None = None
-    """A direct object before the verb, other than the antecedent."""
 
 
 class Reader(ABC):
@@ -86,6 +36,12 @@ class Reader(ABC):
         self.seen: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
         self.nouns: Counter[tuple[str, bool | None]] = Counter()
         """Nouns with their numbers, None where the form does not tell it."""
+        self.mains: list[Roles] = []
+        """Subject and object of each clause that no other clause holds."""
+        self.governed: list[Governed] = []
+        """Nouns that are subjects and objects."""
+        self.attached: list[Attached] = []
+        """Nouns with relative clauses."""
 
     # Reading.
 
@@ -220,7 +176,11 @@ class Reader(ABC):
             self.report(f"'{self.words[self.at]}' has no antecedent")
             head = head or Phrase("?", plural=None)
         self.at += 1
-        begun = Clause("relative", subject=head) if subject else Clause("relative", gap=head)
+        begun = Clause("relative", antecedent=head)
+        if subject:
+            begun.subject = head
+        else:
+            begun.gap = head
         self.push(begun)
 
     def _verb(self) -> None:
@@ -246,6 +206,23 @@ class Reader(ABC):
             self.report("a clause without a verb")
         else:
             self.close(clause)
+            self._note(clause)
+
+    def _note(self, clause: Clause) -> None:
+        """Note which nouns belong to the verb of a complete clause."""
+        verb = f"{clause.verb} {clause.particle}".strip()
+        subject, thing = clause.subject, clause.direct or clause.governed
+        if clause.kind == "main":
+            self.mains.append(self.roles(clause))
+        if clause.antecedent is not None:
+            use = "subject" if subject is clause.antecedent else "object"
+            noun = clause.antecedent
+            self.attached.append(Attached(noun.noun, verb, use, noun.plural))
+        if thing is not None and thing is not clause.antecedent:
+            self.governed.append(Governed(verb, thing.noun, "object"))
+        if subject is not None and subject is not clause.antecedent:
+            use = "agent" if thing or clause.gap else "alone"
+            self.governed.append(Governed(verb, subject.noun, use))
 
     def subject_or_attribute(self, phrase: Phrase, preposition: str) -> None:
         """Give a noun phrase its place in the clause."""
@@ -253,6 +230,8 @@ class Reader(ABC):
         if preposition:
             if clause.verb:
                 clause.prepositions.add(preposition)
+                if self.governs(clause.verb, preposition):
+                    clause.governed = phrase
         elif clause.verb:
             if clause.direct is not None:
                 self.report(f"'{phrase.text}' is a second object")
@@ -285,3 +264,11 @@ class Reader(ABC):
     @abstractmethod
     def close(self, clause: Clause) -> None:
         """Check a complete clause."""
+
+    @abstractmethod
+    def governs(self, verb: str, preposition: str) -> bool:
+        """Return whether a verb has an object with a preposition."""
+
+    @abstractmethod
+    def roles(self, clause: Clause) -> Roles:
+        """Return the subject and the object of a complete clause."""

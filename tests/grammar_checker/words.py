@@ -84,6 +84,12 @@ def read_lines(name: str) -> Iterator[list[str]]:
 
 
 @cache
+def senses(name: str) -> dict[str, str]:
+    """Return the translations of English nouns with two senses, by what they are."""
+    return {word: kind for kind, nouns in read_lines(name) for word in nouns.split(", ")}
+
+
+@cache
 def names() -> dict[str, str]:
     """Return the first names with their genders."""
     return {

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from tests.grammar_checker.german.complements import Parts, Result, has_infinitive, results
+from tests.grammar_checker.german.complements import has_infinitive, results
 from tests.grammar_checker.german.items import Item
-from tests.grammar_checker.german.phrases import Reading
+from tests.grammar_checker.german.parts import Parts, Result
+from tests.grammar_checker.german.phrases import Reading, Tally
 from tests.grammar_checker.german.verbs import ANY, GermanVerbs, Group, takes
 
 RELATIVE = {
@@ -93,7 +94,7 @@ class GermanClauses(GermanVerbs):
         for end, result in clauses:
             for number in candidates:
                 readings = tuple(
-                    reading._replace(tally=reading.tally + result.tally)
+                    reading._replace(tally=_with_clause(reading, result))
                     for reading in items[number].readings
                     if reading.gender == result.gender
                 )
@@ -193,3 +194,11 @@ class GermanClauses(GermanVerbs):
         if parts.that is None and after == "dass" and takes(parts.group.lowest, "dass"):
             for end, result in self.subordinate_clauses(place + 2, "dass"):
                 yield from self._followed(end, parts._replace(that=result))
+
+
+def _with_clause(reading: Reading, relative: Result) -> Tally:
+    """Return what a noun phrase with a relative clause tells."""
+    noun = next((word for kind, word, *_ in reading.tally if kind == "noun"), "")
+    number = "p" if reading.gender == "p" else "s"
+    attached = "attached", noun, relative.verb, relative.use, number
+    return (*reading.tally, attached, *relative.tally)

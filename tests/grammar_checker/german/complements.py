@@ -2,45 +2,23 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations, product
-from typing import NamedTuple
 
 from tests.grammar_checker.german.items import RESTING, Item
+from tests.grammar_checker.german.parts import Parts, Result, main_verb
 from tests.grammar_checker.german.phrases import INDEFINITE, Reading, Tally
+from tests.grammar_checker.german.roles import governed_nouns, roles_of
 from tests.grammar_checker.german.senses import fits_sense
 from tests.grammar_checker.german.verbs import ANY, Group, takes
 from tests.grammar_checker.german.words import WORDS, Frame
+from tests.grammar_checker.translation.references import Roles
 
 REFLEXIVE = {"mich": ("a", ("1s",)), "mir": ("d", ("1s",)), "uns": ("ad", ("1p",))}
 """Pronouns that may be reflexive, with cases and persons; *sich* stands for the third person."""
 COUNTS = ("mehrer", "number", "numeral")
 """Determiners of noun phrases that stand before *nicht*."""
 THIRD = ("3s", "3p")
+NO_ITEM = Item("", "")
 ACCUSATIVE = ("ihn", "sie", "es", "sich", "mich", "uns")
-
-
-class Parts(NamedTuple):
-    """A clause that has been read to its end."""
-
-    items: tuple[Item, ...]
-    group: Group
-    gap: Item | None = None
-    """The relative pronoun."""
-    controlled: bool = False
-    """Whether the clause is an infinitive, without a subject."""
-    front: int = 0
-    """Number of items before the finite verb of a main clause."""
-    infinitive: "Result | None" = None
-    that: "Result | None" = None
-
-
-class Result(NamedTuple):
-    """A clause in which all is right."""
-
-    gender: str
-    """What the antecedent must be; empty for other clauses."""
-    persons: tuple[str, ...]
-    """What the subject of an infinitive may be."""
-    tally: Tally
 
 
 def results(parts: Parts) -> Iterator[Result | str]:
@@ -167,9 +145,10 @@ def _with_frame(
             continue
         for frame in WORDS.frames[parts.group.lowest]:
             if _fits_clause(parts, frame) and _fits_auxiliary(parts.group, frame):
-                for tally in _complements(parts, frame, gap, subject, objects):
-                    gender = "" if gap is None else gap.gender
-                    yield Result(gender, (subject.person,), tally)
+                gender = "" if gap is None else gap.gender
+                for roles, tally in _complements(parts, frame, gap, subject, objects):
+                    use = "subject" if gap is subject else "object"
+                    yield Result(gender, (subject.person,), tally, roles, main_verb(parts), use)
 
 
 def _fits_clause(parts: Parts, frame: Frame) -> bool:
@@ -189,8 +168,8 @@ def _fits_auxiliary(group: Group, frame: Frame) -> bool:
 
 def _complements(
     parts: Parts, frame: Frame, gap: Reading | None, subject: Reading, objects: list[Item]
-) -> Iterator[Tally]:
-    """Yield the tallies of the readings in which objects, prepositions and reflexives fit."""
+) -> Iterator[tuple[Roles, Tally]]:
+    """Yield roles and tallies of the readings in which objects and prepositions fit."""
     wanted = frame.reflexive
     if len(parts.group.verbs) > 1:
         wanted += WORDS.frames[parts.group.verbs[0]][0].reflexive
@@ -202,8 +181,11 @@ def _complements(
         for assigned in _assigned(slots, frame.cases):
             if not all(fits_sense(parts.group.lowest, reading) for reading in assigned):
                 continue
-            for others_tally in _prepositional(parts, frame, gap):
-                yield _counted(parts, subject, assigned, others_tally)
+            for item, others_tally in _prepositional(parts, frame, gap):
+                governed = [each for each in item.readings if each.case == frame.case]
+                roles = roles_of(parts, subject, assigned, governed)
+                told = governed_nouns(parts, roles)
+                yield roles, _counted(parts, subject, assigned, (*others_tally, told))
 
 
 def _governed(parts: Parts) -> bool:
@@ -251,8 +233,13 @@ def _assigned(objects: list[Item], cases: str) -> Iterator[tuple[Reading, ...]]:
         yield from product(*fitting)
 
 
-def _prepositional(parts: Parts, frame: Frame, gap: Reading | None) -> Iterator[tuple[Tally, ...]]:
-    """Yield the tallies of the items with prepositions, if all are governed or places."""
+def _prepositional(
+    parts: Parts, frame: Frame, gap: Reading | None
+) -> Iterator[tuple[Item, tuple[Tally, ...]]]:
+    """Yield the item that the verb governs with a preposition, and the tallies of all such items.
+
+    All others must be places. The first item is empty if the verb governs none.
+    """
     items = [item for item in parts.items if item.kind == "with"]
     place = bool(items) or any(item.kind == "place" for item in parts.items)
     quality = any(item.kind == "quality" for item in parts.items)
@@ -261,12 +248,13 @@ def _prepositional(parts: Parts, frame: Frame, gap: Reading | None) -> Iterator[
     resting = [_resting(item) for item in items]
     if not frame.preposition or _governed(parts):
         if not _governed(parts) or _is_governed(parts.gap, gap, frame):
-            yield from product(*resting)
+            yield from ((NO_ITEM, tallies) for tallies in product(*resting))
         return
     for chosen, item in enumerate(items):
         if item.preposition == frame.preposition:
-            tallies = _tallies(item, frame.case)
-            yield from product(*resting[:chosen], tallies, *resting[chosen + 1 :])
+            own = _tallies(item, frame.case)
+            for tallies in product(*resting[:chosen], own, *resting[chosen + 1 :]):
+                yield item, tallies
 
 
 def _is_governed(pronoun: Item | None, gap: Reading | None, frame: Frame) -> bool:

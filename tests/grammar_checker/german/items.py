@@ -10,14 +10,14 @@ MONTHS = frozenset(
     ("Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September",
      "Oktober", "November", "Dezember")
 )  # fmt: skip
-PRONOUNS: dict[str, tuple[tuple[str, str], ...]] = {
-    "ich": (("n", "1s"),), "mich": (("a", "1s"),), "mir": (("d", "1s"),),
-    "wir": (("n", "1p"),), "uns": (("a", "1p"), ("d", "1p")),
-    "er": (("n", "3s"),), "ihn": (("a", "3s"),), "ihm": (("d", "3s"),),
-    "sie": (("n", "3s"), ("n", "3p"), ("a", "3s")), "ihr": (("d", "3s"),),
-    "es": (("n", "3s"), ("a", "3s")), "ihnen": (("d", "3p"),),
+PRONOUNS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "ich": (("n", "1s", ""),), "mich": (("a", "1s", ""),), "mir": (("d", "1s", ""),),
+    "wir": (("n", "1p", ""),), "uns": (("a", "1p", ""), ("d", "1p", "")),
+    "er": (("n", "3s", "m"),), "ihn": (("a", "3s", "m"),), "ihm": (("d", "3s", "mn"),),
+    "sie": (("n", "3s", "f"), ("n", "3p", "p"), ("a", "3s", "fp")), "ihr": (("d", "3s", "f"),),
+    "es": (("n", "3s", "n"), ("a", "3s", "n")), "ihnen": (("d", "3p", "p"),),
 }  # fmt: skip
-"""Cases and persons of the personal pronouns."""
+"""Cases, persons and genders of the personal pronouns, ``p`` for plurals."""
 CONTRACTED = {
     "im": ("in", "dem"), "ins": ("in", "das"), "am": ("an", "dem"), "ans": ("an", "das"),
     "vom": ("von", "dem"), "beim": ("bei", "dem"), "zum": ("zu", "dem"), "zur": ("zu", "der"),
@@ -105,7 +105,7 @@ class GermanItems(GermanPhrases):
             yield place + 1, Item("negation", word, tally=(("negation", name),))
         elif word in WITH_DA:
             preposition, cases = WITH_DA[word]
-            readings = tuple(Reading(case, "n", "3s", (("person", "3"),)) for case in cases)
+            readings = tuple(Reading(case, "mfnp", "3s", (("person", "3"),)) for case in cases)
             yield place + 1, Item("with", word, readings, preposition)
         for phrase in self.noun_phrases(place):
             yield phrase.end, _noun(phrase)
@@ -178,8 +178,8 @@ class GermanItems(GermanPhrases):
 def pronoun_readings(word: str) -> tuple[Reading, ...]:
     """Return the readings of a personal pronoun."""
     return tuple(
-        Reading(case, "", person, (("person", "2" if person == "1p" else person[0]),))
-        for case, person in PRONOUNS[word]
+        Reading(case, genders, person, (("person", "2" if person == "1p" else person[0]),))
+        for case, person, genders in PRONOUNS[word]
     )
 
 

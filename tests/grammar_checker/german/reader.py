@@ -3,27 +3,50 @@
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
+from typing import NamedTuple
 
 from tests.grammar_checker.german.clauses import GermanClauses
 from tests.grammar_checker.german.items import CONTRACTED, PRONOUNS
+from tests.grammar_checker.german.parts import Result
 from tests.grammar_checker.german.phrases import Tally, determiners
 from tests.grammar_checker.german.words import EXPRESSIONS
 from tests.grammar_checker.reader import KINDS
+from tests.grammar_checker.translation.references import Attached, Governed, Roles
 
-MOST_READINGS = 200
+MOST_READINGS = 5000
 """Most readings of a sentence."""
+
+
+class Told(NamedTuple):
+    """What one reading of a part of a sentence tells."""
+
+    tally: Tally = ()
+    mains: tuple[Roles, ...] = ()
+    """Subject and object of each clause that no other clause holds."""
+
+    def with_before(self, clause: Result) -> "Told":
+        """Return what this part tells with a clause before it."""
+        return Told(clause.tally + self.tally, (clause.roles, *self.mains))
 
 
 class GermanReading:
     """One reading of a sentence: what is counted in it."""
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, told: Told) -> None:
+        self.mains = told.mains
+        self.governed: list[Governed] = []
+        self.attached: list[Attached] = []
         self.seen: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
         self.nouns: Counter[tuple[str, bool | None]] = Counter()
         """Nouns with their numbers."""
-        for kind, word, *number in tally:
+        for kind, word, *others in told.tally:
             if kind == "noun":
-                self.nouns[word, number == ["p"]] += 1
+                self.nouns[word, others == ["p"]] += 1
+            elif kind == "governed":
+                self.governed.append(Governed(word, *others))
+            elif kind == "attached":
+                verb, use, number = others
+                self.attached.append(Attached(word, verb, use, number == "p"))
             else:
                 self.seen[kind][word] += 1
 
@@ -35,8 +58,8 @@ class GermanReader(GermanClauses):
         first, *others = split(sentence)
         super().__init__([_with_small_letter(first), *others])
         self._first = first
-        self._rests: dict[int, list[Tally]] = {}
-        self.readings = [GermanReading(tally) for tally in islice(self._sentences(), MOST_READINGS)]
+        self._rests: dict[int, list[Told]] = {}
+        self.readings = [GermanReading(told) for told in islice(self._sentences(), MOST_READINGS)]
 
     @property
     def findings(self) -> list[str]:
@@ -49,22 +72,22 @@ class GermanReader(GermanClauses):
         reasons = "; ".join(reason for reason in self.reasons if reason)
         return [f"no reading beyond '{around}': {reasons or 'does not fit'}"]
 
-    def _sentences(self) -> Iterator[Tally]:
-        """Yield the tallies of the readings of the whole sentence."""
+    def _sentences(self) -> Iterator[Told]:
+        """Yield the readings of the whole sentence."""
         for start in (0, *self._particles()):
             for end, conjunction in self._conjunctions(start, "under"):
                 yield from self._opened(end, conjunction)
             for after, main in self.main_clauses(start, inverted=False):
                 for rest in self._rest(after):
-                    yield main.tally + rest
+                    yield rest.with_before(main)
 
-    def _opened(self, place: int, conjunction: str) -> Iterator[Tally]:
-        """Yield the tallies of a sentence that begins with a subordinate clause."""
+    def _opened(self, place: int, conjunction: str) -> Iterator[Told]:
+        """Yield the readings of a sentence that begins with a subordinate clause."""
         for comma, opening in self.subordinate_clauses(place, conjunction):
             if self.words[comma] == ",":
                 for after, main in self.main_clauses(comma + 1, inverted=True):
                     for rest in self._rest(after):
-                        yield opening.tally + main.tally + rest
+                        yield rest.with_before(main).with_before(opening)
 
     def _particles(self) -> list[int]:
         """Return where the sentence begins after a particle, with its comma."""
@@ -78,28 +101,28 @@ class GermanReader(GermanClauses):
             if found == use and tuple(self.words[place : place + len(words)]) == words
         ]
 
-    def _rest(self, place: int) -> list[Tally]:
-        """Return the tallies of what follows a clause."""
+    def _rest(self, place: int) -> list[Told]:
+        """Return the readings of what follows a clause."""
         found = self._rests.get(place)
         if found is None:
             found = list(islice(self._read_rest(place), MOST_READINGS))
             self._rests[place] = found = list(dict.fromkeys(found))
         return found
 
-    def _read_rest(self, place: int) -> Iterator[Tally]:
+    def _read_rest(self, place: int) -> Iterator[Told]:
         if place == len(self.words) - 4:
-            yield ()
+            yield Told()
         if self.words[place] != ",":
             return
         for use in ("beside", "consequence"):
             for after, _ in self._conjunctions(place + 1, use):
                 for end, main in self.main_clauses(after, inverted=use == "consequence"):
                     for rest in self._rest(end):
-                        yield main.tally + rest
+                        yield rest.with_before(main)
         for after, conjunction in self._conjunctions(place + 1, "under"):
             for end, clause in self.subordinate_clauses(after, conjunction):
                 for rest in self._rest(end):
-                    yield clause.tally + rest
+                    yield rest.with_before(clause)
 
 
 def split(sentence: str) -> list[str]:

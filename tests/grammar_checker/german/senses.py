@@ -1,13 +1,9 @@
 """German nouns whose English word has two senses: what the verb says of its object decides."""
 
 from tests.grammar_checker.german.phrases import Reading
-from tests.grammar_checker.words import read_lines
+from tests.grammar_checker.words import senses
 
-SENSES = {
-    word: kind
-    for kind, nouns in read_lines("german/german_senses.txt")
-    for word in nouns.split(", ")
-}
+SENSES = senses("german/german_senses.txt")
 FOOD, BOX, EVENT = ("food", "drink"), ("container",), ("event",)
 FITTING: dict[str, tuple[str, ...]] = {
     "essen": FOOD, "verschlingen": FOOD, "schlucken": FOOD, "trinken": FOOD, "ein|gießen": FOOD,
