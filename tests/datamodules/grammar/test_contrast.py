@@ -1,7 +1,9 @@
 """Contrastive pairs of the grammar: one error each, equally long, spread over distances."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -9,7 +11,7 @@ from datamodules.contrast import ContrastPair
 from datamodules.grammar import GrammarCorpus
 from datamodules.grammar.contrast import drawing
 from datamodules.grammar.contrast.errors import CONTROLLED
-from tests.grammar_checker import check_french, check_pair
+from tests.grammar_checker import check_translation
 
 SHOWN = {
     "fr": {"number", "gender", "antecedent", "sense", "negation", "negation_control"},
@@ -20,6 +22,9 @@ SHOWN = {
     },
 }  # fmt: skip
 """Categories that a target language shows."""
+DIRECTIONS = [("en", "fr"), ("en", "de"), ("fr", "de"), ("de", "fr"), ("fr", "en"), ("de", "en")]
+FEWEST_SCORED, MOST_SCORED = 150, 500
+"""Pairs of a category in one direction, at least and at most."""
 
 
 @cache
@@ -59,18 +64,60 @@ def test_a_wrong_number_changes_the_verb_alone():
             assert changed[0][0].islower() or right[0] == changed[0][0]
 
 
-@pytest.mark.parametrize("category", ["number", "gender", "negation", "negation_control"])
-def test_the_checker_tells_right_from_wrong(category):
-    """A scorer made of the separate checker is always right where the words of a pair tell."""
-    pairs = [pair for pair in drawn("fr", 300, 30) if pair.category == category]
-    assert len(pairs) > 20
-    assert [pair for pair in pairs if check_pair(pair.source, pair.reference)] == []
-    check = check_french if category == "gender" else None
-    assert [
+def scored(source: str, target: str, sentences: int, **knobs: Any) -> list[ContrastPair]:
+    """Return pairs of a direction, at most ``MOST_SCORED`` of each category."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawing, "MOST_SENTENCES", sentences)
+        patch.setattr(drawing, "EACH", 10 * drawing.EACH)
+        pairs = GrammarCorpus(1, 1, 1, 1, source=source, target=target, **knobs).contrastive_pairs()
+    by_category: dict[str, list[ContrastPair]] = defaultdict(list)
+    for pair in pairs:
+        by_category[pair.category].append(pair)
+    return [
+        pair
+        for found in by_category.values()
+        for pair in found[:: 1 + len(found) // MOST_SCORED]  # from all distances
+    ]
+
+
+def mistaken(source: str, target: str, pairs: Iterable[ContrastPair]) -> list[ContrastPair]:
+    """Return the pairs in which the checker finds no more in the wrong translation."""
+
+    @cache
+    def findings(sentence: str, translation: str) -> int:
+        return len(check_translation(sentence, translation, (source, target)))
+
+    return [
         pair
         for pair in pairs
-        if not (check(pair.contrastive) if check else check_pair(pair.source, pair.contrastive))
-    ] == []
+        if findings(pair.source, pair.reference) or not findings(pair.source, pair.contrastive)
+    ]
+
+
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_a_scorer_made_of_the_checker_is_right(source, target):
+    pairs = scored(source, target, 150)
+    rare = {"antecedent"} if target == "en" else set()
+    assert SHOWN[target] - rare <= {pair.category for pair in pairs} <= SHOWN[target]
+    assert mistaken(source, target, pairs) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_the_scorer_is_right_in_150_pairs_of_every_category(source, target):
+    sentences = 30_000 if target == "en" else 3500
+    pairs = scored(source, target, sentences, ambiguity=1)
+    counts = Counter(pair.category for pair in pairs)
+    assert counts.keys() == SHOWN[target]
+    assert min(counts.values()) >= FEWEST_SCORED, counts
+    assert mistaken(source, target, pairs) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_the_scorer_is_right_with_all_words(source, target):
+    pairs = scored(source, target, 3000, vocabulary=2000, zipf=0, ambiguity=1, longest=80)
+    assert mistaken(source, target, pairs) == []
 
 
 def test_sources_do_not_tell_the_antecedent():
