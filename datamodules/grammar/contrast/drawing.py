@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from itertools import islice, zip_longest
 
 from datamodules.contrast import ContrastPair
-from datamodules.grammar.contrast.errors import CONTROLLED, Right, Site
+from datamodules.grammar.contrast.errors import CONTROLLED, sites
+from datamodules.grammar.contrast.right import Right, Site
 from datamodules.grammar.contrast.wrong_words import write
 from datamodules.grammar.drawing.sentences import Sentences
 from datamodules.grammar.languages.language import Language
@@ -34,7 +35,7 @@ def draw_contrast(
         meaning = sentences.sentence(5 + int(random() * (longest - 4)))
         right = Right(meaning, source, target, write(meaning, target), lexicon, random)
         line = punctuated(write(meaning, source).sentence)
-        for category, site in right.sites:
+        for category, site in sites(right):
             distance = _distance(right, site.decides, site.near)
             if distance in DISTANCES and len(cells[distance, category, site.form]) < EACH:
                 pair = _pair(right, line, category, site)

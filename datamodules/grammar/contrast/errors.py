@@ -5,26 +5,16 @@ those of the same sentence with another meaning: a subject of another number giv
 Categories follow LingEval97 (Sennrich 2017); a language without the category yields none.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
 from datamodules.grammar.contrast.particles import ALIKE, IDLE
+from datamodules.grammar.contrast.right import Change, Right, Site, Wrong, all_of, of
 from datamodules.grammar.contrast.senses import decides
-from datamodules.grammar.contrast.wrong_words import (
-    Chosen,
-    Written,
-    changed,
-    places,
-    spliced,
-    with_words,
-    write,
-)
-from datamodules.grammar.disjoint import inner_clauses
+from datamodules.grammar.contrast.wrong_words import Chosen, changed, places, write
 from datamodules.grammar.drawing.clauses import last_part
-from datamodules.grammar.drawing.tables import Random
 from datamodules.grammar.drawing.vocabulary import is_human
 from datamodules.grammar.languages.language import (
     DETERMINER,
@@ -37,104 +27,14 @@ from datamodules.grammar.languages.language import (
     TENSE,
     VERB,
     WHO,
-    Language,
 )
-from datamodules.grammar.meaning.lexicon import Lexicon
-from datamodules.grammar.meaning.phrases import Clause, Joined, NounPhrase, Participant, Pronoun
+from datamodules.grammar.meaning.phrases import Clause, NounPhrase, Participant, Pronoun
 from datamodules.grammar.meaning.words import Mode, Noun
 
 CONTROLLED = ("negation", "particle")
 """Categories whose wrong sentences lack words. ``NAME_control`` is the same with equal length."""
-Wrong = tuple[str, int]
-"""A wrong sentence, and the place of its first wrong word in the words of the right text."""
-Change = Callable[[], AbstractContextManager[None]]
-"""Changes the meaning for a while, so that the language writes the wrong words."""
 NOT_SHARE = 0.35
 """Share of the clauses with *not* that get *never*, so that both directions are about as many."""
-
-
-class Site(NamedTuple):
-    """Where an error fits; the wrong sentence is written only if it is needed."""
-
-    decides: int
-    """Place of the word that decides, in the words of the right text."""
-    near: int
-    """Place of the first word that may be wrong."""
-    build: Callable[[], Wrong | None]
-    form: str = ""
-    """The right form, such as ``singular``, a gender or ``not``. A category has about as many pairs
-    of each form, so that a model that prefers one form gains nothing."""
-    attractor: bool | None = None
-
-
-@dataclass
-class Right:
-    """A right translation, and what errors in it need."""
-
-    meaning: Sequence[Joined]
-    source: Language
-    language: Language
-    written: Written
-    lexicon: Lexicon
-    random: Random
-
-    @property
-    def clauses(self) -> Iterator[Clause]:
-        """All clauses of the sentence."""
-        for joined in self.meaning:
-            yield from inner_clauses(joined.clause)
-
-    @property
-    def sites(self) -> Iterator[tuple[str, Site]]:
-        """Where errors of all categories fit, with the category."""
-        for category, find in CATEGORIES.items():
-            for site in find(self):
-                yield category, site
-
-    def first(self, unit: int, role: int) -> int | None:
-        """Return the place of the first word with a role in a unit; None if there is none."""
-        return next(places(self.written.text, of(unit, role)), None)
-
-    def with_wrong(self, change: Change, chosen: Chosen) -> Wrong | None:
-        """Return the sentence, the chosen words as the changed meaning asks."""
-        with change():
-            wrong = self.language.sentence(self.meaning)
-        texts = spliced(self.written.text, wrong, chosen)
-        if texts is None:
-            return None
-        right = self.written.text.texts
-        place = next((n for n, text in enumerate(texts) if text != right[n]), None)
-        return None if place is None else (self.sentence_of(texts), place)
-
-    def all_wrong(self, change: Change, place: int) -> Wrong:
-        """Return the sentence of the changed meaning, whose first wrong word is known."""
-        with change():
-            return write(self.meaning, self.language).sentence, place
-
-    def sentence_of(self, texts: Sequence[str]) -> str:
-        """Finish a sentence of other words."""
-        return with_words(self.written.text, texts, self.language)
-
-    def another_gender(self, noun: Noun) -> Noun | None:
-        """Draw a noun of the same class and of another gender in the language."""
-        gender = self.language.gender(noun)
-        others = [
-            other
-            for other in self.lexicon.nouns
-            if other.kind == noun.kind and other.counted and self.language.gender(other) != gender
-        ]
-        return others[int(self.random() * len(others))] if others else None
-
-
-def of(unit: int, *roles: int) -> Chosen:
-    """Return a choice of the words with certain roles in a unit."""
-    halves = {role >> 1 for role in roles}
-    return lambda word_unit, role: word_unit == unit and role in halves
-
-
-def all_of(unit: int) -> Chosen:
-    """Return a choice of all words of a unit."""
-    return lambda word_unit, _: word_unit == unit
 
 
 def number(right: Right) -> Iterator[Site]:
@@ -267,6 +167,13 @@ CATEGORIES: dict[str, Callable[[Right], Iterator[Site]]] = {
         particle_control, case,
     )
 }  # fmt: skip
+
+
+def sites(right: Right) -> Iterator[tuple[str, Site]]:
+    """Yield where errors of all categories fit, with the category."""
+    for category, find in CATEGORIES.items():
+        for site in find(right):
+            yield category, site
 
 
 def _sites(
