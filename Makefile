@@ -7,7 +7,7 @@ INSTALL := $(VENV)/bin/python -m pip install --quiet --no-compile --constraint c
 # Python keeps compiled modules: many commands and tests start a process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help quickstart test test-long drill lint types benchmark growth
+.PHONY: help quickstart test test-long drill grammar lint types benchmark growth
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -24,6 +24,9 @@ test-long: $(TOOLS) ## Run the tests that take minutes, then those that measure 
 
 drill: $(TOOLS) ## Try mistakes, damage, kills, full disks and more, before every release
 	$(VENV)/bin/python -m tests.drill
+
+grammar: $(TOOLS) ## Read 100,000 pairs of the built-in corpus in each language with a separate checker
+	$(VENV)/bin/python -m tests.grammar_checker
 
 benchmark: $(TOOLS) ## Time every variant beside a bare PyTorch loop
 	$(VENV)/bin/python -m tests.benchmarks.speed

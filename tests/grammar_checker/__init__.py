@@ -4,7 +4,7 @@ It shares no code and no forms with the grammar: its word lists were made from d
 hand. It reads a sentence from left to right, and reports what a reader of English, French or German
 would mark; the German part tries all readings. Of a pair, it also compares numbers, names, tenses,
 determiners, and words with their translations (``translation/``): which noun belongs to which verb,
-and for which noun a pronoun stands.
+and for which noun a pronoun stands. ``drawn.py`` alone draws pairs of the corpus.
 """
 
 from tests.grammar_checker.pairs import (

@@ -7,9 +7,9 @@ from typing import TypeVar
 from tests.grammar_checker.english import EnglishReader
 from tests.grammar_checker.english import split as split_english
 from tests.grammar_checker.french import FrenchReader
-from tests.grammar_checker.french_nouns import NAMES, WORDS
-from tests.grammar_checker.french_sound import check_sound
-from tests.grammar_checker.french_sound import split as split_french
+from tests.grammar_checker.french.nouns import NAMES, WORDS
+from tests.grammar_checker.french.sound import check_sound
+from tests.grammar_checker.french.sound import split as split_french
 from tests.grammar_checker.german.reader import GermanReader
 from tests.grammar_checker.reader import Reader
 from tests.grammar_checker.translation.differences import Counted, differences

@@ -115,7 +115,7 @@ def _agreed(masculine: str, feminine: str) -> list[tuple[str, str, bool | None]]
 def _adjectives() -> tuple[dict[str, list[AdjectiveForm]], frozenset[str]]:
     forms: dict[str, list[AdjectiveForm]] = defaultdict(list)
     strict = set()
-    for cells in read_lines("french_adjectives.txt"):
+    for cells in read_lines("french/adjectives.txt"):
         readings: dict[str, tuple[set[str], set[bool]]] = {}
         for number, form in enumerate(cells[:4]):
             genders, plurals = readings.setdefault(form, (set(), set()))
@@ -133,16 +133,16 @@ def _adjectives() -> tuple[dict[str, list[AdjectiveForm]], frozenset[str]]:
 
 def _class(name: str) -> frozenset[str]:
     """Return the French adjectives of an English class."""
-    classes = (line.split() for (line,) in read_lines("english_adjectives.txt"))
+    classes = (line.split() for (line,) in read_lines("english/adjectives.txt"))
     english = next(set(words[1:]) for words in classes if words[0] == name + ":")
-    cells = list(read_lines("french_adjectives.txt"))
+    cells = list(read_lines("french/adjectives.txt"))
     return frozenset(each[0] for each in cells if english.issuperset(each[6].split(", ")))
 
 
 def _french_nouns() -> tuple[dict[str, list[NounForm]], dict[str, int]]:
     nouns: dict[str, list[NounForm]] = defaultdict(list)
     longest: dict[str, int] = {}
-    for singular, plural, gender in read_lines("french_nouns.txt"):
+    for singular, plural, gender in read_lines("french/nouns.txt"):
         genders = "mf" if gender == "e" else gender
         if singular == plural:
             nouns[singular].append(NounForm(singular, genders, (False, True)))
@@ -162,7 +162,7 @@ def french() -> French:
     participles: dict[str, list[tuple[str, str, bool | None]]] = defaultdict(list)
     auxiliary: dict[str, str] = {}
     frames = {"": frozenset[str](), "avoir": frozenset[str](), "?": frozenset(("i", "d"))}
-    for infinitive, takes, follows, *tenses, participle in read_lines("french_verbs.txt"):
+    for infinitive, takes, follows, *tenses, participle in read_lines("french/verbs.txt"):
         auxiliary[infinitive] = takes
         frames[infinitive] = frozenset(follows.split(", "))
         for tense, forms in zip(TENSES, tenses, strict=True):
@@ -186,7 +186,7 @@ def french() -> French:
 def _english_verbs() -> tuple[dict[str, list[VerbForm]], dict[str, str], dict[str, frozenset[str]]]:
     finite: dict[str, list[VerbForm]] = defaultdict(list)
     participles, frames = {}, {}
-    for base, third, past, participle, follows, _ in read_lines("english_verbs.txt"):
+    for base, third, past, participle, follows, _ in read_lines("english/verbs.txt"):
         finite[base].append(VerbForm(base, "present", ("1s", "1p", "3p")))
         finite[third].append(VerbForm(base, "present", ("3s",)))
         finite[past].append(VerbForm(base, "past", PERSONS))
@@ -201,7 +201,7 @@ def english() -> English:
     nouns: dict[str, list[NounForm]] = defaultdict(list)
     masses = set()
     in_french = {}
-    for singular, plural, human, translations in read_lines("english_nouns.txt"):
+    for singular, plural, human, translations in read_lines("english/nouns.txt"):
         in_french[singular] = frozenset(translations.split(", "))
         nouns[singular].append(NounForm(singular, "", (False,), human))
         if plural == "-":
@@ -209,12 +209,12 @@ def english() -> English:
         else:
             nouns[plural].append(NounForm(singular, "", (True,), human))
     adjectives: dict[str, int] = {}
-    for place, (line,) in enumerate(read_lines("english_adjectives.txt")):
+    for place, (line,) in enumerate(read_lines("english/adjectives.txt")):
         adjectives |= dict.fromkeys(line.split()[1:], place)
     finite, participles, frames = _english_verbs()
-    verbs = {cells[0]: frozenset(cells[5].split(", ")) for cells in read_lines("english_verbs.txt")}
+    verbs = {cells[0]: frozenset(cells[5].split(", ")) for cells in read_lines("english/verbs.txt")}
     adjectives_in_french: dict[str, set[str]] = defaultdict(set)
-    for cells in read_lines("french_adjectives.txt"):
+    for cells in read_lines("french/adjectives.txt"):
         for word in cells[6].split(", "):
             adjectives_in_french[word].add(cells[0])
     return English(

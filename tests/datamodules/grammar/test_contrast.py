@@ -116,7 +116,7 @@ def test_the_scorer_is_right_in_150_pairs_of_every_category(source, target):
 @pytest.mark.long
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_scorer_is_right_with_all_words(source, target):
-    pairs = scored(source, target, 3000, vocabulary=2000, zipf=0, ambiguity=1, longest=80)
+    pairs = scored(source, target, 1000, vocabulary=2000, zipf=0, ambiguity=1, longest=80)
     assert mistaken(source, target, pairs) == []
 
 

@@ -3,7 +3,7 @@
 from tests.grammar_checker.german.phrases import Reading
 from tests.grammar_checker.words import senses
 
-SENSES = senses("german/german_senses.txt")
+SENSES = senses("german/senses.txt")
 FOOD, BOX, EVENT = ("food", "drink"), ("container",), ("event",)
 FITTING: dict[str, tuple[str, ...]] = {
     "essen": FOOD, "verschlingen": FOOD, "schlucken": FOOD, "trinken": FOOD, "ein|gießen": FOOD,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tests.grammar_checker.words import expressions, read_lines
 
-FIXED = "german/german_fixed.txt"
+FIXED = "german/fixed.txt"
 PRESENT, PAST = (("1s",), ("3s",), ("1p", "3p")), (("1s", "3s"), ("1p", "3p"))
 """Persons of the forms of present and past, as the list gives them."""
 
@@ -88,7 +88,7 @@ def _translations(name: str) -> dict[str, frozenset[str]]:
 
 def _nouns() -> dict[str, list[NounForm]]:
     cases: dict[tuple[str, str, str, str], str] = defaultdict(str)
-    for lemma, gender, genitive, oblique, plural, _ in read_lines("german/german_nouns.txt"):
+    for lemma, gender, genitive, oblique, plural, _ in read_lines("german/nouns.txt"):
         if genitive == "adj":
             for ending in ("e", "en", "em", "er", "es"):
                 cases[lemma + ending, lemma, gender, ending] = "nadg"
@@ -111,18 +111,18 @@ def _nouns() -> dict[str, list[NounForm]]:
 
 def _adjectives() -> dict[str, list[tuple[str, str]]]:
     forms: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for lemma, stem, _ in read_lines("german/german_adjectives.txt"):
+    for lemma, stem, _ in read_lines("german/adjectives.txt"):
         for ending in ("e", "en", "em", "er", "es"):
             forms[stem + ending].append((lemma, ending))
     return dict(forms)
 
 
 def _ranks() -> dict[str, int]:
-    classes = [line.split() for (line,) in read_lines("english_adjectives.txt")]
+    classes = [line.split() for (line,) in read_lines("english/adjectives.txt")]
     places = {word: place for place, words in enumerate(classes) for word in words[1:]}
     return {
         lemma: places[words.split(", ")[0]]
-        for lemma, _, words in read_lines("german/german_adjectives.txt")
+        for lemma, _, words in read_lines("german/adjectives.txt")
     }
 
 
@@ -174,13 +174,13 @@ def _add_verb(verbs: _Verbs, cells: list[str]) -> None:
 def german() -> German:
     """Read the German words."""
     verbs = _Verbs({}, {}, {}, {}, {}, {})
-    for cells in read_lines("german/german_verbs.txt"):
+    for cells in read_lines("german/verbs.txt"):
         _add_verb(verbs, cells)
-    nouns = list(read_lines("german/german_nouns.txt"))
+    nouns = list(read_lines("german/nouns.txt"))
     masses = frozenset(cells[0] for cells in nouns if cells[4] == "-" and cells[2] != "adj")
-    qualities = frozenset(cells[0] for cells in read_lines("german/german_adjectives.txt"))
+    qualities = frozenset(cells[0] for cells in read_lines("german/adjectives.txt"))
     lists = ("nouns", "verbs", "adjectives")
-    translations = [_translations(f"german/german_{name}.txt") for name in lists]
+    translations = [_translations(f"german/{name}.txt") for name in lists]
     return German(_nouns(), masses, _adjectives(), _ranks(), qualities, *verbs, *translations)
 
 

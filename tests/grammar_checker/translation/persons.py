@@ -37,13 +37,13 @@ def _english_of(noun: str) -> list[str]:
 
 
 def _french_genders(noun: str) -> set[str]:
-    kinds = senses("senses.txt")
+    kinds = senses("french/senses.txt")
     words = (word for word in english().nouns_in_french[noun] if _is_person(word, kinds))
     return {gender for word in words for form in french().nouns[word] for gender in form.genders}
 
 
 def _german_genders(noun: str) -> set[str]:
-    kinds = senses("german/german_senses.txt")
+    kinds = senses("german/senses.txt")
     words = (word for word in GERMAN.nouns_in_german[noun] if _is_person(word, kinds))
     found = {
         form.gender

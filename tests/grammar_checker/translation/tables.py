@@ -9,8 +9,8 @@ from tests.grammar_checker.words import english, read_lines, senses
 
 Table = Mapping[str, frozenset[str]]
 ENGLISH = english()
-FRENCH_SENSES = senses("senses.txt")
-GERMAN_SENSES = senses("german/german_senses.txt")
+FRENCH_SENSES = senses("french/senses.txt")
+GERMAN_SENSES = senses("german/senses.txt")
 
 
 class Translations(NamedTuple):

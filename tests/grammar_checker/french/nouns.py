@@ -1,6 +1,6 @@
 """French noun phrases: determiner, adjectives and noun in agreement."""
 
-from tests.grammar_checker.french_sound import elides
+from tests.grammar_checker.french.sound import elides
 from tests.grammar_checker.phrases import Phrase
 from tests.grammar_checker.reader import Reader
 from tests.grammar_checker.words import AdjectiveForm, NounForm, expressions, french, names
@@ -28,7 +28,7 @@ MEANINGS = {
 class FrenchNouns(Reader):
     """Reads French noun phrases."""
 
-    expressions = expressions("french_fixed.txt")
+    expressions = expressions("french/fixed.txt")
 
     def noun_phrase(self, place: int, bare: str = "") -> Phrase | None:
         """Read a noun phrase from a place; ``bare`` allows one without a determiner.

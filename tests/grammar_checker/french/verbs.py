@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from tests.grammar_checker.french_nouns import WORDS, FrenchNouns
+from tests.grammar_checker.french.nouns import WORDS, FrenchNouns
 from tests.grammar_checker.phrases import Clause, Phrase
 from tests.grammar_checker.words import VerbForm
 

@@ -1,7 +1,7 @@
 """Reads an English sentence."""
 
-from tests.grammar_checker.english_nouns import DETERMINERS, WORDS
-from tests.grammar_checker.english_verbs import FRAMES, EnglishVerbs
+from tests.grammar_checker.english.nouns import DETERMINERS, WORDS
+from tests.grammar_checker.english.verbs import FRAMES, EnglishVerbs
 from tests.grammar_checker.phrases import Clause, Phrase, mention_of
 from tests.grammar_checker.translation.references import Roles
 from tests.grammar_checker.words import french

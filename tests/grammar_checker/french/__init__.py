@@ -1,7 +1,7 @@
 """Reads a French sentence."""
 
-from tests.grammar_checker.french_nouns import WORDS
-from tests.grammar_checker.french_verbs import FrenchVerbs
+from tests.grammar_checker.french.nouns import WORDS
+from tests.grammar_checker.french.verbs import FrenchVerbs
 from tests.grammar_checker.phrases import Clause, Phrase, mention_of
 from tests.grammar_checker.translation.persons import gender_of_french
 from tests.grammar_checker.translation.references import Roles
@@ -16,7 +16,7 @@ MONTHS = frozenset(
      "octobre", "novembre", "décembre")
 )  # fmt: skip
 INDEFINITE = ("un", "une", "des", "du", "de la")
-SENSES = senses("senses.txt")
+SENSES = senses("french/senses.txt")
 FOOD, DRINK, BOX = ("food", "drink"), ("drink", "food"), ("container",)
 FITTING: dict[str, tuple[str, ...]] = {
     "manger": FOOD, "dévorer": FOOD, "avaler": FOOD, "goûter": FOOD, "boire": DRINK,

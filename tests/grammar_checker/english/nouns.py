@@ -31,7 +31,7 @@ HARD = ("uni", "use", "usu", "uto", "eu", "ewe", "uku", "one")
 class EnglishNouns(Reader):
     """Reads English noun phrases."""
 
-    expressions = expressions("english_fixed.txt")
+    expressions = expressions("english/fixed.txt")
 
     def noun_phrase(self, place: int) -> Phrase | None:
         """Read a noun phrase from a place."""

@@ -1,6 +1,6 @@
 """English verb groups: auxiliaries, *do*, negation, infinitives, particles."""
 
-from tests.grammar_checker.english_nouns import WORDS, EnglishNouns
+from tests.grammar_checker.english.nouns import WORDS, EnglishNouns
 from tests.grammar_checker.phrases import Clause
 from tests.grammar_checker.words import PERSONS
 
