@@ -79,9 +79,12 @@ def lines(costs: Iterable[WindowCost]) -> Iterator[str]:
         reach = ""
         if each.out_of_reach is not None:
             reach = f"; {each.out_of_reach:.1f}% of the links are farther than D"
+        cost, changes = each.cost, "costs"
+        if cost.value < 0:
+            cost, changes = _negated(cost), "gains"
         yield (
-            f"{each.system}: {each.window}, D = {each.half_width}, costs "
-            f"{each.cost.value:.1f} BLEU [{each.cost.low:.1f}, {each.cost.high:.1f}]{reach}"
+            f"{each.system}: {each.window}, D = {each.half_width}, {changes} {cost.value:.1f} BLEU "
+            f"[{cost.low:.1f}, {cost.high:.1f}]{reach}"
         )
 
 
