@@ -62,7 +62,8 @@ class Windows(Section):
 
     heading = "What a window costs"
     template = """{% if section.lines %}<h2>{{ section.heading }}</h2>
-<ul class="card conditions">{% for line in section.lines %}<li><bdi>{{ line }}</bdi></li>{% endfor %}</ul>
+<ul class="card conditions">
+{% for line in section.lines %}<li><bdi>{{ line }}</bdi></li>{% endfor %}</ul>
 {% from "macros.html.j2" import table %}{% for it in tables.values() %}{{ table(it) }}{% endfor %}
 {% endif %}"""
 
