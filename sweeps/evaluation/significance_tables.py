@@ -11,12 +11,12 @@ from sweeps.evaluation.tables import Cell, Column, Table
 
 
 class Parts(NamedTuple):
-    """Names of what a test is made on."""
+    """Names of the parts of the data that are tested, and of the units in a part."""
 
     subset: str
     """Title of the column that names the tested part of the data."""
     counted: str
-    """What is resampled and exchanged."""
+    """Name of the units that the tests resample and exchange."""
 
 
 SENTENCES = Parts("lengths", "sentences")

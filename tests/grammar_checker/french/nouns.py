@@ -182,11 +182,11 @@ class FrenchNouns(Reader):
                     left = "".join(g for g in left if any(g in form.genders for form in fitting))
                 if left:
                     hidden = plural is None and _hides_number(numbers, adjectives)
-                    told = None if hidden else number
-                    self.nouns[lemma, told] += 1
+                    shown = None if hidden else number
+                    self.nouns[lemma, shown] += 1
                     for _, forms in adjectives:
                         self.seen["adjective"][forms[0].lemma] += 1
-                    return Phrase(text, genders=left, plural=told, noun=lemma)
+                    return Phrase(text, genders=left, plural=shown, noun=lemma)
         self.report(f"'{text}' does not agree in gender and number")
         return Phrase(text, plural=None, noun=noun[0].lemma)
 

@@ -184,8 +184,8 @@ def _complements(
             for item, others_tally in _prepositional(parts, frame, gap):
                 governed = [each for each in item.readings if each.case == frame.case]
                 roles = roles_of(parts, subject, assigned, governed)
-                told = governed_nouns(parts, roles)
-                yield roles, _counted(parts, subject, assigned, (*others_tally, told))
+                nouns = governed_nouns(parts, roles)
+                yield roles, _counted(parts, subject, assigned, (*others_tally, nouns))
 
 
 def _governed(parts: Parts) -> bool:

@@ -17,29 +17,29 @@ MOST_READINGS = 5000
 """Most readings of a sentence."""
 
 
-class Told(NamedTuple):
+class Facts(NamedTuple):
     """What one reading of a part of a sentence tells."""
 
     tally: Tally = ()
     mains: tuple[Roles, ...] = ()
     """Subject and object of each clause that no other clause holds."""
 
-    def with_before(self, clause: Result) -> "Told":
+    def with_before(self, clause: Result) -> "Facts":
         """Return what this part tells with a clause before it."""
-        return Told(clause.tally + self.tally, (clause.roles, *self.mains))
+        return Facts(clause.tally + self.tally, (clause.roles, *self.mains))
 
 
 class GermanReading:
     """One reading of a sentence: what is counted in it."""
 
-    def __init__(self, told: Told) -> None:
-        self.mains = told.mains
+    def __init__(self, facts: Facts) -> None:
+        self.mains = facts.mains
         self.governed: list[Governed] = []
         self.attached: list[Attached] = []
         self.seen: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
         self.nouns: Counter[tuple[str, bool | None]] = Counter()
         """Nouns with their numbers."""
-        for kind, word, *others in told.tally:
+        for kind, word, *others in facts.tally:
             if kind == "noun":
                 self.nouns[word, others == ["p"]] += 1
             elif kind == "governed":
@@ -58,8 +58,8 @@ class GermanReader(GermanClauses):
         first, *others = split(sentence)
         super().__init__([_with_small_letter(first), *others])
         self._first = first
-        self._rests: dict[int, list[Told]] = {}
-        self.readings = [GermanReading(told) for told in islice(self._sentences(), MOST_READINGS)]
+        self._rests: dict[int, list[Facts]] = {}
+        self.readings = [GermanReading(facts) for facts in islice(self._sentences(), MOST_READINGS)]
 
     @property
     def findings(self) -> list[str]:
@@ -72,7 +72,7 @@ class GermanReader(GermanClauses):
         reasons = "; ".join(reason for reason in self.reasons if reason)
         return [f"no reading beyond '{around}': {reasons or 'does not fit'}"]
 
-    def _sentences(self) -> Iterator[Told]:
+    def _sentences(self) -> Iterator[Facts]:
         """Yield the readings of the whole sentence."""
         for start in (0, *self._particles()):
             for end, conjunction in self._conjunctions(start, "under"):
@@ -81,7 +81,7 @@ class GermanReader(GermanClauses):
                 for rest in self._rest(after):
                     yield rest.with_before(main)
 
-    def _opened(self, place: int, conjunction: str) -> Iterator[Told]:
+    def _opened(self, place: int, conjunction: str) -> Iterator[Facts]:
         """Yield the readings of a sentence that begins with a subordinate clause."""
         for comma, opening in self.subordinate_clauses(place, conjunction):
             if self.words[comma] == ",":
@@ -101,7 +101,7 @@ class GermanReader(GermanClauses):
             if found == use and tuple(self.words[place : place + len(words)]) == words
         ]
 
-    def _rest(self, place: int) -> list[Told]:
+    def _rest(self, place: int) -> list[Facts]:
         """Return the readings of what follows a clause."""
         found = self._rests.get(place)
         if found is None:
@@ -109,9 +109,9 @@ class GermanReader(GermanClauses):
             self._rests[place] = found = list(dict.fromkeys(found))
         return found
 
-    def _read_rest(self, place: int) -> Iterator[Told]:
+    def _read_rest(self, place: int) -> Iterator[Facts]:
         if place == len(self.words) - 4:
-            yield Told()
+            yield Facts()
         if self.words[place] != ",":
             return
         for use in ("beside", "consequence"):

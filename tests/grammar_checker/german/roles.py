@@ -35,8 +35,9 @@ def roles_of(
 def governed_nouns(parts: Parts, roles: Roles) -> Tally:
     """Return the nouns that are subject and object, with their verb."""
     verb = main_verb(parts)
-    told = roles if parts.infinitive is None else roles[:1]  # an infinitive tells its own object
-    return tuple(("governed", verb, each.noun) for each in told if each is not None and each.noun)
+    # The infinitive has the object among its own nouns.
+    nouns = roles if parts.infinitive is None else roles[:1]
+    return tuple(("governed", verb, each.noun) for each in nouns if each is not None and each.noun)
 
 
 def _mention(readings: Iterable[Reading]) -> Mention | None:

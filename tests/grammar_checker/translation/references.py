@@ -18,7 +18,7 @@ class Mention(NamedTuple):
 
     text: str
     genders: frozenset[str]
-    """Those that the form allows: ``m``, ``f``, ``n``; ``p`` for plurals, ``mp`` and ``fp`` in a
+    """Genders that the form allows: ``m``, ``f``, ``n``; ``p`` for plurals, ``mp`` and ``fp`` in a
     language with genders in the plural."""
     pronoun: bool = False
     noun: str = ""

@@ -119,5 +119,5 @@ def test_a_corpus_without_pairs_is_refused_before_the_training(space, tmp_path):
         for language in ("en", "fr"):
             (tmp_path / f"{split}.{language}").write_text(f"a {split} b\n" * 3, "utf-8")
     given = ["data=text", f"data.root={tmp_path}", "data.source=en", "data.target=fr"]
-    said = mistake(*given, "scoring.contrastive=true", "logger=none", *places(space))
-    assert "scoring.contrastive=true: text writes no contrastive pairs" in said
+    output = mistake(*given, "scoring.contrastive=true", "logger=none", *places(space))
+    assert "scoring.contrastive=true: text writes no contrastive pairs" in output
