@@ -25,7 +25,7 @@ from datamodules.grammar.lengths import SHORTEST, buckets, training_lengths
 from datamodules.grammar.noise import add_noise
 from datamodules.grammar.pairs import SentencePair, write_pair
 
-EDITION = 4
+EDITION = 5
 """Part of the fingerprint: raise the edition if any sentence changes (a test checks this)."""
 LONGEST_GAPS = 5.0
 """The knob ``distance`` for contrastive pairs."""
@@ -47,6 +47,7 @@ class GrammarCorpus(Corpus):
     """
 
     name = "grammar"
+    generated = True
 
     @validate_call
     def __init__(

@@ -69,7 +69,6 @@ class English(NamedTuple):
     """Adjectives with the place of their class."""
     finite: dict[str, list[VerbForm]]
     bases: frozenset[str]
-    participles: dict[str, str]
     frames: dict[str, frozenset[str]]
     nouns_in_french: dict[str, frozenset[str]]
     verbs_in_french: dict[str, frozenset[str]]
@@ -183,16 +182,15 @@ def french() -> French:
     )  # fmt: skip
 
 
-def _english_verbs() -> tuple[dict[str, list[VerbForm]], dict[str, str], dict[str, frozenset[str]]]:
+def _english_verbs() -> tuple[dict[str, list[VerbForm]], dict[str, frozenset[str]]]:
     finite: dict[str, list[VerbForm]] = defaultdict(list)
-    participles, frames = {}, {}
-    for base, third, past, participle, follows, _ in read_lines("english/verbs.txt"):
+    frames = {}
+    for base, third, past, follows, _ in read_lines("english/verbs.txt"):
         finite[base].append(VerbForm(base, "present", ("1s", "1p", "3p")))
         finite[third].append(VerbForm(base, "present", ("3s",)))
         finite[past].append(VerbForm(base, "past", PERSONS))
-        participles[participle] = base
         frames[base] = frozenset(follows.split(", "))
-    return dict(finite), participles, frames
+    return dict(finite), frames
 
 
 @cache
@@ -211,14 +209,14 @@ def english() -> English:
     adjectives: dict[str, int] = {}
     for place, (line,) in enumerate(read_lines("english/adjectives.txt")):
         adjectives |= dict.fromkeys(line.split()[1:], place)
-    finite, participles, frames = _english_verbs()
-    verbs = {cells[0]: frozenset(cells[5].split(", ")) for cells in read_lines("english/verbs.txt")}
+    finite, frames = _english_verbs()
+    verbs = {cells[0]: frozenset(cells[4].split(", ")) for cells in read_lines("english/verbs.txt")}
     adjectives_in_french: dict[str, set[str]] = defaultdict(set)
     for cells in read_lines("french/adjectives.txt"):
         for word in cells[6].split(", "):
             adjectives_in_french[word].add(cells[0])
     return English(
-        dict(nouns), frozenset(masses), adjectives, finite, frozenset(frames), participles, frames,
+        dict(nouns), frozenset(masses), adjectives, finite, frozenset(frames), frames,
         in_french, verbs, {word: frozenset(found) for word, found in adjectives_in_french.items()},
     )  # fmt: skip
 

@@ -117,7 +117,7 @@ def negation(right: Right) -> Iterator[Site]:
     """Yield clauses whose negation is missing."""
     for clause in right.clauses:
         if clause.mode.negation:
-            yield from _other_negation(right, clause, "", _not_tense(clause.mode))
+            yield from _other_negation(right, clause, "")
 
 
 def negation_control(right: Right) -> Iterator[Site]:
@@ -127,10 +127,9 @@ def negation_control(right: Right) -> Iterator[Site]:
         if mode.negation == "not":
             if right.random() >= NOT_SHARE:
                 continue
-            tense = "perfect" if mode.tense == "past" and mode.modal is None else mode.tense
-            yield from _other_negation(right, clause, "never", tense)
+            yield from _other_negation(right, clause, "never")
         elif mode.negation:
-            yield from _other_negation(right, clause, "not", _not_tense(mode))
+            yield from _other_negation(right, clause, "not")
 
 
 def particle(right: Right) -> Iterator[Site]:
@@ -209,15 +208,10 @@ def _in_other_sense(right: Right, change: Change, unit: int, place: int) -> Wron
     return wrong.sentence, place
 
 
-def _not_tense(mode: Mode) -> str:
-    """Return the tense of a clause with *not*, or without negation."""
-    return "past" if mode.tense == "perfect" else mode.tense
-
-
-def _other_negation(right: Right, clause: Clause, word: str, tense: str) -> Iterator[Site]:
+def _other_negation(right: Right, clause: Clause, word: str) -> Iterator[Site]:
     place, verb = right.first(clause.unit, NOT), right.first(clause.unit, VERB)
     if place is not None and verb is not None:
-        change = partial(_negated, clause, clause.mode._replace(negation=word, tense=tense))
+        change = partial(_negated, clause, clause.mode._replace(negation=word))
         yield Site(verb, place, partial(right.all_wrong, change, place), clause.mode.negation)
 
 

@@ -6,8 +6,6 @@ from datamodules.grammar.meaning.phrases import Adverbial, Clause, NounPhrase
 
 ADJECTIVE_SHARE = 0.6
 """Probability of an adjective, and of another adjective after it, where a clause has room."""
-HABIT_SHARE = 0.4
-"""Share of habits among the past clauses with a time; only the time tells (*slept every day*)."""
 _LASTING = ("size", "age", "shape", "colour", "origin", "material")
 """Categories of qualities that do not come and go; nor do qualities without degrees (*blind*)."""
 _NOWHERE = ("body", "idea")
@@ -40,6 +38,7 @@ class Circumstances(NounPhrases):
     """Writer of all that a clause may have but does not need."""
 
     tense: str
+    habit: bool
 
     def _fill(self, clause: Clause, frame: str, spare: int, timed: bool) -> int:
         """Add about ``spare`` words; return how many are left, below 0 if too many were added.
@@ -101,15 +100,15 @@ class Circumstances(NounPhrases):
     def _add_time(self, clause: Clause, spare: int, topic: bool) -> int:
         if not takes_time(clause):
             return 0
-        if topic and self.tense == "past" and self.random() < self.knobs.open_words:
+        single = self.tense == "past" and not self.habit
+        if topic and single and self.random() < self.knobs.open_words:
             clause.time = open_words.date(self.random, self.unit())
             return 4
-        habit = clause.mode.tense == "past" and self.random() < HABIT_SHARE
-        section = "time_habit" if habit else f"time_{self.tense}"
+        section = "time_habit" if self.habit else f"time_{self.tense}"
         table = self.vocabulary.adverbs(section, spare, topic)
         if table is None:
             return 0
-        clause.mode = clause.mode._replace(habit=habit)
+        clause.mode = clause.mode._replace(habit=self.habit)
         expression = table.draw(self.random)
         clause.time = Adverbial(self.unit(), expression)
         return expression.words

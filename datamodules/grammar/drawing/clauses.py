@@ -31,6 +31,8 @@ MOST_TRIES, MOST_TRIES_INSIDE = 50, 30
 """Clauses drawn for a place in the sentence, and inside another clause, before giving up."""
 LEAST_GAP = 3
 """Fewest words of an attribute or of a relative clause."""
+HABIT_SHARE = 0.4
+"""Share of habits among the sentences in the past."""
 PRONOUN_SHARE = 0.3
 """Share of pronouns among the subjects and objects, where they fit."""
 SUBJECT_GAP_SHARE = 0.6
@@ -94,12 +96,17 @@ class Clauses(Circumstances):
         super().__init__(vocabulary, knobs, random)
         self._keep = keep
         self._simple_pasts = vocabulary.simple_pasts(knobs.reordering)
-        self.tense = "present"
+        self.tense, self.habit = "present", False
         self.budget = Budget(0, 0)
         self.clauses = self.words = 0
         self.embedding = Share(knobs.embedding)
         self._distances = Mean(knobs.distance)
         self._frame_tables: dict[tuple[str, int, bool, bool, bool], Table[str]] = {}
+
+    def draw_tense(self) -> None:
+        """Draw the tense of a sentence; its past clauses tell single events, or habits."""
+        self.tense = self.vocabulary.tenses.draw(self.random)
+        self.habit = self.tense == "past" and self.random() < HABIT_SHARE
 
     def clause(self, plan: Plan, setting: Setting) -> Clause:
         """Draw a clause that may be kept.
@@ -229,7 +236,7 @@ class Clauses(Circumstances):
         if frame == "reporting" or words < _FRAMES[frame][1] + 3:
             return Mode(self.tense, simple=verb.name in self._simple_pasts)
         wills = not (verb.state or frame == "inverse")
-        mode = self.vocabulary.modes(self.tense, wills).draw(self.random)
+        mode = self.vocabulary.modes(self.tense, self.habit, wills).draw(self.random)
         simple = self.tense == "past" and (mode.modal or verb).name in self._simple_pasts
         return mode._replace(simple=True) if simple else mode
 
@@ -318,9 +325,10 @@ class Clauses(Circumstances):
         """Put a clause at the end of another: after *that*, or after the last noun."""
         if clause.verb.frame == "reporting":
             if clause.complement is None:
-                outer, self.tense = self.tense, self.vocabulary.tenses.draw(self.random)
+                outer = self.tense, self.habit
+                self.draw_tense()
                 clause.complement = self.clause(plan, Setting())
-                self.tense = outer
+                self.tense, self.habit = outer
             return
         host = clause.object if clause.verb.frame == "transitive" else clause.oblique
         if isinstance(host, NounPhrase) and host.relative is None and can_be_extended(host):

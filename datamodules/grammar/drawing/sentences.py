@@ -8,6 +8,8 @@ NOUN_SHARE = 0.6
 """Rough share of clauses with a noun as subject, which may have words before the verb."""
 OPENING_SHARE = 0.15
 """Share of sentences of several clauses that begin with a conjunction (*when ..., ...*)."""
+_SAME_TIME = ("when", "while")
+"""Conjunctions of clauses that happen at the same time."""
 
 
 class Sentences(Clauses):
@@ -16,7 +18,7 @@ class Sentences(Clauses):
     def sentence(self, words: int) -> list[Joined]:
         """Draw a sentence of about ``words`` words: its clauses side by side."""
         self.units = self.clauses = self.words = 0
-        self.tense = self.vocabulary.tenses.draw(self.random)
+        self.draw_tense()
         mean = MEAN + NOUN_SHARE * self.knobs.distance
         embedding = self.embedding.next_probability()
         plans, count = plan_clauses(words, mean, embedding, self.random)
@@ -33,6 +35,7 @@ class Sentences(Clauses):
             self.budget.clauses = 1 + (plan.inside is not None)
             joined.append(self._next(plan, joined, opens))
         self.embedding.count(self.clauses - len(joined), self.clauses - 1)
+        _share_habits(joined)
         return joined
 
     def _next(self, plan: Plan, before: list[Joined], opens: bool) -> Joined:
@@ -43,7 +46,9 @@ class Sentences(Clauses):
         conjunction = self.vocabulary.conjunctions(self.tense).draw(self.random)
         comma = "subordinating" not in conjunction.kinds
         unit = Adverbial(self.unit(), conjunction)
-        return Joined(self._beside(plan, last.clause), unit, comma)
+        # *When* tells the time already.
+        timed = conjunction.name not in _SAME_TIME
+        return Joined(self._beside(plan, last.clause, timed=timed), unit, comma)
 
     def _beside(
         self, plan: Plan, before: Clause | None, opens: bool = False, timed: bool = True
@@ -65,6 +70,26 @@ class Sentences(Clauses):
         table = self.vocabulary.adverbs(f"openings_{self.tense}", 2)
         assert table is not None
         return Adverbial(self.unit(), table.draw(self.random))
+
+
+def _share_habits(joined: list[Joined]) -> None:
+    """Make a past that *when* joins to a habit a habit too: *when he slept, she often worked*."""
+    start = 0
+    for end in range(1, len(joined) + 1):
+        if end < len(joined) and _tells_when(joined[end - 1 : end + 1]):
+            continue
+        clauses = [part.clause for part in joined[start:end]]
+        if any(clause.mode.habit for clause in clauses):
+            for clause in clauses:
+                clause.mode = clause.mode._replace(habit=True)
+        start = end
+
+
+def _tells_when(pair: list[Joined]) -> bool:
+    """Return whether *when* joins two neighbours; it may stand before either clause."""
+    first, second = (part.conjunction for part in pair)
+    conjunction = first if second is None else second
+    return conjunction is not None and conjunction.expression.name == "when"
 
 
 def _noun_phrase(participant: Participant | None) -> NounPhrase | None:

@@ -57,7 +57,7 @@ class Vocabulary:
         self._adjective_tables: dict[tuple[str, str, bool], Table[Adjective] | None] = {}
         self._sense_tables: dict[tuple[str, ...], Table[NounForm] | None] = {}
         self._determiner_tables: dict[object, Table[str]] = {}
-        self._mode_tables: dict[tuple[str, bool], Table[Mode]] = {}
+        self._mode_tables: dict[tuple[str, bool, bool], Table[Mode]] = {}
         self._adverb_tables: dict[object, Table[Expression] | None] = {}
         self.names = self._table(self.lexicon.names)
         self.tenses: Table[str] = Table(("present", "past", "future"), (4, 4, 2))
@@ -129,9 +129,12 @@ class Vocabulary:
             self._determiner_tables[key] = Table(weights, weights.values())
         return self._determiner_tables[key]
 
-    def modes(self, tense: str, wills: bool) -> Table[Mode]:
-        """Return the modes of a tense, with *can*, *want* and the like if ``wills``."""
-        key = tense, wills
+    def modes(self, tense: str, habit: bool, wills: bool) -> Table[Mode]:
+        """Return the modes of a tense, with *can*, *want* and the like if ``wills``.
+
+        In the past, only a habit has *never*, *often* and the like.
+        """
+        key = tense, habit, wills
         if key not in self._mode_tables:
             self._mode_tables[key] = self._build_modes(*key)
         return self._mode_tables[key]
@@ -201,18 +204,16 @@ class Vocabulary:
     def _table(self, words: Sequence[Word]) -> Table[Word]:
         return Table(words, zipf_weights(len(words), self._exponent))
 
-    def _build_modes(self, tense: str, wills: bool) -> Table[Mode]:
+    def _build_modes(self, tense: str, habit: bool, wills: bool) -> Table[Mode]:
         often = self.lexicon.expressions["frequency"]
         modal = {verb.name: verb for verb in self.lexicon.verbs if verb.frame == "infinitive"}
         can, must = (Verb(name, "modal", ()) for name in ("can", "must"))
         modes: list[tuple[Mode, float]] = [(Mode(tense), 9.0), (Mode(tense, "not"), 3.0)]
-        if tense == "present":
-            modes += [(Mode(tense, "never"), 1.0)]
-            modes += [(Mode(tense, adverb=adverb), 1 / n) for n, adverb in enumerate(often, 1)]
-        elif tense == "past":
-            modes += [(Mode("perfect", "never"), 1.5)]
+        if tense == "present" or habit:
+            modes += [(Mode(tense, "never", habit=habit), 1.0)]
             modes += [
-                (Mode(tense, adverb=adverb, habit=True), 1 / n) for n, adverb in enumerate(often, 1)
+                (Mode(tense, adverb=adverb, habit=habit), 1 / n)
+                for n, adverb in enumerate(often, 1)
             ]
         if wills:
             modes += [

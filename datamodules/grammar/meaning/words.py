@@ -80,7 +80,7 @@ class Mode(NamedTuple):
     """Tense, negation, adverb of frequency and modal verb of a clause."""
 
     tense: str
-    """``present``, ``past``, ``perfect`` (only with *never*) or ``future``."""
+    """``present``, ``past`` or ``future``."""
     negation: str = ""
     """Empty, ``not`` or ``never``."""
     adverb: Expression | None = None

@@ -84,7 +84,7 @@ def both(*joined: Joined | Clause) -> tuple[str, str]:
 
 
 CAN, TRY = Verb("can", "modal", ()), verb("try", "infinitive")
-NOT, NEVER = Mode("present", "not"), Mode("perfect", "never")
+NOT, NEVER = Mode("present", "not"), Mode("past", "never", habit=True)
 
 
 def relative(antecedent: NounPhrase, gap: str, name: str, mode: str, **parts) -> NounPhrase:
@@ -128,7 +128,7 @@ EXAMPLES: dict[str, tuple[Callable[[], Joined | Clause], str, str]] = {
     "denied plural": (lambda: clause(WE, "see", NOT, object=phrase("some egg+", denied=True)),
         "We do not see any eggs.", "Nous ne voyons pas d'œufs."),
     "never": (lambda: clause(phrase("the woman"), "be", NEVER, adjective=ADJECTIVES["rich"]),
-        "The woman has never been rich.", "La femme n'a jamais été riche."),
+        "The woman was never rich.", "La femme n'était jamais riche."),
     "cannot": (lambda: clause(THEY, "see", Mode("present", "not", modal=CAN), object=HE),
         "They cannot see him.", "Ils ne peuvent pas le voir."),
     "de before a clitic": (lambda: clause(ME, "see", Mode("past", modal=TRY), object=HE),

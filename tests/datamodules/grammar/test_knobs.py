@@ -14,6 +14,7 @@ from datamodules.grammar.drawing.circumstances import FILLERS, takes_time
 from datamodules.grammar.drawing.clauses import last_part
 from datamodules.grammar.languages import find_language
 from datamodules.grammar.languages.language import NOUN, VERB, Text
+from datamodules.grammar.meaning.lexicon import lexicon
 from datamodules.grammar.meaning.phrases import (
     Adverbial,
     Clause,
@@ -126,6 +127,12 @@ def has_topic(clause: Clause) -> bool:
     )
 
 
+def tells_when(joined: Joined) -> bool:
+    """Return whether the conjunction already says when the clause happens."""
+    conjunction = joined.conjunction
+    return conjunction is not None and conjunction.expression.name in ("when", "while")
+
+
 def may_have_time(clause: Clause) -> bool:
     frame = "quality" if clause.adjective else clause.verb.frame
     return "time" in FILLERS["location" if frame == "be" else frame] and takes_time(clause)
@@ -133,8 +140,12 @@ def may_have_time(clause: Clause) -> bool:
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_reordering(share):
-    main = [joined.clause for pair in pairs(1500, 30, reordering=share) for joined in pair.meaning]
-    moved = [has_topic(clause) for clause in main if may_have_time(clause)]
+    main = [joined for pair in pairs(1500, 30, reordering=share) for joined in pair.meaning]
+    moved = [
+        has_topic(joined.clause)
+        for joined in main
+        if may_have_time(joined.clause) and not tells_when(joined)
+    ]
     assert sum(moved) / len(moved) == pytest.approx(share, rel=TENTH)
 
 
@@ -263,3 +274,23 @@ def test_joined_clauses_have_a_conjunction_or_an_opening():
         for number, joined in enumerate(pair.meaning[1:], 1):
             assert isinstance(joined, Joined)
             assert joined.conjunction is not None or (opens and number == 1)
+
+
+def test_a_past_tells_single_events_or_habits():
+    """No *yesterday* beside *often*; *when* joins two habits, or two single events."""
+    once = {time.name for time in lexicon(60).expressions["time_past"]}
+    whens = 0
+    for pair in pairs(3000, 20):
+        main = [joined.clause for joined in pair.meaning if joined.clause.mode.tense == "past"]
+        times = [clause.time for clause in main]
+        single = any(
+            isinstance(time, Dated) or (time is not None and time.expression.name in once)
+            for time in times
+        )
+        assert not (single and any(clause.mode.habit for clause in main))
+        for before, joined in zip(pair.meaning, pair.meaning[1:], strict=False):
+            if joined.conjunction is not None and tells_when(joined):
+                assert joined.clause.mode.habit == before.clause.mode.habit
+                assert joined.clause.time is None
+                whens += joined.clause.mode.habit
+    assert whens > 20

@@ -98,7 +98,8 @@ class EnglishNouns(Reader):
             return True
         if after not in WORDS.nouns and after not in WORDS.adjectives:
             return False
-        rather = after in WORDS.finite and after not in WORDS.bases
+        # An auxiliary, rather than several female deer.
+        rather = after == "does" or (after in WORDS.finite and after not in WORDS.bases)
         return rather == self.choose(place)
 
     def _check_article(self, determiner: str, word: str) -> None:

@@ -11,13 +11,11 @@ BE = {
 NOT_THIRD = ("1s", "1p", "3p")
 HELPERS = {
     "will": ("future", PERSONS), "do": ("present", NOT_THIRD), "does": ("present", ("3s",)),
-    "did": ("past", PERSONS), "have": ("past", NOT_THIRD), "has": ("past", ("3s",)),
-    "can": ("present", PERSONS), "cannot": ("present", PERSONS), "could": ("past", PERSONS),
-    "must": ("present", PERSONS),
+    "did": ("past", PERSONS), "can": ("present", PERSONS), "cannot": ("present", PERSONS),
+    "could": ("past", PERSONS), "must": ("present", PERSONS),
 }  # fmt: skip
-"""Auxiliaries with tense and persons; *have never seen* counts as a past, as in French."""
+"""Auxiliaries with tense and persons."""
 BASES = WORDS.bases | {"be"}
-PARTICIPLES = WORDS.participles | {"been": "be"}
 FRAMES = WORDS.frames | {"be": frozenset(("be",)), "?": frozenset(("i", "d")), "": frozenset()}
 
 
@@ -110,10 +108,7 @@ class EnglishVerbs(EnglishNouns):
         if helper in ("can", "cannot", "could", "must"):
             verb = "can" if helper[0] == "c" else "must"
             self.seen["verb"][verb] += 1
-        if helper in ("have", "has"):
-            clause.verb = PARTICIPLES.get(word, "")
-        else:
-            clause.verb = word if word in BASES else ""
+        clause.verb = word if word in BASES else ""
         if not clause.verb:
             self.report(f"'{word}' has a wrong form after '{helper}'")
             clause.verb = "?"

@@ -115,9 +115,11 @@ class FrenchNouns(Reader):
         forms = WORDS.adjectives.get(word)
         if not forms or not forms[0].before:
             return True
-        after = WORDS.adjectives.get(self.words[place + 1])
-        if after and self.words[place + 1] in WORDS.nouns and self.choose(place):
-            return True  # a maid (*bonne*) who is married, not a good bride
+        following = self.words[place + 1]
+        after = WORDS.adjectives.get(following)
+        several = following in WORDS.nouns and (after or following in WORDS.finite)
+        if several and self.choose(place):
+            return True  # a maid (*bonne*) who is married or labels something, not a good label
         return not ((after and after[0].before) or self._is_noun(place + 1))
 
     def _noun(self, place: int) -> tuple[list[NounForm] | None, int]:

@@ -16,7 +16,7 @@ def third_person(verb: str) -> str:
 
 
 def past(verb: str) -> str:
-    """Return the regular past and participle; the first word is the verb."""
+    """Return the regular past; the first word is the verb."""
     base, space, particle = verb.partition(" ")
     if base.endswith("e"):
         base += "d"

@@ -29,17 +29,13 @@ class VerbForms:
     base: str
     third: str
     past: str
-    participle: str
     preposition: Piece
 
     @classmethod
     def of(cls, cell: str, preposition: Piece) -> "VerbForms":
-        """Read ``base``, ``base/past`` or ``base/past/participle``."""
-        base, *irregular = cell.split("/")
-        past = irregular[0] if irregular else morphology.past(base)
-        return cls(
-            base, morphology.third_person(base), past, (irregular or [past])[-1], preposition
-        )
+        """Read ``base`` or ``base/past``."""
+        base, _, past = cell.partition("/")
+        return cls(base, morphology.third_person(base), past or morphology.past(base), preposition)
 
 
 BE = "be"
@@ -62,9 +58,6 @@ def _group(verb: VerbForms, mode: Mode, person: int, role: int) -> list[Word]:
     middle = _middle(mode)
     if mode.tense == "future":
         return [("will", (TENSE + POSSIBLE,)), *middle, *_words(verb.base, (role,))]
-    if mode.tense == "perfect":
-        have = "has" if person == THIRD_SINGULAR else "have"
-        return [(have, (TENSE,)), *middle, *_words(verb.participle, (role,))]
     past = mode.tense == "past"
     if verb.base == BE:
         return [(_be(person, past), (role, TENSE + POSSIBLE)), *middle]

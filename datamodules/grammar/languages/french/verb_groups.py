@@ -101,8 +101,7 @@ def _finite(
         after = [(_NEGATIONS[mode.negation], (NOT,))]
     elif mode.adverb is not None:
         after = [(mode.adverb.name, (OFTEN,))]
-    compound = mode.tense == "perfect" or (mode.tense == "past" and not (state or mode.habit))
-    if not compound:
+    if mode.tense != "past" or state or mode.habit:
         tenses = {"present": "present", "past": "imperfect", "future": "future"}
         forms = getattr(verb.conjugation, tenses[mode.tense])
         finite = forms[_FORMS[subject.person]]
