@@ -1,8 +1,8 @@
 """Sharing an update among the ranks of a training, and gathering what each rank has computed.
 
-This module says how many pieces of an update each rank computes; ``datamodules/sharding.py`` cuts
-the batch into these pieces. A training in one process is rank zero of one rank; these functions
-then cost nothing.
+This module says how many pieces of an update each rank computes; ``datamodules/batching/ranks.py``
+cuts the batch into these pieces. A training in one process is rank zero of one rank; these
+functions then cost nothing.
 """
 
 import io

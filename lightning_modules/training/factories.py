@@ -1,5 +1,6 @@
 """Build objects from the configuration; a mistake becomes one line that names the override."""
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from logging import getLogger
@@ -17,13 +18,17 @@ from datamodules.corpus import Corpus, check_names
 from datamodules.errors import UserError, first_mistake
 from datamodules.grammar import GrammarCorpus
 from datamodules.plugs import find_plug
+from datamodules.sources import HuggingFaceCorpus, MixtureCorpus
 from datamodules.text import TextCorpus
 from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import BeamSearch, GreedySearch, Search
 from lightning_modules.decoding.checks import check_search
+from lightning_modules.training.signatures import NO_ARGUMENTS
 from lightning_modules.variants import EncoderDecoder, Recurrent, Transformer
 
 log = getLogger(__name__)
+_FULL_KEY = re.compile(r"full_key: (\S+)")
+"""The part of a configuration that Hydra could not build."""
 
 VARIANTS: Mapping[str, type[EncoderDecoder]] = {
     "lightning_modules.variants.Recurrent": Recurrent,
@@ -38,6 +43,8 @@ SEARCHES: Mapping[str, type[Search]] = {
 CORPORA: Mapping[str, type[Corpus]] = {
     "datamodules.grammar.GrammarCorpus": GrammarCorpus,
     "datamodules.text.TextCorpus": TextCorpus,
+    "datamodules.sources.HuggingFaceCorpus": HuggingFaceCorpus,
+    "datamodules.sources.MixtureCorpus": MixtureCorpus,
 }
 """The corpora of the harness by ``data._target_``."""
 
@@ -51,14 +58,16 @@ def build(config: DictConfig, key: str, **arguments: Any) -> Any:
         return hydra.utils.instantiate(OmegaConf.select(config, key), _convert_="all", **arguments)
     except InstantiationException as error:
         cause = error.__cause__
+        inside = _FULL_KEY.search(str(error))
+        part = inside[1] if inside else key  # the corpus of a mixture, for example
         if isinstance(cause, UserError):
-            raise cause from None
+            raise cause if part == key else UserError(f"{part}: {cause}") from None
         if isinstance(cause, ValidationError):
-            raise UserError(first_mistake(cause, key)) from None
+            raise UserError(first_mistake(cause, part)) from None
         if isinstance(cause, ValueError):
             raise UserError(str(cause)) from None
         if isinstance(cause, TypeError):  # a value of the wrong type, or an unknown argument
-            raise UserError(f"{key}: {cause}") from None
+            raise UserError(f"{part}: {cause}") from None
         raise
 
 
@@ -66,6 +75,7 @@ def build_data(config: DictConfig) -> TranslationData:
     """Build the corpus and its batches. Raises ``UserError``; reads no text yet."""
     try:
         return TranslationData(
+            cleaning=build(config, "cleaning"),
             tokenizer=build(config, "tokenizer"),
             batching=build(config, "batching"),
             corpus=build_corpus(config),
@@ -129,9 +139,12 @@ def build_search(config: DictConfig, model: EncoderDecoder) -> Search:
     """Build a search; try a user's search with ``model`` first. Raises ``UserError``."""
     setting, name = "decoding._target_", config.decoding._target_
     kind = find_plug(setting, name, SEARCHES, Search)
+    others = NO_ARGUMENTS["decoding"]
+    settings = {key: value for key, value in config.decoding.items() if key not in others}
+    own = OmegaConf.create({"decoding": settings})
     if kind not in SEARCHES.values():
-        check_search(f"{setting}={name}", build(config, "decoding"), model)
-    search: Search = build(config, "decoding")
+        check_search(f"{setting}={name}", build(own, "decoding"), model)
+    search: Search = build(own, "decoding")
     return search
 
 

@@ -14,6 +14,9 @@ TARGET = "_target_"
 MADE_AT_ONCE = ("data", "logger")
 """Groups whose objects are made before the training anyway, with errors of their own."""
 
+NO_ARGUMENTS = {"decoding": ("replace_unknown", "dictionary")}
+"""Keys of groups that are no arguments of the group's class, but read beside the class."""
+
 
 def check_arguments(config: DictConfig) -> None:
     """Raise ``UserError`` for an argument that the class or function of its group does not take.
@@ -25,7 +28,8 @@ def check_arguments(config: DictConfig) -> None:
     for group, node in _nodes(wanted, ""):
         names = _arguments(node[TARGET])
         for name in node:
-            if names is not None and not name.startswith("_") and name not in names:
+            known = name.startswith("_") or name in NO_ARGUMENTS.get(group, ())
+            if names is not None and not known and name not in names:
                 raise UserError(f"{group}.{name}: {_remedy(group, name, node[TARGET], names)}")
 
 

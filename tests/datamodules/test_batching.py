@@ -1,4 +1,5 @@
 import gzip
+import hashlib
 from itertools import chain
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from datamodules.batching import (
     batches_of,
     collate,
 )
+from datamodules.batching import sampler as sampler_module
 from datamodules.corpus import ParallelText
 from datamodules.errors import UserError
 from datamodules.tokenization import BOS, EOS, PAD, Tokenizers, TokenizerSettings
@@ -183,6 +185,90 @@ def test_sentences_meet_others_in_the_next_epoch():
     first, second = neighbours(0), neighbours(1)
     again = [len(first[row] & second[row]) / max(1, len(first[row])) for row in first]
     assert np.mean(again) < 0.5
+
+
+def of_lengths(src, tgt):
+    sides = (Sequences.joined(np.full(side.sum(), 4, np.uint16), side) for side in (src, tgt))
+    return EncodedPairs(None, *sides)
+
+
+def like_translations(count, mean, seed=0):
+    """Return pairs whose lengths are like those of news text: many short, few long."""
+    random = np.random.default_rng(seed)
+    src = 1 + random.negative_binomial(3, 3 / (mean + 2), count)
+    tgt = np.maximum(1, np.round(src * random.lognormal(0, 0.15, count)).astype(int))
+    kept = (src <= 80) & (tgt <= 80)
+    return of_lengths(src[kept], tgt[kept])
+
+
+def test_the_order_of_a_small_corpus_stays_as_it_was():
+    """Documented results rest on this order."""
+    random = np.random.default_rng(0)
+    src = random.integers(1, 40, 3000)
+    tgt = np.maximum(1, src + random.integers(-4, 5, 3000))
+    sampler = LengthBatchSampler(of_lengths(src, tgt), 500, seed=3, shuffle=True)
+    sampler.set_epoch(2)
+    digest = hashlib.sha256(b"".join(rows.tobytes() + b"|" for rows in sampler)).hexdigest()
+    assert (len(sampler), digest[:12]) == (141, "49be2f604b8e")
+
+
+@pytest.fixture
+def small_pools(monkeypatch):
+    monkeypatch.setattr(sampler_module, "POOL", 100)
+
+
+@pytest.mark.parametrize("count", [1, 99, 100, 101, 610, 1000])
+def test_pools_hold_every_pair_once(small_pools, count):
+    data = random_pairs(count)
+    lengths = set()
+    for seed, epoch in ((0, 0), (0, 1), (7, 0), (2**40, 3)):
+        sampler = LengthBatchSampler(data, 200, seed=seed, shuffle=True)
+        sampler.set_epoch(epoch)
+        batches = passed(sampler)
+        assert sorted(chain(*batches)) == list(range(count))
+        assert len(batches) == len(sampler)
+        assert max(len(rows) * max(data.longest[rows]) for rows in batches) <= 200
+        lengths.add((seed, len(sampler)))
+    assert len(lengths) == 3  # an epoch has as many batches as another
+
+
+def test_a_pool_has_its_share_of_every_part_of_the_corpus(small_pools):
+    sampler = LengthBatchSampler(random_pairs(2000), 200, seed=5, shuffle=True)
+    batches = passed(sampler)
+    pool = [row for rows in batches[: len(batches) // 20] for row in rows]
+    tenths = np.bincount(np.array(pool) // 200, minlength=10) / len(pool)
+    assert (tenths > 0.05).all()
+
+
+@pytest.mark.parametrize("skipped", [0, 1, 57, 200, 10_000])
+def test_skipped_batches_may_be_in_other_pools(small_pools, skipped):
+    data = random_pairs(1000)
+    sampler = LengthBatchSampler(data, 200, seed=5, shuffle=True)
+    every = passed(sampler)
+    sampler.skip(skipped)
+    assert passed(sampler) == every[skipped:]
+    assert passed(sampler) == every  # only one pass begins later
+
+
+def test_pools_are_passed_in_another_order_in_each_epoch(small_pools):
+    sampler = LengthBatchSampler(random_pairs(2000), 200, seed=5, shuffle=True)
+    firsts = set()
+    for epoch in range(4):
+        sampler.set_epoch(epoch)
+        firsts.add(min(passed(sampler)[0]))
+    assert len(firsts) > 1
+
+
+def test_little_padding_on_lengths_like_those_of_news_text():
+    data = like_translations(200_000, 25)
+    sampler = LengthBatchSampler(data, 4000, shuffle=True)
+    real = padded = 0
+    for rows in sampler:
+        for side in data.sides:
+            lengths = side.lengths[rows].astype(int) + 1
+            real += lengths.sum()
+            padded += lengths.max() * len(rows)
+    assert real / padded > 0.97
 
 
 @pytest.mark.real_text

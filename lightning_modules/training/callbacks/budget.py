@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
-from numpy.typing import NDArray
 from pydantic import validate_call
 
 from datamodules.batching import Batch, EncodedPairs
@@ -15,6 +14,7 @@ from datamodules.errors import UserError
 from lightning_modules.ranks.updates_across_ranks import begins_update, ends_update
 from lightning_modules.runs.environment import peak_memory_mib
 from lightning_modules.training.control.budgets import KINDS, Budget, Cost, Update, find_kind
+from lightning_modules.training.control.flops import Flops
 
 
 class TrainingBudget(pl.Callback):
@@ -34,8 +34,8 @@ class TrainingBudget(pl.Callback):
         """The cost so far, by kind of budget."""
         self.pairs: EncodedPairs
         """The training sentences, set before the training."""
-        self.flops_by_id: NDArray[np.float64]
-        """FLOPs of each training sentence, forward and backward, set before the training."""
+        self.flops: Flops
+        """FLOPs of sentence pairs by their lengths, set before the training."""
         self.data_order = ""
         self.data_order_at: dict[int, str] = {}
         """``data_order`` after 1, 2, 4, 8, … updates, to compare trainings of unequal length."""
@@ -72,7 +72,7 @@ class TrainingBudget(pl.Callback):
             return
         ids = batch.update_ids.cpu().numpy()  # on a GPU, this waits for the update
         seconds = time.perf_counter() - self._started
-        flops = float(self.flops_by_id[ids].sum())
+        flops = float(self.flops.of_each(self.pairs.select(ids)).sum())
         self._spend(Update(ids, self.pairs, batch.update_tokens, flops, seconds))
         order = self.data_order.encode() + ids.tobytes()
         self.data_order = hashlib.sha256(order).hexdigest()[:16]

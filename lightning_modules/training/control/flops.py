@@ -42,6 +42,8 @@ misfit shows."""
 FAR = (40, 40)
 """Source and target tokens of a probe beyond the others, for a user's classes: their cost may grow
 otherwise for long sentences, as when they compute only a part of the positions."""
+PART = 2**20
+"""Pairs whose FLOPs are added at once, so that memory does not grow with the corpus."""
 MISFIT = 0.01
 """Largest relative error of the fit that passes without a warning."""
 
@@ -56,15 +58,12 @@ class Flops(NamedTuple):
         """Return the FLOPs of each pair, ``(pairs,)``."""
         return _powers(pairs.src.lengths + 1, pairs.tgt.lengths + 1) @ self.coefficients
 
-    def by_id(self, pairs: EncodedPairs) -> NDArray[np.float64]:
-        """Return the FLOPs of each pair, at the index of the pair in ``Batch.ids``."""
-        flops = np.zeros(int(pairs.ids.max()) + 1)
-        flops[pairs.ids] = self.of_each(pairs)
-        return flops
-
     def per_target_token(self, pairs: EncodedPairs) -> float:
         """Return the mean FLOPs of a target token of these pairs, EOS counted."""
-        return float(self.of_each(pairs).sum() / (pairs.tgt.lengths + 1).sum())
+        starts = range(0, len(pairs), PART)
+        parts = (np.arange(start, min(start + PART, len(pairs))) for start in starts)
+        flops = sum(float(self.of_each(pairs.select(rows)).sum()) for rows in parts)
+        return flops / pairs.tokens
 
 
 def count_flops(config: DictConfig, vectors: VectorFiles, sizes: Sequence[int]) -> Flops:

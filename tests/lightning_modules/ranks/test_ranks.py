@@ -17,9 +17,8 @@ from omegaconf import DictConfig
 from torch.nn.utils import parameters_to_vector
 from torch.utils.data import DataLoader
 
-from datamodules.batching import LengthBatchSampler
+from datamodules.batching import LengthBatchSampler, Pieces, PieceSampler, Place, WholeBatches
 from datamodules.errors import TerminatedError
-from datamodules.sharding import Pieces, PieceSampler, Place, WholeBatches
 from lightning_modules.runs.reader import read_history
 from lightning_modules.tasks.test import test as score
 from lightning_modules.tasks.train import train

@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 
 from datamodules.batching import Batching
+from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS
 from datamodules.errors import UserError
 from datamodules.text import TextCorpus
@@ -26,7 +27,9 @@ def data(tmp_path):
             (tmp_path / f"{split}.fr").write_text("il dort bien\nlui\n")
         corpus = TextCorpus(tmp_path, "en", "fr")
         settings = TokenizerSettings(kind, 100, 1, False)
-        return TranslationData(corpus, settings, Batching(99, 99), None, 1, tmp_path / "cache")
+        return TranslationData(
+            corpus, Cleaning(), settings, Batching(99, 99), None, 1, tmp_path / "cache"
+        )
 
     return make
 

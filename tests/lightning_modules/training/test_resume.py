@@ -97,7 +97,7 @@ def train(space):
 
 def course(folder: Path, training: Training) -> Course:
     points = [point.model_copy(update={"seconds": 0.0}) for point in read_history(folder)]
-    account = training.model_dump(exclude={"seconds", "target_tokens_per_second"})
+    account = training.model_dump(exclude={"seconds", "target_tokens_per_second", "waited"})
     final, best = (digest(folder / f"checkpoints/{name}.ckpt") for name in ("last", "best"))
     return Course(final, best, points, account)
 
@@ -322,7 +322,7 @@ def test_a_loss_that_is_no_number_ends_the_training_and_says_where(train, monkey
     assert "training loss is nan at update 7, batch 3 of epoch 2, sentences " in line
     [file] = re.findall(r"\S+/not_finite\.ckpt", line)
     assert torch.load(file, weights_only=True)["global_step"] == 7
-    shown = re.findall(r"sentences ([\d, ]+)", line)[0].split(", ")
+    shown = re.findall(r"sentences (\d+(?:, \d+)*)", line)[0].split(", ")
     [record] = [text for text in caplog.messages if text.startswith("sentences of the batch")]
     assert record.split(": ")[1].split(", ")[: len(shown)] == shown
     last = torch.load(Path(file).with_name(LAST), weights_only=True)

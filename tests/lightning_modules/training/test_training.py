@@ -21,6 +21,7 @@ from datamodules.tokenization import Words
 from lightning_modules.decoding import GreedySearch
 from lightning_modules.training.callbacks import TrainingBudget
 from lightning_modules.training.control.budgets import Budget
+from lightning_modules.training.control.flops import Flops
 from lightning_modules.training.control.schedules import constant, halving, inverse_sqrt, linear
 from lightning_modules.training.module import TranslationModule
 from tests.helpers.variants import small_model
@@ -60,9 +61,9 @@ def batch(lengths: list[int]):
 
 
 def counting(budget: Budget) -> TrainingBudget:
-    """A budget of a training on three sentences, of 5, 7 and 11 FLOPs."""
+    """A budget of a training on three sentences, of 6 FLOPs each."""
     callback = TrainingBudget(budget)
-    callback.pairs, callback.flops_by_id = pairs([3, 7, 5]), np.array([5.0, 7.0, 11.0])
+    callback.pairs, callback.flops = pairs([3, 7, 5]), Flops(np.array([6.0, 0, 0, 0, 0, 0]))
     return callback
 
 

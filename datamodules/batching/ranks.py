@@ -12,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import Dataset, Sampler
 
-from datamodules.batching import Batch, EncodedPairs, LengthBatchSampler
+from datamodules.batching.pairs import Batch, EncodedPairs
+from datamodules.batching.sampler import LengthBatchSampler
 
 
 class Place(NamedTuple):

@@ -1,0 +1,7 @@
+"""Batches of similar length under a token budget, the same for every variant."""
+
+from datamodules.batching.feed import Feed
+from datamodules.batching.pairs import Batch, EncodedPairs, Sequences, collate, sources_alone
+from datamodules.batching.ranks import Pieces, PieceSampler, Place, WholeBatches
+from datamodules.batching.sampler import LengthBatchSampler, batches_of
+from datamodules.batching.sizes import Batching

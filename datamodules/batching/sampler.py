@@ -1,0 +1,156 @@
+"""The order of training: which sentence pairs make each batch of an epoch."""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from torch.utils.data import Sampler
+
+from datamodules.batching.pairs import Batch, EncodedPairs, sources_alone
+from datamodules.errors import UserError
+
+POOL = 2**20
+"""Pairs that are sorted by length at once, so that the memory for the order stays bounded."""
+GOLDEN = (math.sqrt(5) - 1) / 2
+"""Multiples of this number, modulo 1, spread most evenly."""
+
+
+class LengthBatchSampler(Sampler[NDArray[np.int64]]):
+    """Sampler of batches with sentences of similar length; each epoch has every sentence once.
+
+    The pairs are divided into pools of at most ``POOL``, each of which takes pairs from all over
+    the corpus. Within a pool, pairs are sorted by the length of the longer side, then by the length
+    difference (src − tgt), and cut into batches. The batches of a pool are then shuffled, and so
+    are the pools. The order depends only on the lengths, the seed and the epoch, never on global
+    random state. Every epoch has the same number of batches.
+
+    In training, random noise of up to one token is added to the length difference, because
+    otherwise the same sentences would be in the same batch in every epoch. The difference is sorted
+    upwards for odd lengths of the longer side and downwards for even lengths, so that neighbours
+    stay similar where the longer side changes. On multi30k, 97% of positions are then real; with
+    random order among equal lengths of the longer side, 93%.
+
+    Use ``DataLoader(pairs, sampler=..., batch_size=None)``, which asks ``pairs`` for whole batches.
+    """
+
+    def __init__(
+        self,
+        pairs: EncodedPairs,
+        max_tokens: int,
+        seed: int = 0,
+        shuffle: bool = False,
+        option: str = "batching.max_tokens",
+    ):
+        """Store the settings; batches have at most ``max_tokens`` tokens, padding included.
+
+        Without ``shuffle``, batches go from the longest to the shortest, the same in each epoch.
+        Raises ``UserError`` that names ``option`` if a sentence is longer than ``max_tokens``.
+        """
+        self.epoch = 0
+        self._skipped = 0
+        self._pairs = pairs
+        self._max_tokens = max_tokens
+        self._seed = seed
+        self._shuffle = shuffle
+        _check(pairs, max_tokens, option)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Set the epoch, which decides the order of the next pass."""
+        self.epoch = epoch
+
+    def skip(self, batches: int) -> None:
+        """Skip the first ``batches`` batches of the next pass, which an earlier run has used."""
+        self._skipped = batches
+
+    def __len__(self) -> int:
+        return sum(self._counts)
+
+    @property
+    def most_sentences(self) -> int:
+        """Number of sentences of the batch with the most sentences."""
+        return max(
+            (int(np.diff(self._cuts(pool)).max(initial=0)) for pool in self._pools), default=0
+        )
+
+    def __iter__(self) -> Iterator[NDArray[np.int64]]:
+        pools, skipped = list(self._pools), self._skipped
+        self._skipped = 0
+        if self._shuffle and len(pools) > 1:
+            np.random.default_rng((self._seed, self.epoch, len(pools))).shuffle(pools)
+        for pool in pools:
+            batches = self._counts[pool]
+            if skipped < batches:
+                yield from self._batches(pool)[skipped:]
+            skipped = max(0, skipped - batches)
+
+    def _batches(self, pool: int) -> list[NDArray[np.int64]]:
+        rows = np.sort(self._rows(pool))
+        src, tgt = self._lengths(rows)
+        longest = np.maximum(src, tgt) + 1
+        difference = np.where(longest % 2, 1, -1) * (src - tgt)
+        # The generator of pool 0 is the same as that of (seed, epoch).
+        random = np.random.default_rng((self._seed, self.epoch, pool))
+        if self._shuffle:
+            difference = difference + random.uniform(-1, 1, len(rows))
+        order = rows[np.lexsort((difference, -longest))]
+        batches = np.split(order, self._cuts(pool)[1:-1])
+        if self._shuffle:
+            random.shuffle(batches)
+        return batches
+
+    @cached_property
+    def _pools(self) -> range:
+        most = POOL if self._shuffle else max(1, len(self._pairs))
+        return range(math.ceil(len(self._pairs) / most))
+
+    def _rows(self, pool: int) -> NDArray[np.int64]:
+        """Return the pairs of a pool.
+
+        Multiples of the stride, modulo the number of pairs, lie evenly in the corpus. So each pool
+        has its share of every part of the corpus.
+        """
+        pairs = len(self._pairs)
+        first, end = (pairs * number // len(self._pools) for number in (pool, pool + 1))
+        stride = round(GOLDEN * pairs)
+        while math.gcd(stride, pairs) > 1:
+            stride += 1
+        return (self._seed % pairs + stride * np.arange(first, end)) % pairs
+
+    def _lengths(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        src, tgt = (side.lengths[rows].astype(np.int64) for side in self._pairs.sides)
+        return src, tgt
+
+    @cached_property
+    def _counts(self) -> list[int]:
+        """Number of batches of each pool, the same in every epoch."""
+        return [len(self._cuts(pool)) - 1 for pool in self._pools]
+
+    def _cuts(self, pool: int) -> list[int]:
+        """Return the boundaries of the batches in a pool, whose longest pairs come first."""
+        longest = np.sort(np.maximum(*self._lengths(self._rows(pool))))[::-1] + 1
+        cuts = [0]
+        while cuts[-1] < len(longest):
+            cuts.append(min(len(longest), cuts[-1] + self._max_tokens // int(longest[cuts[-1]])))
+        return cuts
+
+
+def _check(pairs: EncodedPairs, max_tokens: int, option: str) -> None:
+    longest = max((int(side.lengths.max(initial=0)) for side in pairs.sides), default=0) + 1
+    if len(pairs) and longest > max_tokens:
+        longer = np.count_nonzero(pairs.longest > max_tokens)
+        raise UserError(
+            f"{option}={max_tokens} is smaller than the longest sentence: {longer} of {len(pairs)} "
+            f"are longer, up to {longest} tokens; set {option} to {longest} or more"
+        )
+
+
+def batches_of(sequences: Sequence[Sequence[int]], decode_max_tokens: int) -> Iterator[Batch]:
+    """Yield batches of pairs with an empty target side, the longest first.
+
+    ``ids`` are the indices in ``sequences``. Raises ``UserError`` as ``LengthBatchSampler`` does.
+    """
+    pairs = sources_alone(sequences)
+    for rows in LengthBatchSampler(pairs, decode_max_tokens, option="batching.decode_max_tokens"):
+        yield pairs[rows]

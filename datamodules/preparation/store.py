@@ -1,0 +1,88 @@
+"""Token numbers of a split as plain arrays on a disk, which training maps into memory.
+
+``train.source.tokens.npy`` holds the tokens of all sentences one after the other, ``….starts.npy``
+where each sentence begins, ``….lengths.npy`` its number of tokens; each array has the narrowest
+unsigned type.
+"""
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datamodules.files import whole_file
+
+Array = NDArray[np.integer]
+
+
+class Side(NamedTuple):
+    """Token sequences of one side of a split, in one flat array."""
+
+    tokens: Array
+    lengths: Array
+    starts: Array
+
+
+def save_side(folder: Path, side: str, parts: Sequence[tuple[Array, Array]]) -> dict[str, int]:
+    """Write the sequences of all parts one after the other; return the checksum of each file.
+
+    A part has tokens and lengths, which may be mapped from a disk. Each file is written whole or
+    not at all.
+    """
+    tokens, lengths = ([part[field] for part in parts] for field in (0, 1))
+    totals = np.cumsum([0, *map(len, tokens)])
+    starts = (
+        before + np.cumsum(part, dtype=np.int64) - part
+        for before, part in zip(totals[:-1], lengths, strict=True)
+    )
+    sentences = sum(map(len, lengths))
+    files = {name: folder / f"{side}.{name}.npy" for name in Side._fields}
+    _save(files["tokens"], int(totals[-1]), _most(tokens), tokens)
+    _save(files["lengths"], sentences, _most(lengths) + 1, lengths)  # room for EOS
+    _save(files["starts"], sentences, int(totals[-1]), starts)
+    return {file.name: checksum(file) for file in files.values()}
+
+
+def load_side(folder: Path, side: str, checksums: Mapping[str, int]) -> Side:
+    """Map the arrays of a side, after a check that reads them once.
+
+    Raises ``OSError`` for a missing file and ``ValueError`` for a damaged one. ``checksums`` are
+    those of ``save_side``.
+    """
+    files = [folder / f"{side}.{name}.npy" for name in Side._fields]
+    for file in files:
+        if checksum(file) != checksums[file.name]:
+            raise ValueError(f"{file} is not as it was written")
+    # A plain array over the mapped file: ``np.memmap`` itself takes ten times as long to index.
+    return Side(*(np.asarray(np.load(file, mmap_mode="r")) for file in files))
+
+
+def checksum(file: Path) -> int:
+    """Return the CRC-32 of a file, by which damage on the disk is noticed."""
+    crc = 0
+    with file.open("rb") as content:
+        while block := content.read(2**20):
+            crc = zlib.crc32(block, crc)
+    return crc
+
+
+def _save(file: Path, count: int, most: int, arrays: Iterable[Array]) -> None:
+    """Write ``count`` numbers of at most ``most`` in the narrowest unsigned type."""
+    kind = np.min_scalar_type(most)
+    header = {
+        "descr": np.lib.format.dtype_to_descr(kind),
+        "fortran_order": False,
+        "shape": (count,),
+    }
+    with whole_file(file) as temporary, temporary.open("wb") as out:
+        # Not a mapped file: on a full disk, writing to a map would kill the process.
+        np.lib.format.write_array_header_1_0(out, header)
+        for array in arrays:
+            out.write(array.astype(kind).data)
+
+
+def _most(arrays: Iterable[Array]) -> int:
+    return max((int(array.max(initial=0)) for array in arrays), default=0)

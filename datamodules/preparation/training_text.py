@@ -1,0 +1,166 @@
+"""The training text while it is prepared, part by part."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+from datamodules.cleaning import Cleaner, StepCount, total_counts
+from datamodules.corpus import Corpus, ParallelText, read_parts
+from datamodules.errors import UserError
+from datamodules.phrase_table import PhraseTable
+from datamodules.preparation.parts import SIDES, Pair, Parts, Text
+from datamodules.preparation.progress import progress
+from datamodules.preparation.store import save_side
+from datamodules.preparation.workers import cores, for_each
+from datamodules.suspicions import Suspicion, examples_of, suspicions_of_corpus
+
+ENOUGH = 100
+"""Duplicates among which examples are found."""
+
+
+class TrainingText:
+    """Reads the training text of a corpus once, and keeps what the preparation needs of it."""
+
+    def __init__(self, corpus: Corpus, cleaner: Cleaner, folder: Path) -> None:
+        """Read the text into parts in ``folder``, unless a killed preparation has left them.
+
+        Raises ``UserError`` if cleaning leaves nothing.
+        """
+        self._corpus = corpus
+        self._parts = Parts(folder)
+        self._aligned: list[ParallelText] = []
+        self._left_out: Counter[str] = Counter()
+        self._seen: dict[str, float] = {}
+        self._pairs_read = 0
+        self._pairs: list[int] = []
+        self._steps: list[StepCount] = []
+        self._words: dict[str, Counter[str]] = {side: Counter() for side in SIDES}
+        self._copies = 0
+        self._copied: list[str] = []
+        self._leaked: set[Pair] = set()
+        self._read(cleaner)
+        if cleaner.cleaning.duplicates:
+            self._leave_duplicates_out()
+        if not sum(self._pairs):
+            counts = ", ".join(f"{step.count} {step.step}" for step in self._steps if step.count)
+            raise UserError(f"cleaning leaves no training pair ({counts}): set cleaning=none")
+
+    def sample(self, most: int) -> ParallelText:
+        """Return at most ``most`` pairs, evenly spaced over the text."""
+        step = -(-sum(self._pairs) // most)
+        lines: tuple[list[str], list[str]] = [], []
+        before = 0
+        for number, pairs in enumerate(self._pairs):
+            for kept, side in zip(lines, self._parts.read_text(number), strict=True):
+                kept += side[-before % step :: step]
+            before += pairs
+        return ParallelText(*lines)
+
+    def write_numbers(self, folder: Path, kind: str, tested: frozenset[Pair]) -> dict[str, int]:
+        """Write the token numbers of the text into ``folder``; return the checksum of each file.
+
+        ``folder`` holds the vocabularies, which tokenizers of ``kind`` wrote. ``tested`` holds the
+        test pairs, which are looked for.
+        """
+        work = partial(self._parts.write_numbers, folder, kind, tested)
+        arrays: list[dict[str, int]] = []
+        with progress("cutting words into tokens", sum(self._pairs)) as bar:
+            for part in for_each(work, range(len(self._pairs)), cores()):
+                bar.update(self._pairs[len(arrays)])
+                arrays.append(part.checksums)
+                self._copies += part.copies
+                self._copied = list(examples_of(self._copied + part.copied))
+                self._leaked.update(part.leaked)
+                for side, words in part.words.items():
+                    self._words[side].update(words)
+        checksums: dict[str, int] = {}
+        for side in SIDES:
+            parts = (
+                self._parts.read_numbers(number, side, each) for number, each in enumerate(arrays)
+            )
+            checksums |= save_side(folder, f"train.{side}", list(parts))
+        return checksums
+
+    @property
+    def pairs_read(self) -> int:
+        """Number of pairs before cleaning."""
+        return self._pairs_read
+
+    @property
+    def steps(self) -> list[StepCount]:
+        """What each step of cleaning did."""
+        return self._steps
+
+    def left_out(self) -> ParallelText:
+        """Return how many pairs were left out, and what the test set shares; no sentences."""
+        cleaned = {step.step: step.count for step in self._steps if step.leaves_out and step.count}
+        return ParallelText([], [], None, dict(self._left_out) | cleaned, self._seen)
+
+    def word_counts(self) -> dict[str, dict[str, int]]:
+        """Return the frequency of each word.
+
+        ``source`` and ``reference`` count the whitespace-separated words of the two sides,
+        ``target`` the tokens of sacreBLEU's ``13a``, which cuts each word by itself.
+        """
+        tokens: Counter[str] = Counter()
+        tokenize = Tokenizer13a()
+        for word, frequency in self._words["target"].items():
+            for token in tokenize(word).split():
+                tokens[token] += frequency
+        source, reference = (dict(self._words[side]) for side in SIDES)
+        return {"source": source, "target": dict(tokens), "reference": reference}
+
+    def suspicions(self, test: ParallelText) -> list[Suspicion]:
+        """Return what looks wrong in the corpus."""
+        what, examples = "training sources equal their target", examples_of(self._copied)
+        copies = Suspicion(what, self._copies, sum(self._pairs), examples)
+        return suspicions_of_corpus(copies, self._leaked, test)
+
+    def phrase_table(self, test: ParallelText) -> list[str] | None:
+        """Translate the test set by a phrase table; None for text without gold links."""
+        if not self._aligned:
+            return None
+        source, target, links = (
+            [line for text in self._aligned for line in getattr(text, side) or ()]
+            for side in ("source", "target", "alignments")
+        )
+        try:
+            table = PhraseTable.of(ParallelText(source, target, links))
+        except ValueError as error:
+            raise UserError(f"data={self._corpus.name}, train: gold alignments, {error}") from None
+        return [table.translate(line) for line in test.source]
+
+    def _read(self, cleaner: Cleaner) -> None:
+        work = partial(self._parts.write_text, cleaner)
+        with progress("reading the training text", None) as bar:
+            for summary in for_each(work, enumerate(self._texts()), cores()):
+                bar.update(summary.read)
+                self._pairs_read += summary.read
+                self._pairs.append(summary.pairs)
+                self._steps = total_counts([*self._steps, *summary.steps])
+
+    def _leave_duplicates_out(self) -> None:
+        started = time.process_time()
+        counts = self._parts.leave_duplicates_out(len(self._pairs))
+        seconds = time.process_time() - started
+        found = chain.from_iterable(
+            self._parts.duplicates(number) for number, count in enumerate(counts) if count
+        )
+        examples = list(examples_of(list(islice(found, ENOUGH))))
+        seen, count = sum(self._pairs), sum(counts)
+        self._pairs = [pairs - count for pairs, count in zip(self._pairs, counts, strict=True)]
+        self._steps.append(StepCount("came before", True, seen, count, examples, seconds))
+
+    def _texts(self) -> Iterator[Text]:
+        for text in read_parts(self._corpus, "train"):
+            self._left_out.update(text.left_out)
+            self._seen = self._seen or text.seen
+            if text.alignments is not None:
+                self._aligned.append(text)
+            if len(text):
+                yield text.source, text.target
