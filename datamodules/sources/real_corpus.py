@@ -1,0 +1,204 @@
+"""What corpora of real text share: limits, empty sides, test sets by name, gold alignments."""
+
+import hashlib
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import field
+from functools import cached_property
+from itertools import compress
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import PositiveInt
+from pydantic.dataclasses import dataclass
+from typing_extensions import override
+
+from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
+from datamodules.digests import digests_of
+from datamodules.errors import UserError
+from datamodules.sources.gold_links import GoldLinks
+from datamodules.sources.pair_source import Block, PairSource
+from datamodules.sources.test_sets import OPTION, find_test_set
+
+
+@dataclass(kw_only=True)
+class RealCorpus(Corpus):
+    """A corpus whose splits are read from files, one source of pairs after the other."""
+
+    limit: PositiveInt | None = None
+    """Most training pairs that are read, from the first."""
+    train_max_words: PositiveInt | None = None
+    """Most words on either side of a training pair; longer pairs are left out and counted."""
+    test_max_words: PositiveInt | None = None
+    """Most words on either side of a validation or test pair; longer pairs are left out."""
+    skip_empty: bool = False
+    """Whether to leave out and count pairs with an empty side, instead of raising an error."""
+    test_sets: list[str] = field(default_factory=list)
+    """Names of test sets that are the test split, one after the other."""
+    test_sets_folder: Path | None = None
+    """Folder of the test sets; None for sacreBLEU's own."""
+    alignments: dict[Literal["test"], Path] | None = None
+    """File of the gold alignments of the test split."""
+    cache_dir: Path | None = None
+    """Folder that remembers the digests of files, so that a later start does not read them."""
+
+    place: ClassVar[str]
+    """The setting that says where the text is, for messages."""
+
+    def __post_init__(self) -> None:
+        """Raise ``UserError`` if both languages are the same."""
+        if self.source == self.target:
+            raise UserError(
+                f"data.source and data.target are both {self.source!r}: set data.target=... to the "
+                "other language"
+            )
+
+    @abstractmethod
+    def find(self, split: Split) -> Iterator[PairSource]:
+        """Yield where the pairs of a split stand. Raises ``UserError`` if they are missing."""
+
+    @override
+    @cached_property
+    def fingerprint(self) -> str:
+        """Return twelve hexadecimal digits that hash the files, the languages and the limits."""
+        settings = (self.source, self.target, self.train_max_words, self.test_max_words)
+        digest = hashlib.sha256(repr((*settings, self.skip_empty)).encode())
+        for content in digests_of([*self.text_files(), *self._links.values()], self.cache_dir):
+            digest.update(content)
+        sources = [source for split in SPLITS for source in self._sources[split]]
+        further = [source.identity for source in sources if source.identity]
+        further += [f"test set {name}" for name in self._set_names] + sorted(self._links)
+        if further:
+            digest.update(repr(further).encode())
+        return digest.hexdigest()[:12]
+
+    def text_files(self) -> list[Path]:
+        """Return the files whose content decides the pairs."""
+        return [
+            file for split in SPLITS for source in self._sources[split] for file in source.files
+        ]
+
+    @override
+    def split(self, name: Split) -> ParallelText:
+        """Return one split. Raises ``UserError`` if the files or limits of the split are wrong."""
+        source: list[str] = []
+        target: list[str] = []
+        links: list[str] = []
+        left_out: Counter[str] = Counter()
+        sets: Counter[str] = Counter()
+        for part in self.parts(name):
+            source += part.source
+            target += part.target
+            links += part.alignments or []
+            left_out.update(part.left_out)
+            sets.update(part.sets)
+        has_links = name in self._links
+        return ParallelText(
+            source, target, links if has_links else None, dict(left_out), sets=dict(sets)
+        )
+
+    @override
+    def parts(self, name: Split) -> Iterator[ParallelText]:
+        """Yield one split in parts. Raises ``UserError`` as ``split`` does."""
+        left_out: Counter[str] = Counter()
+        kept = 0
+        for part in self._read(name):
+            left_out.update(part.left_out)
+            kept += len(part)
+            yield part
+        if not kept:
+            reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+            sides = self._sources[name][0].sides
+            option = "train_max_words" if name == "train" else "test_max_words"
+            raise UserError(
+                f"no pair of {sides[0]} and {sides[1]} is left ({reasons or 'it has no pairs'}): "
+                f"raise data.{option} or set {self.place}=..."
+            )
+
+    def _read(self, name: Split) -> Iterator[ParallelText]:
+        gold = GoldLinks(self._links[name]) if name in self._links else None
+        limit = self.train_max_words if name == "train" else self.test_max_words
+        for source in self._sources[name]:
+            first = source.first
+            for block in source.blocks():
+                if not self.skip_empty:
+                    _refuse_empty(source, block, first)
+                links = None if gold is None else gold.take(*block)
+                is_set = name == "test" and source.name in self._set_names
+                yield _within(block, links, limit, source.name if is_set else None)
+                first += len(block[0])
+        if gold is not None:
+            gold.check_end()
+
+    @cached_property
+    def _sources(self) -> dict[Split, list[PairSource]]:
+        found = {
+            split: list(self.find(split))
+            for split in SPLITS
+            if split != "test" or not self.test_sets
+        }
+        if self.test_sets:
+            found["test"] = [
+                find_test_set(
+                    name, self.source, self.target, self.set_places, self.test_sets_folder
+                )
+                for name in self.test_sets
+            ]
+        return found
+
+    @property
+    def _links(self) -> dict[Split, Path]:
+        return {"test": self.alignments["test"]} if self.alignments else {}
+
+    @property
+    def set_places(self) -> list[Path]:
+        """Folders that may hold test sets as files ``NAME.{language}``."""
+        return [] if self.test_sets_folder is None else [self.test_sets_folder]
+
+    @cached_property
+    def _set_names(self) -> list[str]:
+        """Names of the test sets; none if the test split is one without a name."""
+        names = [source.name for source in self._sources["test"]]
+        if len(names) == 1 and not self.test_sets:
+            return []
+        twice = next((name for name, count in Counter(names).items() if count > 1), None)
+        if twice is not None:
+            raise UserError(f"{OPTION} and data.files: the test set {twice} is given twice")
+        return names
+
+
+def _within(
+    block: Block, links: list[str] | None, limit: int | None, name: str | None
+) -> ParallelText:
+    """Leave out pairs with an empty side or with a side of more than ``limit`` words."""
+    words = [_words(side) for side in block]
+    empty = np.minimum(*words) == 0
+    long = np.zeros_like(empty) if limit is None else ~empty & (np.maximum(*words) > limit)
+    reasons = {"empty": empty, f"longer than {limit} words": long}
+    left_out = {reason: int(which.sum()) for reason, which in reasons.items() if which.any()}
+    kept = (~empty & ~long).tolist()
+    source, target = (list(compress(side, kept)) for side in block)
+    return ParallelText(
+        source,
+        target,
+        None if links is None else list(compress(links, kept)),
+        left_out,
+        sets={} if name is None else {name: len(source)},
+    )
+
+
+def _words(side: Sequence[str]) -> NDArray[np.int64]:
+    return np.fromiter(map(len, map(str.split, side)), np.int64)
+
+
+def _refuse_empty(source: PairSource, block: Block, first: int) -> None:
+    for place, lines in zip(source.sides, block, strict=True):
+        if not all(map(str.strip, lines)):
+            number = next(n for n, line in enumerate(lines, first) if not line.strip())
+            raise UserError(
+                f"{place}, {source.unit} {number}: empty: mend the file, or leave such pairs out "
+                "with data.skip_empty=true"
+            )
