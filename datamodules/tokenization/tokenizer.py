@@ -3,9 +3,9 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -24,6 +24,9 @@ class Tokenizer(ABC):
     The tokens of a line are the tokens of its words, one word after the other: no token crosses a
     word. Every run of whitespace reads as one space, and a literal ``▁`` as ``_``.
     """
+
+    ending: ClassVar[str] = ".json"
+    """Ending of the files of ``save``."""
 
     def __init__(self, pieces: Sequence[str]) -> None:
         """Number the pieces of words, from 4; the numbers 0 to 3 are those of ``SPECIALS``.
@@ -58,14 +61,35 @@ class Tokenizer(ABC):
         pieces = [piece.removeprefix(MARKER) for piece in self._pieces]
         return [""] * len(SPECIALS) + pieces[len(SPECIALS) :]
 
+    def kept(self, line: str) -> str:
+        """Return what ``decode`` makes of the tokens of ``line``, if none of them is unknown."""
+        return normalised(line)
+
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        """Return the line of each sequence: the exact inverse of ``encode`` without unknown tokens.
+        """Return the line of each sequence: ``kept`` of the encoded line without unknown tokens.
 
         PAD, BOS and EOS are dropped. An unknown token reads ``<unk>``.
         """
+        return [_line(self._pieces[i] for i in ids) for ids in sequences]
+
+    def decode_with(self, ids: Sequence[int], unknown: Iterable[str]) -> str:
+        """Return the line of ``ids``, with a text of ``unknown`` for each unknown token in turn."""
+        texts = iter(unknown)
+        return _line(
+            self._pieces[i].replace(SPECIALS[UNK], next(texts)) if i == UNK else self._pieces[i]
+            for i in ids
+        )
+
+    def pieces_of_line(self, line: str) -> list[str]:
+        """Return the text of each token of ``encode([line])[0]``, also of unknown tokens.
+
+        A token that is only a marker has an empty text. Here, the text of an unknown token is its
+        whole word; a class that knows better overrides this method.
+        """
+        [ids], words = self.encode([line]), normalised(line).split()
         return [
-            " ".join("".join(self._pieces[i] for i in ids).replace(MARKER, " ").split())
-            for ids in sequences
+            words[word] if token == UNK else self._pieces[token].removeprefix(MARKER)
+            for token, word in zip(ids, self.words_of_line(line), strict=True)
         ]
 
     def words_of_line(self, line: str) -> list[int]:
@@ -99,10 +123,17 @@ class Tokenizer(ABC):
     @classmethod
     def load(cls, path: Path | str) -> Self:
         """Read a file written by ``save``. Raises ``ValueError`` for any other content."""
-        pieces = json.loads(Path(path).read_text(encoding="utf-8"))
+        try:
+            pieces = json.loads(Path(path).read_bytes())
+        except ValueError as error:
+            raise ValueError(f"{path}: not a vocabulary ({error})") from error
         if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
             raise ValueError(f"{path}: not a vocabulary")
         return cls(pieces)
+
+
+def _line(pieces: Iterable[str]) -> str:
+    return " ".join("".join(pieces).replace(MARKER, " ").split())
 
 
 def normalised(line: str) -> str:

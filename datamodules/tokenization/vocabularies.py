@@ -1,53 +1,17 @@
-"""The vocabularies of both sides of a corpus, and their settings."""
+"""The vocabularies of both sides of a corpus."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self
-
-from pydantic import Field, PositiveInt
-from pydantic.dataclasses import dataclass
+from typing import NamedTuple, Self
 
 from datamodules.corpus import ParallelText
 from datamodules.errors import UserError
-from datamodules.plugs import code_of_class, find_plug
-from datamodules.tokenization.tokenizer import SPECIALS, UNK, Tokenizer, normalised
-from datamodules.tokenization.word_pieces import Bpe, Words
+from datamodules.tokenization.sentence_pieces import SentencePieces
+from datamodules.tokenization.settings import Models, TokenizerSettings, tokenizer_class
+from datamodules.tokenization.tokenizer import SPECIALS, UNK, Tokenizer
 
-TOKENIZERS: dict[str, type[Tokenizer]] = {"words": Words, "bpe": Bpe}
-"""Tokenizers of the harness, by ``tokenizer.kind``."""
 CHECKED_LINES = 20
 """Number of training lines that a trained tokenizer must encode and decode without loss."""
-
-
-@dataclass(frozen=True)
-class TokenizerSettings:
-    """Settings of the vocabularies; instantiated from ``conf/tokenizer``."""
-
-    kind: str
-    """A name of ``TOKENIZERS``, or the dotted path of a ``Tokenizer`` class."""
-    vocabulary_size: Annotated[int, Field(gt=len(SPECIALS))]
-    """Largest number of tokens in one vocabulary, the four special tokens included."""
-    min_frequency: PositiveInt
-    """Least number of training occurrences of a word (``words``) or of a merge (``bpe``)."""
-    shared: bool
-    """Whether both languages share one vocabulary."""
-
-    def __post_init__(self) -> None:
-        """Raise ``UserError`` if ``kind`` leads to no tokenizer."""
-        tokenizer_class(self.kind)
-
-    @property
-    def identity(self) -> list[Any]:
-        """Values that change with the vocabularies: the settings, and a user's own code."""
-        if self.kind in TOKENIZERS:
-            return [asdict(self)]
-        return [asdict(self), code_of_class(tokenizer_class(self.kind))]
-
-
-def tokenizer_class(kind: str) -> type[Tokenizer]:
-    """Return the class of ``tokenizer.kind``. Raises ``UserError`` if there is none."""
-    return find_plug("tokenizer.kind", kind, TOKENIZERS, Tokenizer)
 
 
 class Tokenizers(NamedTuple):
@@ -58,19 +22,24 @@ class Tokenizers(NamedTuple):
 
     @classmethod
     def train(cls, text: ParallelText, settings: TokenizerSettings) -> Self:
-        """Build the vocabularies from the training text.
+        """Build the vocabularies from the training text, or read the files of ``models``.
 
         Raises ``UserError`` for a tokenizer that does not encode and decode without loss.
         """
+        if settings.models:
+            source, target = _read(settings.models, settings.shared)
+            _check(source, text.source, settings)
+            _check(target, text.target, settings)
+            return cls(source, target)
         if settings.shared:
             tokenizer = _trained([*text.source, *text.target], settings)
             return cls(tokenizer, tokenizer)
         return cls(_trained(text.source, settings), _trained(text.target, settings))
 
     def save(self, folder: Path | str) -> None:
-        """Write ``source.json`` and ``target.json`` into ``folder``."""
+        """Write the files ``source`` and ``target``, with the ending of their kind."""
         for side, tokenizer in self._asdict().items():
-            tokenizer.save(Path(folder) / f"{side}.json")
+            tokenizer.save(Path(folder) / f"{side}{tokenizer.ending}")
 
     @classmethod
     def load(cls, folder: Path | str, kind: str) -> Self:
@@ -78,8 +47,8 @@ class Tokenizers(NamedTuple):
 
         Raises ``OSError``, ``ValueError`` for damaged files, and ``UserError`` without the class.
         """
-        load = tokenizer_class(kind).load
-        source, target = (load(Path(folder) / f"{side}.json") for side in cls._fields)
+        made = tokenizer_class(kind)
+        source, target = (made.load(Path(folder) / f"{side}{made.ending}") for side in cls._fields)
         return cls(source, source if source.fingerprint == target.fingerprint else target)
 
 
@@ -91,10 +60,31 @@ def _trained(lines: Sequence[str], settings: TokenizerSettings) -> Tokenizer:
             f"tokenizer.min_frequency={settings.min_frequency}: no word of the training text "
             "occurs so often, so that every word would be unknown; give a smaller number"
         )
+    _check(tokenizer, lines, settings)
+    return tokenizer
+
+
+def _read(models: Models, shared: bool) -> list[Tokenizer]:
+    """Read the files of SentencePiece. Raises ``UserError``."""
+    read: list[Tokenizer] = []
+    for side, file in (("source", models.source), ("target", models.target)):
+        try:
+            read.append(SentencePieces.load(file))
+        except ValueError as error:
+            raise UserError(f"tokenizer.models.{side}={error}") from None
+    if shared and read[0].fingerprint != read[1].fingerprint:
+        raise UserError(
+            "tokenizer.shared=true: tokenizer.models has two different files; give one file, or "
+            "tokenizer.shared=false"
+        )
+    return read
+
+
+def _check(tokenizer: Tokenizer, lines: Sequence[str], settings: TokenizerSettings) -> None:
+    kind = tokenizer_class(settings.kind)
     mistake = _mistake(tokenizer, kind, lines[:CHECKED_LINES])
     if mistake:
         raise UserError(f"tokenizer.kind={settings.kind}: {kind.__name__}{mistake}")
-    return tokenizer
 
 
 def _mistake(tokenizer: Tokenizer, kind: type[Tokenizer], lines: Sequence[str]) -> str | None:
@@ -112,6 +102,6 @@ def _mistake(tokenizer: Tokenizer, kind: type[Tokenizer], lines: Sequence[str]) 
         if len(tokenizer.words_of_line(line)) != len(ids):
             return f".encode cuts the words of {line!r} in another way when each stands alone"
         [again] = tokenizer.decode([ids])
-        if UNK not in ids and again != normalised(line):
+        if UNK not in ids and again != tokenizer.kept(line):
             return f" decodes {line!r} as {again!r}; change text in the corpus, not here"
     return None

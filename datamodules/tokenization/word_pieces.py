@@ -1,6 +1,7 @@
-"""Words and BPE, by the ``tokenizers`` library."""
+"""Words and BPE, by the ``tokenizers`` library, and what all pieces of words have in common."""
 
 import hashlib
+import json
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -52,26 +53,31 @@ class WordPieces(Tokenizer):
     @override
     @classmethod
     def train(cls, lines: Sequence[str], vocabulary_size: int, min_frequency: int) -> Self:
-        tags = _tags(lines)
+        tags = tags_of(lines)
         specials = [*SPECIALS, *(MARKER + tag for tag in tags)]
-        model, trainer = cls._model(vocabulary_size, min_frequency, specials)
-        trained = _backend(model)
-        trained.train_from_iterator((normalised(_without(tags, line)) for line in lines), trainer)
-        # Training registers the special tokens for matching in raw text, where "<s>" is plain text.
-        # So only the model is kept.
-        return cls(_backend(trained.model))
+        text = (normalised(_without(tags, line)) for line in lines)
+        return cls(_backend(cls._learn(text, vocabulary_size, min_frequency, specials)))
 
     @staticmethod
     @abstractmethod
-    def _model(
-        vocabulary_size: int, min_frequency: int, specials: list[str]
-    ) -> tuple[models.Model, trainers.Trainer]:
-        """Return a model of the library and its trainer."""
+    def _learn(
+        lines: Iterable[str], vocabulary_size: int, min_frequency: int, specials: list[str]
+    ) -> models.Model:
+        """Return a model of the library whose first tokens are ``specials``.
+
+        ``lines`` are normalised and without tags; the other arguments are those of ``train``.
+        """
 
     @override
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         encodings = self._backend.encode_batch_fast([normalised(line) for line in lines])
         return [encoding.ids for encoding in encodings]
+
+    @override
+    def pieces_of_line(self, line: str) -> list[str]:
+        # A space before the first word too: its marker then has a place of its own.
+        text = "".join(f" {word}" for word in normalised(line).split())
+        return [text[start:end].strip() for start, end in self._backend.encode(text).offsets]
 
     @override
     @property
@@ -106,16 +112,16 @@ class Words(WordPieces):
 
     @override
     @staticmethod
-    def _model(
-        vocabulary_size: int, min_frequency: int, specials: list[str]
-    ) -> tuple[models.Model, trainers.Trainer]:
+    def _learn(
+        lines: Iterable[str], vocabulary_size: int, min_frequency: int, specials: list[str]
+    ) -> models.Model:
         trainer = trainers.WordLevelTrainer(
             vocab_size=vocabulary_size,
             min_frequency=min_frequency,
             special_tokens=specials,
             show_progress=False,
         )
-        return models.WordLevel(unk_token=SPECIALS[UNK]), trainer
+        return _trained(models.WordLevel(unk_token=SPECIALS[UNK]), trainer, lines).model
 
 
 class Bpe(WordPieces):
@@ -124,22 +130,17 @@ class Bpe(WordPieces):
     An unknown character keeps its marker.
     """
 
-    @override
-    @classmethod
-    def train(cls, lines: Sequence[str], vocabulary_size: int, min_frequency: int) -> Self:
-        tokenizer = super().train(lines, vocabulary_size, min_frequency)
-        if len(tokenizer) > vocabulary_size:
-            raise UserError(
-                f"tokenizer.vocabulary_size={vocabulary_size} is too small for BPE: the characters "
-                f"of the text alone need {len(tokenizer)}; set tokenizer.vocabulary_size higher"
-            )
-        return tokenizer
+    @property
+    def merges(self) -> list[tuple[str, str]]:
+        """The pieces that each merge joins, the first learned first."""
+        model = json.loads(self._backend.to_str())["model"]
+        return [(left, right) for left, right in model["merges"]]
 
     @override
     @staticmethod
-    def _model(
-        vocabulary_size: int, min_frequency: int, specials: list[str]
-    ) -> tuple[models.Model, trainers.Trainer]:
+    def _learn(
+        lines: Iterable[str], vocabulary_size: int, min_frequency: int, specials: list[str]
+    ) -> models.Model:
         # With ignore_merges, a piece that is a token is looked up without merging. Tags have no
         # merges; for every other piece the merges lead to the same token.
         model = models.BPE(unk_token=SPECIALS[UNK], fuse_unk=True, ignore_merges=True)
@@ -150,7 +151,9 @@ class Bpe(WordPieces):
             initial_alphabet=[MARKER],
             show_progress=False,
         )
-        return model, trainer
+        trained = _trained(model, trainer, lines)
+        check_room(vocabulary_size, trained.get_vocab_size(with_added_tokens=False), "BPE")
+        return trained.model
 
 
 def is_tag(word: str) -> bool:
@@ -158,7 +161,8 @@ def is_tag(word: str) -> bool:
     return word.startswith(TAG_START) and len(PIECES.pre_tokenize_str(word)) == 1
 
 
-def _tags(lines: Iterable[str]) -> list[str]:
+def tags_of(lines: Iterable[str]) -> list[str]:
+    """Return the tags in ``lines``, sorted."""
     tagged = (line for line in lines if TAG_START in line)
     return sorted({word for line in tagged for word in line.split() if is_tag(word)})
 
@@ -168,6 +172,27 @@ def _without(tags: Sequence[str], line: str) -> str:
     if TAG_START not in line:
         return line
     return " ".join(word for word in line.split() if word not in tags)
+
+
+def check_room(vocabulary_size: int, needed: int, kind: str) -> None:
+    """Raise ``UserError`` if the characters of a text alone exceed the vocabulary."""
+    if needed > vocabulary_size:
+        raise UserError(
+            f"tokenizer.vocabulary_size={vocabulary_size} is too small for {kind}: the characters "
+            f"of the text alone need {needed}; set tokenizer.vocabulary_size higher"
+        )
+
+
+def _trained(
+    model: models.Model, trainer: trainers.Trainer, lines: Iterable[str]
+) -> tokenizers.Tokenizer:
+    """Return the trained ``model`` in a pipeline, of which only the model should be kept.
+
+    Training registers the special tokens for matching in raw text, where "<s>" is plain text.
+    """
+    backend = _backend(model)
+    backend.train_from_iterator(lines, trainer)
+    return backend
 
 
 def _backend(model: models.Model) -> tokenizers.Tokenizer:

@@ -193,6 +193,17 @@ def test_unknown_text(tokenizer):
     assert tokenizer.words_of_line(line) == tokenizer.words_of_tokens(ids)
 
 
+@pytest.mark.parametrize("line", [*LINES, "Ж le▁chien, 漢字 Żn'Ж.", " ▁", ""])
+def test_pieces_of_a_line_are_its_text_also_where_unknown(tokenizer, line):
+    found = tokenizer.pieces_of_line(line)
+    assert "".join(found) == "".join(line.replace("▁", "_").split())
+    [ids] = tokenizer.encode([line])
+    surfaces = tokenizer.surfaces
+    assert all(
+        token == UNK or surfaces[token] == text for token, text in zip(ids, found, strict=True)
+    )
+
+
 def test_lines_without_words(tokenizer):
     assert tokenizer.encode(["", " \t "]) == [[], []]
     assert tokenizer.encode([]) == []
