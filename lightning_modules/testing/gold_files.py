@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from datamodules.errors import UserError
-from datamodules.text import read_lines
+from datamodules.lines import read_lines
 from lightning_modules.metrics.alignment.gold import Gold, read_gold
 
 

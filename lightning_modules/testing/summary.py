@@ -1,6 +1,6 @@
 """The summary of a finished run in the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tabulate import tabulate
@@ -19,6 +19,8 @@ def summary(result: Result, scores: TestScores, scoring: Scoring, folder: Path) 
     rows = tabulate(_by_length(scores), tablefmt="plain", disable_numparse=True, stralign="right")
     lines = [
         f"{result.variant} seed {result.seed}: {_scores(result, scores.metrics)}",
+        *_subsets(result),
+        *_replaced(result),
         *([f"without a model: {_baselines(result)}"] if result.baselines else []),
         *(_right_choices(result.contrast)),
         f"95% over test sentences: {scoring.resamples} resamples, seed {scoring.seed}; "
@@ -61,6 +63,22 @@ def _by_length(scores: TestScores) -> list[list[str]]:
     ]
 
 
+def _subsets(result: Result) -> Iterator[str]:
+    """Yield BLEU of each test set, and of the sentences without unknown words."""
+    for name, subset in result.subsets.items():
+        bleu = _score("BLEU", "bleu", subset.scores, subset.intervals)
+        yield f"{name}: {bleu} on {subset.sentences:,} sentences"
+
+
+def _replaced(result: Result) -> Iterator[str]:
+    """Yield how many unknown words of the translations were replaced, if that was asked."""
+    if (words := result.replaced) is not None:
+        yield (
+            f"of {words.unknown:,} <unk> in the translations, {words.copied:,} became the source "
+            f"word, {words.translated:,} a word of the dictionary"
+        )
+
+
 def _baselines(result: Result) -> str:
     """Return ``phrase table BLEU 73.85, exact match (%) 14.33; copy …`` on the whole test set."""
     parts = []
@@ -90,11 +108,17 @@ def _other_cost(result: Result) -> str:
 
 def _scores(result: Result, metrics: Sequence[Metric]) -> str:
     """Return ``test BLEU 61.20 [60.1, 62.3], chrF 70.10 […], …``, without missing scores."""
-    parts = []
-    for metric in metrics:
-        name = metric.name
-        if metric.in_summary and name in result.scores:
-            low, high = result.intervals.get(name, (None, None))
-            interval = "" if low is None else f" [{low:.1f}, {high:.1f}]"
-            parts.append(f"{metric.label} {result.scores[name]:.2f}{interval}")
+    parts = [
+        _score(metric.label, metric.name, result.scores, result.intervals)
+        for metric in metrics
+        if metric.in_summary and metric.name in result.scores
+    ]
     return "test " + ", ".join(parts)
+
+
+def _score(
+    label: str, name: str, scores: Mapping[str, float], intervals: Mapping[str, tuple[float, float]]
+) -> str:
+    low, high = intervals.get(name, (None, None))
+    interval = "" if low is None else f" [{low:.1f}, {high:.1f}]"
+    return f"{label} {scores[name]:.2f}{interval}"

@@ -44,8 +44,9 @@ from lightning_modules.testing.forced_decoding import (
     word_nats,
 )
 from lightning_modules.testing.head_attention import head_attention, shown_sentences
-from lightning_modules.testing.scores import TestScores, score_translations
+from lightning_modules.testing.scores import TestScores, intervals_of, score_translations, values_of
 from lightning_modules.testing.scoring_settings import Scoring
+from lightning_modules.testing.unknown_words import read_replacement
 from lightning_modules.training.module import Translation, TranslationModule
 from lightning_modules.variants import EncoderDecoder, count_parameters
 
@@ -97,6 +98,7 @@ def test_model(
         config.variant,
         config.seed,
         data.encoded_corpus.phrase_table,
+        read_replacement(config.decoding),
     )
     for prediction, reference_nats in zip(scores.predictions, nats, strict=True):
         prediction.reference_nats = reference_nats
@@ -165,12 +167,10 @@ def write_test(
         variant=config.variant,
         seed=config.seed,
         overrides=overrides,
-        scores={name: estimate.value for name, estimate in scores.scores.items()},
-        intervals={
-            name: (estimate.low, estimate.high)
-            for name, estimate in scores.scores.items()
-            if estimate.low is not None and estimate.high is not None
-        },
+        scores=values_of(scores.scores),
+        intervals=intervals_of(scores.scores),
+        subsets=scores.subsets,
+        replaced=scores.replaced,
         baselines=scores.baselines,
         contrast=tested.contrast,
         signature=scores.signature,

@@ -297,7 +297,9 @@ def _settings(condition: str, result: Result) -> str | None:
             **FIXED_BEFORE,
             **flatten(result.config | {"decoding": decoding}),
         }.items()
-        if (setting := setting_of(key)) and setting.condition == condition
+        if value is not None  # a setting without a value: as in runs that did not have it yet
+        and (setting := setting_of(key))
+        and setting.condition == condition
     }
     if values.keys() <= FIXED_BEFORE.keys():  # the condition of a single setting
         return next(map(str, values.values()), None)

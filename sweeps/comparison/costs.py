@@ -16,6 +16,7 @@ MEASURES: dict[Column, Callable[[Result], float | None]] = {
         lambda result: result.training.target_tokens_per_second
     ),
     Column("seconds", "training seconds", "number"): lambda result: result.training.seconds,
+    Column("waited", "share waited for data", "number", 3): lambda result: result.training.waited,
     Column("peak_memory_mib", "peak memory MiB", "number", 0): (
         lambda result: result.peak_memory_mib
     ),

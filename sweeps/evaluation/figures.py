@@ -22,7 +22,11 @@ ROOM_FOR_A_LABEL = 0.09
 
 
 def length_curve(
-    evaluation: Evaluation, metric: Metric, limits: Sequence[int] = (), width: Width = 620
+    evaluation: Evaluation,
+    metric: Metric,
+    limits: Sequence[int] = (),
+    width: Width = 620,
+    title: str = "",
 ) -> Chart:
     """Draw a score against sentence length: one line for each system, the mean over its seeds.
 
@@ -66,7 +70,7 @@ def length_curve(
         for layer in _baseline(evaluation, baseline, metric, places_by_bounds)
     ]
     note = note_of(origin(evaluation, metric.name))
-    return finished(alt.layer(*rules, *baselines, *layers, data=points), width, note)
+    return finished(alt.layer(*rules, *baselines, *layers, data=points), width, note, title)
 
 
 def _baseline(

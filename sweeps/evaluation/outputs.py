@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from datamodules.errors import UserError
-from datamodules.text import read_lines
+from datamodules.lines import read_lines
 from lightning_modules.metrics.alignment.gold import Gold, parse_gold
 from lightning_modules.metrics.chosen_metrics import (
     find_metrics,
@@ -242,6 +242,7 @@ class TestSetCache:
     def of(self, folder: Path, predictions: Sequence[Prediction]) -> TestSet:
         """Return the test set of a run. Raises ``BrokenFileError``."""
         counts = read_word_counts(folder)
+        sets = [each.set for each in predictions if each.set is not None]
         test = TestSet(
             references=[prediction.reference for prediction in predictions],
             sources=[prediction.source for prediction in predictions],
@@ -249,6 +250,8 @@ class TestSetCache:
             source_counts=dict(counts.source) if counts else None,
             reference_counts=dict(counts.target) if counts else None,
             reference_word_counts=counts.reference or None if counts else None,
+            sets=sets if len(sets) == len(predictions) else None,
+            unknown={number for number, each in enumerate(predictions) if each.unknown},
         )
         for other in self._known:
             if other.same_text(test):

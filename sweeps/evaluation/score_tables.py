@@ -1,13 +1,13 @@
 """Tables of scores, scores by length, and trends over length."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from lightning_modules.metrics.lengths import THIN, falls_below, slope_per_ten
-from lightning_modules.metrics.metric import Metric
-from lightning_modules.metrics.systems import System
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from lightning_modules.metrics.metric import Metric, TextMetric
+from lightning_modules.metrics.systems import Subsets, System, TestSet
+from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate, score_subset
 from lightning_modules.metrics.uncertainty.resampling import interval
 from lightning_modules.testing.baselines import MEANING
 from sweeps.evaluation.evaluation import Evaluation, Group
@@ -27,8 +27,48 @@ def score_tables(evaluation: Evaluation) -> Iterator[Table]:
     alignment = [metric for metric in evaluation.metrics if metric.name in ATTENTION]
     others = [metric for metric in evaluation.metrics if metric not in alignment]
     yield scores(evaluation, "scores", "Scores", others)
+    yield from subset_scores(
+        evaluation, "scores_by_part", "Scores on parts of the test set", "part", _parts
+    )
     if alignment:
         yield scores(evaluation, "attention_scores", "Attention", alignment)
+
+
+def subset_scores(
+    evaluation: Evaluation,
+    name: str,
+    title: str,
+    grouped_by: str,
+    find: Callable[[TestSet], Subsets],
+) -> Iterator[Table]:
+    """Yield a table of translation metrics on the subsets that ``find`` finds; none without any."""
+    metrics = [metric for metric in evaluation.metrics if isinstance(metric, TextMetric)]
+    rows: list[list[Cell]] = []
+    for group in evaluation.groups:
+        subsets = {
+            label: score_subset(group.systems, metrics, None, index, evaluation.draws)
+            for label, index in find(group.systems[0].test).items()
+        }
+        rows += [
+            [
+                system.name,
+                seeds(system),
+                label,
+                len(subset.index),
+                *(subset.estimate(system.name, metric.name) for metric in metrics),
+            ]
+            for system in group.systems
+            for label, subset in subsets.items()
+        ]
+    columns = [SYSTEM, Column("seeds", "seed"), Column("group", grouped_by)]
+    columns += [Column("sentences", "sentences", "count"), *map(_estimate_column, metrics)]
+    names = [metric.name for metric in metrics]
+    if rows:
+        yield Table(name, title, columns, rows, origin(evaluation, *names), UNCERTAINTY)
+
+
+def _parts(test: TestSet) -> Subsets:
+    return test.subsets
 
 
 def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:
@@ -100,8 +140,11 @@ def _estimate_column(metric: Metric) -> Column:
     return Column(metric.name, metric.label, "estimate", metric.decimals)
 
 
-def by_length(evaluation: Evaluation, metric: Metric) -> Table:
-    """Return a table of one metric in every length bucket, computed on the bucket's sentences."""
+def by_length(evaluation: Evaluation, metric: Metric, of: str = "") -> Table:
+    """Return a table of one metric in every length bucket, computed on the bucket's sentences.
+
+    ``of`` names the test set that ``evaluation`` is about, if there are several.
+    """
     bounds = evaluation.bounds
     shown = list(named_seeds(evaluation, metric.name))
     rows: list[list[Cell]] = [
@@ -116,8 +159,8 @@ def by_length(evaluation: Evaluation, metric: Metric) -> Table:
         columns.append(Column(each.label, title, "estimate", metric.decimals))
     marked = any("*" in column.title for column in columns)
     return Table(
-        f"{metric.name}_by_length",
-        f"{metric.label} by {evaluation.scoring.length_axis}",
+        f"{metric.name}_by_length" + (f"_of_{of}" if of else ""),
+        f"{metric.label} by {evaluation.scoring.length_axis}" + (f", {of}" if of else ""),
         columns,
         rows,
         origin(evaluation, metric.name),

@@ -10,6 +10,7 @@ from sweeps.comparison.collect import Comparison
 from sweeps.comparison.learning_curves import LearningCurve, learning_curves
 from sweeps.evaluation.contrast import Contrast, contrasts
 from sweeps.evaluation.evaluation import Evaluation
+from sweeps.evaluation.named_sets import evaluate_sets
 from sweeps.evaluation.significance import SignificanceTests, conclusions, significance_tests
 from sweeps.report.sentence_cards import Examples, example_sentences
 from sweeps.report.study_section import StudySection
@@ -30,6 +31,11 @@ class Findings:
     def significance(self) -> dict[str, SignificanceTests]:
         """Tests of all pairs of systems, by the name of the metric."""
         return significance_tests(self.evaluation)
+
+    @cached_property
+    def sets(self) -> dict[str, Evaluation]:
+        """BLEU on each test set by name, where a run has several test sets; else nothing."""
+        return evaluate_sets(self.evaluation.systems, self.evaluation.scoring)
 
     @cached_property
     def conclusions(self) -> list[str]:

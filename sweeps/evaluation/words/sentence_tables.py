@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from lightning_modules.metrics.bleu import bleu
-from lightning_modules.metrics.metric import TextMetric
 from lightning_modules.metrics.sentences import (
     SentenceBucket,
     bucket_by_label,
@@ -13,15 +12,14 @@ from lightning_modules.metrics.sentences import (
     bucket_by_score,
     most_different,
 )
-from lightning_modules.metrics.systems import Output
+from lightning_modules.metrics.systems import Output, Subsets, TestSet
 from lightning_modules.metrics.text_metrics import (
     SENTENCE_BLEU,
     sentence_bleu,
     sentence_bleu_signature,
 )
-from lightning_modules.metrics.uncertainty.bootstrap_scores import score_subset
 from sweeps.evaluation.evaluation import Evaluation, Group
-from sweeps.evaluation.score_tables import SYSTEM, UNCERTAINTY, origin, seeds
+from sweeps.evaluation.score_tables import SYSTEM, origin, seeds, subset_scores
 from sweeps.evaluation.tables import Cell, Column, Table
 
 SENTENCES_SHOWN = 10
@@ -43,9 +41,9 @@ def sentence_tables(evaluation: Evaluation) -> Iterator[Table]:
         "words more than the reference",
         lambda output, references: bucket_by_length_difference(references, output.hypotheses),
     )
-    for group in evaluation.groups:
-        if group.systems[0].test.labels is not None:
-            yield _by_label(evaluation, group, group.systems[0].test.labels)
+    yield from subset_scores(
+        evaluation, "sentences_by_label", "Sentences by label", "label of the sentence", _labelled
+    )
     for group, name in evaluation.named_groups("differing_sentences"):
         yield _differing(group, name)
 
@@ -82,40 +80,8 @@ def _buckets(evaluation: Evaluation, name: str, grouped_by: str, sort: Sort) -> 
     )
 
 
-def _by_label(evaluation: Evaluation, group: Group, labels: Sequence[str]) -> Table:
-    """Return a table of corpus scores on the sentences of each label."""
-    metrics = [metric for metric in evaluation.metrics if isinstance(metric, TextMetric)]
-    draws = evaluation.draws
-    subsets = {
-        bucket.label: score_subset(group.systems, metrics, None, bucket.sentences, draws)
-        for bucket in bucket_by_label(labels)
-    }
-    rows: list[list[Cell]] = [
-        [
-            system.name,
-            seeds(system),
-            label,
-            len(subset.index),
-            *(subset.estimate(system.name, metric.name) for metric in metrics),
-        ]
-        for system in group.systems
-        for label, subset in subsets.items()
-    ]
-    columns = [
-        SYSTEM,
-        Column("seeds", "seed"),
-        Column("group", "label of the sentence"),
-        Column("sentences", "sentences", "count"),
-        *(Column(metric.name, metric.label, "estimate", metric.decimals) for metric in metrics),
-    ]
-    return Table(
-        "sentences_by_label",
-        "Sentences by label",
-        columns,
-        rows,
-        origin(evaluation, *(metric.name for metric in metrics)),
-        UNCERTAINTY,
-    )
+def _labelled(test: TestSet) -> Subsets:
+    return {bucket.label: bucket.sentences for bucket in bucket_by_label(test.labels or ())}
 
 
 def ranked(group: Group) -> list[int]:

@@ -16,10 +16,14 @@ from sweeps.report.findings import Findings
 from sweeps.report.sections.section import Section
 
 EVERY_SEED = "every_seed"
+ALL_SETS = "all test sets"
 
 
 class BleuByLength(Section):
-    """The figure that the comparison is about, for each test set; its table is among the scores."""
+    """The figure that the comparison is about, for each test set; its table is among the scores.
+
+    Test sets that one run translated together have a figure for all sentences, then one for each.
+    """
 
     heading = "BLEU against sentence length"
     template = '{% include "sections/bleu_by_length.html.j2" %}'
@@ -28,10 +32,14 @@ class BleuByLength(Section):
     def figures(self, width: Width) -> Mapping[str, Chart]:
         bleu = [each for each in self.findings.evaluation.metrics if each.name == "bleu"]
         curves: dict[str, Chart] = {}
+        title = ALL_SETS if self.findings.sets else ""
         for place, part in enumerate(self.findings.evaluation.parts, start=1):
             ending = "" if place == 1 else f"_{place}"
-            drawn = _curves(part, self.findings, bleu, width)
+            drawn = _curves(part, self.findings, bleu, width, title)
             curves |= {f"{name}{ending}": chart for name, chart in drawn.items()}
+        for each, part in self.findings.sets.items():
+            drawn = _curves(part, self.findings, bleu, width, each)
+            curves |= {f"{name}_of_{each}": chart for name, chart in drawn.items()}
         return curves
 
     @override
@@ -68,11 +76,15 @@ class OtherScoresByLength(Section):
 
 
 def _curves(
-    evaluation: Evaluation, findings: Findings, metrics: Sequence[Metric], width: Width
+    evaluation: Evaluation,
+    findings: Findings,
+    metrics: Sequence[Metric],
+    width: Width,
+    title: str = "",
 ) -> dict[str, Chart]:
     words = evaluation.scoring.unit.endswith("words")
     limits = findings.comparison.train_limits if words else ()
     return {
-        f"{metric.name}_by_length": length_curve(evaluation, metric, limits, width)
+        f"{metric.name}_by_length": length_curve(evaluation, metric, limits, width, title)
         for metric in metrics
     }

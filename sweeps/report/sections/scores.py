@@ -31,7 +31,12 @@ class Scores(Section):
         evaluation = self.findings.evaluation
         bleu = [each for each in evaluation.metrics if each.name == "bleu"]
         curves = [by_length(evaluation, metric) for metric in bleu]
-        return [*score_tables(evaluation), *curves, trends(evaluation)]
+        of_sets = [
+            by_length(part, metric, of=name)
+            for name, part in self.findings.sets.items()
+            for metric in bleu
+        ]
+        return [*score_tables(evaluation), *curves, *of_sets, trends(evaluation)]
 
     @override
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:

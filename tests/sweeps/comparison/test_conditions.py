@@ -62,6 +62,14 @@ def test_a_condition_not_held_says_who_differs(tmp_path, name, changes, text):
     assert text in condition(comparison, name).text
 
 
+def test_a_setting_without_a_value_is_as_in_a_run_that_did_not_have_it(tmp_path):
+    newer = {"beam_size": 4, "length_penalty": 0.6, "replace_unknown": None}
+    runs = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", "luong", decoding=newer)]
+    assert condition(collect(runs), "decoding").text == "beam_size 4, length_penalty 0.6"
+    copied = make_run(tmp_path / "2", "bahdanau", decoding=newer | {"replace_unknown": "copy"})
+    assert not condition(collect([*runs, copied]), "decoding").holds
+
+
 @pytest.mark.parametrize(("other", "holds"), [(1_500_400, True), (1_600_000, False)])
 def test_seeds_may_end_their_budget_in_another_batch(tmp_path, other, holds):
     runs = [

@@ -16,6 +16,7 @@ from lightning_modules.runs.reader import BrokenFileError, read_history
 from lightning_modules.runs.writer import clear_results, write_history
 from lightning_modules.training.callbacks import History, TrainingBudget
 from lightning_modules.training.control.budgets import Budget
+from lightning_modules.training.control.flops import Flops
 from sweeps.comparison.collect import collect
 from sweeps.comparison.learning_curves import learning_curves, learning_figures, learning_table
 from tests.helpers.run_folders import history, make_run, unsealed
@@ -42,7 +43,7 @@ class Texts(pl.LightningDataModule):
 
 def fit(trained, batches, callback, **more):
     budget = TrainingBudget(Budget(kind="target_tokens", amount=10_000))
-    budget.pairs, budget.flops_by_id = pairs([3, 7, 5]), np.zeros(3)
+    budget.pairs, budget.flops = pairs([3, 7, 5]), Flops(np.zeros(6))
     trainer = pl.Trainer(
         max_steps=len(batches),
         accelerator="cpu",
