@@ -2,7 +2,8 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from datamodules.contrast import ContrastPair
@@ -20,7 +21,9 @@ class ParallelText:
     holds the gold word alignments, if the corpus has any: for each sentence one line of Pharaoh
     pairs (``0-0 1-2``, source word then target word, counted from 0; ``1?2`` is a possible link).
     ``left_out`` counts the excluded pairs by reason. ``seen`` of the training text tells, by name,
-    which share of the test set's parts also occur in training, from 0 to 1.
+    which share of the test set's parts also occur in training, from 0 to 1. ``sets`` of the test
+    text tells, in order, the name and the number of sentences of each test set that the text is
+    made of; nothing for one test set without a name.
     """
 
     source: list[str]
@@ -28,6 +31,7 @@ class ParallelText:
     alignments: list[str] | None = None
     left_out: dict[str, int] = field(default_factory=dict)
     seen: dict[str, float] = field(default_factory=dict)
+    sets: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.source)
@@ -42,12 +46,23 @@ class Corpus(ABC):
     """Source language, as a two-letter code."""
     target: str
     """Target language, as a two-letter code."""
+    limit: int | None = None
+    """Most training pairs that are read, from the first; None for all."""
+    generated: bool = False
+    """Whether a program writes the sentences, so that their languages are sure."""
     train_max_words: int | None = None
     """Limit on the words of a training sentence; None for no limit."""
 
     @abstractmethod
     def split(self, name: Split) -> ParallelText:
         """Read or generate one split. Raises ``UserError`` if the text is wrong."""
+
+    def parts(self, name: Split) -> Iterator[ParallelText]:
+        """Yield a split in parts of neighbouring pairs, always the same; here all at once.
+
+        A class for a large corpus overrides this method, so that a split does not fill the memory.
+        """
+        yield self.split(name)
 
     def contrastive_pairs(self) -> list[ContrastPair]:
         """Write contrastive pairs, for ``task=contrast``; none by default."""
@@ -63,6 +78,8 @@ class Corpus(ABC):
         for name in SPLITS:
             text = read_split(self, name)
             digest.update(repr((text.source, text.target, text.alignments)).encode())
+            if text.sets:
+                digest.update(repr(text.sets).encode())
         return digest.hexdigest()[:12]
 
 
@@ -74,13 +91,48 @@ def check_names(corpus: Corpus) -> None:
 
 def fingerprint_of(corpus: Corpus) -> str:
     """Return the fingerprint of a corpus. Raises ``UserError`` if the fingerprint is no text."""
-    return _check_text(corpus, "fingerprint", corpus.fingerprint)
+    fingerprint = _check_text(corpus, "fingerprint", corpus.fingerprint)
+    return fingerprint if corpus.limit is None else f"{fingerprint}-{corpus.limit}"
 
 
 def read_split(corpus: Corpus, name: Split) -> ParallelText:
     """Return one split. Raises ``UserError`` if the split does not hold pairs of sentences."""
-    text = corpus.split(name)
     call = f"{_setting(corpus)}: {type(corpus).__name__}.split('{name}')"
+    text = _checked(corpus.split(name), call)
+    if not len(text):
+        raise UserError(f"{call} has no sentences")
+    return text
+
+
+def read_parts(corpus: Corpus, name: Split) -> Iterator[ParallelText]:
+    """Yield the parts of a split. Raises ``UserError`` if there are no pairs of sentences."""
+    method = "split" if type(corpus).parts is Corpus.parts else "parts"
+    call = f"{_setting(corpus)}: {type(corpus).__name__}.{method}('{name}')"
+    pairs = 0
+    limit = corpus.limit if name == "train" else None
+    for part in corpus.parts(name):
+        text = _checked(part, call)
+        room = len(text) if limit is None else limit - pairs
+        yield text if room >= len(text) else first_pairs(text, room)
+        pairs += len(text)
+        if limit is not None and pairs >= limit:
+            break
+    if not pairs:
+        raise UserError(f"{call} has no sentences")
+
+
+def first_pairs(text: ParallelText, count: int) -> ParallelText:
+    """Return the first ``count`` pairs of a text."""
+    links = text.alignments
+    return replace(
+        text,
+        source=text.source[:count],
+        target=text.target[:count],
+        alignments=links and links[:count],
+    )
+
+
+def _checked(text: object, call: str) -> ParallelText:
     if not isinstance(text, ParallelText):
         raise UserError(f"{call} returns {type(text).__name__}, but ParallelText is needed")
     sides = {"source": text.source, "target": text.target}
@@ -91,8 +143,10 @@ def read_split(corpus: Corpus, name: Split) -> ParallelText:
             raise UserError(f"{call} has a {side} that is no text; give one text a sentence")
         if len(lines) != len(text):
             raise UserError(f"{call} has {len(text)} source but {len(lines)} {side} sentences")
-    if not len(text):
-        raise UserError(f"{call} has no sentences")
+    if text.sets and sum(text.sets.values()) != len(text):
+        raise UserError(
+            f"{call} has {len(text)} sentences, but its test sets have {sum(text.sets.values())}"
+        )
     return text
 
 

@@ -1,177 +1,112 @@
-"""A parallel corpus of line-aligned text files, plain or gzipped."""
+"""A parallel corpus of text files, plain or compressed: line-aligned, or tables of both sides."""
 
-import gzip
-import hashlib
-import zlib
-from collections import Counter
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
-from pydantic import Field, PositiveInt
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 from typing_extensions import override
 
-from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
+from datamodules.corpus import Split
 from datamodules.errors import UserError
+from datamodules.lines import COMPRESSED
+from datamodules.sources.columns import Columns
+from datamodules.sources.pair_source import PairSource, TwoFiles, find_file
+from datamodules.sources.real_corpus import RealCorpus
+from datamodules.sources.tables import TABLES, Table, table_kind
 from datamodules.writing.places import what_is
+
+PATTERN = set("*?[")
+"""Characters of file names that stand for several files."""
 
 
 @dataclass
-class TextCorpus(Corpus):
-    """A corpus in UTF-8 files ``ROOT/{split}.{language}`` or ``ROOT/{split}.{language}.gz``.
+class TextCorpus(RealCorpus):
+    """A corpus in UTF-8 files ``ROOT/{split}.{language}``, plain or ``.gz``, ``.xz`` or ``.zst``.
 
     Each line is one sentence. Only ``\\n`` and ``\\r\\n`` end a line; a byte order mark is dropped.
-    A plain file is preferred to a gzipped file. Every file is read once.
+    A plain file is preferred to a compressed file. With ``columns``, a table ``ROOT/{split}.tsv``
+    or ``ROOT/{split}.jsonl`` is preferred to line-aligned files.
     """
 
     root: Path
     source: str
     target: str
     name: str = "text"
-    train_max_words: PositiveInt | None = None
-    """Most words on either side of a training pair; longer pairs are left out and counted."""
-    test_max_words: PositiveInt | None = None
-    """Most words on either side of a validation or test pair; longer pairs are left out."""
-    skip_empty: bool = False
-    """Whether to leave out and count pairs with an empty line, instead of raising an error."""
-    files: dict[Split, str] = Field(default_factory=dict)
-    """File name parts that replace ``{split}``, for splits with another file name."""
+    files: dict[Split, str | list[str]] = Field(default_factory=dict)
+    """File name parts that replace ``{split}``, one or several; ``*`` stands for any letters."""
+    columns: Columns | None = None
+    """Columns of tables that hold both sides."""
 
-    def __post_init__(self) -> None:
-        """Raise ``UserError`` if both languages are the same."""
-        if self.source == self.target:
-            raise UserError(
-                f"data.source and data.target are both {self.source!r}: set data.target=... to the "
-                "other language"
-            )
+    place: ClassVar[str] = "data.root"
 
     @override
-    @cached_property
-    def fingerprint(self) -> str:
-        """Return twelve hexadecimal digits that hash the files, the languages and the limits."""
-        settings = (self.source, self.target, self.train_max_words, self.test_max_words)
-        digest = hashlib.sha256(repr((*settings, self.skip_empty)).encode())
-        for split in SPLITS:
-            for content in self._contents[split]:
-                digest.update(hashlib.sha256(content).digest())
-        return digest.hexdigest()[:12]
+    def find(self, split: Split) -> Iterator[PairSource]:
+        if not self.root.is_dir():
+            raise UserError(
+                f"{self.root} {what_is(self.root)}: set data.root=... to the folder of the text"
+            )
+        asked = self.files.get(split, split)
+        for part in [asked] if isinstance(asked, str) else asked:
+            for name in self._matches(part):
+                yield self._table(name) or self._two_files(name)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the content of the files out of the pickle, but keep the fingerprint."""
-        return {key: value for key, value in self.__dict__.items() if key != "_contents"}
-
+    @property
     @override
-    def split(self, name: Split) -> ParallelText:
-        """Return one split. Raises ``UserError`` if the files or limits of the split are wrong."""
-        paths = self._paths[name]
-        source, target = (
-            decode_lines(path, content)
-            for path, content in zip(paths, self._contents[name], strict=True)
-        )
-        if len(source) != len(target):
-            raise UserError(
-                f"{paths[0]} has {len(source)} lines but {paths[1]} has {len(target)}: line n of "
-                "one must translate line n of the other; mend the files or set data.root=..."
-            )
-        if not self.skip_empty:
-            _refuse_empty(paths, (source, target))
-        limit = self.train_max_words if name == "train" else self.test_max_words
-        kept: list[tuple[str, str]] = []
-        left_out: Counter[str] = Counter()
-        for pair in zip(source, target, strict=True):
-            words = [len(line.split()) for line in pair]
-            if min(words) == 0:
-                left_out["empty"] += 1
-            elif limit is not None and max(words) > limit:
-                left_out[f"longer than {limit} words"] += 1
-            else:
-                kept.append(pair)
-        if not kept:
-            reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
-            option = "train_max_words" if name == "train" else "test_max_words"
-            raise UserError(
-                f"no pair of {paths[0]} and {paths[1]} is left ({reasons}): "
-                f"raise data.{option} or set data.root=..."
-            )
-        return ParallelText(
-            source=[pair[0] for pair in kept],
-            target=[pair[1] for pair in kept],
-            left_out=dict(left_out),
-        )
+    def set_places(self) -> list[Path]:
+        return [self.root, *super().set_places]
 
-    @cached_property
-    def _paths(self) -> dict[Split, list[Path]]:
-        return {
-            split: [
-                _find(self.root, f"{self.files.get(split, split)}.{language}")
-                for language in (self.source, self.target)
-            ]
-            for split in SPLITS
+    def _matches(self, part: str) -> list[str]:
+        """Return the names that a file name part stands for, without language and compression."""
+        if not PATTERN.intersection(part):
+            return [part]
+        kinds = [f".{self.source}", *(TABLES if self.columns else ())]
+        if table_kind(part):
+            kinds = [""]
+        found = {
+            _without(str(file.relative_to(self.root)), kind, suffix)
+            for kind in kinds
+            for suffix in ("", *COMPRESSED)
+            for file in self.root.glob(f"{part}{kind}{suffix}")
         }
+        if not found:
+            raise UserError(
+                f"no file in {self.root} is named {' or '.join(part + kind for kind in kinds)}, "
+                f"plain or {', '.join(COMPRESSED)}: set data.files or data.root=... to the files "
+                "of the text"
+            )
+        return sorted(found)
 
-    @cached_property
-    def _contents(self) -> dict[Split, list[bytes]]:
-        return {split: [read_bytes(path) for path in paths] for split, paths in self._paths.items()}
-
-
-def _find(root: Path, name: str) -> Path:
-    if not root.is_dir():
-        raise UserError(f"{root} {what_is(root)}: set data.root=... to the folder of the text")
-    for path in (root / name, root / f"{name}.gz"):
-        if path.is_file():
-            return path
-        if path.exists() or path.is_symlink():
-            raise UserError(f"{path} {what_is(path)}, but a file is needed")
-    raise UserError(
-        f"neither {name} nor {name}.gz is in {root}: set data.root=... to the folder of the text, "
-        "or data.source, data.target and data.files to how its files are named"
-    )
-
-
-def read_lines(name: str | Path, option: str) -> list[str]:
-    """Read the lines of a UTF-8 file, plain or ``.gz``. Raises ``UserError`` with ``option``."""
-    path = Path(name)
-    return decode_lines(path, read_bytes(path, option), option)
-
-
-def read_bytes(path: Path, option: str = "data.root") -> bytes:
-    """Read a file and unpack ``.gz``. Raises ``UserError`` with ``option``."""
-    try:
-        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UserError(
-            f"{path} is truncated or no gzip file ({error}): fetch it again or set {option}=..."
-        ) from error
-    except OSError as error:
-        raise UserError(
-            f"{path} cannot be read ({error.strerror}): mend that or set {option}=..."
-        ) from error
-
-
-def decode_lines(path: Path, content: bytes, option: str = "data.root") -> list[str]:
-    """Split UTF-8 text into lines. Raises ``UserError`` with ``path``, the line and ``option``."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise UserError(
-            f"{path}, line {line}: not UTF-8 (byte 0x{error.object[error.start]:02x}): convert the "
-            f"file to UTF-8 or set {option}=..."
-        ) from error
-    # Not splitlines, which also splits at characters inside sentences, such as U+2028.
-    lines = text.removesuffix("\n").split("\n")
-    if lines == [""]:
-        raise UserError(f"{path} is empty: fetch it again or set {option}=...")
-    return [line.removesuffix("\r") for line in lines]
-
-
-def _refuse_empty(paths: Sequence[Path], sides: Sequence[list[str]]) -> None:
-    for path, lines in zip(paths, sides, strict=True):
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
+    def _table(self, name: str) -> Table | None:
+        """Return the table of a name; None if there is none or no columns are chosen."""
+        if self.columns is None:
+            if table_kind(name):
                 raise UserError(
-                    f"{path}, line {number}: empty: mend the file, or leave such pairs out with "
-                    "data.skip_empty=true"
+                    f"{self.root / name} is a table: say which columns hold the text, "
+                    "data.columns={source: NAME, target: NAME}"
                 )
+            return None
+        for kind in [""] if table_kind(name) else TABLES:
+            if file := find_file(self.root, f"{name}{kind}"):
+                return Table(name, file, self.columns)
+        return None
+
+    def _two_files(self, name: str) -> TwoFiles:
+        return TwoFiles(name, (self._find(name, self.source), self._find(name, self.target)))
+
+    def _find(self, name: str, language: str) -> Path:
+        file = find_file(self.root, f"{name}.{language}")
+        if file is None:
+            wanted = f"{name}.{language}"
+            raise UserError(
+                f"neither {wanted} nor {', '.join(wanted + suffix for suffix in COMPRESSED)} is in "
+                f"{self.root}: set data.root=... to the folder of the text, or data.source, "
+                "data.target and data.files to how its files are named"
+            )
+        return file
+
+
+def _without(name: str, kind: str, suffix: str) -> str:
+    """Return a file name without its ending; a table that is named whole keeps its kind."""
+    return name.removesuffix(suffix).removesuffix(kind)

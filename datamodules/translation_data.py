@@ -11,13 +11,23 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 from pydantic import NonNegativeInt, PositiveInt, SkipValidation, validate_call
-from torch.utils.data import DataLoader, Dataset, Sampler
+from torch.utils.data import DataLoader
 
-from datamodules.batching import Batch, Batching, EncodedPairs, LengthBatchSampler
+from datamodules.batching import (
+    Batch,
+    Batching,
+    EncodedPairs,
+    Feed,
+    LengthBatchSampler,
+    Pieces,
+    PieceSampler,
+    Place,
+    WholeBatches,
+)
+from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, fingerprint_of
 from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.errors import UserError
-from datamodules.sharding import Pieces, PieceSampler, Place, WholeBatches
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
 FORMAT = 2
@@ -36,6 +46,7 @@ class TranslationData(pl.LightningDataModule):
     def __init__(
         self,
         corpus: SkipValidation[Corpus],
+        cleaning: Cleaning,
         tokenizer: TokenizerSettings,
         batching: Batching,
         val_sentences: PositiveInt | None,
@@ -49,6 +60,7 @@ class TranslationData(pl.LightningDataModule):
         """
         super().__init__()
         self.corpus = corpus
+        self.cleaning = cleaning
         self.tokenizer = tokenizer
         self.batching = batching
         self.val_sentences = val_sentences
@@ -58,15 +70,16 @@ class TranslationData(pl.LightningDataModule):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return twelve hexadecimal digits that change with any sentence or tokenizer setting."""
-        content = [FORMAT, fingerprint_of(self.corpus), *self.tokenizer.identity]
+        """Return twelve hexadecimal digits that change with any sentence or setting of the text."""
+        corpus = fingerprint_of(self.corpus)
+        content = [FORMAT, corpus, *self.tokenizer.identity, *self.cleaning.identity]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
     @cached_property
     def encoded_corpus(self) -> EncodedCorpus:
         """Vocabularies, encoded splits and reference text."""
         folder = self.cache_dir / f"{self.corpus.name}-{self.fingerprint}"
-        return EncodedCorpus.of(self.corpus, self.tokenizer, folder)
+        return EncodedCorpus.of(self.corpus, self.cleaning, self.tokenizer, folder)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the encoded corpus out of the pickle; ``cache_dir`` holds the encoded corpus."""
@@ -134,12 +147,13 @@ class TranslationData(pl.LightningDataModule):
         for split in ("val", "test"):
             self._decoding_batches(self.encoded_corpus.encoded[split])
 
-    def train_dataloader(self) -> DataLoader[Batch]:
+    def train_dataloader(self) -> Feed:
         """Return the training batches in pieces, in another order in each epoch."""
         batches = self._training_batches()
         batches.skip(self._skipped)
         pieces = Pieces(self.encoded_corpus.encoded["train"])
-        return _loader(pieces, PieceSampler(batches, self._place))
+        device = None if self.trainer is None else self.trainer.strategy.root_device
+        return Feed(pieces, PieceSampler(batches, self._place), self.batching.workers, device)
 
     def val_dataloader(self) -> DataLoader[Batch]:
         """Return the validation batches, the longest first."""
@@ -158,7 +172,10 @@ class TranslationData(pl.LightningDataModule):
 
     def decoding_loader(self, pairs: EncodedPairs) -> DataLoader[Batch]:
         """Return batches of any pairs, the longest first, shared out among the ranks."""
-        return _loader(pairs, WholeBatches(self._decoding_batches(pairs), self._place))
+        batches = WholeBatches(self._decoding_batches(pairs), self._place)
+        # Without a batch size, each item of the sampler selects a whole batch. The generator is
+        # unused, but without a generator the loader would draw from the global random state.
+        return DataLoader(pairs, sampler=batches, batch_size=None, generator=torch.Generator())
 
     @property
     def _place(self) -> Place:
@@ -176,9 +193,3 @@ class TranslationData(pl.LightningDataModule):
     def _decoding_batches(self, pairs: EncodedPairs) -> LengthBatchSampler:
         budget = self.batching.decode_max_tokens
         return LengthBatchSampler(pairs, budget, option="batching.decode_max_tokens")
-
-
-def _loader(pairs: Dataset[Batch], batches: Sampler[Any]) -> DataLoader[Batch]:
-    # Without a batch size, each item of the sampler selects a whole batch. The generator is unused,
-    # but without a generator the loader would draw from the global random state.
-    return DataLoader(pairs, sampler=batches, batch_size=None, generator=torch.Generator())

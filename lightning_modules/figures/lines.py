@@ -76,17 +76,24 @@ def lines(
     return [band, shown.mark_line(strokeWidth=2), seeds, marks]
 
 
-def finished(chart: Chart, width: Width, note: str) -> Chart:
-    """Set the sizes of a figure, and put ``note`` in small type above a printed figure."""
+def finished(chart: Chart, width: Width, note: str, title: str = "") -> Chart:
+    """Set the sizes of a figure; put ``title`` above it, and small ``note`` above a printed one."""
     look = alt.Config(
         view=alt.ViewConfig(stroke=None),
         axis=alt.AxisConfig(titleFontSize=12),
         legend=alt.LegendConfig(labelFontSize=12),
     )
     given: dict[str, Any] = {"width": width, "height": 340, "config": look}
-    if width != "container":  # the page has the note beside the figure, and may be narrow
+    # The page has the note beside the figure, and may be narrow.
+    small = "" if width == "container" else note
+    if title:
         given["title"] = alt.TitleParams(
-            note, anchor="start", fontSize=8, fontWeight="normal", color=GREY, offset=18
+            title, subtitle=small, anchor="start", fontSize=13, subtitleFontSize=8,
+            subtitleColor=GREY, offset=18,
+        )  # fmt: skip
+    elif small:
+        given["title"] = alt.TitleParams(
+            small, anchor="start", fontSize=8, fontWeight="normal", color=GREY, offset=18
         )
     finished: Chart = chart.properties(**given)
     return finished

@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lightning_modules.metrics.alignment.gold import Gold
 from lightning_modules.metrics.contrast import Choices
 from lightning_modules.metrics.metric import Statistics, TextMetric
@@ -11,6 +14,10 @@ from lightning_modules.metrics.text_metrics import TEXT_METRICS
 
 Labels = Sequence[Sequence[str]]
 """A label for every whitespace-separated word of every sentence."""
+Subsets = Mapping[str, NDArray[np.int64]]
+"""Numbers of sentences, ascending, by the name of the subset."""
+WITHOUT_UNKNOWN = "without UNK"
+"""Name of the subset of sentences without unknown words (Bahdanau et al. 2015, Table 1)."""
 
 
 @dataclass(eq=False)
@@ -33,15 +40,36 @@ class TestSet:
     """Label of each sentence: a domain, for example."""
     word_labels: Labels | None = None
     """Labels of the words of the references."""
+    sets: Sequence[str] | None = None
+    """Name of the test set that each sentence is from, where a corpus has several."""
+    unknown: set[int] | None = None
+    """Numbers of the sentences with a word that the vocabularies of a system lack."""
+
+    @property
+    def named_sets(self) -> Subsets:
+        """The sentences of each named test set, in order; empty unless there are several."""
+        sets = np.array(self.sets or ())
+        names = dict.fromkeys(self.sets or ())
+        return {name: np.flatnonzero(sets == name) for name in names} if len(names) > 1 else {}
+
+    @property
+    def subsets(self) -> Subsets:
+        """The named test sets, and the sentences without unknown words if others have some."""
+        known = np.setdiff1d(np.arange(len(self.references)), list(self.unknown or ()))
+        without = {WITHOUT_UNKNOWN: known} if self.unknown and len(known) else {}
+        return {**self.named_sets, **without}
 
     def complete(self, other: "TestSet") -> None:
-        """Fill missing fields and word counts from ``other`` of the same text; known ones stay."""
+        """Fill missing fields, word counts and ``unknown`` from ``other`` of the same text."""
         for name, added in vars(other).items():
             known = getattr(self, name)
             if known is None:
                 setattr(self, name, added)
             elif isinstance(known, dict) and isinstance(added, dict):
                 # A run counts only words of its texts; counts of the user's files are no dict.
+                setattr(self, name, added | known)
+            elif isinstance(known, set) and isinstance(added, set):
+                # What one system does not know is left out of the sentences for all.
                 setattr(self, name, added | known)
 
     def same_text(self, other: "TestSet") -> bool:

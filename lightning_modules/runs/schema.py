@@ -16,7 +16,7 @@ from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.runs import checksums
 from lightning_modules.runs.renamed import with_new_names
 
-SCHEMA = 6
+SCHEMA = 7
 """Version of the contents; files without a number are of version 1."""
 VERSION_KEY = "schema"
 RESULT = checksums.RECORD
@@ -69,6 +69,8 @@ class Training(Record):
     seconds: float | None = None
     """Seconds of training, validation left out."""
     target_tokens_per_second: float | None = None
+    waited: float | None = None
+    """Seconds in which the device waited for batches, as a share of these and ``seconds``."""
     other_costs: dict[str, float] = {}
     """Amount spent of a budget of the user's kind, by the dotted path of the kind."""
     data_order: str | None = None
@@ -136,6 +138,27 @@ class Baseline(Record):
     """Scores on each length bucket, by the bucket's label, such as ``1–10``."""
 
 
+class SubsetScores(Record):
+    """Scores on some of the test sentences, such as one of several test sets."""
+
+    sentences: int
+    scores: dict[str, float]
+    """Scores by the names of metrics."""
+    intervals: dict[str, tuple[float, float]] = {}
+    """95% bootstrap intervals of the scores over these sentences."""
+
+
+class ReplacedUnknown(Record):
+    """What replaced the unknown words (``<unk>``) of the translations."""
+
+    unknown: int
+    """Number of unknown words that the model wrote; those without attention stay."""
+    copied: int
+    """Number of unknown words that became the aligned source word."""
+    translated: int
+    """Number of unknown words that became a word of the dictionary."""
+
+
 class Accuracy(Record):
     """Share of right choices between two translations, in percent."""
 
@@ -163,6 +186,10 @@ class Result(Record):
     """Scores on the whole test set, by the names of metrics."""
     intervals: dict[str, tuple[float, float]] = {}
     """95% bootstrap intervals of the scores over test sentences."""
+    subsets: dict[str, SubsetScores] = {}
+    """Scores on each test set, if there are several, and on the sentences ``without UNK``."""
+    replaced: ReplacedUnknown | None = None
+    """Replaced unknown words; None without ``decoding.replace_unknown``."""
     baselines: dict[str, Baseline] = {}
     """Baselines by name; none without gold links in the training text."""
     contrast: Accuracies = {}
@@ -248,6 +275,10 @@ class Prediction(Record):
     """Word alignment of source and hypothesis by attention, in Pharaoh format."""
     gold: str | None = None
     """Word alignment of source and reference, in Pharaoh format."""
+    set: str | None = None
+    """Name of the test set of the sentence, where the corpus names test sets."""
+    unknown: bool | None = None
+    """Whether source or reference has a word that the vocabularies lack."""
     phrase_table: str | None = None
     """Translation by the phrase table of the training text."""
     reference_nats: list[float] | None = None

@@ -13,7 +13,7 @@ from datamodules.batching import EncodedPairs, Sequences
 from datamodules.corpus import ParallelText
 from datamodules.errors import UserError, validated
 from datamodules.files import write_text
-from datamodules.text import read_lines
+from datamodules.lines import read_lines
 from datamodules.tokenization import Tokenizers
 from lightning_modules.figures.charts import save_chart
 from lightning_modules.figures.heat_map import attention_map

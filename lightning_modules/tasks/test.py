@@ -21,6 +21,7 @@ from lightning_modules.testing.early_checks import check_test_set
 from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.testing.summary import summary
 from lightning_modules.testing.test_set import test_model, write_test
+from lightning_modules.testing.unknown_words import read_replacement
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
 from lightning_modules.training.factories import build, build_data
 from lightning_modules.training.input_checks import check_text
@@ -41,6 +42,7 @@ def test(config: DictConfig) -> float | None:
     OmegaConf.resolve(config)
     scoring = validated(Scoring, config.scoring, "scoring")
     try_metrics(find_metrics(scoring.metrics))
+    read_replacement(config.decoding)
     data = build_data(config)
     check_test_set(data, scoring)
     return test_again(config, scoring, data, job)

@@ -24,6 +24,7 @@ from lightning_modules.testing.early_checks import check_test_set
 from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.testing.summary import summary
 from lightning_modules.testing.test_set import test_model, write_test
+from lightning_modules.testing.unknown_words import read_replacement
 from lightning_modules.tracking.attention_maps import AttentionMaps
 from lightning_modules.tracking.results import log_test
 from lightning_modules.tracking.tracked import tracked, tracker_config
@@ -52,6 +53,7 @@ def train_in(job: Job, config: DictConfig) -> float | None:
     settings, data = settings_and_data(config)
     scoring = validated(Scoring, config.scoring, "scoring")
     try_metrics(find_metrics(scoring.metrics))
+    read_replacement(config.decoding)
     with _alone_in(job.folder):
         wanted = identity_of(config, settings, data)
         finished = None if config.force else finished_result(job.folder, wanted)

@@ -13,7 +13,7 @@ from torch import Tensor
 from datamodules.batching import batches_of, sources_alone
 from datamodules.errors import UserError
 from datamodules.files import whole_file
-from datamodules.text import decode_lines, read_bytes
+from datamodules.lines import decode_lines, read_lines
 from datamodules.writing.places import check_outputs
 from lightning_modules.decoding import Hypothesis
 from lightning_modules.decoding.ctranslate2_engine import Ctranslate2Engine
@@ -23,6 +23,7 @@ from lightning_modules.metrics.alignment.word_alignment import (
     hard_alignment,
 )
 from lightning_modules.testing.scores import words_attention
+from lightning_modules.testing.unknown_words import Dictionary, read_replacement, write_out
 from lightning_modules.training.checkpoints import TrainedModel, load_runs
 from lightning_modules.training.factories import build_search
 from lightning_modules.training.input_checks import check_text
@@ -51,11 +52,12 @@ def translate(config: DictConfig) -> None:
     asked = [option for option in ALIGNED if config[option] is not None]
     if asked and config.engine != "torch":
         raise UserError(f"{asked[0]}=: engine={config.engine} gives no weights; set engine=torch")
+    dictionary = read_replacement(config.decoding)
     runs = load_runs(config.checkpoint)
     lines = read_input(config.input)
     translations = search(runs, lines, config)
     trained = runs[0]
-    output = "".join(f"{line}\n" for line in output_lines(trained, translations))
+    output = "".join(f"{line}\n" for line in output_lines(trained, lines, translations, dictionary))
     texts = [
         (config[option], "".join(align(trained, lines, translations, option))) for option in asked
     ]
@@ -69,16 +71,23 @@ def translate(config: DictConfig) -> None:
                 path.write_bytes(packed(text.encode()))
 
 
-def output_lines(trained: TrainedModel, translations: Sequence[list[Hypothesis]]) -> Iterator[str]:
+def output_lines(
+    trained: TrainedModel,
+    lines: Sequence[str],
+    translations: Sequence[list[Hypothesis]],
+    dictionary: Dictionary | None,
+) -> Iterator[str]:
     """Yield the output: a line each, or ``line ||| hypothesis ||| score`` for several each."""
     several = any(len(hypotheses) > 1 for hypotheses in translations)
+    ranked = [hypothesis for hypotheses in translations for hypothesis in hypotheses]
+    sources = [line for line, each in zip(lines, translations, strict=True) for _ in each]
+    texts = iter(write_out(ranked, sources, trained.tokenizers, dictionary)[0])
     for number, hypotheses in enumerate(translations):
-        texts = trained.tokenizers.target.decode([hypothesis.tokens for hypothesis in hypotheses])
         if not several:
-            yield texts[0] if texts else ""
+            yield next(texts) if hypotheses else ""
             continue
-        for text, hypothesis in zip(texts, hypotheses, strict=True):
-            yield f"{number} ||| {text} ||| {hypothesis.score:.4f}"
+        for hypothesis in hypotheses:
+            yield f"{number} ||| {next(texts)} ||| {hypothesis.score:.4f}"
 
 
 def read_input(name: str) -> list[str]:
@@ -86,7 +95,7 @@ def read_input(name: str) -> list[str]:
     if name == "-":
         return decode_lines(Path("standard input"), sys.stdin.buffer.read(), "input")
     path = Path(name)
-    return decode_lines(path, read_bytes(path, "input"), "input")
+    return read_lines(path, "input")
 
 
 def search(

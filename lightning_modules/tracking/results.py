@@ -37,6 +37,10 @@ def log_test(
     ]
     values: dict[str, float | str] = {
         **{f"test/{name}": estimate.value for name, estimate in scores.scores.items()},
+        **{
+            f"test/{name.replace(' ', '_')}/bleu": subset.scores["bleu"]
+            for name, subset in scores.subsets.items()
+        },
         **{f"bleu_at/{point.bounds.low:03d}": point.bleu for point in curve},
         **{
             f"baseline/{baseline.replace(' ', '_')}/{metric}": score

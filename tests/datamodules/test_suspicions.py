@@ -1,29 +1,65 @@
 """Warnings: test pairs in the training text, and targets that equal their sources."""
 
-from datamodules.corpus import ParallelText
-from datamodules.suspicions import suspicions_of_corpus
+import pytest
+
+from datamodules.cleaning import Cleaning
+from datamodules.corpus import Corpus, ParallelText
+from datamodules.encoded_corpus import EncodedCorpus
+from datamodules.tokenization import TokenizerSettings
 
 REFERENCES = [f"le chien {number} dort bien ." for number in range(100)]
 SOURCES = [f"the dog {number} sleeps well ." for number in range(100)]
 TEST = ParallelText(SOURCES, REFERENCES)
 
 
-def test_a_sound_corpus_is_not_suspicious():
-    assert suspicions_of_corpus(ParallelText(["a"] * 50, ["b"] * 50), TEST) == []
+class InParts(Corpus):
+    """A training text in several parts, with a test set."""
+
+    name, source, target = "parts", "en", "fr"
+    generated = True
+
+    def __init__(self, training, test):
+        self.training, self.test = training, test
+
+    def split(self, name):
+        return self.test
+
+    def parts(self, name):
+        for lines in (slice(0, 30), slice(30, None)):
+            yield ParallelText(self.training.source[lines], self.training.target[lines])
 
 
-def test_test_pairs_in_the_training_text_are_told():
-    [leak] = suspicions_of_corpus(ParallelText(SOURCES[:2], REFERENCES[:2]), TEST)
-    assert str(leak) == (
+@pytest.fixture
+def suspicions(tmp_path):
+    settings = TokenizerSettings("words", 500, 1, shared=False)
+
+    def of(training, test):
+        corpus = InParts(training, test)
+        return EncodedCorpus.of(corpus, Cleaning(), settings, tmp_path / "prepared").suspicions
+
+    return of
+
+
+def test_a_sound_corpus_is_not_suspicious(suspicions):
+    assert suspicions(ParallelText(["a"] * 50, ["b"] * 50), TEST) == []
+
+
+def test_test_pairs_in_the_training_text_are_told(suspicions):
+    [leak] = suspicions(ParallelText(SOURCES[:2], REFERENCES[:2]), TEST)
+    assert leak == (
         "2 of 100 test pairs are training pairs too: “the dog 0 sleeps well .”; "
         "“the dog 1 sleeps well .”"
     )
 
 
-def test_an_equal_source_alone_is_no_leak():
-    assert suspicions_of_corpus(ParallelText(SOURCES, ["other"] * 100), TEST) == []
+def test_an_equal_source_alone_is_no_leak(suspicions):
+    assert suspicions(ParallelText(SOURCES, ["other"] * 100), TEST) == []
 
 
-def test_copies_are_told():
+def test_copies_are_told(suspicions):
     copies = ParallelText(SOURCES, SOURCES)
-    assert [each.lines for each in suspicions_of_corpus(copies, copies)] == [100, 100, 100]
+    assert [each.partition(":")[0] for each in suspicions(copies, copies)] == [
+        "100 of 100 test pairs are training pairs too",
+        "100 of 100 training sources equal their target",
+        "100 of 100 test sources equal their reference",
+    ]

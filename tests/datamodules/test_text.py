@@ -1,4 +1,7 @@
 import gzip
+import lzma
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -6,6 +9,7 @@ import pytest
 from omegaconf import OmegaConf
 from pydantic import ValidationError
 
+from datamodules import lines
 from datamodules.corpus import SPLITS
 from datamodules.errors import UserError
 from datamodules.text import TextCorpus
@@ -200,20 +204,140 @@ def test_fingerprint_changes_with_the_limits(root):
     assert len({corpus(root, **each).fingerprint for each in options}) == len(options)
 
 
-def test_each_file_is_read_once(root, monkeypatch):
-    read: list[Path] = []
-    original = Path.read_bytes
+@pytest.fixture
+def opened(monkeypatch):
+    """The names of the files that are opened."""
+    names: list[str] = []
+    open_file = lines._open
 
     def noted(path):
-        read.append(path)
-        return original(path)
+        names.append(path.name)
+        return open_file(path)
 
-    monkeypatch.setattr(Path, "read_bytes", noted)
-    text = corpus(root)
-    _ = text.fingerprint, text.fingerprint
-    for split in SPLITS:
-        text.split(split)
-    assert sorted(path.name for path in read) == sorted(CONTENT)
+    monkeypatch.setattr(lines, "_open", noted)
+    return names
+
+
+def age(root, seconds=10):
+    for file in root.iterdir():
+        if file.is_file():
+            os.utime(file, (time.time() - seconds,) * 2)
+
+
+def test_a_later_start_does_not_read_the_files(root, opened):
+    age(root)
+    first = corpus(root, cache_dir=root / "cache").fingerprint
+    assert sorted(opened) == sorted(CONTENT)
+    assert corpus(root, cache_dir=root / "cache").fingerprint == first
+    assert len(opened) == len(CONTENT)
+    (root / "val.de").write_text("ein Tier\n")
+    assert corpus(root, cache_dir=root / "cache").fingerprint != first
+    assert opened[len(CONTENT) :] == ["val.de"]
+
+
+def test_digests_of_files_that_have_just_changed_are_not_kept(root, opened):
+    for _ in range(2):
+        _ = corpus(root, cache_dir=root / "cache").fingerprint
+    assert len(opened) == 2 * len(CONTENT)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"x": 3}'])
+def test_damaged_digests_are_made_again(root, content):
+    age(root)
+    (root / "cache").mkdir()
+    (root / "cache/digests.json").write_text(content)
+    assert corpus(root, cache_dir=root / "cache").fingerprint == corpus(root).fingerprint
+
+
+def test_the_fingerprint_of_earlier_versions(root):
+    """Prepared text and results are found by the fingerprint."""
+    assert corpus(root).fingerprint == "461d11f2d182"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "pack"), [(".xz", lzma.compress), (".zst", lines.zstd.compress)]
+)
+def test_other_compressed_files_read_as_plain_text_does(root, suffix, pack):
+    before = corpus(root).split("train"), corpus(root).fingerprint
+    (root / "train.de").unlink()
+    packed = pack(CONTENT["train.de"].encode())
+    (root / f"train.de{suffix}").write_bytes(packed)
+    assert (corpus(root).split("train"), corpus(root).fingerprint) == before
+    for damaged in (packed[:-4], b"no"):
+        (root / f"train.de{suffix}").write_bytes(damaged)
+        message = refusal(root)
+        assert (
+            f"train.de{suffix} is truncated or no {suffix.strip('.').replace('zst', 'zstd')}"
+            in message
+        )
+
+
+def test_several_files_make_a_split(root):
+    for language, line in (("de", "noch ein Hund"), ("en", "another dog")):
+        (root / f"news-1.{language}").write_text(f"{line}\n")
+        (root / f"news-2.{language}.gz").write_bytes(gzip.compress(f"{line} 2\n".encode()))
+    for names in (["train", "news-1", "news-2"], ["train", "news-*"]):
+        several = corpus(root, files={"train": names}).split("train")
+        assert several.source == [
+            "ein Hund",
+            "zwei große Hunde",
+            "noch ein Hund",
+            "noch ein Hund 2",
+        ]
+        assert several.target == ["a dog", "two big dogs", "another dog", "another dog 2"]
+    message = refusal(root, files={"train": "nothing-*"})
+    assert "nothing-*.de" in message
+    (root / "news-1.en").unlink()
+    assert "news-1.en" in refusal(root, files={"train": "news-*"})
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_parts_are_the_split(root, monkeypatch, size):
+    monkeypatch.setattr(lines.read_blocks, "__defaults__", ("data.root", size))
+    text = corpus(root, skip_empty=True)
+    parts = list(text.parts("train"))
+    assert len(parts) == -(-2 // size)
+    assert [line for part in parts for line in part.source] == ["ein Hund", "zwei große Hunde"]
+    (root / "train.en").write_text("a dog\n")
+    assert "has 2 lines" in refusal(root)
+    (root / "train.en").write_bytes(b"a dog\nb\xff\n")
+    assert f"{root / 'train.en'}, line 2: not UTF-8" in refusal(root)
+    (root / "train.en").write_bytes(b"a dog\n\n")
+    assert f"{root / 'train.en'}, line 2: empty" in refusal(root)
+
+
+def test_nul_bytes_are_refused(root):
+    (root / "train.de").write_bytes("ein Hund\nzwei Hunde\n".encode("utf-16-le"))
+    assert f"{root / 'train.de'}, line 1: a NUL byte" in refusal(root)
+
+
+def test_half_of_a_surrogate_pair_is_no_utf_8(root):
+    (root / "train.de").write_bytes(b"ein Hund\n\xed\xa0\x80 zwei\n")
+    assert f"{root / 'train.de'}, line 2: not UTF-8 (byte 0xed)" in refusal(root)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "הכלב רץ אל הבית",
+        "كلب صغير \u200fيركض",
+        "小狗在跑。",
+        "犬が走る",
+        "ein\u00a0Hund",
+        "👩\u200d👧 e\u0301",
+    ],
+)
+def test_text_of_other_scripts_is_read_as_it_stands(root, line):
+    (root / "val.de").write_text(f"{line}\n", encoding="utf-8")
+    assert corpus(root).split("val").source == [line]
+
+
+def test_a_very_long_line_is_one_line(root):
+    line = "Hund " * 100_000
+    (root / "train.de").write_text(f"ein Hund\n{line}\n")
+    assert corpus(root).split("train").source[1] == line
+    limited = corpus(root, train_max_words=50).split("train")
+    assert (limited.source, limited.left_out) == (["ein Hund"], {"longer than 50 words": 1})
 
 
 @pytest.mark.real_text

@@ -83,7 +83,7 @@ def _trials(space: Path) -> list[tuple[str, bool]]:
 
 
 def _prepared(space: Path) -> bytes:
-    [file] = (space / "cache").glob("*/encoded.npz")
+    [file] = (space / "cache").glob("*/train.target.tokens.npy")
     return file.read_bytes()
 
 

@@ -193,11 +193,14 @@ def make_run(
     history=(),
     phrase_table=None,
     choices=None,
+    sets=None,
+    unknown=(),
     **changes,
 ):
     """Write a finished run into ``folder`` and return it; ``none`` is without attention.
 
-    ``phrase_table`` has the translations of the phrase table of training.
+    ``phrase_table`` has the translations of the phrase table of training, ``sets`` the name of the
+    test set of each sentence, ``unknown`` the numbers of the sentences with unknown words.
     Without ``statistics`` the run is like an old run: the comparison counts its sentences.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -215,7 +218,10 @@ def make_run(
         write_choices(folder, choices)
     if word_counts:
         write_word_counts(folder, _word_counts(text, lines))
-    write_predictions(folder, _predictions(text, lines, phrase_table))
+    predictions = _predictions(text, lines, phrase_table)
+    for each in predictions:
+        each.set, each.unknown = sets and sets[each.id], each.id in unknown
+    write_predictions(folder, predictions)
     _write_curve(folder, text, variant, Output(seed, lines, counted))
     write_result(folder, Result(**result(variant, seed, **changes)))
     return folder

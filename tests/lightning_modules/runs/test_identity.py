@@ -1,7 +1,9 @@
 """What makes a run another run: settings, data and code, each as far as it affects the results."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -74,36 +76,77 @@ GRAMMAR = {
     "data.attractors": 0.1, "data.ambiguity": 0.1, "data.reordering": 0.1, "data.open_words": 0.1,
     "data.verbosity": 0.1, "data.paraphrase": 0.1, "data.noise": 0.1, "tokenizer.kind": "bpe",
     "tokenizer.vocabulary_size": 900, "tokenizer.min_frequency": 3, "tokenizer.shared": True,
+    "tokenizer.sample_pairs": 5, "cleaning.unicode": True, "cleaning.punctuation": True,
+    "cleaning.ratio": 2.5, "cleaning.copies": True, "cleaning.language": 0.5,
+    "cleaning.held_out": True, "cleaning.duplicates": True,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "key", [key for key in settings() if key.startswith(("data.", "tokenizer."))]
+    "key", [key for key in settings() if key.startswith(("data.", "cleaning.", "tokenizer."))]
 )
 def test_settings_of_the_data_change_its_fingerprint(key, tmp_path):
     """The fingerprint stands for settings that the table counts by fingerprint."""
     text = ["data=text", f"data.root={tmp_path}", "data.source=en", "data.target=fr"]
+    hub = ["data=huggingface", f"data.path={tmp_path}/hub", "data.source=en", "data.target=fr"]
+    hub += ["data.columns={source: en, target: fr}", f"cache_dir={tmp_path}/cache"]
+    mixed = ["data=mixture", "~data.corpora.captions", "~data.corpora.news"]
+    mixed += [f"+data@data.corpora.{name}=grammar_tiny" for name in ("one", "other")]
     values = GRAMMAR | {
         "data.test_max_words": 3, "data.skip_empty": True, "data.source": "fr", "data.target": "en",
         "data.name": "other", "data.root": tmp_path / "other", "data.files": {"test": "train"},
+        "data.cache_dir": tmp_path / "digests", "data.columns": {"source": "en", "target": "fr"},
+        "data.test_sets": ["val"], "data.test_sets_folder": tmp_path / "other",
+        "data.alignments": {"test": tmp_path / "links"}, "data.limit": 1,
     }  # fmt: skip
-    for folder in (tmp_path, tmp_path / "other"):
-        folder.mkdir(exist_ok=True)
-        for split in ("train", "val", "test"):
-            for language in ("en", "fr"):
-                file = folder / f"{split}.{language}"
-                file.write_text(f"{split} {language}\n")
+    of_hub = {
+        "data.path": f"{tmp_path}/other hub", "data.configuration": "default",
+        "data.folder": "part", "data.revision": "v2", "data.splits": {"test": "train"},
+    }  # fmt: skip
+    of_mixture = {
+        "data.corpora": {"other": {"seed": 3}}, "data.temperature": 3.0, "data.size": 30,
+        "data.weights": {"one": 1, "other": 2},
+    }  # fmt: skip
+    write_text(tmp_path)
+    if key == "tokenizer.models":
+        return  # another kind alone reads models: tests/datamodules/tokenization
     if key.endswith("_target_"):
         return  # another class has other sentences, or the same data
-    command = [] if key in GRAMMAR else text
+    commands: Sequence[tuple[dict[str, Any], list[str]]]
+    commands = ((GRAMMAR, []), (of_hub, hub), (of_mixture, mixed), (values, text))
+    values |= of_hub | of_mixture
+    command = next(command for keys, command in commands if key in keys)
     with initialize_config_dir(str(CONF), version_base="1.3"):
         config = compose("config", command)
     before = build_data(config).fingerprint
     OmegaConf.update(config, key, values[key], force_add=True)
     if key in ("data.source", "data.target"):  # both languages change places
         config.data.source, config.data.target = "fr", "en"
-    same = key in ("data.name", "data.root")  # the same sentences under another name
+    same = key in SAME_SENTENCES
     assert (build_data(config).fingerprint == before) == same
+
+
+SAME_SENTENCES = (
+    *("data.name", "data.root", "data.cache_dir", "data.path", "data.test_sets_folder"),
+    "data.revision",  # of a folder, which has none
+)
+
+
+def write_text(folder: Path) -> None:
+    """Write a corpus of text files, as lines and as tables, and the same in another folder."""
+    for place in (folder, folder / "other"):
+        place.mkdir(exist_ok=True)
+        for split in ("train", "val", "test"):
+            for language in ("en", "fr"):
+                (place / f"{split}.{language}").write_text(f"{split} {language}\n")
+            (place / f"{split}.jsonl").write_text(f'{{"en": "{split} EN", "fr": "{split} FR"}}\n')
+    for part in (folder / "hub/part", folder / "other hub/part"):
+        part.mkdir(parents=True)
+    for split in ("train", "validation", "test"):
+        line = f'{{"en": "{split} EN", "fr": "{split} FR"}}\n'
+        for name in ("hub", "hub/part", "other hub", "other hub/part"):
+            (folder / name / f"{split}.jsonl").write_text(line)
+    (folder / "links").write_text("0-0\n")
 
 
 @pytest.fixture

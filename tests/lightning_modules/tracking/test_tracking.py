@@ -18,7 +18,7 @@ from lightning_modules.metrics.curves import CurvePoint
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.metrics.uncertainty.resampling import Interval
-from lightning_modules.runs.schema import TRACKER_ID, Accuracy, Baseline, Prediction
+from lightning_modules.runs.schema import TRACKER_ID, Accuracy, Baseline, Prediction, SubsetScores
 from lightning_modules.runs.writer import clear_results
 from lightning_modules.testing.scores import TestScores
 from lightning_modules.testing.test_set import Tested
@@ -219,7 +219,8 @@ def outcome(attention):
     ]
     scores = {"bleu": Estimate(60.5, 50, 70), "aer": Estimate(12.0)}
     baselines = {"phrase table": Baseline(scores={"bleu": 40.0, "exact": 5.0}, by_length={})}
-    test = TestScores([], scores, "", curve, baselines, {}, lines, attention, [EMPTY])
+    subsets = {"news": SubsetScores(sentences=1, scores={"bleu": 70.0})}
+    test = TestScores([], scores, "", curve, baselines, {}, lines, attention, [EMPTY], subsets)
     number = {"number": Accuracy(pairs=4, value=75.0, low=50.0, high=100.0)}
     return Tested(7, test, 1, {}, None, {"category": number})
 
@@ -230,7 +231,7 @@ def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
     assert run.summary == {
         "test/bleu": 60.5, "test/aer": 12.0, "bleu_at/001": 61.5123, "bleu_at/021": 5.0,
         "baseline/phrase_table/bleu": 40.0, "baseline/phrase_table/exact": 5.0,
-        "contrast/category/number": 75.0,
+        "contrast/category/number": 75.0, "test/news/bleu": 70.0,
     }  # fmt: skip
     logged = {key: values[key] for values in run.logged for key in values}
     curve = [values for values in run.logged if "bleu_by_length/bleu" in values]

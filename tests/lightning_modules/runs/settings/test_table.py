@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from datamodules.batching import Batching
 from datamodules.grammar import GrammarCorpus
 from datamodules.grammar.knobs import Knobs
+from datamodules.sources import HuggingFaceCorpus, MixtureCorpus
 from datamodules.text import TextCorpus
 from datamodules.tokenization import TokenizerSettings
 from lightning_modules.decoding import BeamSearch, GreedySearch
@@ -44,7 +45,8 @@ TAKERS = [
     ("", TrainingSettings), ("seeds", Seeds), ("vectors", VectorFiles), ("match", Match),
     ("scoring", Scoring), ("sweep", Sweep), ("devices", Devices), ("batching", Batching),
     ("tokenizer", TokenizerSettings), ("teacher_forcing", TeacherForcing),
-    ("data", GrammarCorpus), ("data", Knobs), ("data", TextCorpus), ("decoding", BeamSearch),
+    ("data", GrammarCorpus), ("data", Knobs), ("data", TextCorpus),
+    ("data", HuggingFaceCorpus), ("data", MixtureCorpus), ("decoding", BeamSearch),
     ("decoding", GreedySearch), ("model", Recurrent), ("model", Transformer),
     ("model.encoder", EncoderOptions), ("model.query", QueryOptions),
     ("model.readout", ReadoutOptions), ("scheduler", schedules.linear),
