@@ -8,6 +8,7 @@ from typing import Literal
 
 from datamodules.contrast import ContrastPair
 from datamodules.errors import UserError
+from datamodules.examples import examples_of
 
 Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
@@ -20,8 +21,9 @@ class ParallelText:
     A *word* is a whitespace-separated piece of a line, everywhere in the harness. ``alignments``
     holds the gold word alignments, if the corpus has any: for each sentence one line of Pharaoh
     pairs (``0-0 1-2``, source word then target word, counted from 0; ``1?2`` is a possible link).
-    ``left_out`` counts the excluded pairs by reason. ``seen`` of the training text tells, by name,
-    which share of the test set's parts also occur in training, from 0 to 1. ``sets`` of the test
+    ``left_out`` counts the excluded pairs by reason; ``examples`` has the first sources of these
+    pairs. ``seen`` of the training text tells, by name, which share of the test set's parts also
+    occur in training, from 0 to 1. ``sets`` of the test
     text tells, in order, the name and the number of sentences of each test set that the text is
     made of; nothing for one test set without a name.
     """
@@ -30,6 +32,7 @@ class ParallelText:
     target: list[str]
     alignments: list[str] | None = None
     left_out: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, list[str]] = field(default_factory=dict)
     seen: dict[str, float] = field(default_factory=dict)
     sets: dict[str, int] = field(default_factory=dict)
 
@@ -119,6 +122,15 @@ def read_parts(corpus: Corpus, name: Split) -> Iterator[ParallelText]:
             break
     if not pairs:
         raise UserError(f"{call} has no sentences")
+
+
+def add_left_out(totals: ParallelText, text: ParallelText) -> None:
+    """Add to ``totals`` which pairs ``text`` leaves out."""
+    for reason, count in text.left_out.items():
+        totals.left_out[reason] = totals.left_out.get(reason, 0) + count
+    for reason, sources in text.examples.items():
+        kept = totals.examples.setdefault(reason, [])
+        kept[:] = examples_of([*kept, *sources])
 
 
 def first_pairs(text: ParallelText, count: int) -> ParallelText:

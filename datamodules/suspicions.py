@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 from datamodules.corpus import ParallelText
+from datamodules.examples import examples_of
 
-EXAMPLES = 3
-LONGEST_EXAMPLE = 80
 SOME, MANY = 0.01, 0.05
 """Least shares of the lines for a warning."""
 
@@ -18,7 +17,7 @@ class Suspicion(NamedTuple):
     lines: int
     of: int
     """Number of all lines."""
-    examples: tuple[str, ...]
+    examples: list[str]
 
     def __str__(self) -> str:
         """Return one line: what, how many, and examples."""
@@ -30,11 +29,6 @@ def suspicion(what: str, lines: Sequence[str], of: int, share: float) -> Iterato
     """Yield a suspicion if there are lines, and at least a ``share`` of all."""
     if lines and len(lines) >= share * of:
         yield Suspicion(what, len(lines), of, examples_of(lines))
-
-
-def examples_of(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return the first different lines, shortened."""
-    return tuple(line[:LONGEST_EXAMPLE] for line in dict.fromkeys(lines))[:EXAMPLES]
 
 
 def suspicions_of_corpus(

@@ -8,7 +8,7 @@ from itertools import compress
 from datamodules.cleaning.normalising import compose, normalise_punctuation
 from datamodules.cleaning.settings import Cleaning
 from datamodules.cleaning.steps import HeldOut, StepCount, steps_of
-from datamodules.suspicions import examples_of
+from datamodules.examples import examples_of
 
 Text = tuple[Sequence[str], Sequence[str]]
 """The lines of both sides."""
@@ -36,7 +36,7 @@ class Cleaner:
             leave_out = step.leave_out(*text)
             seconds = time.process_time() - started
             left = list(compress(text[0], leave_out))
-            examples = list(examples_of(left))
+            examples = examples_of(left)
             counts.append(StepCount(step.why, True, len(text[0]), len(left), examples, seconds))
             if left:
                 kept = (~leave_out).tolist()
@@ -58,6 +58,6 @@ def _changed(
     seconds = time.process_time() - started
     both = zip(*text, source, target, strict=True)
     different = [s for s, t, new_s, new_t in both if (s, t) != (new_s, new_t)]
-    examples = list(examples_of(different))
+    examples = examples_of(different)
     counts.append(StepCount(name, False, len(source), len(different), examples, seconds))
     return source, target

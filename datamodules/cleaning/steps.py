@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from datamodules.cleaning.language import probabilities
 from datamodules.cleaning.settings import Cleaning
 from datamodules.corpus import ParallelText
-from datamodules.suspicions import examples_of
+from datamodules.examples import examples_of
 
 Mask = NDArray[np.bool_]
 Lines = Sequence[str]
@@ -31,7 +31,7 @@ class StepCount:
     examples: list[str]
     """Sources of the first such pairs, shortened."""
     seconds: float
-    """Processor time of the step."""
+    """Processor time of the step; 0 for a limit of the corpus, whose time is that of reading."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def total_counts(counts: Iterable[StepCount]) -> list[StepCount]:
             new.leaves_out,
             old.seen + new.seen,
             old.count + new.count,
-            list(examples_of([*old.examples, *new.examples])),
+            examples_of([*old.examples, *new.examples]),
             old.seconds + new.seconds,
         )
     return list(totals.values())

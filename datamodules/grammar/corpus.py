@@ -12,7 +12,7 @@ from pydantic import PositiveInt, validate_call
 from typing_extensions import override
 
 from datamodules.contrast import ContrastPair
-from datamodules.corpus import Corpus, ParallelText, Split
+from datamodules.corpus import Corpus, ParallelText, Split, add_left_out
 from datamodules.errors import UserError
 from datamodules.grammar.contrast.drawing import draw_contrast
 from datamodules.grammar.disjoint import Disjoint, Overlap, chooser, key_of
@@ -128,10 +128,10 @@ class GrammarCorpus(Corpus):
         overlap = Overlap(self._test)
         text = ParallelText([], [], [])
         limit = self.train_max_words or self.knobs.longest
-        left_out = f"longer than {limit} words"
+        why = f"longer than {limit} words"
         for pair in self.training_pairs():
             if pair.source_words > limit:
-                text.left_out[left_out] = text.left_out.get(left_out, 0) + 1
+                add_left_out(text, ParallelText([], [], None, {why: 1}, {why: [pair.source]}))
             elif pair.source not in held_out:
                 overlap.see(pair)
                 _append(text, pair)

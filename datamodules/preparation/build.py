@@ -9,12 +9,13 @@ from typing import Any
 from datamodules.cleaning import Cleaner, Cleaning, HeldOut, StepCount, swapped
 from datamodules.cleaning.language import CHECKED
 from datamodules.corpus import Corpus, ParallelText, Split, read_split
+from datamodules.examples import examples_of
 from datamodules.files import write_json
 from datamodules.preparation.line_encoder import LineEncoder
 from datamodules.preparation.parts import SIDES
 from datamodules.preparation.store import checksum, save_side
 from datamodules.preparation.training_text import TrainingText
-from datamodules.suspicions import Suspicion, examples_of
+from datamodules.suspicions import Suspicion
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
 INDEX = "index.json"

@@ -15,10 +15,10 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from datamodules.cleaning import Cleaner, StepCount, first_occurrences, pair_digests
+from datamodules.examples import examples_of
 from datamodules.files import whole_file, write_json
 from datamodules.preparation.line_encoder import LineEncoder
 from datamodules.preparation.store import Array, load_side, save_side
-from datamodules.suspicions import examples_of
 from datamodules.tokenization import Tokenizers
 
 SIDES = ("source", "target")
@@ -149,7 +149,7 @@ class Parts:
         pairs = list(zip(*text, strict=True))
         copies = [source for source, target in pairs if source == target]
         leaked = sorted(tested & set(pairs))
-        return NumbersSummary(checksums, len(copies), list(examples_of(copies)), leaked, words)
+        return NumbersSummary(checksums, len(copies), examples_of(copies), leaked, words)
 
     def _lines(self, number: int) -> tuple[list[str], list[str]]:
         contents = (self._file(number, side).read_bytes() for side in SIDES)

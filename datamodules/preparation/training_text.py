@@ -10,14 +10,15 @@ from pathlib import Path
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from datamodules.cleaning import Cleaner, StepCount, total_counts
-from datamodules.corpus import Corpus, ParallelText, read_parts
+from datamodules.corpus import Corpus, ParallelText, add_left_out, read_parts
 from datamodules.errors import UserError
+from datamodules.examples import examples_of
 from datamodules.phrase_table import PhraseTable
 from datamodules.preparation.parts import SIDES, Pair, Parts, Text
 from datamodules.preparation.progress import progress
 from datamodules.preparation.store import save_side
 from datamodules.preparation.workers import cores, for_each
-from datamodules.suspicions import Suspicion, examples_of, suspicions_of_corpus
+from datamodules.suspicions import Suspicion, suspicions_of_corpus
 
 ENOUGH = 100
 """Duplicates among which examples are found."""
@@ -34,7 +35,7 @@ class TrainingText:
         self._corpus = corpus
         self._parts = Parts(folder)
         self._aligned: list[ParallelText] = []
-        self._left_out: Counter[str] = Counter()
+        self._limits = ParallelText([], [])
         self._seen: dict[str, float] = {}
         self._pairs_read = 0
         self._pairs: list[int] = []
@@ -74,7 +75,7 @@ class TrainingText:
                 bar.update(self._pairs[len(arrays)])
                 arrays.append(part.checksums)
                 self._copies += part.copies
-                self._copied = list(examples_of(self._copied + part.copied))
+                self._copied = examples_of(self._copied + part.copied)
                 self._leaked.update(part.leaked)
                 for side, words in part.words.items():
                     self._words[side].update(words)
@@ -93,13 +94,19 @@ class TrainingText:
 
     @property
     def steps(self) -> list[StepCount]:
-        """What each step of cleaning did."""
-        return self._steps
+        """What each limit of the corpus and each step of cleaning did."""
+        left_out, examples = self._limits.left_out, self._limits.examples
+        seen = self._pairs_read + sum(left_out.values())
+        limits = [
+            StepCount(why, True, seen, count, examples.get(why, []), 0.0)
+            for why, count in left_out.items()
+        ]
+        return [*limits, *self._steps]
 
     def left_out(self) -> ParallelText:
         """Return how many pairs were left out, and what the test set shares; no sentences."""
-        cleaned = {step.step: step.count for step in self._steps if step.leaves_out and step.count}
-        return ParallelText([], [], None, dict(self._left_out) | cleaned, self._seen)
+        left_out = {step.step: step.count for step in self.steps if step.leaves_out and step.count}
+        return ParallelText([], [], None, left_out, seen=self._seen)
 
     def word_counts(self) -> dict[str, dict[str, int]]:
         """Return the frequency of each word.
@@ -151,14 +158,14 @@ class TrainingText:
         found = chain.from_iterable(
             self._parts.duplicates(number) for number, count in enumerate(counts) if count
         )
-        examples = list(examples_of(list(islice(found, ENOUGH))))
+        examples = examples_of(islice(found, ENOUGH))
         seen, count = sum(self._pairs), sum(counts)
         self._pairs = [pairs - count for pairs, count in zip(self._pairs, counts, strict=True)]
         self._steps.append(StepCount("came before", True, seen, count, examples, seconds))
 
     def _texts(self) -> Iterator[Text]:
         for text in read_parts(self._corpus, "train"):
-            self._left_out.update(text.left_out)
+            add_left_out(self._limits, text)
             self._seen = self._seen or text.seen
             if text.alignments is not None:
                 self._aligned.append(text)

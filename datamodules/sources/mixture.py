@@ -5,6 +5,7 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from datamodules.corpus import (
     Corpus,
     ParallelText,
     Split,
+    add_left_out,
     check_names,
     fingerprint_of,
     read_parts,
@@ -124,22 +126,21 @@ class MixtureCorpus(Corpus):
                     texts.append(streams[corpus_name].take(count))
             part = joined(texts)
             if number == 0:
-                part.left_out.update(left_out | _not_drawn(sizes, wanted))
+                add_left_out(part, left_out)
+                part.left_out.update(_not_drawn(sizes, wanted))
             yield part
 
     @cached_property
-    def _sizes(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Training pairs of each corpus, and the pairs that each leaves out by reason."""
+    def _sizes(self) -> tuple[dict[str, int], ParallelText]:
+        """Training pairs of each corpus, and a text without sentences: which pairs are left out."""
         sizes: dict[str, int] = {}
-        left_out: dict[str, int] = {}
+        left_out = ParallelText([], [])
         for name, corpus in self.corpora.items():
             sizes[name] = 0
             with self._reading(name):
                 for part in read_parts(corpus, "train"):
                     sizes[name] += len(part)
-                    for reason, count in part.left_out.items():
-                        key = f"{name}: {reason}"
-                        left_out[key] = left_out.get(key, 0) + count
+                    add_left_out(left_out, _prefixed(name, part))
         return sizes, left_out
 
     def _wanted(self, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -169,8 +170,14 @@ class MixtureCorpus(Corpus):
 def _named(name: str, text: ParallelText) -> ParallelText:
     """Return a test text as a test set with the name of its corpus, or several such."""
     sets = {f"{name}/{each}": count for each, count in text.sets.items()} or {name: len(text)}
+    return replace(_prefixed(name, text), sets=sets)
+
+
+def _prefixed(name: str, text: ParallelText) -> ParallelText:
+    """Name the corpus in the reasons why pairs are left out."""
     left_out = {f"{name}: {reason}": count for reason, count in text.left_out.items()}
-    return ParallelText(text.source, text.target, text.alignments, left_out, sets=sets)
+    examples = {f"{name}: {reason}": sources for reason, sources in text.examples.items()}
+    return replace(text, left_out=left_out, examples=examples)
 
 
 def _not_drawn(sizes: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, int]:

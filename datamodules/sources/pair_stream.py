@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from datamodules.corpus import Corpus, ParallelText, read_parts
+from datamodules.corpus import Corpus, ParallelText, add_left_out, read_parts
 
 
 class PairStream:
@@ -29,18 +30,16 @@ def joined(texts: Sequence[ParallelText]) -> ParallelText:
     """Put texts one after the other; gold links remain if all texts have gold links."""
     filled = [text for text in texts if len(text)]
     links = [text.alignments for text in filled if text.alignments is not None]
-    left_out: Counter[str] = Counter()
     sets: Counter[str] = Counter()
-    for text in texts:
-        left_out.update(text.left_out)
-        sets.update(text.sets)
-    return ParallelText(
+    whole = ParallelText(
         [line for text in filled for line in text.source],
         [line for text in filled for line in text.target],
         [line for lines in links for line in lines] if len(links) == len(filled) else None,
-        dict(left_out),
-        sets=dict(sets),
     )
+    for text in texts:
+        add_left_out(whole, text)
+        sets.update(text.sets)
+    return replace(whole, sets=dict(sets))
 
 
 def _passes(corpus: Corpus) -> Iterator[ParallelText]:

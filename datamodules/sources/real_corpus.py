@@ -4,7 +4,7 @@ import hashlib
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import compress
 from pathlib import Path
@@ -16,9 +16,10 @@ from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 from typing_extensions import override
 
-from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
+from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, add_left_out
 from datamodules.digests import digests_of
 from datamodules.errors import UserError
+from datamodules.examples import examples_of
 from datamodules.sources.gold_links import GoldLinks
 from datamodules.sources.pair_source import Block, PairSource
 from datamodules.sources.test_sets import OPTION, find_test_set
@@ -87,18 +88,15 @@ class RealCorpus(Corpus):
         source: list[str] = []
         target: list[str] = []
         links: list[str] = []
-        left_out: Counter[str] = Counter()
         sets: Counter[str] = Counter()
+        whole = ParallelText(source, target, links if name in self._links else None)
         for part in self.parts(name):
             source += part.source
             target += part.target
             links += part.alignments or []
-            left_out.update(part.left_out)
+            add_left_out(whole, part)
             sets.update(part.sets)
-        has_links = name in self._links
-        return ParallelText(
-            source, target, links if has_links else None, dict(left_out), sets=dict(sets)
-        )
+        return replace(whole, sets=dict(sets))
 
     @override
     def parts(self, name: Split) -> Iterator[ParallelText]:
@@ -178,14 +176,15 @@ def _within(
     empty = np.minimum(*words) == 0
     long = np.zeros_like(empty) if limit is None else ~empty & (np.maximum(*words) > limit)
     reasons = {"empty": empty, f"longer than {limit} words": long}
-    left_out = {reason: int(which.sum()) for reason, which in reasons.items() if which.any()}
+    found = {reason: which.tolist() for reason, which in reasons.items() if which.any()}
     kept = (~empty & ~long).tolist()
     source, target = (list(compress(side, kept)) for side in block)
     return ParallelText(
         source,
         target,
         None if links is None else list(compress(links, kept)),
-        left_out,
+        {reason: sum(which) for reason, which in found.items()},
+        {reason: examples_of(compress(block[0], which)) for reason, which in found.items()},
         sets={} if name is None else {name: len(source)},
     )
 

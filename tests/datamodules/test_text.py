@@ -93,8 +93,10 @@ def test_limits_leave_out_pairs_by_their_longer_side_and_count_them(root):
     (root / "val.en").write_text("a dog that barks\n")
     (root / "val.de").write_text("ein Hund\n")
     limited = corpus(root, train_max_words=2)
-    assert limited.split("train").source == ["ein Hund"]
-    assert limited.split("train").left_out == {"longer than 2 words": 1}
+    text = limited.split("train")
+    assert text.source == ["ein Hund"]
+    assert text.left_out == {"longer than 2 words": 1}
+    assert list(text.examples) == ["longer than 2 words"]
     assert limited.split("val").left_out == {}
     message = refusal(root, "val", test_max_words=3)
     assert "1 longer than 3 words" in message

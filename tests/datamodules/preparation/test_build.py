@@ -58,8 +58,8 @@ class InParts(Corpus):
             if number in self.broken:
                 raise KeyboardInterrupt
             lines = slice(first, first + self.size)
-            left_out = {"empty": 1}
-            yield ParallelText(whole.source[lines], whole.target[lines], None, left_out)
+            left_out, examples = {"empty": 1}, {"empty": [f"part {number}"]}
+            yield ParallelText(whole.source[lines], whole.target[lines], None, left_out, examples)
 
 
 def everything(corpus):
@@ -81,7 +81,11 @@ def whole(tmp_path):
 def test_parts_make_no_difference(tmp_path, whole, size):
     prepared = EncodedCorpus.of(InParts(size), Cleaning(), SETTINGS, tmp_path / "parts")
     assert everything(prepared) == whole
-    assert prepared.text["train"].left_out == {"empty": -(-100 // size)}
+    parts = -(-100 // size)
+    assert prepared.text["train"].left_out == {"empty": parts}
+    [limit] = json.loads((prepared.folder / "preparation.json").read_text())["steps"]
+    assert (limit["seen"], limit["count"]) == (100 + parts, parts)
+    assert limit["examples"] == [f"part {number}" for number in range(parts)][:3]
     assert not (tmp_path / "parts" / "parts").exists()
 
 

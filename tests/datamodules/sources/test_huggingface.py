@@ -97,6 +97,7 @@ def test_limits_and_empty_cells(tmp_path):
         "train"
     )
     assert (pairs_of(text), text.left_out) == ([("d", "z")], {"empty": 2, "longer than 2 words": 1})
+    assert text.examples == {"empty": ["", " "], "longer than 2 words": ["a b c"]}
 
 
 def test_the_fingerprint_is_that_of_the_content(folder, tmp_path):

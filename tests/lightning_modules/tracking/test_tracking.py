@@ -203,7 +203,7 @@ def test_metrics_are_drawn_against_their_own_axes():
     assert run.defined["bleu_by_length/bleu"]["step_metric"] == "bleu_by_length/length"
 
 
-EMPTY = Suspicion("translations are empty", 1, 2, ("",))
+EMPTY = Suspicion("translations are empty", 1, 2, [""])
 
 
 def outcome(attention):
