@@ -67,6 +67,11 @@ class Corpus(ABC):
         """
         yield self.split(name)
 
+    @property
+    def text_bytes(self) -> float:
+        """About how many bytes of UTF-8 the training text has; by default 0, which is unknown."""
+        return 0
+
     def contrastive_pairs(self) -> list[ContrastPair]:
         """Write contrastive pairs, for ``task=contrast``; none by default."""
         return []
@@ -96,6 +101,16 @@ def fingerprint_of(corpus: Corpus) -> str:
     """Return the fingerprint of a corpus. Raises ``UserError`` if the fingerprint is no text."""
     fingerprint = _check_text(corpus, "fingerprint", corpus.fingerprint)
     return fingerprint if corpus.limit is None else f"{fingerprint}-{corpus.limit}"
+
+
+def text_bytes_of(corpus: Corpus) -> float:
+    """Return about how many bytes of UTF-8 the training text has within ``limit``; 0 if unknown."""
+    whole = corpus.text_bytes
+    if corpus.limit is None or not whole:
+        return whole
+    first = next(part for part in read_parts(corpus, "train") if len(part))
+    read = sum(len(line.encode(errors="surrogatepass")) + 1 for line in first.source + first.target)
+    return min(whole, read / len(first) * corpus.limit)
 
 
 def read_split(corpus: Corpus, name: Split) -> ParallelText:

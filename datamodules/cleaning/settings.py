@@ -51,12 +51,21 @@ class Cleaning:
 
         Raises ``UserError`` if gold alignments count words that cleaning joins or cuts.
         """
-        source = self.lines(text.source, language)
-        if text.alignments is not None:
-            for number, (line, before) in enumerate(zip(source, text.source, strict=True), 1):
-                if len(line.split()) != len(before.split()):
-                    raise UserError(
-                        f"cleaning.punctuation=true changes the number of words of sentence "
-                        f"{number}, which has a gold alignment: set cleaning.punctuation=false"
-                    )
-        return replace(text, source=source)
+        if text.alignments is None:
+            return replace(text, source=self.lines(text.source, language))
+        return replace(text, source=self.aligned_lines(text.source, language))
+
+    def aligned_lines(self, lines: Sequence[str], language: str) -> list[str]:
+        """Return ``lines``, whose words an alignment counts.
+
+        Raises ``UserError`` if cleaning joins or cuts words.
+        """
+        cleaned = self.lines(lines, language)
+        for number, (before, after) in enumerate(zip(lines, cleaned, strict=True), 1):
+            if len(before.split()) != len(after.split()):
+                raise UserError(
+                    f"cleaning.punctuation=true changes the number of words of sentence {number}, "
+                    f"whose words an alignment counts (“{before[:80]}” becomes “{after[:80]}”): "
+                    "write the sentence so, or set cleaning.punctuation=false for the training"
+                )
+        return cleaned

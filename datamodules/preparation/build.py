@@ -13,6 +13,7 @@ from datamodules.examples import examples_of
 from datamodules.files import write_json
 from datamodules.preparation.line_encoder import LineEncoder
 from datamodules.preparation.parts import SIDES
+from datamodules.preparation.space import check_space
 from datamodules.preparation.store import checksum, save_side
 from datamodules.preparation.training_text import TrainingText
 from datamodules.suspicions import Suspicion
@@ -57,6 +58,7 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
 
     Raises the errors of the corpus and of the tokenizers, and ``OSError``.
     """
+    check_space(corpus, folder)
     languages = corpus.source, corpus.target
     given = {split: read_split(corpus, split) for split in HELD_OUT}
     held_out = {split: cleaning.text(text, corpus.source) for split, text in given.items()}

@@ -22,6 +22,7 @@ from datamodules.corpus import (
     fingerprint_of,
     read_parts,
     read_split,
+    text_bytes_of,
 )
 from datamodules.errors import UserError
 from datamodules.sources.pair_stream import PairStream, joined
@@ -94,6 +95,15 @@ class MixtureCorpus(Corpus):
         return hashlib.sha256(repr(content).encode()).hexdigest()[:12]
 
     @override
+    @property
+    def text_bytes(self) -> float:
+        sizes, _ = self._sizes
+        return sum(
+            text_bytes_of(self.corpora[name]) * wanted / sizes[name]
+            for name, wanted in self._wanted.items()
+        )
+
+    @override
     def split(self, name: Split) -> ParallelText:
         """Return one split. Raises the errors of the corpora, which name the corpus."""
         if name == "train":
@@ -115,7 +125,7 @@ class MixtureCorpus(Corpus):
             yield self.split(name)
             return
         sizes, left_out = self._sizes
-        wanted = self._wanted(sizes)
+        wanted = self._wanted
         streams = {name: PairStream(corpus) for name, corpus in self.corpora.items()}
         parts = -(-sum(wanted.values()) // PART)
         for number in range(parts):
@@ -143,8 +153,10 @@ class MixtureCorpus(Corpus):
                     add_left_out(left_out, _prefixed(name, part))
         return sizes, left_out
 
-    def _wanted(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """Return how many pairs of each corpus the training text has."""
+    @cached_property
+    def _wanted(self) -> dict[str, int]:
+        """How many pairs of each corpus the training text has."""
+        sizes, _ = self._sizes
         given = self.weights or {
             name: size ** (1 / (self.temperature or 1)) for name, size in sizes.items()
         }

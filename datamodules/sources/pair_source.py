@@ -14,6 +14,8 @@ from datamodules.writing.places import what_is
 
 Block = tuple[Sequence[str], Sequence[str]]
 """Source and target lines of neighbouring pairs."""
+EXPANSION = 4
+"""About how many bytes of text there are for each byte of a compressed file."""
 
 
 class PairSource(ABC):
@@ -31,6 +33,12 @@ class PairSource(ABC):
     """What ``first`` counts."""
     first: int = 1
     """Number of the first pair."""
+
+    @property
+    def text_bytes(self) -> float:
+        """About how many bytes of UTF-8 the pairs have."""
+        sizes = {file: file.stat().st_size for file in self.files}
+        return sum(size * EXPANSION ** (file.suffix in COMPRESSED) for file, size in sizes.items())
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:

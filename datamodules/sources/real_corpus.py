@@ -76,6 +76,11 @@ class RealCorpus(Corpus):
             digest.update(repr(further).encode())
         return digest.hexdigest()[:12]
 
+    @override
+    @property
+    def text_bytes(self) -> float:
+        return sum(source.text_bytes for source in self._sources["train"])
+
     def text_files(self) -> list[Path]:
         """Return the files whose content decides the pairs."""
         return [

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,7 @@ from lightning_modules.testing.alignment import (
 )
 from lightning_modules.testing.forced_decoding import StepRule, step_by_rule
 from lightning_modules.testing.gold_files import read_gold_file
-from lightning_modules.training.checkpoints import load_trained
+from lightning_modules.training.checkpoints import TrainedModel, load_trained
 from lightning_modules.training.input_checks import check_text
 from lightning_modules.training.settings import training_settings
 from lightning_modules.training.setup import prepare_process
@@ -70,7 +71,7 @@ def align(config: DictConfig) -> None:
     prepare_process(training_settings(config))
     options = validated(Options, OmegaConf.masked_copy(config, list(Options.model_fields)))
     trained = load_trained(config.checkpoint)
-    text = read_text(config.sources, config.targets, trained.folder)
+    text = read_text(config.sources, config.targets, trained)
     gold = _gold(config.gold, text)
     pairs = encode(text, trained.tokenizers)
     numbers = sentences_to_draw(options.sentences, pairs, len(text))
@@ -86,13 +87,13 @@ def align(config: DictConfig) -> None:
     log.info("\n".join([*summary_lines(summary), f"everything is in {folder}"]))
 
 
-def read_text(sources: str | None, targets: str, run: Path) -> ParallelText:
-    """Read two line-aligned files, or the test set of a run.
+def read_text(sources: str | None, targets: str, trained: TrainedModel) -> ParallelText:
+    """Read two line-aligned files, or the test set of a run; the sources are cleaned.
 
     Raises ``UserError`` for files that cannot be read or differ in length.
     """
     if sources is None:
-        return _test_set(targets, run)
+        return _test_set(targets, trained.folder)
     if targets in RUN_TARGETS:
         raise UserError(
             f"targets={targets}: with sources=FILE give a file of translations, targets=FILE"
@@ -103,7 +104,8 @@ def read_text(sources: str | None, targets: str, run: Path) -> ParallelText:
             f"sources={sources} has {len(text.source)} lines but targets={targets} has "
             f"{len(text.target)}: line n of one must translate line n of the other"
         )
-    return text
+    source = trained.cleaning.aligned_lines(text.source, trained.languages[0])
+    return replace(text, source=source)
 
 
 def encode(text: ParallelText, tokenizers: Tokenizers) -> EncodedPairs:

@@ -54,9 +54,10 @@ def translate(config: DictConfig) -> None:
         raise UserError(f"{asked[0]}=: engine={config.engine} gives no weights; set engine=torch")
     dictionary = read_replacement(config.decoding)
     runs = load_runs(config.checkpoint)
-    lines = read_input(config.input)
-    translations = search(runs, lines, config)
     trained = runs[0]
+    clean = trained.cleaning.aligned_lines if asked else trained.cleaning.lines
+    lines = clean(read_input(config.input), trained.languages[0])
+    translations = search(runs, lines, config)
     output = "".join(f"{line}\n" for line in output_lines(trained, lines, translations, dictionary))
     texts = [
         (config[option], "".join(align(trained, lines, translations, option))) for option in asked

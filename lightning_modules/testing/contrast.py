@@ -9,6 +9,7 @@ import torch
 from typing_extensions import override
 
 from datamodules.batching import Batch, EncodedPairs, LengthBatchSampler, Sequences
+from datamodules.cleaning import Cleaning
 from datamodules.contrast import ContrastPair, read_contrast, write_contrast
 from datamodules.corpus import Corpus
 from datamodules.errors import UserError
@@ -72,10 +73,20 @@ def corpus_pairs(corpus: Corpus, cache_dir: str | Path, asked: Asked) -> list[Co
     return read_contrast(kept, "cache_dir")
 
 
-def both_translations(pairs: Sequence[ContrastPair], tokenizers: Tokenizers) -> EncodedPairs:
-    """Encode the right translations of all pairs, then the wrong ones, ``(2 pairs,)``."""
-    source = tokenizers.source.encode([pair.source for pair in pairs])
-    targets = [*(pair.reference for pair in pairs), *(pair.contrastive for pair in pairs)]
+def both_translations(
+    pairs: Sequence[ContrastPair],
+    cleaning: Cleaning,
+    languages: tuple[str, str],
+    tokenizers: Tokenizers,
+) -> EncodedPairs:
+    """Encode the right translations of all pairs, then the wrong ones, ``(2 pairs,)``.
+
+    All sentences, in ``languages``, are cleaned as the training text was.
+    """
+    sources = cleaning.lines([pair.source for pair in pairs], languages[0])
+    source = tokenizers.source.encode(sources)
+    written = [*(pair.reference for pair in pairs), *(pair.contrastive for pair in pairs)]
+    targets = cleaning.lines(written, languages[1])
     return EncodedPairs(
         np.arange(2 * len(pairs)),
         Sequences.of([*source, *source]),
@@ -96,7 +107,7 @@ def choose(trained: TrainedModel, pairs: Sequence[ContrastPair], decode_max_toke
 
     Raises ``UserError`` for text that the model cannot read, or of ``LengthBatchSampler``.
     """
-    encoded = both_translations(pairs, trained.tokenizers)
+    encoded = both_translations(pairs, trained.cleaning, trained.languages, trained.tokenizers)
     check_text(trained.config, trained.model, trained.tokenizers.source, {"given": encoded})
     forcing, option = SentenceLosses(trained.model), "batching.decode_max_tokens"
     losses: list[SentenceLoss] = []

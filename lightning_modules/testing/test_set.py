@@ -116,7 +116,9 @@ def test_model(
 def _choices(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -> Choices:
     """Choose between the contrastive pairs of the corpus, on all ranks together."""
     pairs = corpus_pairs(data.corpus, data.cache_dir, CONTRASTIVE)
-    loader = data.decoding_loader(both_translations(pairs, data.tokenizers))
+    languages = data.corpus.source, data.corpus.target
+    encoded = both_translations(pairs, data.cleaning, languages, data.tokenizers)
+    loader = data.decoding_loader(encoded)
     losses = _predicted(trainer, SentenceLosses(module.model), dataloaders=loader)
     return choices_of(pairs, losses)
 

@@ -14,6 +14,7 @@ from pytorch_lightning.plugins.io import TorchCheckpointIO
 from torch import Tensor
 from torch.distributed.tensor import DTensor, distribute_tensor
 
+from datamodules.cleaning import Cleaning
 from datamodules.errors import UserError
 from datamodules.files import whole_file
 from datamodules.tokenization import Tokenizers
@@ -22,7 +23,7 @@ from lightning_modules.runs.checksums import check_file
 from lightning_modules.runs.identity import RunIdentity
 from lightning_modules.runs.provenance import CodeVersions
 from lightning_modules.runs.renamed import with_new_names
-from lightning_modules.training.factories import build_model
+from lightning_modules.training.factories import build, build_model
 from lightning_modules.variants import EncoderDecoder
 
 if TYPE_CHECKING:  # the module itself needs the names of checkpoints
@@ -34,6 +35,7 @@ FOLDER = "checkpoints"
 BEST = "best.ckpt"
 LAST = "last.ckpt"
 TOKENIZERS = "tokenizers"
+NONE = Cleaning()
 UNREAD = "cannot be read as a checkpoint of a run; give another copy, or another run"
 
 
@@ -60,6 +62,18 @@ class TrainedModel(NamedTuple):
     """The whole configuration of the run, resolved, with the fingerprint of its data."""
     folder: Path
     """The run folder."""
+
+    @property
+    def cleaning(self) -> Cleaning:
+        """Cleaning of the training text; none in runs from before there was cleaning."""
+        cleaning: Cleaning = build(self.config, "cleaning") if "cleaning" in self.config else NONE
+        return cleaning
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Source and target language; unknown in runs from before there was cleaning."""
+        source, target = self.config.get("languages", ("", ""))
+        return source, target
 
 
 def load_trained(path: str | Path) -> TrainedModel:
@@ -197,7 +211,7 @@ def last_checkpoint(folder: Path, module: "TranslationModule") -> Path | None:
 
 def _identity(record: Mapping[str, Any]) -> RunIdentity:
     """Return the identity that a checkpoint keeps beside the configuration."""
-    beside = {"tokenizers", "corpus", "data_fingerprint", "code", "vector_files"}
+    beside = {"tokenizers", "corpus", "languages", "data_fingerprint", "code", "vector_files"}
     return RunIdentity(
         config={key: value for key, value in record.items() if key not in beside},
         data=record["data_fingerprint"],

@@ -126,6 +126,7 @@ def build_module(
     identity = {
         "tokenizers": [tokenizer.fingerprint for tokenizer in data.tokenizers],
         "corpus": data.corpus.name,
+        "languages": [data.corpus.source, data.corpus.target],
         "data_fingerprint": data.fingerprint,
         "code": code_versions(config).training,
     }
