@@ -109,7 +109,7 @@ class TrainingText:
         return ParallelText([], [], None, left_out, seen=self._seen)
 
     def word_counts(self) -> dict[str, dict[str, int]]:
-        """Return the frequency of each word.
+        """Return the frequency of each word, sorted, since each worker counts in another order.
 
         ``source`` and ``reference`` count the whitespace-separated words of the two sides,
         ``target`` the tokens of sacreBLEU's ``13a``, which cuts each word by itself.
@@ -119,8 +119,9 @@ class TrainingText:
         for word, frequency in self._words["target"].items():
             for token in tokenize(word).split():
                 tokens[token] += frequency
-        source, reference = (dict(self._words[side]) for side in SIDES)
-        return {"source": source, "target": dict(tokens), "reference": reference}
+        counts = {"source": self._words["source"], "target": tokens}
+        counts["reference"] = self._words["target"]
+        return {name: dict(sorted(words.items())) for name, words in counts.items()}
 
     def suspicions(self, test: ParallelText) -> list[Suspicion]:
         """Return what looks wrong in the corpus."""

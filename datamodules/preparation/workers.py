@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from typing import TypeVar
 
 from datamodules.errors import UserError
@@ -45,7 +46,7 @@ def _in_processes(
     work: Callable[[Part], Result], parts: Iterable[Part], workers: int
 ) -> Iterator[Result]:
     context = get_context("forkserver")  # a process with threads must not fork
-    with ProcessPoolExecutor(workers, context, _leave_interrupts_to_parent) as pool:
+    with ProcessPoolExecutor(workers, context, _follow_parent) as pool:
         results: deque[Future[Result]] = deque()
         for part in parts:
             if len(results) >= WAITING * workers:
@@ -55,8 +56,17 @@ def _in_processes(
             yield results.popleft().result()
 
 
-def _leave_interrupts_to_parent() -> None:
+def _follow_parent() -> None:
+    """Leave interrupts to the parent, and end when the parent is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    assert parent is not None
+
+    def end_with_parent() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=end_with_parent, daemon=True).start()
 
 
 def cores() -> int:

@@ -2,7 +2,10 @@
 
 import json
 import os
+import time
 from collections import Counter
+from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -141,3 +144,32 @@ def test_a_killed_worker_is_one_line():
 @pytest.mark.parametrize("processes", [1, 2])
 def test_results_come_in_order(count, processes):
     assert list(workers.for_each(abs, range(-count, 0), processes)) == list(range(count, 0, -1))
+
+
+def test_no_worker_outlives_a_killed_preparation(tmp_path):
+    process = get_context("forkserver").Process(target=work_on_and_on, args=(tmp_path,))
+    process.start()
+    while len(working := [int(file.name) for file in tmp_path.iterdir()]) < 2:
+        time.sleep(0.01)
+    process.kill()
+    process.join()
+    until = time.monotonic() + 20
+    while any(map(lives, working)):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def work_on_and_on(folder):
+    list(workers.for_each(leave_a_trace, [folder] * 1000, 2))
+
+
+def leave_a_trace(folder):
+    (folder / str(os.getpid())).touch()
+    time.sleep(0.05)
+
+
+def lives(process):
+    try:
+        return "Z" not in Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
