@@ -30,6 +30,10 @@ class ByteTokens(Tokenizer):
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         return list(map(_text, super().decode(sequences)))
 
+    @override
+    def pieces_of_line(self, line: str) -> list[str]:
+        return list(map(_text, super().pieces_of_line(line)))
+
 
 class Bytes(ByteTokens):
     """The 256 bytes of UTF-8, and the marker before a word: no text is unknown.

@@ -12,6 +12,8 @@ from datamodules.tokenization.word_pieces import PIECES, WordPieces, check_room
 
 RESERVED = "\u2585"
 """Character that SentencePiece reads in no training text."""
+DECIMALS = 6
+"""Digits of a score: ``tokenizers`` writes longer numbers that it reads as slightly others."""
 
 
 class Unigram(WordPieces):
@@ -84,4 +86,7 @@ def _scores(counts: Mapping[str, int], size: int) -> dict[str, float]:
     )
     processor = SentencePieceProcessor(model_proto=model.getvalue())
     numbers = range(1, len(processor))
-    return {processor.id_to_piece(number): processor.get_score(number) for number in numbers}
+    return {
+        processor.id_to_piece(number): round(processor.get_score(number), DECIMALS)
+        for number in numbers
+    }

@@ -109,7 +109,8 @@ def test_settings_of_the_data_change_its_fingerprint(key, tmp_path):
     }  # fmt: skip
     write_text(tmp_path)
     if key == "tokenizer.models":
-        return  # another kind alone reads models: tests/datamodules/tokenization
+        # Another kind alone reads models: tests/datamodules/tokenization/test_sentencepiece.py.
+        return
     if key.endswith("_target_"):
         return  # another class has other sentences, or the same data
     commands: Sequence[tuple[dict[str, Any], list[str]]]
