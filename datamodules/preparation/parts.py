@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from datamodules.cleaning import Cleaner, StepCount, first_occurrences, pair_digests
 from datamodules.examples import examples_of
-from datamodules.files import whole_file, write_json
+from datamodules.files import whole_file
 from datamodules.preparation.line_encoder import LineEncoder
 from datamodules.preparation.store import Array, load_side, save_side
 from datamodules.tokenization import Tokenizers
@@ -123,7 +123,8 @@ class Parts:
         if file.is_file():
             return form.validate_json(file.read_bytes())
         made = make()
-        write_json(file, form.dump_python(made))
+        with whole_file(file) as temporary:
+            temporary.write_bytes(form.dump_json(made))
         return made
 
     def _write(self, number: int, text: Text, cleaner: Cleaner) -> TextSummary:

@@ -1,13 +1,12 @@
 """Characters as tokens."""
 
 from collections import Counter
-from collections.abc import Iterable
 
 from tokenizers import models
 from typing_extensions import override
 
 from datamodules.tokenization.tokenizer import MARKER, SPECIALS, UNK
-from datamodules.tokenization.word_pieces import WordPieces
+from datamodules.tokenization.word_pieces import WordPieces, characters_of
 
 
 class Characters(WordPieces):
@@ -20,12 +19,10 @@ class Characters(WordPieces):
     @override
     @staticmethod
     def _learn(
-        lines: Iterable[str], vocabulary_size: int, min_frequency: int, specials: list[str]
+        pieces: Counter[str], vocabulary_size: int, min_frequency: int, specials: list[str]
     ) -> models.Model:
-        counts: Counter[str] = Counter()
-        for line in lines:
-            counts.update(line)
-        del counts[" "]
+        counts = characters_of(pieces)
+        del counts[MARKER]
         frequent = sorted(counts, key=lambda one: (-counts[one], one))
         kept = [one for one in frequent if counts[one] >= min_frequency]
         tokens = [*specials, MARKER, *kept][:vocabulary_size]

@@ -2,13 +2,13 @@
 
 import io
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from tokenizers import models
 from typing_extensions import override
 
 from datamodules.tokenization.tokenizer import MARKER, UNK
-from datamodules.tokenization.word_pieces import PIECES, WordPieces, check_room
+from datamodules.tokenization.word_pieces import WordPieces, characters_of, check_room
 
 RESERVED = "\u2585"
 """Character that SentencePiece reads in no training text."""
@@ -28,13 +28,13 @@ class Unigram(WordPieces):
     @override
     @staticmethod
     def _learn(
-        lines: Iterable[str], vocabulary_size: int, min_frequency: int, specials: list[str]
+        pieces: Counter[str], vocabulary_size: int, min_frequency: int, specials: list[str]
     ) -> models.Model:
-        counts, alphabet = _count(lines)
+        alphabet = characters_of(pieces)
         known = {one for one, count in alphabet.items() if count >= min_frequency} | {MARKER}
         check_room(vocabulary_size, len(known) + len(specials), "unigram")
         usual = known - {RESERVED}
-        frequent = {piece: count for piece, count in counts.items() if usual.issuperset(piece)}
+        frequent = {piece: count for piece, count in pieces.items() if usual.issuperset(piece)}
         scores = _scores(frequent, vocabulary_size - len(specials)) if frequent else {}
         lowest = min(scores.values(), default=0.0)
         scores = dict.fromkeys(known.difference(scores), lowest) | scores
@@ -42,19 +42,6 @@ class Unigram(WordPieces):
         kept = best[: vocabulary_size - len(specials)]
         vocabulary = [(piece, 0.0) for piece in specials]
         return models.Unigram([*vocabulary, *((piece, scores[piece]) for piece in kept)], UNK)
-
-
-def _count(lines: Iterable[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return the frequency of each piece of ``Words`` and of each character."""
-    words = Counter(word for line in lines for word in line.split())
-    pieces: Counter[str] = Counter()
-    characters: Counter[str] = Counter()
-    for word, count in words.items():
-        for piece, _ in PIECES.pre_tokenize_str(word):
-            pieces[piece] += count
-            for character in piece:
-                characters[character] += count
-    return pieces, characters
 
 
 def _scores(counts: Mapping[str, int], size: int) -> dict[str, float]:

@@ -3,7 +3,9 @@
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -53,19 +55,22 @@ class WordPieces(Tokenizer):
     @override
     @classmethod
     def train(cls, lines: Sequence[str], vocabulary_size: int, min_frequency: int) -> Self:
-        tags = tags_of(lines)
+        words = Counter(chain.from_iterable(map(str.split, lines)))
+        tags = tags_of(words)
         specials = [*SPECIALS, *(MARKER + tag for tag in tags)]
-        text = (normalised(_without(tags, line)) for line in lines)
-        return cls(_backend(cls._learn(text, vocabulary_size, min_frequency, specials)))
+        for tag in tags:  # so that BPE learns no merges for tags
+            del words[tag]
+        return cls(_backend(cls._learn(_pieces(words), vocabulary_size, min_frequency, specials)))
 
     @staticmethod
     @abstractmethod
     def _learn(
-        lines: Iterable[str], vocabulary_size: int, min_frequency: int, specials: list[str]
+        pieces: Counter[str], vocabulary_size: int, min_frequency: int, specials: list[str]
     ) -> models.Model:
         """Return a model of the library whose first tokens are ``specials``.
 
-        ``lines`` are normalised and without tags; the other arguments are those of ``train``.
+        ``pieces`` has the frequency of each piece of ``Words``, without tags; the other arguments
+        are those of ``train``.
         """
 
     @override
@@ -113,15 +118,13 @@ class Words(WordPieces):
     @override
     @staticmethod
     def _learn(
-        lines: Iterable[str], vocabulary_size: int, min_frequency: int, specials: list[str]
+        pieces: Counter[str], vocabulary_size: int, min_frequency: int, specials: list[str]
     ) -> models.Model:
-        trainer = trainers.WordLevelTrainer(
-            vocab_size=vocabulary_size,
-            min_frequency=min_frequency,
-            special_tokens=specials,
-            show_progress=False,
-        )
-        return _trained(models.WordLevel(unk_token=SPECIALS[UNK]), trainer, lines).model
+        frequent = [piece for piece, count in pieces.items() if count >= min_frequency]
+        frequent.sort(key=lambda piece: (-pieces[piece], piece))
+        tokens = [*specials, *frequent][: max(vocabulary_size, len(specials))]
+        numbers = {token: number for number, token in enumerate(tokens)}
+        return models.WordLevel(numbers, unk_token=SPECIALS[UNK])
 
 
 class Bpe(WordPieces):
@@ -139,7 +142,7 @@ class Bpe(WordPieces):
     @override
     @staticmethod
     def _learn(
-        lines: Iterable[str], vocabulary_size: int, min_frequency: int, specials: list[str]
+        pieces: Counter[str], vocabulary_size: int, min_frequency: int, specials: list[str]
     ) -> models.Model:
         # With ignore_merges, a piece that is a token is looked up without merging. Tags have no
         # merges; for every other piece the merges lead to the same token.
@@ -151,7 +154,10 @@ class Bpe(WordPieces):
             initial_alphabet=[MARKER],
             show_progress=False,
         )
-        trained = _trained(model, trainer, lines)
+        # The trainer takes text alone: each piece as often as it occurs, between spaces.
+        trained = tokenizers.Tokenizer(model)
+        trained.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        trained.train_from_iterator((f"{piece} " * pieces[piece] for piece in pieces), trainer)
         check_room(vocabulary_size, trained.get_vocab_size(with_added_tokens=False), "BPE")
         return trained.model
 
@@ -167,11 +173,22 @@ def tags_of(lines: Iterable[str]) -> list[str]:
     return sorted({word for line in tagged for word in line.split() if is_tag(word)})
 
 
-def _without(tags: Sequence[str], line: str) -> str:
-    """Remove the tags from ``line``, so that BPE learns no merges for tags."""
-    if TAG_START not in line:
-        return line
-    return " ".join(word for word in line.split() if word not in tags)
+def _pieces(words: Mapping[str, int]) -> Counter[str]:
+    """Return the frequency of each piece, from the frequencies of the words."""
+    pieces: Counter[str] = Counter()
+    for word, count in words.items():
+        for piece, _ in PIECES.pre_tokenize_str(normalised(word)):
+            pieces[piece] += count
+    return pieces
+
+
+def characters_of(pieces: Mapping[str, int]) -> Counter[str]:
+    """Return the frequency of each character, from the frequencies of the pieces."""
+    characters: Counter[str] = Counter()
+    for piece, count in pieces.items():
+        for character in piece:
+            characters[character] += count
+    return characters
 
 
 def check_room(vocabulary_size: int, needed: int, kind: str) -> None:
@@ -181,18 +198,6 @@ def check_room(vocabulary_size: int, needed: int, kind: str) -> None:
             f"tokenizer.vocabulary_size={vocabulary_size} is too small for {kind}: the characters "
             f"of the text alone need {needed}; set tokenizer.vocabulary_size higher"
         )
-
-
-def _trained(
-    model: models.Model, trainer: trainers.Trainer, lines: Iterable[str]
-) -> tokenizers.Tokenizer:
-    """Return the trained ``model`` in a pipeline, of which only the model should be kept.
-
-    Training registers the special tokens for matching in raw text, where "<s>" is plain text.
-    """
-    backend = _backend(model)
-    backend.train_from_iterator(lines, trainer)
-    return backend
 
 
 def _backend(model: models.Model) -> tokenizers.Tokenizer:

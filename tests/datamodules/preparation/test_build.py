@@ -98,7 +98,7 @@ def test_a_killed_preparation_goes_on(tmp_path, whole):
         EncodedCorpus.of(InParts(7, broken=[5]), Cleaning(), SETTINGS, folder)
     assert not (folder / "index.json").exists()
     kept = folder / "parts/00000.text.json"
-    kept.write_text(kept.read_text().replace('"read": 7', '"read": 1007'))
+    kept.write_text(kept.read_text().replace('"read":7', '"read":1007'))
     prepared = EncodedCorpus.of(InParts(7), Cleaning(), SETTINGS, folder)
     assert everything(prepared) == whole
     made = json.loads((folder / "preparation.json").read_text())

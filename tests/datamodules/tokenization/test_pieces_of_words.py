@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 import tokenizers
+from tokenizers import models, trainers
 
 from datamodules.errors import UserError
-from datamodules.tokenization import UNK, Bpe, Characters, Unigram, Words
+from datamodules.tokenization import SPECIALS, UNK, Bpe, Characters, Unigram, Words
+from datamodules.tokenization.word_pieces import PIECES
 from tests.datamodules.tokenization.kinds import LINES
 
 MULTI30K = Path(__file__).parents[4] / "shared" / "data" / "multi30k"
@@ -134,3 +136,22 @@ def test_a_rare_character_is_unknown_to_unigram():
     tokenizer = Unigram.train(["low lower lowest Ж"] * 2 + ["q"], 60, 2)
     assert UNK in tokenizer.encode(["q"])[0]
     assert UNK not in tokenizer.encode(["Ж"])[0]
+
+
+@pytest.mark.parametrize("size", [20, 40, 90])
+def test_vocabularies_are_those_that_the_library_learns_from_whole_lines(size):
+    generator = random.Random(size)
+    words = ["".join(generator.choices("abécd,", k=1 + number % 5)) for number in range(60)]
+    lines = [" ".join(generator.choices(words, k=9)) for _ in range(40)]
+    options = {"vocab_size": size, "min_frequency": 2, "special_tokens": list(SPECIALS)}
+    for kind, model, trainer in (
+        (Words, models.WordLevel(unk_token="<unk>"), trainers.WordLevelTrainer(**options)),
+        (Bpe, models.BPE(), trainers.BpeTrainer(**options, initial_alphabet=["▁"])),
+    ):
+        library = tokenizers.Tokenizer(model)
+        library.pre_tokenizer = PIECES
+        library.train_from_iterator(lines, trainer)
+        learned = kind.train(lines, size, 2)._backend
+        assert learned.get_vocab() == library.get_vocab(with_added_tokens=False)
+        merges = [json.loads(each.to_str())["model"].get("merges") for each in (learned, library)]
+        assert merges[0] == merges[1]
