@@ -16,10 +16,7 @@ from datamodules.translation_data import TranslationData
 
 LINES = ["ein Hund, der bellt", "zwei «Hunde»", "drei Hunde bellen", "ein Hund, der bellt"]
 CLEANED = Cleaning(unicode=True, punctuation=True, ratio=3, held_out=True, duplicates=True)
-GOLDEN = {
-    "plain": ("fe3a95587fc2", 318875943),
-    "cleaned": ("7dc637a21a62", 3305441129),
-}
+GOLDEN = {"plain": ("fe3a95587fc2", 318875943), "cleaned": ("7dc637a21a62", 3305441129)}
 """Fingerprint, and CRC-32 of the target tokens."""
 
 
