@@ -17,6 +17,7 @@ from datamodules.preparation.parts import SIDES, Pair, Parts, Text
 from datamodules.preparation.progress import progress
 from datamodules.preparation.store import save_side
 from datamodules.preparation.workers import cores, for_each
+from datamodules.statistics.counting import SideCounts
 from datamodules.suspicions import Suspicion, examples_of, suspicions_of_corpus
 
 ENOUGH = 100
@@ -40,6 +41,7 @@ class TrainingText:
         self._pairs: list[int] = []
         self._steps: list[StepCount] = []
         self._words: dict[str, Counter[str]] = {side: Counter() for side in SIDES}
+        self._counts = dict.fromkeys(SIDES, SideCounts())
         self._copies = 0
         self._copied: list[str] = []
         self._leaked: set[Pair] = set()
@@ -76,8 +78,9 @@ class TrainingText:
                 self._copies += part.copies
                 self._copied = list(examples_of(self._copied + part.copied))
                 self._leaked.update(part.leaked)
-                for side, words in part.words.items():
-                    self._words[side].update(words)
+                for side in SIDES:
+                    self._words[side].update(part.words[side])
+                    self._counts[side] += part.counts[side]
         checksums: dict[str, int] = {}
         for side in SIDES:
             parts = (
@@ -95,6 +98,20 @@ class TrainingText:
     def steps(self) -> list[StepCount]:
         """What each step of cleaning did."""
         return self._steps
+
+    @property
+    def not_given(self) -> dict[str, int]:
+        """Pairs that the corpus itself left out, by reason."""
+        return dict(self._left_out)
+
+    @property
+    def counts(self) -> dict[str, tuple[SideCounts, int]]:
+        """Counts of each side, and its number of different words."""
+        return {side: (self._counts[side], len(self._words[side])) for side in SIDES}
+
+    def leaked(self, test: ParallelText) -> int:
+        """Return how many test pairs are training pairs too."""
+        return sum(pair in self._leaked for pair in zip(test.source, test.target, strict=True))
 
     def left_out(self) -> ParallelText:
         """Return how many pairs were left out, and what the test set shares; no sentences."""

@@ -94,8 +94,8 @@ def test_a_killed_preparation_goes_on(tmp_path, whole):
     kept.write_text(kept.read_text().replace('"read": 7', '"read": 1007'))
     prepared = EncodedCorpus.of(InParts(7), Cleaning(), SETTINGS, folder)
     assert everything(prepared) == whole
-    made = json.loads((folder / "preparation.json").read_text())
-    assert made["pairs"] == 1100  # the part was kept
+    made = json.loads((folder / "statistics.json").read_text())
+    assert made["pairs_read"] == 1100  # the part was kept
 
 
 def test_words_are_counted_as_bleu_cuts_whole_lines(whole):
