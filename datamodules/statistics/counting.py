@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from datamodules.statistics.record import Lengths, SideStatistics
 from datamodules.tokenization import UNK
 
-MOST_BINS = 30
+MOST_BINS = 20
 STEPS = (1, 2, 5)
 """A bin of a histogram has as many lengths as one of these numbers, times a power of ten."""
 Counts = dict[int, int]

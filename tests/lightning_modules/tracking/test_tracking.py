@@ -18,7 +18,14 @@ from lightning_modules.metrics.curves import CurvePoint
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.metrics.uncertainty.resampling import Interval
-from lightning_modules.runs.schema import TRACKER_ID, Accuracy, Baseline, Prediction, SubsetScores
+from lightning_modules.runs.schema import (
+    TRACKER_ID,
+    Accuracy,
+    Baseline,
+    Data,
+    Prediction,
+    SubsetScores,
+)
 from lightning_modules.runs.writer import clear_results
 from lightning_modules.testing.scores import TestScores
 from lightning_modules.testing.test_set import Tested
@@ -227,7 +234,9 @@ def outcome(attention):
 
 def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
     run, tracker = tracked()
-    log_test(tracker, outcome([np.eye(2), np.eye(3)]), ["a leak"], tmp_path, step=9)
+    log_test(
+        tracker, outcome([np.eye(2), np.eye(3)]), Data(suspicions=["a leak"]), tmp_path, step=9
+    )
     assert run.summary == {
         "test/bleu": 60.5, "test/aer": 12.0, "bleu_at/001": 61.5123, "bleu_at/021": 5.0,
         "baseline/phrase_table/bleu": 40.0, "baseline/phrase_table/exact": 5.0,
@@ -246,7 +255,7 @@ def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
 
 def test_a_model_without_attention_logs_no_heat_map(tmp_path):
     run, tracker = tracked()
-    log_test(tracker, outcome([None, None]), [], tmp_path, step=9)
+    log_test(tracker, outcome([None, None]), Data(), tmp_path, step=9)
     assert not any("attention/test" in values for values in run.logged)
     assert run.summary["test/bleu"] == 60.5
 
@@ -254,13 +263,13 @@ def test_a_model_without_attention_logs_no_heat_map(tmp_path):
 def test_a_picture_that_cannot_be_drawn_ends_the_tracking_only(tmp_path, monkeypatch, caplog):
     run, tracker = tracked()
     monkeypatch.setattr(heat_map, "attention_map", lambda _: fail())
-    log_test(tracker, outcome([np.eye(2), np.eye(3)]), [], tmp_path, step=9)
+    log_test(tracker, outcome([np.eye(2), np.eye(3)]), Data(), tmp_path, step=9)
     assert "W&B stopped" in caplog.text
     assert run.summary["test/bleu"] == 60.5
 
 
 def test_without_a_tracker_nothing_is_logged(tmp_path):
-    log_test(None, outcome([None, None]), [], tmp_path, step=9)
+    log_test(None, outcome([None, None]), Data(), tmp_path, step=9)
 
 
 def test_a_resumed_training_goes_on_in_the_same_run(tmp_path, monkeypatch):
