@@ -60,8 +60,13 @@ def data_values(data: Data) -> dict[str, float]:
         **{f"data/{split}/pairs": count for split, count in data.pairs.items()},
         **{f"data/padding/{side}": share for side, share in data.padding.items()},
         **{
-            f"data/{split}/unknown/{side}": each.unknown_share
+            f"data/{split}/{name}/{side}": value
             for split, sides in found.splits.items()
             for side, each in sides.items()
+            for name, value in (
+                ("mean_words", each.in_words.mean),
+                ("types", each.types),
+                ("unknown", each.unknown_share),
+            )
         },
     }

@@ -1,9 +1,7 @@
 """Give the test results to a tracker."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from datamodules.statistics.record import CorpusStatistics
 from lightning_modules.metrics.sentences import readable
 from lightning_modules.runs.schema import Data, SentenceAttention
 from lightning_modules.testing.scores import TestScores
@@ -13,13 +11,12 @@ from lightning_modules.tracking.trackers.tracker import LengthPoint, Tracker
 
 TABLE_ROWS = 100
 COLUMNS = ("id", "source", "reference", "hypothesis", "score")
-SIDE_COLUMNS = ("split", "side", "words", "types", "tokens", "unknown", "mean words", "longest")
 DECIMALS = 4
 """Decimals of BLEU, as in ``bleu_by_length.csv``."""
 
 
 def log_test(tracker: Tracker | None, tested: Tested, data: Data, folder: Path, step: int) -> None:
-    """Log scores, BLEU by length, a heat map, translations, the data and, if asked, files.
+    """Log scores, BLEU by length, a heat map, translations, corpus, warnings and, if asked, files.
 
     Args:
         tracker: the tracker of the run; None without one.
@@ -64,19 +61,9 @@ def log_test(tracker: Tracker | None, tested: Tested, data: Data, folder: Path, 
         [getattr(line, column) for column in COLUMNS] for line in scores.predictions[:TABLE_ROWS]
     ]
     tracker.log_table("predictions", COLUMNS, rows)
-    if data.statistics is not None:
-        tracker.log_table("data", SIDE_COLUMNS, list(_sides(data.statistics)))
     if warnings := [*data.suspicions, *map(str, scores.suspicions)]:
         tracker.log_table("warnings", ("warning",), [[warning] for warning in warnings])
     tracker.log_files(folder)
-
-
-def _sides(statistics: CorpusStatistics) -> Iterator[list[str | float]]:
-    """Yield a row for each side of each split."""
-    for split, sides in statistics.splits.items():
-        for side, each in sides.items():
-            sums = [each.words, each.types, each.tokens, each.unknown]
-            yield [split, side, *sums, each.in_words.mean, each.in_words.longest]
 
 
 def _readable_attention(scores: TestScores) -> SentenceAttention | None:

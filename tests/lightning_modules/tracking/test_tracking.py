@@ -33,6 +33,7 @@ from lightning_modules.tracking import mode
 from lightning_modules.tracking.results import log_test
 from lightning_modules.tracking.trackers import wandb_tracker
 from lightning_modules.tracking.trackers.wandb_tracker import WandbTracker
+from tests.helpers.run_folders import corpus
 from tests.helpers.wandb_server import WandbServer
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy")
@@ -251,6 +252,19 @@ def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
     ]
     assert logged["attention/test"].format == "png"
     assert logged["warnings"].data == [["a leak"], ["1 of 2 translations are empty: “”"]]
+
+
+def test_the_corpus_is_summed_up(tmp_path):
+    """Lines of 2, 5 and 30 words; 2 of 40 tokens are unknown."""
+    run, tracker = tracked()
+    log_test(tracker, outcome([None, None]), Data(**corpus("a" * 12)), tmp_path, step=9)
+    found = {name: value for name, value in run.summary.items() if name.startswith("data/")}
+    assert found["data/leaked"] == 1
+    assert found["data/padding/source"] == 0.25
+    assert found["data/test/unknown/target"] == 2 / 40
+    assert found["data/train/mean_words/source"] == pytest.approx(37 / 3)
+    assert found["data/train/types/source"] == 9
+    assert found["data/train/pairs"] == 60_000
 
 
 def test_a_model_without_attention_logs_no_heat_map(tmp_path):

@@ -1,41 +1,17 @@
 """The section on the corpora: once for each corpus, in every form; nothing for old runs."""
 
-import numpy as np
+import io
+
 import pytest
 from rich.console import Console
 
-from datamodules.statistics.counting import SideCounts, bins_of, side_statistics
 from lightning_modules.tracking.report_blocks import Pictures, Tables
 from sweeps.report.html import render_report
 from sweeps.report.report import make_report
 from sweeps.report.sections.data import Corpora
 from sweeps.report.wandb_form import report_sections
 from sweeps.tasks.compare import build_comparison
-from tests.helpers.run_folders import REPORT, SCORING, make_run, result
-
-
-def statistics(cleaned=True):
-    lengths = np.array([2, 5, 30])
-    counts = SideCounts.of(lengths, lengths + 1, np.array([3, 7, 3]))
-    side = side_statistics(counts, 9, bins_of([counts])).model_dump()
-    step = {
-        "step": "came before", "leaves_out": True, "seen": 5, "count": 2,
-        "examples": ["<b>a</b>", "b"], "seconds": 0.5,
-    }  # fmt: skip
-    return {
-        "pairs_read": 5,
-        "left_out": {"train": {"longer than 50 words": 15} if cleaned else {}, "val": {}},
-        "cleaning": [step] if cleaned else [],
-        "seconds": {"text": 1.5, "vocabularies": 0.5, "tokens": 0.5},
-        "leaked": 1,
-        "bins": bins_of([counts]),
-        "splits": {split: {"source": side, "target": side} for split in ("train", "val", "test")},
-    }
-
-
-def data(fingerprint, padding=0.25, **more):
-    found = {"fingerprint": fingerprint, "padding": {"source": padding, "target": 0.5}}
-    return result()["data"] | found | {"statistics": statistics(**more)}
+from tests.helpers.run_folders import REPORT, SCORING, corpus, make_run
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +19,10 @@ def report(tmp_path_factory):
     """Three runs of one corpus, one with other batches; a run of another corpus; an old run."""
     folder = tmp_path_factory.mktemp("runs")
     runs = [
-        make_run(folder / "0", "luong", 1, data=data("a" * 12)),
-        make_run(folder / "1", "luong", 2, data=data("a" * 12)),
-        make_run(folder / "2", "none", 1, data=data("a" * 12, padding=0.125)),
-        make_run(folder / "3", "none", 2, data=data("b" * 12, cleaned=False)),
+        make_run(folder / "0", "luong", 1, data=corpus("a" * 12)),
+        make_run(folder / "1", "luong", 2, data=corpus("a" * 12)),
+        make_run(folder / "2", "none", 1, data=corpus("a" * 12, padding=0.125)),
+        make_run(folder / "3", "none", 2, data=corpus("b" * 12, cleaned=False)),
         make_run(folder / "4", "bahdanau", 2),
     ]
     return build_comparison(runs, folder / "out", SCORING, REPORT), folder / "out"
@@ -82,7 +58,7 @@ def test_files_page_terminal_and_wandb_have_the_section(report):
     assert page.count('<table id="corpus_splits') == 2
     assert "<b>a</b>" not in page.partition("<h2>Data</h2>")[2].partition("<h2>")[0]
     [part] = [each for each in made.parts if isinstance(each.section, Corpora)]
-    console = Console(width=80, record=True, quiet=False, file=open("/dev/null", "w"))
+    console = Console(width=80, record=True, file=io.StringIO())
     for each in part.printed():
         console.print(each)
     printed = console.export_text()

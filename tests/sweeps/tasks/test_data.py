@@ -1,7 +1,6 @@
 """``task=data``: a corpus prepared and shown, end to end."""
 
 import csv
-import json
 from pathlib import Path
 
 import numpy as np
@@ -125,9 +124,9 @@ def test_words_are_cut_at_their_tokens():
         for line, ids in zip(lines, tokenizer.encode(unknown), strict=True):
             shown = [token for token in ids if tokenizer.surfaces[token] or token == UNK]
             assert line.count("|") + len(line.split()) == len(shown)
-    tokenizer = Bytes.train(text, 300, 1)
-    assert cut_lines(Sequences.of(tokenizer.encode(["ab"])), tokenizer) == ["a|b"]
-    assert cut_lines(Sequences.of([[]]), tokenizer) == [""]
+    letters = Bytes.train(text, 300, 1)
+    assert cut_lines(Sequences.of(letters.encode(["ab"])), letters) == ["a|b"]
+    assert cut_lines(Sequences.of([[]]), letters) == [""]
 
 
 def test_a_second_look_reads_the_store(command, space, monkeypatch, capsys):
