@@ -105,7 +105,7 @@ def remove_unused_stores(cache_dir: Path, outputs: Path) -> Iterator[str]:
         yield f"{store} removed: {size:,} bytes"
         freed, removed = freed + size, removed + 1
     left = len(list(_stores(cache_dir)))
-    yield f"{removed} prepared corpora removed, {freed:,} bytes; {left} left in {cache_dir}"
+    yield f"prepared corpora removed: {removed}, {freed:,} bytes; left in {cache_dir}: {left}"
 
 
 def _stores(cache_dir: Path) -> Iterator[tuple[Path, str, str]]:

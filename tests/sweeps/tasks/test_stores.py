@@ -43,9 +43,9 @@ def test_a_store_without_a_run_goes(space, store, capsys):
     size = sum(file.stat().st_size for file in store.rglob("*") if file.is_file())
     printed = clean(space, capsys)
     assert f"{store} removed: {size:,} bytes" in printed
-    assert f"1 prepared corpora removed, {size:,} bytes; 0 left in {space}/cache" in printed
+    assert f"prepared corpora removed: 1, {size:,} bytes; left in {space}/cache: 0" in printed
     assert not store.exists()
-    assert "0 prepared corpora removed, 0 bytes; 0 left" in clean(space, capsys)
+    assert "prepared corpora removed: 0, 0 bytes; left in" in clean(space, capsys)
 
 
 def test_the_store_of_a_finished_run_stays(space, store, capsys):
@@ -64,7 +64,7 @@ def test_the_store_of_a_training_that_has_not_ended_stays(space, store, capsys):
     given = ["model=seq2seq", *CORPUS, "logger=none", f"hydra.run.dir={run}", *places(space)]
     inside(*given, *(each for each in TINY if not each.startswith("data.")))
     (run / "result.json").unlink()
-    assert "0 prepared corpora removed" in clean(space, capsys)
+    assert "prepared corpora removed: 0" in clean(space, capsys)
     assert store.is_dir()
     config = run / ".hydra" / "config.yaml"
     config.write_text(config.read_text().replace("train_size: 300", "train_size: lost"))
@@ -97,7 +97,7 @@ def test_folders_that_are_no_stores_are_left_alone(space, store, capsys):
         (cache / name).write_text("{}")
     (cache / "file-0123456789ab").write_text("")
     (store / "link").symlink_to(elsewhere)
-    assert "1 prepared corpora removed" in clean(space, capsys)
+    assert "prepared corpora removed: 1" in clean(space, capsys)
     assert not store.exists()
     assert (elsewhere / "index.json").is_file()
     assert (cache / elsewhere.name).is_symlink()
@@ -122,4 +122,4 @@ def test_a_store_that_cannot_be_removed_is_one_line(space, store, monkeypatch):
 
 
 def test_without_a_cache_there_is_nothing_to_remove(tmp_path, capsys):
-    assert "0 prepared corpora removed" in clean(tmp_path, capsys)
+    assert "prepared corpora removed: 0" in clean(tmp_path, capsys)
