@@ -89,17 +89,19 @@ def splits_table(data: Data, ending: str = "") -> Table:
     )
 
 
-def cleaning_table(data: Data, ending: str = "") -> Table:
-    """Return a table with a row for each step that looked at pairs; perhaps without a row."""
-    return Table(
+def cleaning_tables(data: Data, ending: str = "") -> list[Table]:
+    """Return a table of the pairs that limits and cleaning looked at; none without such pairs."""
+    steps = list(_cleaning_rows(_statistics(data)))
+    made = Table(
         f"{CLEANING}{ending}",
         f"Pairs of {data.name} left out or changed",
         CLEANING_COLUMNS,
-        list(_cleaning_rows(_statistics(data))),
+        steps,
         _origin(data),
         "Each step sees the pairs that the steps above it left. pairs/s: pairs seen in a second "
         "of processor time. Rows without a rate: limits of the corpus itself.",
     )
+    return [made] if steps else []
 
 
 def _statistics(data: Data) -> CorpusStatistics:

@@ -21,7 +21,7 @@ from lightning_modules.runs.schema import Data, Record
 from lightning_modules.runs.writer import write_record
 from lightning_modules.tracking.early_import import WANDB
 from lightning_modules.training.factories import build_data
-from sweeps.evaluation.corpus_tables import HISTOGRAM, cleaning_table, corpora_table, splits_table
+from sweeps.evaluation.corpus_tables import HISTOGRAM, cleaning_tables, corpora_table, splits_table
 from sweeps.evaluation.tables import Table, write_tables
 from sweeps.report.contents import FIGURES, TABLES
 from sweeps.report.printed_tables import printed_table, turned_table
@@ -69,13 +69,12 @@ def data(config: DictConfig) -> None:
         data=Data.model_validate(prepared.statistics),
         examples=example_pairs(prepared, config.examples),
     )
-    cleaned = cleaning_table(summary.data)
-    tables = [corpora_table([summary.data]), splits_table(summary.data)]
-    tables += [cleaned] if cleaned.rows else []
+    found = summary.data
+    tables = [corpora_table([found]), splits_table(found), *cleaning_tables(found)]
     _write(summary, tables, folder)
     _print(summary, tables, folder, Console())
     if config.logger.get("_target_") == WANDB:
-        _track(config, summary.data, tables, folder)
+        _track(config, found, tables, folder)
 
 
 def example_pairs(prepared: TranslationData, count: int) -> list[ExamplePair]:

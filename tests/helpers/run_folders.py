@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from omegaconf import OmegaConf
 
-from datamodules.statistics.counting import SideCounts, bins_of, side_statistics
 from lightning_modules.metrics.alignment.attention_statistics import attention_statistics
 from lightning_modules.metrics.alignment.gold import alignment_statistics, parse_gold
 from lightning_modules.metrics.alignment.word_alignment import hard_alignment
@@ -150,32 +149,6 @@ def result(variant="bahdanau", seed=1, **changes):
         "code": "ba9876543210",
         "config": {},
     } | changes
-
-
-def statistics(cleaned=True):
-    """Statistics of a corpus whose sides all have lines of 2, 5 and 30 words."""
-    lengths = np.array([2, 5, 30])
-    counts = SideCounts.of(lengths, lengths + 1, np.array([3, 7, 3]))
-    side = side_statistics(counts, 9, bins_of([counts])).model_dump()
-    step = {
-        "step": "came before", "leaves_out": True, "seen": 5, "count": 2,
-        "examples": ["<b>a</b>", "b"], "seconds": 0.5,
-    }  # fmt: skip
-    return {
-        "pairs_read": 5,
-        "left_out": {"train": {"longer than 50 words": 15} if cleaned else {}, "val": {}},
-        "cleaning": [step] if cleaned else [],
-        "seconds": {"text": 1.5, "vocabularies": 0.5, "tokens": 0.5},
-        "leaked": 1,
-        "bins": bins_of([counts]),
-        "splits": {split: {"source": side, "target": side} for split in ("train", "val", "test")},
-    }
-
-
-def corpus(fingerprint, padding=0.25, **more):
-    """The entry ``data`` of a result with statistics."""
-    found = {"fingerprint": fingerprint, "padding": {"source": padding, "target": 0.5}}
-    return result()["data"] | found | {"statistics": statistics(**more)}
 
 
 def history(seed=1, validations=4) -> list[HistoryPoint]:

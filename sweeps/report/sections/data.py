@@ -13,7 +13,7 @@ from lightning_modules.runs.schema import Data
 from sweeps.evaluation.corpus_tables import (
     HISTOGRAM,
     SPLITS,
-    cleaning_table,
+    cleaning_tables,
     corpora_table,
     splits_table,
 )
@@ -48,9 +48,7 @@ class Corpora(Section):
     def tables(self) -> Sequence[Table]:
         made = [corpora_table(self._recorded)] if self._recorded else []
         for data, ending in self._named:
-            made.append(splits_table(data, ending))
-            if (cleaned := cleaning_table(data, ending)).rows:
-                made.append(cleaned)
+            made += [splits_table(data, ending), *cleaning_tables(data, ending)]
         return made
 
     @override

@@ -92,6 +92,7 @@ def test_a_killed_preparation_goes_on(tmp_path, whole):
     assert not (folder / "index.json").exists()
     kept = folder / "parts/00000.text.json"
     kept.write_text(kept.read_text().replace('"read": 7', '"read": 1007'))
+    (folder / "parts/00001.numbers.json").write_text('{"checksums": {}}')  # of another version
     prepared = EncodedCorpus.of(InParts(7), Cleaning(), SETTINGS, folder)
     assert everything(prepared) == whole
     made = json.loads((folder / "statistics.json").read_text())

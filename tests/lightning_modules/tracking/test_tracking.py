@@ -33,7 +33,7 @@ from lightning_modules.tracking import mode
 from lightning_modules.tracking.results import log_test
 from lightning_modules.tracking.trackers import wandb_tracker
 from lightning_modules.tracking.trackers.wandb_tracker import WandbTracker
-from tests.helpers.run_folders import corpus
+from tests.helpers.made_text import corpus
 from tests.helpers.wandb_server import WandbServer
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy")
@@ -263,7 +263,6 @@ def test_the_corpus_is_summed_up(tmp_path):
     assert found["data/padding/source"] == 0.25
     assert found["data/test/unknown/target"] == 2 / 40
     assert found["data/train/mean_words/source"] == pytest.approx(37 / 3)
-    assert found["data/train/types/source"] == 9
     assert found["data/train/pairs"] == 60_000
 
 

@@ -11,7 +11,8 @@ from sweeps.report.report import make_report
 from sweeps.report.sections.data import Corpora
 from sweeps.report.wandb_form import report_sections
 from sweeps.tasks.compare import build_comparison
-from tests.helpers.run_folders import REPORT, SCORING, corpus, make_run
+from tests.helpers.made_text import corpus
+from tests.helpers.run_folders import REPORT, SCORING, make_run
 
 
 @pytest.fixture(scope="module")
