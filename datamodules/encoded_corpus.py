@@ -14,7 +14,8 @@ from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
 from datamodules.errors import UserError
 from datamodules.files import locked
-from datamodules.preparation import INDEX, WORD_COUNTS, build, checksum, load_side
+from datamodules.preparation import INDEX, STATISTICS, WORD_COUNTS, build, checksum, load_side
+from datamodules.statistics.record import CorpusStatistics
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,7 @@ class EncodedCorpus:
     phrase_table: list[str] | None
     """Translations of the test sentences by the phrase table of the training text; None without
     gold links in training."""
+    statistics: CorpusStatistics
     folder: Path
 
     @classmethod
@@ -84,7 +86,16 @@ class EncodedCorpus:
         kept = folder / WORD_COUNTS
         if checksum(kept) != index["checksums"][WORD_COUNTS]:
             raise ValueError(f"{kept} is not as it was written")
-        return cls(tokenizers, encoded, text, index["suspicions"], index["phrase_table"], folder)
+        statistics = CorpusStatistics.model_validate_json((folder / STATISTICS).read_bytes())
+        return cls(
+            tokenizers,
+            encoded,
+            text,
+            index["suspicions"],
+            index["phrase_table"],
+            statistics,
+            folder,
+        )
 
 
 @contextmanager

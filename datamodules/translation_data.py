@@ -103,8 +103,9 @@ class TranslationData(pl.LightningDataModule):
 
     @property
     def statistics(self) -> dict[str, Any]:
-        """Description of the data for a result file: counts of pairs, vocabulary sizes, doubts."""
+        """Description of the data for a result file: counts, vocabulary sizes, padding, doubts."""
         corpus = self.encoded_corpus
+        padding = self._training_batches().padding()
         return {
             "name": self.corpus.name,
             "source": self.corpus.source,
@@ -117,6 +118,8 @@ class TranslationData(pl.LightningDataModule):
                 side: len(tokenizer) for side, tokenizer in corpus.tokenizers._asdict().items()
             },
             "suspicions": list(corpus.suspicions),
+            "padding": dict(zip(Tokenizers._fields, padding, strict=True)),
+            "statistics": corpus.statistics,
         }
 
     def updates(self, target_tokens: int) -> int:

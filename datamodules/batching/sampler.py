@@ -74,6 +74,19 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
             (int(np.diff(self._cuts(pool)).max(initial=0)) for pool in self._pools), default=0
         )
 
+    def padding(self) -> tuple[float, float]:
+        """Return the share of padding on the source and on the target side, from 0 to 1.
+
+        The batches are those of the first pool of the epoch: the whole epoch of a corpus of at most
+        ``POOL`` pairs, else an even sample of the corpus. EOS is no padding.
+        """
+        if not len(self._pairs):
+            return 0.0, 0.0
+        cuts = self._cuts(0)
+        order = self._ordered(0, np.random.default_rng((self._seed, self.epoch, 0)))
+        shares = [_padding(lengths + 1, cuts) for lengths in self._lengths(order)]
+        return shares[0], shares[1]
+
     def __iter__(self) -> Iterator[NDArray[np.int64]]:
         pools, skipped = list(self._pools), self._skipped
         self._skipped = 0
@@ -86,19 +99,22 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
             skipped = max(0, skipped - batches)
 
     def _batches(self, pool: int) -> list[NDArray[np.int64]]:
+        # The generator of pool 0 is the same as that of (seed, epoch).
+        random = np.random.default_rng((self._seed, self.epoch, pool))
+        batches = np.split(self._ordered(pool, random), self._cuts(pool)[1:-1])
+        if self._shuffle:
+            random.shuffle(batches)
+        return batches
+
+    def _ordered(self, pool: int, random: np.random.Generator) -> NDArray[np.int64]:
+        """Return the pairs of a pool, the longest first, in the order in which batches are cut."""
         rows = np.sort(self._rows(pool))
         src, tgt = self._lengths(rows)
         longest = np.maximum(src, tgt) + 1
         difference = np.where(longest % 2, 1, -1) * (src - tgt)
-        # The generator of pool 0 is the same as that of (seed, epoch).
-        random = np.random.default_rng((self._seed, self.epoch, pool))
         if self._shuffle:
             difference = difference + random.uniform(-1, 1, len(rows))
-        order = rows[np.lexsort((difference, -longest))]
-        batches = np.split(order, self._cuts(pool)[1:-1])
-        if self._shuffle:
-            random.shuffle(batches)
-        return batches
+        return rows[np.lexsort((difference, -longest))]
 
     @cached_property
     def _pools(self) -> range:
@@ -134,6 +150,12 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
         while cuts[-1] < len(longest):
             cuts.append(min(len(longest), cuts[-1] + self._max_tokens // int(longest[cuts[-1]])))
         return cuts
+
+
+def _padding(lengths: NDArray[np.int64], cuts: Sequence[int]) -> float:
+    """Return the share of padding in batches that are cut at ``cuts``."""
+    padded = np.diff(cuts) * np.maximum.reduceat(lengths, cuts[:-1])
+    return 1 - float(lengths.sum() / padded.sum())
 
 
 def _check(pairs: EncodedPairs, max_tokens: int, option: str) -> None:

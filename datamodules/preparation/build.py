@@ -3,11 +3,12 @@
 import json
 import shutil
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from datamodules.cleaning import Cleaner, Cleaning, HeldOut, StepCount, swapped
+from datamodules.cleaning import Cleaner, Cleaning, HeldOut, swapped
 from datamodules.cleaning.language import CHECKED
 from datamodules.corpus import Corpus, ParallelText, Split, read_split
 from datamodules.examples import examples_of
@@ -17,6 +18,8 @@ from datamodules.preparation.parts import SIDES
 from datamodules.preparation.space import check_space
 from datamodules.preparation.store import checksum, save_side
 from datamodules.preparation.training_text import TrainingText
+from datamodules.statistics.counting import SideCounts, bins_of, side_statistics
+from datamodules.statistics.record import CorpusStatistics, SideStatistics
 from datamodules.suspicions import Suspicion
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
@@ -24,21 +27,11 @@ INDEX = "index.json"
 """File with the text of validation and test and all that is small; written last."""
 WORD_COUNTS = "word_counts.json"
 """File with the frequency of each word of the training text."""
-PREPARATION = "preparation.json"
-"""File with what the preparation did, and how long each stage took."""
+STATISTICS = "statistics.json"
+"""File with what the preparation did and what the text holds: ``CorpusStatistics``."""
+Counted = tuple[SideCounts, int]
+"""Counts of one side of a split, and its number of different words."""
 HELD_OUT: tuple[Split, ...] = ("val", "test")
-
-
-@dataclass(frozen=True)
-class Preparation:
-    """What the preparation of a corpus did."""
-
-    pairs: int
-    """Training pairs that the corpus gave, before cleaning."""
-    seconds: dict[str, float]
-    """Seconds of each stage; after an interruption, of the last process."""
-    steps: list[StepCount]
-    """What each step of cleaning did."""
 
 
 @dataclass
@@ -60,6 +53,7 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
     Raises the errors of the corpus and of the tokenizers, and ``OSError``.
     """
     check_space(corpus, folder)
+    clock = Clock()
     languages = corpus.source, corpus.target
     given = {split: read_split(corpus, split) for split in HELD_OUT}
     held_out = {split: cleaning.text(text, corpus.source) for split, text in given.items()}
@@ -69,7 +63,6 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
         for split, text in held_out.items()
     }
     tested = frozenset(zip(sentences["test"].source, sentences["test"].target, strict=True))
-    clock = Clock()
     parts = folder / "parts"
     cleaner = Cleaner(cleaning, languages, HeldOut.of(sentences.values()))
     training = TrainingText(corpus, cleaner, parts)
@@ -78,15 +71,25 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
     tokenizers.save(folder)
     clock.lap("vocabularies")
     checksums: dict[str, Any] = {"train": training.write_numbers(folder, settings.kind, tested)}
+    counts: dict[str, dict[str, Counted]] = {"train": training.counts}
     for split, text in held_out.items():
-        checksums[split] = _encode(text, tokenizers, folder, split)
+        checksums[split], counts[split] = _encode(text, tokenizers, folder, split)
     # Without line breaks: the writer of indented JSON takes ten times as long.
     write_text(folder / WORD_COUNTS, json.dumps(training.word_counts(), ensure_ascii=False))
     checksums[WORD_COUNTS] = checksum(folder / WORD_COUNTS)
     clock.lap("tokens")
-    made = Preparation(training.pairs_read, clock.seconds, training.steps)
-    write_json(folder / PREPARATION, asdict(made))
-    suspicions = [*training.suspicions(held_out["test"]), *_swapped(corpus, given["val"])]
+    bins = bins_of(side for sides in counts.values() for side, _ in sides.values())
+    statistics = CorpusStatistics(
+        pairs_read=training.pairs_read,
+        left_out={split: text.left_out for split, text in held_out.items()},
+        cleaning=training.steps,
+        seconds=clock.seconds,
+        leaked=training.leaked(sentences["test"]),
+        bins=bins,
+        splits={split: _statistics(sides, bins) for split, sides in counts.items()},
+    )
+    write_json(folder / STATISTICS, statistics.model_dump())
+    suspicions = [*training.suspicions(sentences["test"]), *_swapped(corpus, given["val"])]
     index: dict[str, Any] = {
         "train": asdict(training.left_out()),
         **{split: asdict(text) for split, text in held_out.items()},
@@ -109,9 +112,16 @@ def _swapped(corpus: Corpus, text: ParallelText) -> list[Suspicion]:
 
 def _encode(
     text: ParallelText, tokenizers: Tokenizers, folder: Path, split: Split
-) -> dict[str, int]:
+) -> tuple[dict[str, int], dict[str, Counted]]:
+    """Write the token numbers of a split; return checksums of the files, and counts by side."""
     checksums: dict[str, int] = {}
+    counts: dict[str, Counted] = {}
     for side, tokenizer in zip(SIDES, tokenizers, strict=True):
-        numbers = LineEncoder(tokenizer).encode(getattr(text, side))
-        checksums |= save_side(folder, f"{split}.{side}", [numbers])
-    return checksums
+        tokens, lengths, words, found = LineEncoder(tokenizer).encode_and_count(getattr(text, side))
+        checksums |= save_side(folder, f"{split}.{side}", [(tokens, lengths)])
+        counts[side] = SideCounts.of(words, lengths, tokens), len(found)
+    return checksums, counts
+
+
+def _statistics(counts: Mapping[str, Counted], bins: list[int]) -> dict[str, SideStatistics]:
+    return {side: side_statistics(each, types, bins) for side, (each, types) in counts.items()}

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import chain, count
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,19 @@ MOST_WORDS = 1_000_000
 """Different words that are remembered, so that memory stays bounded."""
 Ragged = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Values of several sequences in one array, and the length of each sequence."""
+
+
+class Encoded(NamedTuple):
+    """Lines as token numbers, and the words that the lines have."""
+
+    tokens: NDArray[np.int64]
+    """Tokens of all lines in one array."""
+    lengths: NDArray[np.int64]
+    """Number of tokens of each line."""
+    words: NDArray[np.int64]
+    """Number of whitespace-separated words of each line."""
+    frequencies: dict[str, int]
+    """Frequency of each word."""
 
 
 class LineEncoder:
@@ -27,18 +41,20 @@ class LineEncoder:
 
     def encode(self, lines: Sequence[str]) -> Ragged:
         """Return the tokens of all lines and the number of tokens of each line."""
-        tokens, lengths, _ = self._encode(lines)
+        tokens, lengths, _, _ = self._encode(lines)
         return tokens, lengths
 
-    def encode_and_count(self, lines: Sequence[str]) -> tuple[*Ragged, dict[str, int]]:
-        """Return also the frequency of each whitespace-separated word."""
-        tokens, lengths, numbers = self._encode(lines)
+    def encode_and_count(self, lines: Sequence[str]) -> Encoded:
+        """Return also how many words each line has, and the frequency of each word."""
+        tokens, lengths, words_of_line, numbers = self._encode(lines)
         frequencies = np.bincount(numbers, minlength=len(self._numbers))
         found = np.flatnonzero(frequencies)
         words = list(self._numbers)
-        return tokens, lengths, {words[n]: int(frequencies[n]) for n in found.tolist()}
+        counted = {words[n]: int(frequencies[n]) for n in found.tolist()}
+        return Encoded(tokens, lengths, words_of_line, counted)
 
-    def _encode(self, lines: Sequence[str]) -> tuple[*Ragged, NDArray[np.int64]]:
+    def _encode(self, lines: Sequence[str]) -> tuple[*Ragged, NDArray[np.int64], NDArray[np.int64]]:
+        """Return tokens and lengths, the number of words of each line, and the words' numbers."""
         words = list(map(str.split, lines))
         words_of_line = np.fromiter(map(len, words), np.int64, len(words))
         flat = list(chain.from_iterable(words))
@@ -48,7 +64,7 @@ class LineEncoder:
         ends = np.concatenate(([0], np.cumsum(lengths)))
         last = np.cumsum(words_of_line)
         tokens = self._tokens[_ranges(self._starts[numbers], lengths)]
-        return tokens, ends[last] - ends[last - words_of_line], numbers
+        return tokens, ends[last] - ends[last - words_of_line], words_of_line, numbers
 
     def _forget(self) -> None:
         self._numbers: dict[str, int] = {}

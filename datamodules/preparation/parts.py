@@ -5,6 +5,7 @@ summary last, so that an interrupted preparation goes on with the parts that are
 """
 
 from collections.abc import Callable, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import compress
@@ -12,13 +13,14 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from datamodules.cleaning import Cleaner, StepCount, first_occurrences, pair_digests
 from datamodules.examples import examples_of
 from datamodules.files import whole_file
 from datamodules.preparation.line_encoder import LineEncoder
 from datamodules.preparation.store import Array, load_side, save_side
+from datamodules.statistics.counting import SideCounts
 from datamodules.tokenization import Tokenizers
 
 SIDES = ("source", "target")
@@ -56,6 +58,8 @@ class NumbersSummary:
     """Test pairs that are pairs of this part."""
     words: dict[str, dict[str, int]]
     """Frequency of each whitespace-separated word, for each side."""
+    counts: dict[str, SideCounts]
+    """Counts of lengths and unknown tokens, for each side."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,8 @@ class Parts:
         """Return the summary of a step, which an earlier preparation may have left."""
         file, form = self._file(number, f"{step}.json"), TypeAdapter(kind)
         if file.is_file():
-            return form.validate_json(file.read_bytes())
+            with suppress(ValidationError):  # left by another version
+                return form.validate_json(file.read_bytes())
         made = make()
         with whole_file(file) as temporary:
             temporary.write_bytes(form.dump_json(made))
@@ -144,13 +149,15 @@ class Parts:
         checksums: dict[str, int] = {}
         text = self.read_text(number)
         words: dict[str, dict[str, int]] = {}
+        counts: dict[str, SideCounts] = {}
         for side, encoder, lines in zip(SIDES, encoders, text, strict=True):
-            tokens, lengths, words[side] = encoder.encode_and_count(lines)
+            tokens, lengths, words_of_line, words[side] = encoder.encode_and_count(lines)
+            counts[side] = SideCounts.of(words_of_line, lengths, tokens)
             checksums |= save_side(self.folder, f"{number:05}.{side}", [(tokens, lengths)])
         pairs = list(zip(*text, strict=True))
         copies = [source for source, target in pairs if source == target]
         leaked = sorted(tested & set(pairs))
-        return NumbersSummary(checksums, len(copies), examples_of(copies), leaked, words)
+        return NumbersSummary(checksums, len(copies), examples_of(copies), leaked, words, counts)
 
     def _lines(self, number: int) -> tuple[list[str], list[str]]:
         contents = (self._file(number, side).read_bytes() for side in SIDES)

@@ -18,6 +18,7 @@ from datamodules.preparation.parts import SIDES, Pair, Parts, Text
 from datamodules.preparation.progress import progress
 from datamodules.preparation.store import save_side
 from datamodules.preparation.workers import cores, for_each
+from datamodules.statistics.counting import SideCounts
 from datamodules.suspicions import Suspicion, suspicions_of_corpus
 
 ENOUGH = 100
@@ -41,6 +42,7 @@ class TrainingText:
         self._pairs: list[int] = []
         self._steps: list[StepCount] = []
         self._words: dict[str, Counter[str]] = {side: Counter() for side in SIDES}
+        self._counts = dict.fromkeys(SIDES, SideCounts())
         self._copies = 0
         self._copied: list[str] = []
         self._leaked: set[Pair] = set()
@@ -77,8 +79,9 @@ class TrainingText:
                 self._copies += part.copies
                 self._copied = examples_of(self._copied + part.copied)
                 self._leaked.update(part.leaked)
-                for side, words in part.words.items():
-                    self._words[side].update(words)
+                for side in SIDES:
+                    self._words[side].update(part.words[side])
+                    self._counts[side] += part.counts[side]
         checksums: dict[str, int] = {}
         for side in SIDES:
             parts = (
@@ -102,6 +105,15 @@ class TrainingText:
             for why, count in left_out.items()
         ]
         return [*limits, *self._steps]
+
+    @property
+    def counts(self) -> dict[str, tuple[SideCounts, int]]:
+        """Counts of each side, and its number of different words."""
+        return {side: (self._counts[side], len(self._words[side])) for side in SIDES}
+
+    def leaked(self, test: ParallelText) -> int:
+        """Return how many test pairs are training pairs too."""
+        return sum(pair in self._leaked for pair in zip(test.source, test.target, strict=True))
 
     def left_out(self) -> ParallelText:
         """Return how many pairs were left out, and what the test set shares; no sentences."""

@@ -21,6 +21,7 @@ PATHS = {
     "sweeps.compare.compare": "sweeps.tasks.compare.compare",
     "sweeps.compare.report": "sweeps.tasks.report.report",
     "sweeps.evaluate": "sweeps.tasks.evaluate",
+    "sweeps.report.sections.conditions": "sweeps.report.sections.summary",
     "sweeps.reproduce": "sweeps.tasks.reproduce",
 }
 """Dotted paths that a configuration names, such as those of ``_target_``: old to new."""

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, field_validator
 
+from datamodules.statistics.record import CorpusStatistics
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.runs import checksums
 from lightning_modules.runs.renamed import with_new_names
 
-SCHEMA = 7
+SCHEMA = 8
 """Version of the contents; files without a number are of version 1."""
 VERSION_KEY = "schema"
 RESULT = checksums.RECORD
@@ -106,6 +107,10 @@ class Data(Record):
     """Number of tokens in the vocabulary by side, ``source`` and ``target``."""
     suspicions: list[str] = []
     """What looks wrong in the text, such as test pairs in the training text."""
+    padding: dict[str, float] = {}
+    """Share of padding in the training batches by side, of whole batches; EOS is no padding."""
+    statistics: CorpusStatistics | None = None
+    """Lengths, words, unknown tokens and cleaning; None before version 8."""
 
 
 class Environment(BaseModel, extra="allow"):

@@ -113,7 +113,7 @@ def train_and_test(
         result = write_test(
             job.folder, config, scoring, data, training, tested, job.overrides, setup.vectors
         )
-        log_test(tracker, tested, result.data.suspicions, job.folder, trainer.global_step)
+        log_test(tracker, tested, result.data, job.folder, trainer.global_step)
         log.info(summary(result, tested.scores, scoring, job.folder))
     return result.scores["bleu"]
 

@@ -9,6 +9,7 @@ and ``trackers/lightning_tracker.py`` to any other logger. What a run logs, and 
 - the configuration: the hyperparameters of ``training/module.py``, and ``tracked.py``;
 - a heat map at each validation: ``attention_maps.py``;
 - test scores, BLEU by length, a heat map, a table of translations, files: ``results.py``;
+- the corpus: ``results.py`` with the test, and alone, in W&B, ``data_run.py``;
 - a comparison, in W&B alone: ``comparison_run.py``, ``comparison_report.py``, ``report_blocks.py``.
 
 W&B is online if the server answers at once, else offline, and never stops a training: ``mode.py``

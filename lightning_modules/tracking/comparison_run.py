@@ -64,25 +64,30 @@ def track(shown: ComparisonData, out: Path, logger: DictConfig) -> FailsafeRun:
         out: the comparison's folder, which keeps the id of the run.
         logger: the group ``logger`` of the configuration.
     """
-    (out / TRACKER_ID).unlink(missing_ok=True)  # of an earlier comparison in the same folder
+    tracker = start_tracker(JOB_TYPE, shown.name, out, logger)
+    tracker.describe(shown.config)
+    tracker.send(partial(_log_curves, shown=shown, names=metric_names(shown.systems)))
+    tracker.send(partial(log_pictures, pictures=shown.pictures))
+    tracker.send(partial(log_tables, tables=shown.tables), PATIENCE_SECONDS)
+    tracker.send(partial(_log_page, page=shown.page), PATIENCE_SECONDS)
+    return tracker
+
+
+def start_tracker(job_type: str, name: str, out: Path, logger: DictConfig) -> FailsafeRun:
+    """Start a run that is no training; its id is kept in ``out``, the output folder."""
+    (out / TRACKER_ID).unlink(missing_ok=True)  # of an earlier command in the same folder
     run = start_run(
         save_dir=Path(logger.save_dir),
         folder=out,
         mode=logger.mode,
         finish_seconds=logger.finish_seconds,
         project=logger.project,
-        name=shown.name,
-        group=JOB_TYPE,
-        tags=[JOB_TYPE],
-        job_type=JOB_TYPE,
+        name=name,
+        group=job_type,
+        tags=[job_type],
+        job_type=job_type,
     )
-    tracker = FailsafeRun(run)
-    tracker.describe(shown.config)
-    tracker.send(partial(_log_curves, shown=shown, names=metric_names(shown.systems)))
-    tracker.send(partial(_log_pictures, pictures=shown.pictures))
-    tracker.send(partial(_log_tables, tables=shown.tables), PATIENCE_SECONDS)
-    tracker.send(partial(_log_page, page=shown.page), PATIENCE_SECONDS)
-    return tracker
+    return FailsafeRun(run)
 
 
 def metric_names(systems: Iterable[str]) -> dict[str, str]:
@@ -114,11 +119,13 @@ def _log_curves(run: wandb.Run, shown: ComparisonData, names: Mapping[str, str])
             run.summary[f"test_{metric}/{names[system]}"] = score
 
 
-def _log_pictures(run: wandb.Run, pictures: Mapping[str, Path]) -> None:
+def log_pictures(run: wandb.Run, pictures: Mapping[str, Path]) -> None:
+    """Log files of figures by name."""
     run.log({f"{PICTURES}/{name}": wandb.Image(str(file)) for name, file in pictures.items()})
 
 
-def _log_tables(run: wandb.Run, tables: Mapping[str, PlainTable]) -> None:
+def log_tables(run: wandb.Run, tables: Mapping[str, PlainTable]) -> None:
+    """Log tables by name."""
     run.log(
         {
             f"{TABLES}/{name}": wandb.Table(

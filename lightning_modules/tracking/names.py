@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from lightning_modules.runs.schema import Data
+
 if TYPE_CHECKING:  # W&B takes half a second, and not every run is tracked there
     import wandb
 
@@ -41,3 +43,30 @@ def define_curves(run: "wandb.Run", names: Iterable[str]) -> None:
     run.define_metric(LENGTH, hidden=True, summary="none")
     for name in names:
         run.define_metric(name, step_metric=LENGTH, step_sync=False, summary="none")
+
+
+def data_values(data: Data) -> dict[str, float]:
+    """Return the numbers that sum up a corpus, by the names of metrics; none without statistics.
+
+    Padding and unknown tokens are shares, from 0 to 1.
+    """
+    found = data.statistics
+    if found is None:
+        return {}
+    return {
+        "data/pairs_read": found.pairs_read,
+        "data/pairs_per_second": found.pairs_per_second,
+        "data/leaked": found.leaked,
+        **{f"data/{split}/pairs": count for split, count in data.pairs.items()},
+        **{f"data/padding/{side}": share for side, share in data.padding.items()},
+        **{
+            f"data/{split}/{name}/{side}": value
+            for split, sides in found.splits.items()
+            for side, each in sides.items()
+            for name, value in (
+                ("mean_words", each.in_words.mean),
+                ("types", each.types),
+                ("unknown", each.unknown_share),
+            )
+        },
+    }

@@ -1,12 +1,12 @@
 """Give the test results to a tracker."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from lightning_modules.metrics.sentences import readable
-from lightning_modules.runs.schema import SentenceAttention
+from lightning_modules.runs.schema import Data, SentenceAttention
 from lightning_modules.testing.scores import TestScores
 from lightning_modules.testing.test_set import Tested
+from lightning_modules.tracking.names import data_values
 from lightning_modules.tracking.trackers.tracker import LengthPoint, Tracker
 
 TABLE_ROWS = 100
@@ -15,15 +15,13 @@ DECIMALS = 4
 """Decimals of BLEU, as in ``bleu_by_length.csv``."""
 
 
-def log_test(
-    tracker: Tracker | None, tested: Tested, corpus: Sequence[str], folder: Path, step: int
-) -> None:
-    """Log scores, BLEU by length, a heat map, translations, warnings and, if asked, files.
+def log_test(tracker: Tracker | None, tested: Tested, data: Data, folder: Path, step: int) -> None:
+    """Log scores, BLEU by length, a heat map, translations, corpus, warnings and, if asked, files.
 
     Args:
         tracker: the tracker of the run; None without one.
         tested: results on the test set.
-        corpus: what looks wrong in the text.
+        data: the corpus, and what looks wrong in it.
         folder: folder of the run.
         step: number of updates of the training.
     """
@@ -53,6 +51,7 @@ def log_test(
             if kind != "distance"
             for group, accuracy in groups.items()
         },
+        **data_values(data),
     }
     tracker.log_scores(values, step)
     tracker.log_curve(curve)
@@ -62,7 +61,7 @@ def log_test(
         [getattr(line, column) for column in COLUMNS] for line in scores.predictions[:TABLE_ROWS]
     ]
     tracker.log_table("predictions", COLUMNS, rows)
-    if warnings := [*corpus, *map(str, scores.suspicions)]:
+    if warnings := [*data.suspicions, *map(str, scores.suspicions)]:
         tracker.log_table("warnings", ("warning",), [[warning] for warning in warnings])
     tracker.log_files(folder)
 

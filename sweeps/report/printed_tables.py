@@ -10,8 +10,22 @@ def printed_table(table: Table, columns: int | None = None) -> Printed:
     """Return a table to print, its first ``columns`` only where the others would not fit."""
     first, *others = table.titles[:columns]
     printed = empty_table(table.title, first, *others)
+    for each, column in zip(printed.columns, table.columns, strict=False):
+        each.justify = "left" if column.kind == "text" else "right"
     for label, *values in table.shown:
         printed.add_row(Text(label), *map(Text, values[: len(others)]))
+    return printed
+
+
+def turned_table(table: Table, names: int) -> Printed:
+    """Return a table to print with a line for each column, where its rows would not fit.
+
+    The first ``names`` columns name the rows of ``table``, which become columns.
+    """
+    rows = table.shown
+    printed = empty_table(table.title, "", *("\n".join(row[:names]) for row in rows))
+    for place, title in enumerate(table.titles[names:], start=names):
+        printed.add_row(Text(title), *(Text(row[place]) for row in rows))
     return printed
 
 

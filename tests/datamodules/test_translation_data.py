@@ -100,6 +100,8 @@ def test_statistics(data, root):
         "seen": {},
         "vocabulary": {side: len(made.tokenizers.source) for side in ("source", "target")},
         "suspicions": [],
+        "padding": made.statistics["padding"],
+        "statistics": made.encoded_corpus.statistics,
     }
     assert text.left_out == {"longer than 7 words": 120 - len(text)}
 

@@ -1,4 +1,4 @@
-"""Made-up references, systems that translate them with mistakes, and sacreBLEU to score them."""
+"""Made-up references, systems that mistranslate them, sacreBLEU to score them; a corpus."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -8,6 +8,7 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.metrics.base import Metric
 from sacrebleu.significance import PairedTest, Result
 
+from datamodules.statistics.counting import SideCounts, bins_of, side_statistics
 from lightning_modules.metrics.chosen_metrics import translation_statistics
 from lightning_modules.metrics.metric import Array, Statistics
 from lightning_modules.metrics.systems import Output, System, TestSet
@@ -94,3 +95,36 @@ def measured(name: str, test: TestSet, values: Array) -> System:
         for seed, row in enumerate(values, start=1)
     ]
     return System(name, test, outputs)
+
+
+def statistics(cleaned=True):
+    """Statistics of a corpus whose sides all have lines of 2, 5 and 30 words."""
+    lengths = np.array([2, 5, 30])
+    counts = SideCounts.of(lengths, lengths + 1, np.array([3, 7, 3]))
+    side = side_statistics(counts, 9, bins_of([counts])).model_dump()
+    step = {
+        "step": "came before", "leaves_out": True, "seen": 5, "count": 2,
+        "examples": ["<b>a</b>", "b"], "seconds": 0.5,
+    }  # fmt: skip
+    return {
+        "pairs_read": 5,
+        "left_out": {"train": {"longer than 50 words": 15} if cleaned else {}, "val": {}},
+        "cleaning": [step] if cleaned else [],
+        "seconds": {"text": 1.5, "vocabularies": 0.5, "tokens": 0.5},
+        "leaked": 1,
+        "bins": bins_of([counts]),
+        "splits": {split: {"source": side, "target": side} for split in ("train", "val", "test")},
+    }
+
+
+def corpus(fingerprint, padding=0.25, **more):
+    """The entry ``data`` of a result with statistics."""
+    return {
+        "name": "grammar",
+        "source": "en",
+        "target": "fr",
+        "fingerprint": fingerprint,
+        "pairs": {"train": 60_000, "val": 600, "test": 1200},
+        "padding": {"source": padding, "target": 0.5},
+        "statistics": statistics(**more),
+    }

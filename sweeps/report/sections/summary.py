@@ -1,4 +1,5 @@
-"""What a reader must know first: unfair conditions, failed jobs, texts that look wrong."""
+"""What a reader must know first: unfair conditions, failed jobs, texts that look wrong; and all
+conditions of a fair comparison."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -38,3 +39,20 @@ class Summary(Section):
         warnings = [f"warning, {warning}" for warning in self.findings.suspicions]
         failed = [f"failed, {job.label}: {job.error}" for job in comparison.failed]
         return [Lines([*self.findings.conclusions, *conditions, *failed, *warnings])]
+
+
+class Conditions(Section):
+    """What was equal between the runs, and what was not."""
+
+    heading = "Conditions"
+    template = '{% include "sections/conditions.html.j2" %}'
+
+    @override
+    def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
+        comparison = self.findings.comparison
+        for condition in comparison.conditions:
+            mark, style = ("✓ held", "green") if condition.holds else ("✗ NOT HELD", "bold red")
+            yield Text.assemble((mark, style), f" {condition.name}: {condition.text}")
+        for job in comparison.failed:
+            failed = ("✗ failed job", "bold red")
+            yield Text.assemble(failed, f" {job.label} ({job.folder}): {job.error}")

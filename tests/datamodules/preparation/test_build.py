@@ -86,7 +86,7 @@ def test_parts_make_no_difference(tmp_path, whole, size):
     assert everything(prepared) == whole
     parts = -(-100 // size)
     assert prepared.text["train"].left_out == {"empty": parts}
-    [limit] = json.loads((prepared.folder / "preparation.json").read_text())["steps"]
+    [limit] = json.loads((prepared.folder / "statistics.json").read_text())["cleaning"]
     assert (limit["seen"], limit["count"]) == (100 + parts, parts)
     assert limit["examples"] == [f"part {number}" for number in range(parts)][:3]
     assert not (tmp_path / "parts" / "parts").exists()
@@ -99,10 +99,11 @@ def test_a_killed_preparation_goes_on(tmp_path, whole):
     assert not (folder / "index.json").exists()
     kept = folder / "parts/00000.text.json"
     kept.write_text(kept.read_text().replace('"read":7', '"read":1007'))
+    (folder / "parts/00001.numbers.json").write_text('{"checksums": {}}')  # of another version
     prepared = EncodedCorpus.of(InParts(7), Cleaning(), SETTINGS, folder)
     assert everything(prepared) == whole
-    made = json.loads((folder / "preparation.json").read_text())
-    assert made["pairs"] == 1100  # the part was kept
+    made = json.loads((folder / "statistics.json").read_text())
+    assert made["pairs_read"] == 1100  # the part was kept
 
 
 def test_words_are_counted_as_bleu_cuts_whole_lines(whole):

@@ -23,7 +23,7 @@ CLEANING = Cleaning(
     unicode=True, punctuation=True, ratio=3, copies=True, held_out=True, duplicates=True
 )
 SETTINGS = TokenizerSettings("bpe", 200, 1)
-TIMES = {"preparation.json"}
+TIMES = {"statistics.json"}
 """Files that differ between two preparations."""
 
 context = get_context("forkserver")

@@ -71,10 +71,10 @@ def places(tmp_path_factory):
 
 def stored(corpus, folder):
     EncodedCorpus.of(corpus, CLEANING, TokenizerSettings("bpe", 8000, 2), folder)
-    kept = json.loads((folder / "preparation.json").read_text())
-    steps = {step["step"]: step["count"] for step in kept["steps"]}
+    kept = json.loads((folder / "statistics.json").read_text())
+    steps = {step["step"]: step["count"] for step in kept["cleaning"]}
     arrays = {file.name: file.read_bytes() for file in folder.glob("*.npy")}
-    return arrays, steps, kept["pairs"]
+    return arrays, steps, kept["pairs_read"]
 
 
 @pytest.mark.long

@@ -18,7 +18,14 @@ from lightning_modules.metrics.curves import CurvePoint
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.metrics.uncertainty.resampling import Interval
-from lightning_modules.runs.schema import TRACKER_ID, Accuracy, Baseline, Prediction, SubsetScores
+from lightning_modules.runs.schema import (
+    TRACKER_ID,
+    Accuracy,
+    Baseline,
+    Data,
+    Prediction,
+    SubsetScores,
+)
 from lightning_modules.runs.writer import clear_results
 from lightning_modules.testing.scores import TestScores
 from lightning_modules.testing.test_set import Tested
@@ -26,6 +33,7 @@ from lightning_modules.tracking import mode
 from lightning_modules.tracking.results import log_test
 from lightning_modules.tracking.trackers import wandb_tracker
 from lightning_modules.tracking.trackers.wandb_tracker import WandbTracker
+from tests.helpers.made_text import corpus
 from tests.helpers.wandb_server import WandbServer
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy")
@@ -227,7 +235,9 @@ def outcome(attention):
 
 def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
     run, tracker = tracked()
-    log_test(tracker, outcome([np.eye(2), np.eye(3)]), ["a leak"], tmp_path, step=9)
+    log_test(
+        tracker, outcome([np.eye(2), np.eye(3)]), Data(suspicions=["a leak"]), tmp_path, step=9
+    )
     assert run.summary == {
         "test/bleu": 60.5, "test/aer": 12.0, "bleu_at/001": 61.5123, "bleu_at/021": 5.0,
         "baseline/phrase_table/bleu": 40.0, "baseline/phrase_table/exact": 5.0,
@@ -244,9 +254,21 @@ def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
     assert logged["warnings"].data == [["a leak"], ["1 of 2 translations are empty: “”"]]
 
 
+def test_the_corpus_is_summed_up(tmp_path):
+    """Lines of 2, 5 and 30 words; 2 of 40 tokens are unknown."""
+    run, tracker = tracked()
+    log_test(tracker, outcome([None, None]), Data(**corpus("a" * 12)), tmp_path, step=9)
+    found = {name: value for name, value in run.summary.items() if name.startswith("data/")}
+    assert found["data/leaked"] == 1
+    assert found["data/padding/source"] == 0.25
+    assert found["data/test/unknown/target"] == 2 / 40
+    assert found["data/train/mean_words/source"] == pytest.approx(37 / 3)
+    assert found["data/train/pairs"] == 60_000
+
+
 def test_a_model_without_attention_logs_no_heat_map(tmp_path):
     run, tracker = tracked()
-    log_test(tracker, outcome([None, None]), [], tmp_path, step=9)
+    log_test(tracker, outcome([None, None]), Data(), tmp_path, step=9)
     assert not any("attention/test" in values for values in run.logged)
     assert run.summary["test/bleu"] == 60.5
 
@@ -254,13 +276,13 @@ def test_a_model_without_attention_logs_no_heat_map(tmp_path):
 def test_a_picture_that_cannot_be_drawn_ends_the_tracking_only(tmp_path, monkeypatch, caplog):
     run, tracker = tracked()
     monkeypatch.setattr(heat_map, "attention_map", lambda _: fail())
-    log_test(tracker, outcome([np.eye(2), np.eye(3)]), [], tmp_path, step=9)
+    log_test(tracker, outcome([np.eye(2), np.eye(3)]), Data(), tmp_path, step=9)
     assert "W&B stopped" in caplog.text
     assert run.summary["test/bleu"] == 60.5
 
 
 def test_without_a_tracker_nothing_is_logged(tmp_path):
-    log_test(None, outcome([None, None]), [], tmp_path, step=9)
+    log_test(None, outcome([None, None]), Data(), tmp_path, step=9)
 
 
 def test_a_resumed_training_goes_on_in_the_same_run(tmp_path, monkeypatch):

@@ -1,0 +1,1 @@
+"""What a prepared corpus holds: lengths, words, unknown tokens, what cleaning did."""

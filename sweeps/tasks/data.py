@@ -1,0 +1,170 @@
+"""``task=data``: prepare a corpus and look at it, or remove prepared corpora of no run."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+from rich.console import Console
+
+from datamodules.batching import Sequences
+from datamodules.tokenization import SPECIALS, UNK, Tokenizer
+from datamodules.translation_data import TranslationData
+from lightning_modules.figures.charts import save_chart
+from lightning_modules.figures.length_histogram import length_histogram
+from lightning_modules.runs.redaction import redacted
+from lightning_modules.runs.schema import Data, Record
+from lightning_modules.runs.writer import write_record
+from lightning_modules.tracking.early_import import WANDB
+from lightning_modules.training.factories import build_data
+from sweeps.evaluation.corpus_tables import HISTOGRAM, cleaning_tables, corpora_table, splits_table
+from sweeps.evaluation.tables import Table, write_tables
+from sweeps.report.contents import FIGURES, TABLES
+from sweeps.report.printed_tables import printed_table, turned_table
+from sweeps.report.wandb_form import as_plain
+from sweeps.tasks.stores import remove_unused_stores
+
+log = logging.getLogger(__name__)
+
+SUMMARY = "data.json"
+GROUPS = ("data", "cleaning", "tokenizer", "batching")
+"""Groups of the configuration that the tracker gets."""
+WITHOUT_EXAMPLES = 7
+"""Columns of the table of cleaning that a terminal has room for."""
+
+
+class ExamplePair(Record):
+    """A training pair, with ``|`` between the tokens of a word."""
+
+    id: int
+    """Index of the pair in the training text."""
+    source: str
+    target: str
+
+
+class DataSummary(Record):
+    """``data.json``: a corpus, and some of its training pairs."""
+
+    data: Data
+    examples: list[ExamplePair]
+
+
+def data(config: DictConfig) -> None:
+    """Task: prepare ``config.data``; print, draw and track what it holds.
+
+    With ``config.clean``, nothing is prepared: stores of prepared corpora that no run names are
+    removed. Raises ``UserError`` for text that cannot be used and for what cannot be removed.
+    """
+    if config.clean:
+        for line in remove_unused_stores(Path(config.cache_dir), Path(config.outputs)):
+            log.info(line)
+        return
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    prepared = build_data(config)
+    summary = DataSummary(
+        data=Data.model_validate(prepared.statistics),
+        examples=example_pairs(prepared, config.examples),
+    )
+    found = summary.data
+    tables = [corpora_table([found]), splits_table(found), *cleaning_tables(found)]
+    _write(summary, tables, folder)
+    _print(summary, tables, folder, Console())
+    if config.logger.get("_target_") == WANDB:
+        _track(config, found, tables, folder)
+
+
+def example_pairs(prepared: TranslationData, count: int) -> list[ExamplePair]:
+    """Return at most ``count`` training pairs, evenly spaced over the training text."""
+    pairs = prepared.encoded_corpus.encoded["train"]
+    count = min(count, len(pairs))
+    rows = np.arange(count) * len(pairs) // max(1, count)
+    source, target = (
+        cut_lines(side.select(rows), tokenizer)
+        for side, tokenizer in zip(pairs.sides, prepared.tokenizers, strict=True)
+    )
+    shown = zip(rows.tolist(), source, target, strict=True)
+    return [ExamplePair(id=row, source=left, target=right) for row, left, right in shown]
+
+
+def cut_lines(sequences: Sequences, tokenizer: Tokenizer) -> list[str]:
+    """Return the line of each sequence with ``|`` between the tokens of a word: ``re|port``."""
+    surfaces = tokenizer.surfaces
+    surfaces[UNK] = SPECIALS[UNK]
+    lines = []
+    for start, length in zip(sequences.starts.tolist(), sequences.lengths.tolist(), strict=True):
+        tokens = sequences.tokens[start : start + length].tolist()
+        placed = zip(tokenizer.words_of_tokens(tokens), tokens, strict=True)
+        shown = [(word, surfaces[token]) for word, token in placed if surfaces[token]]
+        words = groupby(shown, key=lambda pair: pair[0])
+        lines.append(" ".join("|".join(text for _, text in parts) for _, parts in words))
+    return lines
+
+
+def _write(summary: DataSummary, tables: Sequence[Table], folder: Path) -> None:
+    found = summary.data
+    assert found.statistics is not None
+    languages = found.source, found.target
+    chart = length_histogram(found.statistics, languages, f"Lengths of {found.name}")
+    write_tables(tables, folder / TABLES)
+    save_chart(chart, folder / FIGURES / HISTOGRAM)
+    write_record(folder / SUMMARY, summary)
+
+
+def _print(summary: DataSummary, tables: Sequence[Table], folder: Path, console: Console) -> None:
+    corpora, splits, *cleaned = tables
+    for table in (turned_table(corpora, 1), turned_table(splits, 2)):
+        console.print(table)
+        console.print()
+    for each in cleaned:
+        console.print(printed_table(each, WITHOUT_EXAMPLES))
+        console.print()
+    lines = [*_examples_of_steps(summary.data), *_pairs(summary), *_warnings(summary.data)]
+    for line in [*lines, f"everything is in {folder}"]:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _examples_of_steps(found: Data) -> Iterator[str]:
+    """Yield the examples of each step of cleaning, and an empty line after them."""
+    assert found.statistics is not None
+    steps = [step for step in found.statistics.cleaning if step.examples]
+    for step in steps:
+        yield f"{step.step}:"
+        yield from (f"  {example}" for example in step.examples)
+    if steps:
+        yield ""
+
+
+def _pairs(summary: DataSummary) -> Iterator[str]:
+    for pair in summary.examples:
+        yield f"training pair {pair.id:,}"
+        yield f"  {summary.data.source}  {pair.source}"
+        yield f"  {summary.data.target}  {pair.target}"
+    if summary.examples:
+        yield ""
+
+
+def _warnings(found: Data) -> Iterator[str]:
+    for name, share in found.seen.items():
+        yield f"of the test set, training contains {share:.1%} of its {name}"
+    yield from (f"warning: {each}" for each in found.suspicions)
+
+
+def _track(config: DictConfig, found: Data, tables: Sequence[Table], folder: Path) -> None:
+    """Log tables, figure and settings into a W&B run."""
+    from lightning_modules.tracking.data_run import track_data  # imports W&B
+
+    settings: dict[str, Any] = {
+        group: OmegaConf.to_container(config[group], resolve=True) for group in GROUPS
+    }
+    track_data(
+        found,
+        {**redacted(settings), "folder": str(folder), "fingerprint": found.fingerprint},
+        {HISTOGRAM: folder / FIGURES / f"{HISTOGRAM}.png"},
+        {table.name: as_plain(table) for table in tables},
+        folder,
+        config.logger,
+    )
