@@ -73,7 +73,8 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
     tokenizers = Tokenizers.train(training.sample(settings.sample_pairs), settings)
     tokenizers.save(folder)
     clock.lap("vocabularies")
-    checksums: dict[str, Any] = {"train": training.write_numbers(folder, settings.kind, tested)}
+    numbers = training.write_numbers(folder, tokenizers, settings, tested)
+    checksums: dict[str, Any] = {"train": numbers}
     for split, text in held_out.items():
         checksums[split] = _encode(text, tokenizers, folder, split)
     write_json(folder / WORD_COUNTS, training.word_counts())

@@ -263,6 +263,7 @@ MORE = [
     ["+batching.pieces=2"],
     ["model=transformer"],
     ["trainer.precision=64-true"],
+    ["tokenizer=bpe", "tokenizer.vocabulary_size=200", "tokenizer.dropout=0.3"],
 ]
 
 
