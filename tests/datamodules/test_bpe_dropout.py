@@ -11,7 +11,7 @@ from datamodules.batching.ranks import Piece
 from datamodules.cleaning import Cleaning
 from datamodules.corpus import Corpus, ParallelText
 from datamodules.encoded_corpus import EncodedCorpus
-from datamodules.tokenization import EOS, PAD, TokenizerSettings
+from datamodules.tokenization import EOS, PAD, Bpe, TokenizerSettings
 from datamodules.translation_data import TranslationData
 
 WORDS = ["Hund", "l'homme", "n'aime", "pas.", "Käse", "(sehr)", "Hundehütte", "homme", "<2fr>"]
@@ -29,7 +29,6 @@ class InParts(Corpus):
     """120 training pairs in parts of some size."""
 
     name, source, target = "parts", "de", "en"
-    given: list[str] = []
 
     def __init__(self, size=120):
         self.size = size
@@ -197,6 +196,7 @@ def test_only_dropout_prepares_words(tmp_path, size):
     for side, tokenizer, lines in zip(
         spelled.spelled, spelled.tokenizers, (text(120, 0).source, text(120, 0).target), strict=True
     ):
+        assert isinstance(tokenizer, Bpe)
         words = [word for line in lines for word in line.split()]
         characters = side.characters.select(side.words.flat()).flat().tolist()
         assert side.words.lengths.tolist() == [len(line.split()) for line in lines]

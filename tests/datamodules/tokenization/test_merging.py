@@ -80,7 +80,7 @@ def probabilities(word, left_out):
     """Return the probability of each cut by algorithm 1 of the paper, one merge at a time."""
     possible = [place for place in range(len(word) - 1) if word[place : place + 2] in MERGES]
     ranks = list(MERGES)
-    cuts = Counter()
+    cuts: Counter = Counter()
     for kept in product([True, False], repeat=len(possible)):
         chance = np.prod([1 - left_out if stays else left_out for stays in kept])
         rest = [place for place, stays in zip(possible, kept, strict=True) if stays]
@@ -98,9 +98,12 @@ def probabilities(word, left_out):
 @pytest.mark.parametrize("left_out", [0.1, 0.5, 0.9])
 def test_cuts_are_as_frequent_as_in_the_paper(left_out):
     symbols = ["a", "b", "c", "ab", "bc", "abc"]
-    merging = Merging([
-        (*map(symbols.index, pair), symbols.index(result)) for pair, result in MERGES.items()
-    ])  # fmt: skip
+    merging = Merging(
+        [
+            (symbols.index(left), symbols.index(right), symbols.index(result))
+            for (left, right), result in MERGES.items()
+        ]
+    )
     word, times = tuple("abcab"), 40_000
     numbers = np.tile([symbols.index(one) for one in word], times)
     tokens, lengths = merging.apply(
