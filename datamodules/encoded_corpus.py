@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from datamodules.batching import EncodedPairs, Sequences
+from datamodules.batching import EncodedPairs, Sequences, Spelled
 from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
 from datamodules.errors import UserError
@@ -28,6 +28,9 @@ class EncodedCorpus:
     tokenizers: Tokenizers
     encoded: dict[Split, EncodedPairs]
     """Token numbers, mapped from the disk."""
+    spelled: tuple[Spelled, Spelled] | None
+    """Words of the training text and their characters, mapped from the disk; None without
+    ``tokenizer.dropout``."""
     text: dict[Split, ParallelText]
     """Sentences of each split; ``train`` has only the counts of left-out pairs, no sentences."""
     suspicions: Sequence[str]
@@ -86,10 +89,12 @@ class EncodedCorpus:
         kept = folder / WORD_COUNTS
         if checksum(kept) != index["checksums"][WORD_COUNTS]:
             raise ValueError(f"{kept} is not as it was written")
+        spelled = _spelled(folder, index["checksums"]["train"]) if settings.dropout else None
         statistics = CorpusStatistics.model_validate_json((folder / STATISTICS).read_bytes())
         return cls(
             tokenizers,
             encoded,
+            spelled,
             text,
             index["suspicions"],
             index["phrase_table"],
@@ -110,9 +115,22 @@ def _writing(folder: Path) -> Iterator[None]:
 
 
 def _pairs(folder: Path, split: Split, checksums: dict[str, int]) -> EncodedPairs:
-    src, tgt = (load_side(folder, f"{split}.{side}", checksums) for side in Tokenizers._fields)
+    src, tgt = (_sequences(folder, f"{split}.{side}", checksums) for side in Tokenizers._fields)
     if len(src.lengths) != len(tgt.lengths):
         raise ValueError(f"{folder}: the sides of {split} differ in length")
-    return EncodedPairs(
-        None, *(Sequences(side.tokens, side.starts, side.lengths) for side in (src, tgt))
+    return EncodedPairs(None, src, tgt)
+
+
+def _spelled(folder: Path, checksums: dict[str, int]) -> tuple[Spelled, Spelled]:
+    source, target = (
+        Spelled(
+            *(_sequences(folder, f"train.{side}.{part}", checksums) for part in Spelled._fields)
+        )
+        for side in Tokenizers._fields
     )
+    return source, target
+
+
+def _sequences(folder: Path, name: str, checksums: dict[str, int]) -> Sequences:
+    found = load_side(folder, name, checksums)
+    return Sequences(found.tokens, found.starts, found.lengths)

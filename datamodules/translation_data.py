@@ -16,6 +16,7 @@ from torch.utils.data import DataLoader
 from datamodules.batching import (
     Batch,
     Batching,
+    BpeDropout,
     EncodedPairs,
     Feed,
     LengthBatchSampler,
@@ -28,10 +29,12 @@ from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, fingerprint_of
 from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.errors import UserError
-from datamodules.tokenization import Tokenizers, TokenizerSettings
+from datamodules.tokenization import Bpe, Tokenizers, TokenizerSettings
 
 FORMAT = 2
 """Part of the fingerprint: raise it when the cached files or the tokenization rules change."""
+SAMPLE = 10_000
+"""Training pairs from which the length of sentences with BPE dropout is estimated."""
 
 
 class TranslationData(pl.LightningDataModule):
@@ -56,7 +59,8 @@ class TranslationData(pl.LightningDataModule):
         """Store the settings.
 
         ``val_sentences`` limits the number of validation sentences, which are evenly spaced over
-        the split. ``seed`` decides the order of the training batches.
+        the split. ``seed`` decides the order of the training batches, and
+        with dropout how they are cut.
         """
         super().__init__()
         self.corpus = corpus
@@ -82,9 +86,10 @@ class TranslationData(pl.LightningDataModule):
         return EncodedCorpus.of(self.corpus, self.cleaning, self.tokenizer, folder)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the encoded corpus out of the pickle; ``cache_dir`` holds the encoded corpus."""
+        """Leave what is mapped from ``cache_dir`` out of the pickle."""
         _ = self.fingerprint  # cached now, so that the copy does not need the text
-        return {key: value for key, value in self.__dict__.items() if key != "encoded_corpus"}
+        mapped = ("encoded_corpus", "dropout", "training_pairs")
+        return {key: value for key, value in self.__dict__.items() if key not in mapped}
 
     @property
     def tokenizers(self) -> Tokenizers:
@@ -124,8 +129,29 @@ class TranslationData(pl.LightningDataModule):
 
     def updates(self, target_tokens: int) -> int:
         """Estimate how many training batches have ``target_tokens`` real tokens, EOS counted."""
+        seen, pairs = self.training_pairs, self.encoded_corpus.encoded["train"]
+        updates = self.updates_per_epoch * target_tokens * len(seen)
+        return math.ceil(updates / (seen.tokens * len(pairs)))
+
+    @cached_property
+    def training_pairs(self) -> EncodedPairs:
+        """Training pairs as an epoch has them: all; with dropout, a sample of the first epoch."""
         pairs = self.encoded_corpus.encoded["train"]
-        return math.ceil(self.updates_per_epoch * target_tokens / pairs.tokens)
+        if self.dropout is None:
+            return pairs
+        sample = min(SAMPLE, len(pairs))
+        return self.dropout.cut(np.arange(sample) * len(pairs) // sample, 0)
+
+    @cached_property
+    def dropout(self) -> BpeDropout | None:
+        """The BPE dropout of training batches; None without."""
+        corpus, share = self.encoded_corpus, self.tokenizer.dropout
+        if corpus.spelled is None:
+            return None
+        source, target = corpus.tokenizers
+        assert isinstance(source, Bpe)
+        assert isinstance(target, Bpe)
+        return BpeDropout(corpus.spelled, (source.merging, target.merging), share, self.seed)
 
     @property
     def updates_per_epoch(self) -> int:
@@ -154,7 +180,7 @@ class TranslationData(pl.LightningDataModule):
         """Return the training batches in pieces, in another order in each epoch."""
         batches = self._training_batches()
         batches.skip(self._skipped)
-        pieces = Pieces(self.encoded_corpus.encoded["train"])
+        pieces = Pieces(self.encoded_corpus.encoded["train"], self.dropout)
         device = None if self.trainer is None else self.trainer.strategy.root_device
         return Feed(pieces, PieceSampler(batches, self._place), self.batching.workers, device)
 

@@ -1,5 +1,6 @@
 """Batches of similar length under a token budget, the same for every variant."""
 
+from datamodules.batching.bpe_dropout import BpeDropout, Spelled
 from datamodules.batching.feed import Feed
 from datamodules.batching.pairs import Batch, EncodedPairs, Sequences, collate, sources_alone
 from datamodules.batching.ranks import Pieces, PieceSampler, Place, WholeBatches

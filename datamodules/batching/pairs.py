@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from datamodules.ragged import ranges
 from datamodules.tokenization import BOS, EOS, PAD
 
 
@@ -20,7 +21,7 @@ class Batch(NamedTuple):
     Text without a translation has an empty target: BOS in, EOS out.
 
     In training a batch may be one of several pieces of an update, on this rank or on other ranks.
-    All pieces of an update have the same ``update_ids`` and ``update_tokens``.
+    All pieces of an update have the same ``update_ids``, ``update_lengths`` and ``update_tokens``.
     """
 
     ids: Tensor
@@ -37,6 +38,8 @@ class Batch(NamedTuple):
     """``(batch, tgt)`` bool."""
     update_ids: Tensor
     """``(update,)`` int64: ``ids`` of the whole update."""
+    update_lengths: Tensor
+    """``(2, update)`` int64: source and target tokens of the whole update, EOS not counted."""
     update_tokens: int
     """Real target tokens of the whole update."""
     weight: float
@@ -85,6 +88,11 @@ class Sequences(NamedTuple):
         starts, lengths = (each.take(rows).astype(np.int64) for each in (self.starts, self.lengths))
         return Sequences(self.tokens, starts, lengths)
 
+    def flat(self) -> NDArray[np.int64]:
+        """Return the tokens of all sequences, one sequence after the other."""
+        starts, lengths = (each.astype(np.int64) for each in (self.starts, self.lengths))
+        return self.tokens.take(ranges(starts, lengths)).astype(np.int64)
+
     def padded(self) -> NDArray[np.int64]:
         """Return the tokens as ``(sequence, longest + 1)``, with at least one PAD after each."""
         columns = np.arange(self.lengths.max(initial=0))
@@ -116,6 +124,11 @@ class EncodedPairs(Dataset[Batch]):
     def sides(self) -> tuple[Sequences, Sequences]:
         """Source and target."""
         return self.src, self.tgt
+
+    @property
+    def lengths(self) -> Tensor:
+        """Number of source and target tokens of each pair ``(2, pair)``."""
+        return torch.from_numpy(np.stack([side.lengths for side in self.sides]).astype(np.int64))
 
     @property
     def longest(self) -> NDArray[np.int64]:
@@ -154,6 +167,7 @@ def collate(pairs: EncodedPairs) -> Batch:
         tgt_out=torch.from_numpy(tgt),
         tgt_mask=torch.from_numpy(tgt_mask),
         update_ids=ids,
+        update_lengths=pairs.lengths,
         update_tokens=pairs.tokens,
         weight=1.0,
         piece=0,

@@ -12,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import Dataset, Sampler
 
-from datamodules.batching.pairs import Batch, EncodedPairs
+from datamodules.batching.bpe_dropout import BpeDropout
+from datamodules.batching.pairs import Batch, EncodedPairs, collate
 from datamodules.batching.sampler import LengthBatchSampler
 
 
@@ -32,6 +33,7 @@ class Piece(NamedTuple):
     """Rows of the whole update."""
     number: int
     pieces: int
+    epoch: int
 
 
 class PieceSampler(Sampler[Piece]):
@@ -55,16 +57,19 @@ class PieceSampler(Sampler[Piece]):
 
     def __iter__(self) -> Iterator[Piece]:
         rank, ranks, pieces = self._place
+        epoch = self._updates.epoch
         for rows in self._updates:
             for number in range(rank, pieces, ranks):
-                yield Piece(rows, number, pieces)
+                yield Piece(rows, number, pieces, epoch)
 
 
 class Pieces(Dataset[Batch]):
     """Encoded sentence pairs; an item is a piece of an update."""
 
-    def __init__(self, pairs: EncodedPairs) -> None:
+    def __init__(self, pairs: EncodedPairs, dropout: BpeDropout | None = None) -> None:
+        """Store the pairs; ``dropout`` cuts the sentences of an update anew."""
         self.pairs = pairs
+        self.dropout = dropout
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -75,15 +80,17 @@ class Pieces(Dataset[Batch]):
         If the update has fewer sentences than pieces, the remaining pieces repeat the last sentence
         with weight 0, so that every rank has a batch.
         """
-        rows, number, pieces = piece
+        rows, number, pieces, epoch = piece
+        update = self.dropout.cut(rows, epoch) if self.dropout else self.pairs.select(rows)
         if pieces == 1:
-            return self.pairs[rows]
-        update, piece_rows = self.pairs.select(rows), rows[number::pieces]
-        batch = self.pairs[piece_rows if len(piece_rows) else rows[-1:]]
+            return collate(update)
+        chosen = np.arange(len(rows))[number::pieces]
+        batch = update[chosen if len(chosen) else np.array([-1])]
         return batch._replace(
             update_ids=torch.from_numpy(update.ids),
+            update_lengths=update.lengths,
             update_tokens=update.tokens,
-            weight=batch.update_tokens / update.tokens if len(piece_rows) else 0.0,
+            weight=batch.update_tokens / update.tokens if len(chosen) else 0.0,
             piece=number,
         )
 

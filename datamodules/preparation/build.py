@@ -70,7 +70,8 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
     tokenizers = Tokenizers.train(training.sample(settings.sample_pairs), settings)
     tokenizers.save(folder)
     clock.lap("vocabularies")
-    checksums: dict[str, Any] = {"train": training.write_numbers(folder, settings.kind, tested)}
+    numbers = training.write_numbers(folder, tokenizers, settings, tested)
+    checksums: dict[str, Any] = {"train": numbers}
     counts: dict[str, dict[str, Counted]] = {"train": training.counts}
     for split, text in held_out.items():
         checksums[split], counts[split] = _encode(text, tokenizers, folder, split)
@@ -117,9 +118,10 @@ def _encode(
     checksums: dict[str, int] = {}
     counts: dict[str, Counted] = {}
     for side, tokenizer in zip(SIDES, tokenizers, strict=True):
-        tokens, lengths, words, found = LineEncoder(tokenizer).encode_and_count(getattr(text, side))
-        checksums |= save_side(folder, f"{split}.{side}", [(tokens, lengths)])
-        counts[side] = SideCounts.of(words, lengths, tokens), len(found)
+        encoded = LineEncoder(tokenizer).encode_and_count(getattr(text, side))
+        checksums |= save_side(folder, f"{split}.{side}", [encoded.tokens])
+        found = SideCounts.of(encoded.words[1], encoded.tokens[1], encoded.tokens[0])
+        counts[side] = found, len(encoded.frequencies)
     return checksums, counts
 
 

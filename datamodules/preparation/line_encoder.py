@@ -7,23 +7,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from datamodules.ragged import Ragged, flat, ranges, sums
 from datamodules.tokenization import Tokenizer
 
 MOST_WORDS = 1_000_000
 """Different words that are remembered, so that memory stays bounded."""
-Ragged = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Values of several sequences in one array, and the length of each sequence."""
 
 
 class Encoded(NamedTuple):
     """Lines as token numbers, and the words that the lines have."""
 
-    tokens: NDArray[np.int64]
-    """Tokens of all lines in one array."""
-    lengths: NDArray[np.int64]
-    """Number of tokens of each line."""
-    words: NDArray[np.int64]
-    """Number of whitespace-separated words of each line."""
+    tokens: Ragged
+    """Tokens of all lines, and the number of tokens of each line."""
+    words: Ragged
+    """Numbers of the whitespace-separated words, and the number of words of each line."""
     frequencies: dict[str, int]
     """Frequency of each word."""
 
@@ -41,30 +38,35 @@ class LineEncoder:
 
     def encode(self, lines: Sequence[str]) -> Ragged:
         """Return the tokens of all lines and the number of tokens of each line."""
-        tokens, lengths, _, _ = self._encode(lines)
-        return tokens, lengths
+        return self._tokens_of(*self._words(lines))
 
     def encode_and_count(self, lines: Sequence[str]) -> Encoded:
-        """Return also how many words each line has, and the frequency of each word."""
-        tokens, lengths, words_of_line, numbers = self._encode(lines)
-        frequencies = np.bincount(numbers, minlength=len(self._numbers))
-        found = np.flatnonzero(frequencies)
-        words = list(self._numbers)
-        counted = {words[n]: int(frequencies[n]) for n in found.tolist()}
-        return Encoded(tokens, lengths, words_of_line, counted)
+        """Return also the words of all lines, and the frequency of each word.
 
-    def _encode(self, lines: Sequence[str]) -> tuple[*Ragged, NDArray[np.int64], NDArray[np.int64]]:
-        """Return tokens and lengths, the number of words of each line, and the words' numbers."""
+        The numbers of words are their places among the frequencies, which are sorted by word.
+        """
+        numbers, words_of_line = self._words(lines)
+        frequencies = np.bincount(numbers, minlength=len(self._numbers))
+        words = list(self._numbers)
+        found = sorted(np.flatnonzero(frequencies).tolist(), key=words.__getitem__)
+        counted = {words[number]: int(frequencies[number]) for number in found}
+        places = np.zeros(len(words), np.int64)
+        places[found] = np.arange(len(found))
+        tokens = self._tokens_of(numbers, words_of_line)
+        return Encoded(tokens, (places[numbers], words_of_line), counted)
+
+    def _words(self, lines: Sequence[str]) -> Ragged:
+        """Return the number of each word of all lines, and the number of words of each line."""
         words = list(map(str.split, lines))
-        words_of_line = np.fromiter(map(len, words), np.int64, len(words))
-        flat = list(chain.from_iterable(words))
-        self._learn(flat)
-        numbers = np.fromiter(map(self._numbers.__getitem__, flat), np.int64, len(flat))
+        every = list(chain.from_iterable(words))
+        self._learn(every)
+        numbers = np.fromiter(map(self._numbers.__getitem__, every), np.int64, len(every))
+        return numbers, np.fromiter(map(len, words), np.int64, len(words))
+
+    def _tokens_of(self, numbers: NDArray[np.int64], words_of_line: NDArray[np.int64]) -> Ragged:
         lengths = self._lengths[numbers]
-        ends = np.concatenate(([0], np.cumsum(lengths)))
-        last = np.cumsum(words_of_line)
-        tokens = self._tokens[_ranges(self._starts[numbers], lengths)]
-        return tokens, ends[last] - ends[last - words_of_line], words_of_line, numbers
+        tokens = self._tokens[ranges(self._starts[numbers], lengths)]
+        return tokens, sums(lengths, words_of_line)
 
     def _forget(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -76,14 +78,7 @@ class LineEncoder:
         new = list(set(words).difference(self._numbers))
         encoded = self._tokenizer.encode(new)
         self._numbers.update(zip(new, count(len(self._numbers)), strict=False))
-        lengths = np.fromiter(map(len, encoded), np.int64, len(new))
-        tokens = np.fromiter(chain.from_iterable(encoded), np.int64, lengths.sum())
+        tokens, lengths = flat(encoded)
         self._tokens = np.concatenate((self._tokens, tokens))
         self._lengths = np.concatenate((self._lengths, lengths))
         self._starts = np.cumsum(self._lengths) - self._lengths
-
-
-def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return ``starts[i], starts[i] + 1, …``, ``lengths[i]`` numbers for each *i*."""
-    before = np.cumsum(lengths) - lengths
-    return np.arange(lengths.sum()) + np.repeat(starts - before, lengths)

@@ -4,6 +4,7 @@ A part is a few ten thousand neighbouring pairs. Each step writes the files of a
 summary last, so that an interrupted preparation goes on with the parts that are missing.
 """
 
+import json
 from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from datamodules.files import whole_file
 from datamodules.preparation.line_encoder import LineEncoder
 from datamodules.preparation.store import Array, load_side, save_side
 from datamodules.statistics.counting import SideCounts
-from datamodules.tokenization import Tokenizers
+from datamodules.tokenization import Tokenizers, TokenizerSettings
 
 SIDES = ("source", "target")
 ENCODING = "utf-8", "surrogatepass"
@@ -102,24 +103,31 @@ class Parts:
         return list(compress(source, kept)), list(compress(target, kept))
 
     def write_numbers(
-        self, vocabularies: Path, kind: str, tested: Set[Pair], number: int
+        self, vocabularies: Path, settings: TokenizerSettings, tested: Set[Pair], number: int
     ) -> NumbersSummary:
         """Write the token numbers of a part, unless they are there; return its summary.
 
-        ``vocabularies`` is the folder of the vocabularies, ``kind`` the kind of the tokenizer;
-        ``tested`` holds the test pairs.
+        With ``dropout``, word numbers are written too. ``vocabularies`` is the folder of the
+        vocabularies, ``tested`` holds the test pairs.
         """
-        encoders = _encoders(vocabularies, kind)
         return self._kept(
-            number, "numbers", NumbersSummary, lambda: self._encode(number, encoders, tested)
+            number,
+            "numbers",
+            NumbersSummary,
+            lambda: self._encode(number, vocabularies, settings, tested),
         )
 
     def read_numbers(
         self, number: int, side: str, checksums: dict[str, int]
     ) -> tuple[Array, Array]:
-        """Return the tokens and lengths of a side of a part."""
+        """Return the tokens and lengths of a side of a part, or the ``words`` of the side."""
         found = load_side(self.folder, f"{number:05}.{side}", checksums)
         return found.tokens, found.lengths
+
+    def read_words(self, number: int, side: str) -> list[str]:
+        """Return the different words of a side of a part, in the order of the part's numbers."""
+        summary = json.loads(self._file(number, "numbers.json").read_bytes())
+        return list(summary["words"][side])
 
     def _kept(self, number: int, step: str, kind: type[T], make: Callable[[], T]) -> T:
         """Return the summary of a step, which an earlier preparation may have left."""
@@ -144,16 +152,20 @@ class Parts:
         return TextSummary(len(source), len(text[0]), steps)
 
     def _encode(
-        self, number: int, encoders: Sequence[LineEncoder], tested: Set[Pair]
+        self, number: int, vocabularies: Path, settings: TokenizerSettings, tested: Set[Pair]
     ) -> NumbersSummary:
         checksums: dict[str, int] = {}
         text = self.read_text(number)
         words: dict[str, dict[str, int]] = {}
         counts: dict[str, SideCounts] = {}
+        encoders = _encoders(vocabularies, settings.kind)
         for side, encoder, lines in zip(SIDES, encoders, text, strict=True):
-            tokens, lengths, words_of_line, words[side] = encoder.encode_and_count(lines)
-            counts[side] = SideCounts.of(words_of_line, lengths, tokens)
-            checksums |= save_side(self.folder, f"{number:05}.{side}", [(tokens, lengths)])
+            encoded = encoder.encode_and_count(lines)
+            words[side] = encoded.frequencies
+            counts[side] = SideCounts.of(encoded.words[1], encoded.tokens[1], encoded.tokens[0])
+            checksums |= save_side(self.folder, f"{number:05}.{side}", [encoded.tokens])
+            if settings.dropout:
+                checksums |= save_side(self.folder, f"{number:05}.{side}.words", [encoded.words])
         pairs = list(zip(*text, strict=True))
         copies = [source for source, target in pairs if source == target]
         leaked = sorted(tested & set(pairs))

@@ -17,9 +17,11 @@ from datamodules.phrase_table import PhraseTable
 from datamodules.preparation.parts import SIDES, Pair, Parts, Text
 from datamodules.preparation.progress import progress
 from datamodules.preparation.store import save_side
+from datamodules.preparation.word_table import save_words
 from datamodules.preparation.workers import cores, for_each
 from datamodules.statistics.counting import SideCounts
 from datamodules.suspicions import Suspicion, suspicions_of_corpus
+from datamodules.tokenization import Bpe, Tokenizers, TokenizerSettings
 
 ENOUGH = 100
 """Duplicates among which examples are found."""
@@ -64,13 +66,19 @@ class TrainingText:
             before += pairs
         return ParallelText(*lines)
 
-    def write_numbers(self, folder: Path, kind: str, tested: frozenset[Pair]) -> dict[str, int]:
+    def write_numbers(
+        self,
+        folder: Path,
+        tokenizers: Tokenizers,
+        settings: TokenizerSettings,
+        tested: frozenset[Pair],
+    ) -> dict[str, int]:
         """Write the token numbers of the text into ``folder``; return the checksum of each file.
 
-        ``folder`` holds the vocabularies, which tokenizers of ``kind`` wrote. ``tested`` holds the
-        test pairs, which are looked for.
+        With ``dropout``, word numbers are written too. ``folder`` holds the files of
+        ``tokenizers``. ``tested`` holds the test pairs, which are looked for.
         """
-        work = partial(self._parts.write_numbers, folder, kind, tested)
+        work = partial(self._parts.write_numbers, folder, settings, tested)
         arrays: list[dict[str, int]] = []
         with progress("cutting words into tokens", sum(self._pairs)) as bar:
             for part in for_each(work, range(len(self._pairs)), cores()):
@@ -83,11 +91,15 @@ class TrainingText:
                     self._words[side].update(part.words[side])
                     self._counts[side] += part.counts[side]
         checksums: dict[str, int] = {}
-        for side in SIDES:
+        for side, tokenizer in zip(SIDES, tokenizers, strict=True):
             parts = (
                 self._parts.read_numbers(number, side, each) for number, each in enumerate(arrays)
             )
             checksums |= save_side(folder, f"train.{side}", list(parts))
+            if settings.dropout:
+                assert isinstance(tokenizer, Bpe)
+                words = self._words[side]
+                checksums |= save_words(folder, side, self._parts, arrays, words, tokenizer)
         return checksums
 
     @property

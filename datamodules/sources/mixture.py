@@ -35,7 +35,7 @@ _DATA = re.compile(r"(?<![\w/.])data\.")
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-@dataclass(config={"arbitrary_types_allowed": True})
+@dataclass(config={"arbitrary_types_allowed": True, "extra": "forbid"})
 class MixtureCorpus(Corpus):
     """Corpora of the same two languages; every part of the training text has all in their shares.
 

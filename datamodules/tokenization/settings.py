@@ -57,6 +57,8 @@ class TokenizerSettings:
     """Most training pairs from which the vocabularies are learned, evenly spaced."""
     models: Models | None = None
     """Files of ``sentencepiece``."""
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Share of the merges of ``bpe`` that training leaves out, drawn anew in every epoch."""
 
     def __post_init__(self) -> None:
         """Raise ``UserError`` if ``kind`` leads to no tokenizer, or has no such setting."""
@@ -66,16 +68,23 @@ class TokenizerSettings:
                 f"tokenizer.models: tokenizer.kind={self.kind} reads no files of SentencePiece; "
                 "choose tokenizer=sentencepiece"
             )
+        if self.dropout and self.kind != "bpe":
+            raise UserError(
+                f"tokenizer.dropout={self.dropout}: tokenizer.kind={self.kind} has no merges to "
+                "leave out; choose tokenizer=bpe"
+            )
 
     @property
     def identity(self) -> list[Any]:
         """Values that change with the vocabularies: settings, content of files, a user's code."""
         # Settings that earlier preparations did not have count where they change something.
-        new = {"sample_pairs": SAMPLE_PAIRS, "models": None}
+        new = {"sample_pairs": SAMPLE_PAIRS, "models": None, "dropout": 0.0}
         settings = {key: value for key, value in asdict(self).items() if new.get(key, ...) != value}
         if self.models:
             files = asdict(self.models).values()
             settings["models"] = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+        if self.dropout:  # more files are prepared, the same for any share
+            settings["dropout"] = True
         if self.kind in TOKENIZERS:
             return [settings]
         return [settings, code_of_class(tokenizer_class(self.kind))]

@@ -5,6 +5,7 @@ import json
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Self
@@ -15,6 +16,7 @@ from typing_extensions import override
 
 from datamodules.errors import UserError
 from datamodules.files import write_text
+from datamodules.tokenization.merging import Merging
 from datamodules.tokenization.tokenizer import MARKER, SPECIALS, UNK, Tokenizer, normalised
 
 # A run of letters and digits with an apostrophe at its end, or any other single character. Every
@@ -138,6 +140,34 @@ class Bpe(WordPieces):
         """The pieces that each merge joins, the first learned first."""
         model = json.loads(self._backend.to_str())["model"]
         return [(left, right) for left, right in model["merges"]]
+
+    @cached_property
+    def merging(self) -> Merging:
+        """The merges, by number."""
+        number = self.numbers.__getitem__
+        return Merging(
+            [(number(left), number(right), number(left + right)) for left, right in self.merges]
+        )
+
+    def characters(self, words: Sequence[str]) -> list[list[int]]:
+        """Return the tokens of each whitespace-separated word before any merge.
+
+        They are its characters, with the marker. A run of unknown characters is one token, and so
+        is a known tag.
+        """
+        encodings = self._characters.encode_batch_fast([normalised(word) for word in words])
+        return [
+            [self.numbers[MARKER + word]] if self._is_known_tag(word) else encoding.ids
+            for word, encoding in zip(words, encodings, strict=True)
+        ]
+
+    @cached_property
+    def _characters(self) -> tokenizers.Tokenizer:
+        numbers = self._backend.get_vocab(with_added_tokens=False)
+        return _backend(models.BPE(numbers, [], unk_token=SPECIALS[UNK], fuse_unk=True))
+
+    def _is_known_tag(self, word: str) -> bool:
+        return word.startswith(TAG_START) and MARKER + word in self.numbers and is_tag(word)
 
     @override
     @staticmethod

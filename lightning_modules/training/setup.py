@@ -44,7 +44,7 @@ from lightning_modules.training.factories import (
     embedding_width,
     recompute_layers,
 )
-from lightning_modules.training.input_checks import check_text
+from lightning_modules.training.input_checks import check_lengths, check_text
 from lightning_modules.training.malloc import keep_freed_memory
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.settings import TrainingSettings
@@ -96,6 +96,8 @@ def set_up_training(
     pl.seed_everything(settings.seeds.initial_weights, workers=True, verbose=False)
     model = build_model(config, *data.vocabulary_sizes)
     check_text(config, model, data.tokenizers.source, data.encoded_corpus.encoded)
+    if data.dropout and model.limit():
+        check_lengths(model, {"train (tokenizer.dropout, in characters)": data.dropout.longest()})
     data.check_batches()
     module = build_module(config, settings, data, model, flops)
     vectors = load_vectors(model, data.tokenizers, settings.vectors, embedding_width(config))

@@ -56,7 +56,9 @@ def random_batch(shape: dict[str, int], device: str) -> Batch:
     )
     masks = torch.ones_like(src, dtype=torch.bool), torch.ones_like(tgt, dtype=torch.bool)
     ids = torch.arange(len(src))
-    return Batch(ids, src, masks[0], tgt, tgt, masks[1], ids, tgt.numel(), weight=1.0, piece=0)
+    lengths = torch.stack([mask.sum(1) - 1 for mask in masks])
+    whole = ids, lengths, tgt.numel()
+    return Batch(ids, src, masks[0], tgt, tgt, masks[1], *whole, weight=1.0, piece=0)
 
 
 def update(name: str, shape: dict[str, int], device: str) -> Callable[[], None]:

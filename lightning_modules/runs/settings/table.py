@@ -21,6 +21,9 @@ TABLE = CONF / "settings.yaml"
 Effect = Literal["weights", "test", "presentation", "nothing"]
 RESULTS: tuple[Effect, ...] = ("weights", "test")
 """Effects on the results of a run."""
+PREPARED = ("comparison", "condition")
+"""Groups whose files set keys of other groups."""
+LAST = (*PREPARED, "task")
 INHERITED = ("affects", "by", "condition", "tasks")
 _OVERRIDE = re.compile(r"[+~]*(?P<key>[^=@]+)(@[^=]*)?(=(?P<value>.*))?", re.DOTALL)
 
@@ -85,11 +88,11 @@ class GroupFile(NamedTuple):
 
 @cache
 def group_files() -> list[GroupFile]:
-    """Return the files of all groups, those that prepare a comparison or task last."""
+    """Return the files of all groups, those that set keys of other groups last."""
     files = sorted(CONF.glob("*/*.yaml"))
     return [
         GroupFile(file.parent.name, file.stem, dict(_values(file)))
-        for file in sorted(files, key=lambda file: file.parent.name in ("comparison", "task"))
+        for file in sorted(files, key=lambda file: file.parent.name in LAST)
     ]
 
 

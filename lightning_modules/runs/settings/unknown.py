@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 
-from lightning_modules.runs.settings.table import group_files, settings
+from lightning_modules.runs.settings.table import PREPARED, group_files, settings
 
 CLOSE, SAME = 0.7, 0.9
 """Least similarity of two spellings in one group and in two groups, from 0 to 1."""
@@ -26,7 +26,7 @@ def is_known(key: str) -> bool:
 
 
 def _remedy(key: str) -> str:
-    files = [file for file in group_files() if file.group != "comparison" and key in file.values]
+    files = [file for file in group_files() if file.group not in PREPARED and key in file.values]
     choices = [f"{file.group}={file.name}" for file in files]
     if choices:
         return f"choose {' or '.join(choices)}"

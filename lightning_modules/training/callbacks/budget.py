@@ -72,7 +72,7 @@ class TrainingBudget(pl.Callback):
             return
         ids = batch.update_ids.cpu().numpy()  # on a GPU, this waits for the update
         seconds = time.perf_counter() - self._started
-        flops = float(self.flops.of_each(self.pairs.select(ids)).sum())
+        flops = float(self.flops.of_lengths(*batch.update_lengths.cpu().numpy()).sum())
         self._spend(Update(ids, self.pairs, batch.update_tokens, flops, seconds))
         order = self.data_order.encode() + ids.tobytes()
         self.data_order = hashlib.sha256(order).hexdigest()[:16]

@@ -30,7 +30,7 @@ class Update(NamedTuple):
     ids: NDArray[np.int64]
     """``(update,)``: rows of ``pairs`` that the update was trained on."""
     pairs: "EncodedPairs"
-    """All training sentences, in tokens without EOS."""
+    """All training sentences, in tokens without EOS and without BPE dropout."""
     target_tokens: int
     """Number of real target tokens, EOS counted."""
     flops: float
@@ -111,8 +111,7 @@ class FloatingPointOperations(BudgetKind):
 
     @override
     def updates(self, amount: float, data: "TranslationData", flops: "Flops") -> int:
-        pairs = data.encoded_corpus.encoded["train"]
-        return data.updates(math.ceil(amount / flops.per_target_token(pairs)))
+        return data.updates(math.ceil(amount / flops.per_target_token(data.training_pairs)))
 
 
 class Seconds(BudgetKind):

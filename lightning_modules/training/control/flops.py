@@ -54,9 +54,13 @@ class Flops(NamedTuple):
     coefficients: NDArray[np.float64]
     """Factors of the columns of ``_powers``."""
 
+    def of_lengths(self, src: NDArray[Any], tgt: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the FLOPs of each pair, ``(pairs,)``, from its tokens, EOS not counted."""
+        return _powers(src + 1, tgt + 1) @ self.coefficients
+
     def of_each(self, pairs: EncodedPairs) -> NDArray[np.float64]:
         """Return the FLOPs of each pair, ``(pairs,)``."""
-        return _powers(pairs.src.lengths + 1, pairs.tgt.lengths + 1) @ self.coefficients
+        return self.of_lengths(pairs.src.lengths, pairs.tgt.lengths)
 
     def per_target_token(self, pairs: EncodedPairs) -> float:
         """Return the mean FLOPs of a target token of these pairs, EOS counted."""

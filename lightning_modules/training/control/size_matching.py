@@ -120,8 +120,8 @@ def count_trained(config: DictConfig, vectors: VectorFiles, data: TranslationDat
 
 def count_per_token(config: DictConfig, vectors: VectorFiles, data: TranslationData) -> float:
     """Count the FLOPs of a variant for a target token of the training data."""
-    pairs = data.encoded_corpus.encoded["train"]
-    return count_flops(config, vectors, data.vocabulary_sizes).per_target_token(pairs)
+    flops = count_flops(config, vectors, data.vocabulary_sizes)
+    return flops.per_target_token(data.training_pairs)
 
 
 def search(count: Callable[[float], float], wanted: float) -> tuple[float, float]:

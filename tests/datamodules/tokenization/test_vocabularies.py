@@ -6,6 +6,7 @@ from pydantic import ValidationError
 from datamodules.corpus import ParallelText
 from datamodules.errors import UserError
 from datamodules.tokenization import UNK, Tokenizers, TokenizerSettings
+from datamodules.tokenization.settings import TOKENIZERS
 from tests.datamodules.tokenization.kinds import LINES, TRAINED
 
 
@@ -30,12 +31,24 @@ def test_a_saved_pair_is_the_trained_pair(kind, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("vocabulary_size", 4), ("min_frequency", 0), ("shared", "perhaps")]
-)
+    ("name", "value"),
+    [
+        ("vocabulary_size", 4), ("min_frequency", 0), ("shared", "perhaps"),
+        ("dropout", 1), ("dropout", -0.1), ("dropout", float("nan")), ("dropout", "some"),
+    ],
+)  # fmt: skip
 def test_wrong_settings_are_refused(name, value):
     good = {"kind": "bpe", "vocabulary_size": 100, "min_frequency": 1, "shared": True}
     with pytest.raises(ValidationError, match=name):
         TokenizerSettings(**(good | {name: value}))
+
+
+@pytest.mark.parametrize("kind", sorted(TOKENIZERS.keys() - {"bpe"}))
+def test_dropout_needs_merges(kind):
+    message = rf"^tokenizer\.dropout=0\.1: tokenizer\.kind={kind} has no merges .*tokenizer=bpe$"
+    with pytest.raises(UserError, match=message):
+        TokenizerSettings(kind, dropout=0.1)
+    assert TokenizerSettings("bpe", dropout=0.1).dropout == 0.1
 
 
 def test_a_vocabulary_without_words_is_refused():

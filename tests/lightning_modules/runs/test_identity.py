@@ -107,6 +107,7 @@ def test_settings_of_the_data_change_its_fingerprint(key, tmp_path):
         "data.corpora": {"other": {"seed": 3}}, "data.temperature": 3.0, "data.size": 30,
         "data.weights": {"one": 1, "other": 2},
     }  # fmt: skip
+    of_bpe = {"tokenizer.dropout": 0.1}
     write_text(tmp_path)
     if key == "tokenizer.models":
         # Another kind alone reads models: tests/datamodules/tokenization/test_sentencepiece.py.
@@ -114,8 +115,9 @@ def test_settings_of_the_data_change_its_fingerprint(key, tmp_path):
     if key.endswith("_target_"):
         return  # another class has other sentences, or the same data
     commands: Sequence[tuple[dict[str, Any], list[str]]]
-    commands = ((GRAMMAR, []), (of_hub, hub), (of_mixture, mixed), (values, text))
-    values |= of_hub | of_mixture
+    of_kinds = ((of_hub, hub), (of_mixture, mixed), (of_bpe, ["tokenizer=bpe"]))
+    commands = ((GRAMMAR, []), *of_kinds, (values, text))
+    values |= of_hub | of_mixture | of_bpe
     command = next(command for keys, command in commands if key in keys)
     with initialize_config_dir(str(CONF), version_base="1.3"):
         config = compose("config", command)
@@ -125,6 +127,15 @@ def test_settings_of_the_data_change_its_fingerprint(key, tmp_path):
         config.data.source, config.data.target = "fr", "en"
     same = key in SAME_SENTENCES
     assert (build_data(config).fingerprint == before) == same
+
+
+def test_the_share_of_dropout_changes_the_weights_but_no_prepared_file():
+    given = (["tokenizer=bpe", f"tokenizer.dropout={share}"] for share in (0.1, 0.2))
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        configs = [compose("config", overrides) for overrides in given]
+    assert len({build_data(config).fingerprint for config in configs}) == 1
+    few, many = (identity(OmegaConf.to_container(config)) for config in configs)
+    assert few.difference(many, ["weights"]) == "tokenizer.dropout"
 
 
 SAME_SENTENCES = (

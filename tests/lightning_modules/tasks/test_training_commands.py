@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lightning_modules.runs.reader import read_predictions
-from tests.helpers.commands import ROOT, TINY, inside, places, run
+from tests.helpers.commands import ROOT, TINY, inside, mistake, places, run
 
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
 
@@ -68,6 +68,32 @@ def test_sentences_that_a_run_cannot_read_are_not_translated(space):
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
     assert "max_length=70: the longest input source has 101 tokens; train with" in line
+
+
+BPE = ["tokenizer=bpe", "tokenizer.vocabulary_size=300", "tokenizer.dropout=0.1"]
+
+
+def test_bpe_dropout_asks_for_room_for_characters(space):
+    model = ["model=luong_location", "model.attention.max_length=160"]
+    line = mistake(*model, *BPE, *TINY, *places(space), "logger=none")
+    assert "=160: the longest train (tokenizer.dropout, in characters) source has " in line
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["tokenizer.dropout=1"], "tokenizer.dropout=1"),
+        (["tokenizer.dropout=-0.1"], "tokenizer.dropout=-0.1"),
+        (["tokenizer.kind=unigram"], "tokenizer.dropout=0.1: tokenizer.kind=unigram has no merges"),
+    ],
+)
+def test_wrong_dropout_is_one_line(space, given, said):
+    assert said in mistake(*BPE, *given, *TINY, *places(space), "logger=none")
+
+
+def test_words_have_no_dropout(space):
+    line = mistake("tokenizer=words", "tokenizer.dropout=0.1", *places(space), "logger=none")
+    assert "tokenizer.dropout" in line
 
 
 @pytest.mark.long

@@ -263,6 +263,13 @@ MORE = [
     ["+batching.pieces=2"],
     ["model=transformer"],
     ["trainer.precision=64-true"],
+    [
+        "tokenizer=bpe",
+        "tokenizer.vocabulary_size=200",
+        "tokenizer.dropout=0.3",
+        "batching.decode_max_tokens=1000",
+        "budget.target_tokens=6000",
+    ],
 ]
 
 

@@ -28,9 +28,7 @@ def data():
     lengths = np.random.default_rng(1).integers(2, 26, (2, 50))
     sides = (Sequences.of([[5] * length for length in side]) for side in lengths)
     pairs = EncodedPairs(np.arange(50), *sides)
-    return SimpleNamespace(
-        vocabulary_sizes=(479, 821), encoded_corpus=SimpleNamespace(encoded={"train": pairs})
-    )
+    return SimpleNamespace(vocabulary_sizes=(479, 821), training_pairs=pairs)
 
 
 @pytest.mark.parametrize(

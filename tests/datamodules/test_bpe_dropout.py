@@ -1,0 +1,219 @@
+"""Training sentences cut anew in every epoch."""
+
+from itertools import chain
+
+import numpy as np
+import pytest
+import torch
+
+from datamodules.batching import Batching, Feed, Pieces, PieceSampler, Place
+from datamodules.batching.ranks import Piece
+from datamodules.cleaning import Cleaning
+from datamodules.corpus import Corpus, ParallelText
+from datamodules.encoded_corpus import EncodedCorpus
+from datamodules.tokenization import EOS, PAD, Bpe, TokenizerSettings
+from datamodules.translation_data import TranslationData
+
+WORDS = ["Hund", "l'homme", "n'aime", "pas.", "Käse", "(sehr)", "Hundehütte", "homme", "<2fr>"]
+
+
+def text(count, seed):
+    random = np.random.default_rng(seed)
+    source, target = (
+        [" ".join(random.choice(WORDS, n)) for n in random.integers(1, 9, count)] for _ in range(2)
+    )
+    return ParallelText(source, target)
+
+
+class InParts(Corpus):
+    """120 training pairs in parts of some size."""
+
+    name, source, target = "parts", "de", "en"
+
+    def __init__(self, size=120):
+        self.size = size
+
+    def split(self, name):
+        return text(120, 0) if name == "train" else text(20, 1)
+
+    def parts(self, name):
+        whole = self.split(name)
+        for first in range(0, len(whole), self.size):
+            lines = slice(first, first + self.size)
+            yield ParallelText(whole.source[lines], whole.target[lines], None, {})
+
+
+def settings(dropout=0.3, shared=False):
+    return TokenizerSettings("bpe", 90, 1, shared, dropout=dropout)
+
+
+@pytest.fixture
+def data(tmp_path):
+    def made(dropout=0.3, seed=3, shared=False, size=120, place="cache"):
+        tokenizer = settings(dropout, shared)
+        sizes = Batching(64, 200)
+        folder = tmp_path / place
+        return TranslationData(InParts(size), Cleaning(), tokenizer, sizes, None, seed, folder)
+
+    return made
+
+
+def tokens(batch):
+    """Return the tokens of each sentence of a batch, by the sentence's number."""
+    real = [[ids[: ids.index(EOS)] for ids in side.tolist()] for side in (batch.src, batch.tgt_out)]
+    return dict(zip(batch.ids.tolist(), zip(*real, strict=True), strict=True))
+
+
+def epoch_of(data, number, skip=0, place=None):
+    """Return the batches of an epoch."""
+    batches = data._training_batches()
+    batches.skip(skip)
+    sampler = PieceSampler(batches, place or Place())
+    sampler.set_epoch(number)
+    pieces = Pieces(data.encoded_corpus.encoded["train"], data.dropout)
+    return list(Feed(pieces, sampler, workers=2))
+
+
+def sentences(batches):
+    return {number: cut for batch in batches for number, cut in tokens(batch).items()}
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_batches_hold_the_text_in_other_tokens(data, shared):
+    made = data(shared=shared)
+    cut = sentences(epoch_of(made, 0))
+    pairs = made.text("train")
+    assert sorted(cut) == list(range(len(pairs)))
+    for number, sides in cut.items():
+        for tokenizer, ids, lines in zip(
+            made.tokenizers, sides, (pairs.source, pairs.target), strict=True
+        ):
+            assert tokenizer.decode([ids]) == [lines[number]]
+    plain = sentences(epoch_of(data(0.0, shared=shared), 0))
+    assert np.mean([cut[number] != plain[number] for number in plain]) > 0.8
+
+
+def test_the_order_is_that_without_dropout(data):
+    ids, plain = (
+        [batch.ids.tolist() for batch in epoch_of(data(share), 1)] for share in (0.5, 0.0)
+    )
+    assert ids == plain
+
+
+def test_nothing_left_out_is_no_dropout(data):
+    for batch, plain in zip(epoch_of(data(1e-18), 2), epoch_of(data(0.0), 2), strict=True):
+        for one, other in zip(batch, plain, strict=True):
+            assert torch.equal(torch.as_tensor(one), torch.as_tensor(other))
+
+
+def test_cuts_depend_on_seed_epoch_and_sentence_alone(data):
+    made = data()
+    first = sentences(epoch_of(made, 1))
+    assert sentences(epoch_of(data(place="again", size=7), 1)) == first
+    for other in (epoch_of(made, 2), epoch_of(data(seed=4), 1)):
+        assert sentences(other) != first
+    rows = np.array([5, 80, 3])
+    for row in rows:  # alone, and in a batch of others
+        alone = made.dropout.cut(np.array([row]), 1)
+        assert alone.src.flat().tolist() == first[row][0]
+    [batch] = [Pieces(alone, made.dropout)[Piece(rows, 0, 1, 1)]]
+    assert tokens(batch) == {row: first[row] for row in rows.tolist()}
+
+
+def test_equal_words_are_cut_independently(data):
+    made = data()
+    number = next(n for n, line in enumerate(made.text("train").source) if " " in line)
+    cuts = set()
+    for epoch in range(60):
+        pair = made.dropout.cut(np.array([number]), epoch)
+        cuts.add(tuple(pair.src.flat().tolist()))
+    assert len(cuts) > 10
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_pieces_and_ranks_see_the_update_of_one_process(data, ranks):
+    made = data()
+    whole = epoch_of(made, 1)
+    shares = [epoch_of(made, 1, place=Place(rank, ranks, pieces=4)) for rank in range(ranks)]
+    turns = 4 // ranks
+    for index, update in enumerate(whole):
+        pieces = [piece for share in shares for piece in share[index * turns : (index + 1) * turns]]
+        assert sentences(pieces) == tokens(update)
+        real = int(update.tgt_mask.sum())
+        assert sum(piece.weight for piece in pieces) == pytest.approx(1)
+        for piece in pieces:
+            assert piece.update_tokens == update.update_tokens == real
+            assert piece.update_lengths.equal(update.update_lengths)
+        sides = update.src_mask, update.tgt_mask
+        assert update.update_lengths.equal(torch.stack([mask.sum(1) - 1 for mask in sides]))
+
+
+def test_an_epoch_goes_on_with_the_same_batches(data):
+    made = data()
+    whole, rest = epoch_of(made, 1), epoch_of(made, 1, skip=3)
+    for batch, again in zip(whole[3:], rest, strict=True):
+        assert batch.src.equal(again.src)
+        assert batch.tgt_out.equal(again.tgt_out)
+
+
+def test_validation_and_test_never_drop(data):
+    made, plain = data(), data(0.0)
+    for loader in ("val_dataloader", "test_dataloader"):
+        for batch, other in zip(getattr(made, loader)(), getattr(plain, loader)(), strict=True):
+            assert batch.src.equal(other.src)
+            assert batch.tgt_out.equal(other.tgt_out)
+
+
+def test_the_number_of_updates_follows_the_longer_sentences(data):
+    made, plain = data(0.5), data(0.0)
+    real = sum(batch.update_tokens for batch in epoch_of(made, 0))
+    assert made.updates(real) == made.updates_per_epoch
+    assert made.updates(10_000) < plain.updates(10_000)
+
+
+def test_the_longest_cut_is_that_into_characters(data):
+    made = data(1 - 2**-40)
+    for pairs in (made.dropout.longest(), made.dropout.cut(np.arange(120), 0)):
+        for side, lines in zip(
+            pairs.sides, (text(120, 0).source, text(120, 0).target), strict=True
+        ):
+            words = [line.split() for line in lines]
+            characters = [
+                sum(1 if word == "<2fr>" else 1 + len(word) for word in line) for line in words
+            ]
+            assert side.lengths.tolist() == characters
+
+
+@pytest.mark.parametrize("size", [120, 7])
+def test_only_dropout_prepares_words(tmp_path, size):
+    plain = EncodedCorpus.of(InParts(size), Cleaning(), settings(0.0), tmp_path / "plain")
+    spelled = EncodedCorpus.of(InParts(size), Cleaning(), settings(), tmp_path / "spelled")
+    assert plain.spelled is None
+    assert spelled.spelled is not None
+    names = [{file.name for file in (tmp_path / place).iterdir()} for place in ("plain", "spelled")]
+    assert names[0] < names[1]
+    assert {name.split(".")[2] for name in names[1] - names[0]} == {"words", "characters"}
+    for side, tokenizer, lines in zip(
+        spelled.spelled, spelled.tokenizers, (text(120, 0).source, text(120, 0).target), strict=True
+    ):
+        assert isinstance(tokenizer, Bpe)
+        words = [word for line in lines for word in line.split()]
+        characters = side.characters.select(side.words.flat()).flat().tolist()
+        assert side.words.lengths.tolist() == [len(line.split()) for line in lines]
+        assert characters == list(chain.from_iterable(tokenizer.characters(words)))
+
+
+def test_damaged_words_are_made_again(tmp_path):
+    folder = tmp_path / "spelled"
+    EncodedCorpus.of(InParts(), Cleaning(), settings(), folder)
+    file = folder / "train.target.words.tokens.npy"
+    content = file.read_bytes()
+    file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    EncodedCorpus.of(InParts(), Cleaning(), settings(), folder)
+    assert file.read_bytes() == content
+
+
+def test_padding_is_padding(data):
+    for batch in epoch_of(data(), 0):
+        assert (batch.src[~batch.src_mask] == PAD).all()
+        assert (batch.tgt_out[~batch.tgt_mask] == PAD).all()
