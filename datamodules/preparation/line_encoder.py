@@ -1,7 +1,8 @@
 """Encode many lines: every word is cut into tokens once, however often it occurs."""
 
+from collections import defaultdict
 from collections.abc import Sequence
-from itertools import chain, count
+from itertools import chain, count, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -57,10 +58,12 @@ class LineEncoder:
 
     def _words(self, lines: Sequence[str]) -> Ragged:
         """Return the number of each word of all lines, and the number of words of each line."""
+        if len(self._numbers) > MOST_WORDS:
+            self._forget()
         words = list(map(str.split, lines))
         every = list(chain.from_iterable(words))
-        self._learn(every)
         numbers = np.fromiter(map(self._numbers.__getitem__, every), np.int64, len(every))
+        self._cut_new_words()
         return numbers, np.fromiter(map(len, words), np.int64, len(words))
 
     def _tokens_of(self, numbers: NDArray[np.int64], words_of_line: NDArray[np.int64]) -> Ragged:
@@ -69,16 +72,13 @@ class LineEncoder:
         return tokens, sums(lengths, words_of_line)
 
     def _forget(self) -> None:
-        self._numbers: dict[str, int] = {}
+        # A word that is looked up for the first time gets the next number.
+        self._numbers: defaultdict[str, int] = defaultdict(count().__next__)
         self._tokens, self._lengths, self._starts = (np.zeros(0, np.int64) for _ in range(3))
 
-    def _learn(self, words: Sequence[str]) -> None:
-        if len(self._numbers) > MOST_WORDS:
-            self._forget()
-        new = list(set(words).difference(self._numbers))
-        encoded = self._tokenizer.encode(new)
-        self._numbers.update(zip(new, count(len(self._numbers)), strict=False))
-        tokens, lengths = flat(encoded)
+    def _cut_new_words(self) -> None:
+        new = list(islice(self._numbers, len(self._lengths), None))
+        tokens, lengths = flat(self._tokenizer.encode(new))
         self._tokens = np.concatenate((self._tokens, tokens))
         self._lengths = np.concatenate((self._lengths, lengths))
         self._starts = np.cumsum(self._lengths) - self._lengths

@@ -5,7 +5,7 @@ summary last, so that an interrupted preparation goes on with the parts that are
 """
 
 import json
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -103,7 +103,7 @@ class Parts:
         return list(compress(source, kept)), list(compress(target, kept))
 
     def write_numbers(
-        self, vocabularies: Path, settings: TokenizerSettings, tested: Set[Pair], number: int
+        self, vocabularies: Path, settings: TokenizerSettings, tested: frozenset[Pair], number: int
     ) -> NumbersSummary:
         """Write the token numbers of a part, unless they are there; return its summary.
 
@@ -152,7 +152,7 @@ class Parts:
         return TextSummary(len(source), len(text[0]), steps)
 
     def _encode(
-        self, number: int, vocabularies: Path, settings: TokenizerSettings, tested: Set[Pair]
+        self, number: int, vocabularies: Path, settings: TokenizerSettings, tested: frozenset[Pair]
     ) -> NumbersSummary:
         checksums: dict[str, int] = {}
         text = self.read_text(number)
@@ -166,9 +166,8 @@ class Parts:
             checksums |= save_side(self.folder, f"{number:05}.{side}", [encoded.tokens])
             if settings.dropout:
                 checksums |= save_side(self.folder, f"{number:05}.{side}.words", [encoded.words])
-        pairs = list(zip(*text, strict=True))
-        copies = [source for source, target in pairs if source == target]
-        leaked = sorted(tested & set(pairs))
+        copies = [source for source, target in zip(*text, strict=True) if source == target]
+        leaked = sorted(tested.intersection(zip(*text, strict=True)))
         return NumbersSummary(checksums, len(copies), examples_of(copies), leaked, words, counts)
 
     def _lines(self, number: int) -> tuple[list[str], list[str]]:

@@ -17,9 +17,9 @@ from pydantic.dataclasses import dataclass
 from typing_extensions import override
 
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, add_left_out
-from datamodules.digests import digests_of
 from datamodules.errors import UserError
 from datamodules.examples import examples_of
+from datamodules.sources.digests import digests_of
 from datamodules.sources.gold_links import GoldLinks
 from datamodules.sources.pair_source import Block, PairSource
 from datamodules.sources.test_sets import OPTION, find_test_set

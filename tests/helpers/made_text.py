@@ -102,14 +102,18 @@ def statistics(cleaned=True):
     lengths = np.array([2, 5, 30])
     counts = SideCounts.of(lengths, lengths + 1, np.array([3, 7, 3]))
     side = side_statistics(counts, 9, bins_of([counts])).model_dump()
-    step = {
+    limit = {
+        "step": "longer than 50 words", "leaves_out": True, "seen": 20, "count": 15,
+        "examples": [], "seconds": 0.0,
+    }  # fmt: skip
+    duplicates = {
         "step": "came before", "leaves_out": True, "seen": 5, "count": 2,
         "examples": ["<b>a</b>", "b"], "seconds": 0.5,
     }  # fmt: skip
     return {
         "pairs_read": 5,
-        "left_out": {"train": {"longer than 50 words": 15} if cleaned else {}, "val": {}},
-        "cleaning": [step] if cleaned else [],
+        "left_out": {"val": {}, "test": {}},
+        "cleaning": [limit, duplicates] if cleaned else [],
         "seconds": {"text": 1.5, "vocabularies": 0.5, "tokens": 0.5},
         "leaked": 1,
         "bins": bins_of([counts]),
