@@ -11,6 +11,7 @@ from datamodules.cleaning.language import probabilities
 from datamodules.cleaning.settings import Cleaning
 from datamodules.corpus import ParallelText
 from datamodules.examples import examples_of
+from datamodules.words import word_counts
 
 Mask = NDArray[np.bool_]
 Lines = Sequence[str]
@@ -107,7 +108,7 @@ def _known(sides: tuple[Lines, Lines], held_out: HeldOut) -> Mask:
 
 
 def _unequal(sides: tuple[Lines, Lines], ratio: float) -> Mask:
-    words = [np.fromiter(map(len, map(str.split, side)), np.int64) for side in sides]
+    words = [word_counts(side) for side in sides]
     return np.maximum(*words) > ratio * np.minimum(*words)
 
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import chain, count, islice
+from itertools import count, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from datamodules.ragged import Ragged, flat, ranges, sums
 from datamodules.tokenization import Tokenizer
+from datamodules.words import words_of
 
 MOST_WORDS = 1_000_000
 """Different words that are remembered, so that memory stays bounded."""
@@ -60,11 +61,11 @@ class LineEncoder:
         """Return the number of each word of all lines, and the number of words of each line."""
         if len(self._numbers) > MOST_WORDS:
             self._forget()
-        words = list(map(str.split, lines))
-        every = list(chain.from_iterable(words))
-        numbers = np.fromiter(map(self._numbers.__getitem__, every), np.int64, len(every))
+        distinct, (places, words_of_line) = words_of(lines)
+        known = map(self._numbers.__getitem__, distinct)
+        numbers = np.fromiter(known, np.int64, len(distinct))
         self._cut_new_words()
-        return numbers, np.fromiter(map(len, words), np.int64, len(words))
+        return numbers[places], words_of_line
 
     def _tokens_of(self, numbers: NDArray[np.int64], words_of_line: NDArray[np.int64]) -> Ragged:
         lengths = self._lengths[numbers]

@@ -13,8 +13,8 @@ from datamodules.cleaning import Cleaner, StepCount, total_counts
 from datamodules.corpus import Corpus, ParallelText, add_left_out, read_parts
 from datamodules.errors import UserError
 from datamodules.examples import examples_of
-from datamodules.phrase_table import PhraseTable
 from datamodules.preparation.parts import SIDES, Pair, Parts, Text
+from datamodules.preparation.phrase_table import PhraseTable
 from datamodules.preparation.progress import progress
 from datamodules.preparation.store import save_side
 from datamodules.preparation.word_table import save_words

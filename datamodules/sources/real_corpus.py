@@ -3,7 +3,7 @@
 import hashlib
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import field, replace
 from functools import cached_property
 from itertools import compress
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 from typing_extensions import override
@@ -23,6 +22,7 @@ from datamodules.sources.digests import digests_of
 from datamodules.sources.gold_links import GoldLinks
 from datamodules.sources.pair_source import Block, PairSource
 from datamodules.sources.test_sets import OPTION, find_test_set
+from datamodules.words import word_counts
 
 
 @dataclass(kw_only=True)
@@ -177,7 +177,7 @@ def _within(
     block: Block, links: list[str] | None, limit: int | None, name: str | None
 ) -> ParallelText:
     """Leave out pairs with an empty side or with a side of more than ``limit`` words."""
-    words = [_words(side) for side in block]
+    words = [word_counts(side) for side in block]
     empty = np.minimum(*words) == 0
     long = np.zeros_like(empty) if limit is None else ~empty & (np.maximum(*words) > limit)
     reasons = {"empty": empty, f"longer than {limit} words": long}
@@ -192,10 +192,6 @@ def _within(
         {reason: examples_of(compress(block[0], which)) for reason, which in found.items()},
         sets={} if name is None else {name: len(source)},
     )
-
-
-def _words(side: Sequence[str]) -> NDArray[np.int64]:
-    return np.fromiter(map(len, map(str.split, side)), np.int64)
 
 
 def _refuse_empty(source: PairSource, block: Block, first: int) -> None:

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -18,6 +17,7 @@ from datamodules.errors import UserError
 from datamodules.files import write_text
 from datamodules.tokenization.merging import Merging
 from datamodules.tokenization.tokenizer import MARKER, SPECIALS, UNK, Tokenizer, normalised
+from datamodules.words import words_of
 
 # A run of letters and digits with an apostrophe at its end, or any other single character. Every
 # punctuation mark is a separate piece, so no piece can spell the name of a special token. A word
@@ -57,7 +57,8 @@ class WordPieces(Tokenizer):
     @override
     @classmethod
     def train(cls, lines: Sequence[str], vocabulary_size: int, min_frequency: int) -> Self:
-        words = Counter(chain.from_iterable(map(str.split, lines)))
+        found = words_of(lines)
+        words = dict(zip(found.distinct, found.frequencies.tolist(), strict=True))
         tags = tags_of(words)
         specials = [*SPECIALS, *(MARKER + tag for tag in tags)]
         for tag in tags:  # so that BPE learns no merges for tags

@@ -1,0 +1,65 @@
+"""Whitespace-separated words of many lines at once.
+
+Arrow cuts and numbers words three times as fast as ``str.split`` and a dictionary, at the same
+white space.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datamodules.ragged import Ragged
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Numbers = NDArray[np.int64]
+
+
+class Words(NamedTuple):
+    """The words of some lines."""
+
+    distinct: list[str]
+    """Each word once, in the order of the first occurrences."""
+    numbers: Ragged
+    """Places of the words among ``distinct``, and the number of words of each line."""
+
+    @property
+    def frequencies(self) -> Numbers:
+        """Frequency of each distinct word."""
+        return np.bincount(self.numbers[0], minlength=len(self.distinct))
+
+
+def words_of(lines: Sequence[str]) -> Words:
+    """Return what ``str.split`` makes of each line."""
+    words, counts = _split(lines)
+    flat = words.flatten()
+    if not counts.all():
+        flat = flat.filter(_is_not_empty(flat))
+    numbered = flat.dictionary_encode()
+    numbers = numbered.indices.to_numpy().astype(np.int64)
+    return Words(numbered.dictionary.to_pylist(), (numbers, counts))
+
+
+def word_counts(lines: Sequence[str]) -> Numbers:
+    """Return the number of words of each line."""
+    return _split(lines)[1]
+
+
+def _split(lines: Sequence[str]) -> "tuple[pyarrow.LargeListArray, Numbers]":
+    """Return the words of each line, and their number; a line without words has one empty word."""
+    import pyarrow  # imported late: only a preparation needs it
+    from pyarrow import compute
+
+    trimmed = compute.utf8_trim_whitespace(pyarrow.array(lines, pyarrow.large_string()))
+    words = compute.utf8_split_whitespace(trimmed)
+    counts = compute.list_value_length(words).to_numpy().astype(np.int64)
+    return words, counts * _is_not_empty(trimmed).to_numpy(zero_copy_only=False)
+
+
+def _is_not_empty(texts: "pyarrow.Array") -> "pyarrow.BooleanArray":
+    from pyarrow import compute
+
+    return compute.not_equal(texts, "")
