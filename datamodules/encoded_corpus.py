@@ -13,7 +13,7 @@ from datamodules.batching import EncodedPairs, Sequences, Spelled
 from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
 from datamodules.errors import UserError
-from datamodules.files import locked
+from datamodules.files import locked, remove_half_written
 from datamodules.preparation import INDEX, STATISTICS, WORD_COUNTS, build, checksum, load_side
 from datamodules.statistics.record import CorpusStatistics
 from datamodules.tokenization import Tokenizers, TokenizerSettings
@@ -62,7 +62,11 @@ class EncodedCorpus:
             except Exception as error:  # any kind of damage is mended by a new build
                 log.warning("%s is damaged and is made again: %s", folder, error)
             with _writing(folder):
-                build(corpus, cleaning, settings, folder)
+                remove_half_written(folder)
+                try:
+                    build(corpus, cleaning, settings, folder)
+                finally:
+                    _remove_if_empty(folder)
             return cls._load(folder, settings)
 
     @cached_property
@@ -112,6 +116,13 @@ def _writing(folder: Path) -> Iterator[None]:
             f"{error.filename or folder}: cannot be written ({error.strerror or error}); "
             "make room there or choose another folder with cache_dir=..."
         ) from error
+
+
+def _remove_if_empty(folder: Path) -> None:
+    """Remove the folder of a preparation that has refused its text."""
+    for place in (folder / "parts", folder):
+        with suppress(OSError):
+            place.rmdir()
 
 
 def _pairs(folder: Path, split: Split, checksums: dict[str, int]) -> EncodedPairs:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,7 @@ class TranslationData(pl.LightningDataModule):
     def __getstate__(self) -> dict[str, Any]:
         """Leave what is mapped from ``cache_dir`` out of the pickle."""
         _ = self.fingerprint  # cached now, so that the copy does not need the text
-        mapped = ("encoded_corpus", "dropout", "training_pairs")
+        mapped = ("encoded_corpus", "dropout", "training_pairs", "_counted_batches")
         return {key: value for key, value in self.__dict__.items() if key not in mapped}
 
     @property
@@ -216,8 +217,15 @@ class TranslationData(pl.LightningDataModule):
         return Place(self.trainer.global_rank, ranks, pieces)
 
     def _training_batches(self) -> LengthBatchSampler:
+        return copy(self._counted_batches)
+
+    @cached_property
+    def _counted_batches(self) -> LengthBatchSampler:
+        """The training batches, counted once, since counting reads the lengths of all pairs."""
         pairs = self.encoded_corpus.encoded["train"]
-        return LengthBatchSampler(pairs, self.batching.max_tokens, self.seed, shuffle=True)
+        batches = LengthBatchSampler(pairs, self.batching.max_tokens, self.seed, shuffle=True)
+        len(batches)
+        return batches
 
     def _decoding_batches(self, pairs: EncodedPairs) -> LengthBatchSampler:
         budget = self.batching.decode_max_tokens

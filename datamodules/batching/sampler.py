@@ -65,14 +65,12 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
         self._skipped = batches
 
     def __len__(self) -> int:
-        return sum(self._counts)
+        return sum(batches for batches, _ in self._sizes)
 
     @property
     def most_sentences(self) -> int:
         """Number of sentences of the batch with the most sentences."""
-        return max(
-            (int(np.diff(self._cuts(pool)).max(initial=0)) for pool in self._pools), default=0
-        )
+        return max((most for _, most in self._sizes), default=0)
 
     def padding(self) -> tuple[float, float]:
         """Return the share of padding on the source and on the target side, from 0 to 1.
@@ -93,7 +91,7 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
         if self._shuffle and len(pools) > 1:
             np.random.default_rng((self._seed, self.epoch, len(pools))).shuffle(pools)
         for pool in pools:
-            batches = self._counts[pool]
+            batches, _ = self._sizes[pool]
             if skipped < batches:
                 yield from self._batches(pool)[skipped:]
             skipped = max(0, skipped - batches)
@@ -109,12 +107,13 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
     def _ordered(self, pool: int, random: np.random.Generator) -> NDArray[np.int64]:
         """Return the pairs of a pool, the longest first, in the order in which batches are cut."""
         rows = np.sort(self._rows(pool))
-        src, tgt = self._lengths(rows)
+        src, tgt = (side.astype(np.int64) for side in self._lengths(rows))
         longest = np.maximum(src, tgt) + 1
         difference = np.where(longest % 2, 1, -1) * (src - tgt)
         if self._shuffle:
             difference = difference + random.uniform(-1, 1, len(rows))
-        return rows[np.lexsort((difference, -longest))]
+        order = np.argsort(difference, kind="stable")
+        return rows[order[_longest_first(longest[order])]]
 
     @cached_property
     def _pools(self) -> range:
@@ -134,25 +133,37 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
             stride += 1
         return (self._seed % pairs + stride * np.arange(first, end)) % pairs
 
-    def _lengths(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        src, tgt = (side.lengths[rows].astype(np.int64) for side in self._pairs.sides)
-        return src, tgt
+    def _lengths(self, rows: NDArray[np.int64]) -> list[NDArray[np.integer]]:
+        return [side.lengths[rows] for side in self._pairs.sides]
 
     @cached_property
-    def _counts(self) -> list[int]:
-        """Number of batches of each pool, the same in every epoch."""
-        return [len(self._cuts(pool)) - 1 for pool in self._pools]
+    def _sizes(self) -> list[tuple[int, int]]:
+        """For each pool, the same in every epoch: its batches, and the sentences of the largest."""
+        cuts = map(self._cuts, self._pools)
+        return [(len(each) - 1, int(np.diff(each).max(initial=0))) for each in cuts]
 
     def _cuts(self, pool: int) -> list[int]:
         """Return the boundaries of the batches in a pool, whose longest pairs come first."""
-        longest = np.sort(np.maximum(*self._lengths(self._rows(pool))))[::-1] + 1
-        cuts = [0]
-        while cuts[-1] < len(longest):
-            cuts.append(min(len(longest), cuts[-1] + self._max_tokens // int(longest[cuts[-1]])))
+        longest = np.maximum(*self._lengths(self._rows(pool)))
+        counts = np.bincount(longest)
+        # Pairs are cut by their lengths alone, so that their number of each length is enough.
+        ends = np.cumsum(counts[::-1])
+        cuts, pairs, length = [0], len(longest), len(counts) - 1
+        while cuts[-1] < pairs:
+            while ends[len(counts) - 1 - length] <= cuts[-1]:
+                length -= 1
+            cuts.append(min(pairs, cuts[-1] + self._max_tokens // (length + 1)))
         return cuts
 
 
-def _padding(lengths: NDArray[np.int64], cuts: Sequence[int]) -> float:
+def _longest_first(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return the order of falling lengths; equal lengths keep their order."""
+    missing = lengths.max(initial=0) - lengths
+    # Numbers of up to 16 bits are sorted in linear time.
+    return np.argsort(missing.astype(np.min_scalar_type(missing.max(initial=0))), kind="stable")
+
+
+def _padding(lengths: NDArray[np.integer], cuts: Sequence[int]) -> float:
     """Return the share of padding in batches that are cut at ``cuts``."""
     padded = np.diff(cuts) * np.maximum.reduceat(lengths, cuts[:-1])
     return 1 - float(lengths.sum() / padded.sum())

@@ -1,7 +1,7 @@
 """Pairs that come twice in a large corpus, by 64-bit digests in bounded memory."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -24,20 +24,23 @@ def pair_digests(source: Sequence[str], target: Sequence[str]) -> Digests:
     return np.frombuffer(digests, np.uint64)
 
 
-def first_occurrences(parts: Sequence[Digests]) -> list[NDArray[np.bool_]]:
+def first_occurrences(parts: Iterable[Digests]) -> list[NDArray[np.bool_]]:
     """Return, for each part, which digests come in no earlier place.
 
-    The digests may be mapped from a disk: about ``AT_ONCE`` of them are in memory at a time.
+    The parts are iterated several times. If each iteration reads them from a disk, about
+    ``AT_ONCE`` digests are in memory at a time.
     """
     first = [np.zeros(len(part), np.bool_) for part in parts]
-    ranges = max(1, -(-sum(map(len, parts)) // AT_ONCE))
+    ranges = max(1, -(-sum(map(len, first)) // AT_ONCE))
     bounds = [number * 2**64 // ranges for number in range(ranges)] + [2**64 - 1]
     for low, high in pairwise(bounds):
         end = np.less_equal if high == bounds[-1] else np.less
-        places = [
-            np.flatnonzero((part >= np.uint64(low)) & end(part, np.uint64(high))) for part in parts
-        ]
-        found = np.concatenate([part[at] for part, at in zip(parts, places, strict=True)])
+        places, chosen = [], []
+        for part in parts:
+            at = np.flatnonzero((part >= np.uint64(low)) & end(part, np.uint64(high)))
+            places.append(at)
+            chosen.append(part[at])
+        found = np.concatenate(chosen)
         kept = np.zeros(len(found), np.bool_)
         kept[np.unique(found, return_index=True)[1]] = True
         ends = np.cumsum(list(map(len, places)))[:-1]

@@ -5,7 +5,7 @@ summary last, so that an interrupted preparation goes on with the parts that are
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from datamodules.cleaning import Cleaner, StepCount, first_occurrences, pair_digests
@@ -79,7 +80,7 @@ class Parts:
 
     def leave_duplicates_out(self, count: int) -> list[int]:
         """Leave pairs that came before out of ``count`` parts; return how many of each part."""
-        digests = [np.load(self._file(number, DIGESTS), mmap_mode="r") for number in range(count)]
+        digests = _Digests([self._file(number, DIGESTS) for number in range(count)])
         first = first_occurrences(digests)
         for number, mask in enumerate(first):
             with whole_file(self._file(number, FIRST)) as temporary:
@@ -116,13 +117,6 @@ class Parts:
             NumbersSummary,
             lambda: self._encode(number, vocabularies, settings, tested),
         )
-
-    def read_numbers(
-        self, number: int, side: str, checksums: dict[str, int]
-    ) -> tuple[Array, Array]:
-        """Return the tokens and lengths of a side of a part, or the ``words`` of the side."""
-        found = load_side(self.folder, f"{number:05}.{side}", checksums)
-        return found.tokens, found.lengths
 
     def read_words(self, number: int, side: str) -> list[str]:
         """Return the different words of a side of a part, in the order of the part's numbers."""
@@ -177,6 +171,31 @@ class Parts:
 
     def _file(self, number: int, name: str) -> Path:
         return self.folder / f"{number:05}.{name}"
+
+
+@dataclass(frozen=True)
+class PartNumbers:
+    """Tokens and lengths of a side of all parts, or its ``words``; one part is open at a time."""
+
+    parts: Parts
+    side: str
+    checksums: Sequence[dict[str, int]]
+    """Checksums of the files of each part."""
+
+    def __iter__(self) -> Iterator[tuple[Array, Array]]:
+        for number, each in enumerate(self.checksums):
+            found = load_side(self.parts.folder, f"{number:05}.{self.side}", each)
+            yield found.tokens, found.lengths
+
+
+@dataclass(frozen=True)
+class _Digests:
+    """Digests of the pairs of each part; one file is open at a time."""
+
+    files: Sequence[Path]
+
+    def __iter__(self) -> Iterator[NDArray[np.uint64]]:
+        yield from map(np.load, self.files)
 
 
 @cache

@@ -6,7 +6,7 @@ unsigned type.
 """
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,23 +26,24 @@ class Side(NamedTuple):
     starts: Array
 
 
-def save_side(folder: Path, side: str, parts: Sequence[tuple[Array, Array]]) -> dict[str, int]:
+def save_side(folder: Path, side: str, parts: Iterable[tuple[Array, Array]]) -> dict[str, int]:
     """Write the sequences of all parts one after the other; return the checksum of each file.
 
-    A part has tokens and lengths, which may be mapped from a disk. Each file is written whole or
-    not at all.
+    A part has tokens and lengths. The parts are iterated twice, and the tokens of one part are in
+    memory at a time. Each file is written whole or not at all.
     """
-    tokens, lengths = ([part[field] for part in parts] for field in (0, 1))
-    totals = np.cumsum([0, *map(len, tokens)])
-    starts = (
-        before + np.cumsum(part, dtype=np.int64) - part
-        for before, part in zip(totals[:-1], lengths, strict=True)
-    )
+    total = most = 0
+    lengths = []
+    for tokens, of_part in parts:
+        total += len(tokens)
+        most = max(most, int(tokens.max(initial=0)))
+        lengths.append(of_part.astype(np.min_scalar_type(int(of_part.max(initial=0)))))
+    longest = max((int(part.max(initial=0)) for part in lengths), default=0)
     sentences = sum(map(len, lengths))
     files = {name: folder / f"{side}.{name}.npy" for name in Side._fields}
-    _save(files["tokens"], int(totals[-1]), _most(tokens), tokens)
-    _save(files["lengths"], sentences, _most(lengths) + 1, lengths)  # room for EOS
-    _save(files["starts"], sentences, int(totals[-1]), starts)
+    _save(files["tokens"], total, most, (tokens for tokens, _ in parts))
+    _save(files["lengths"], sentences, longest + 1, lengths)  # room for EOS
+    _save(files["starts"], sentences, total, _starts(lengths))
     return {file.name: checksum(file) for file in files.values()}
 
 
@@ -84,5 +85,9 @@ def _save(file: Path, count: int, most: int, arrays: Iterable[Array]) -> None:
             out.write(array.astype(kind).data)
 
 
-def _most(arrays: Iterable[Array]) -> int:
-    return max((int(array.max(initial=0)) for array in arrays), default=0)
+def _starts(lengths: Iterable[Array]) -> Iterator[Array]:
+    before = 0
+    for part in lengths:
+        ends = before + np.cumsum(part, dtype=np.int64)
+        yield ends - part
+        before = int(ends[-1]) if len(ends) else before

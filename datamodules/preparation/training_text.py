@@ -13,7 +13,7 @@ from datamodules.cleaning import Cleaner, StepCount, total_counts
 from datamodules.corpus import Corpus, ParallelText, add_left_out, read_parts
 from datamodules.errors import UserError
 from datamodules.examples import examples_of
-from datamodules.preparation.parts import SIDES, Pair, Parts, Text
+from datamodules.preparation.parts import SIDES, Pair, PartNumbers, Parts, Text
 from datamodules.preparation.phrase_table import PhraseTable
 from datamodules.preparation.progress import progress
 from datamodules.preparation.store import save_side
@@ -92,14 +92,11 @@ class TrainingText:
                     self._counts[side] += part.counts[side]
         checksums: dict[str, int] = {}
         for side, tokenizer in zip(SIDES, tokenizers, strict=True):
-            parts = (
-                self._parts.read_numbers(number, side, each) for number, each in enumerate(arrays)
-            )
-            checksums |= save_side(folder, f"train.{side}", list(parts))
+            numbers = PartNumbers(self._parts, side, arrays)
+            checksums |= save_side(folder, f"train.{side}", numbers)
             if settings.dropout:
                 assert isinstance(tokenizer, Bpe)
-                words = self._words[side]
-                checksums |= save_words(folder, side, self._parts, arrays, words, tokenizer)
+                checksums |= save_words(folder, numbers, self._words[side], tokenizer)
         return checksums
 
     @property

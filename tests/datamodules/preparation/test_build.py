@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import time
 from collections import Counter
 from multiprocessing import get_context
@@ -15,7 +16,7 @@ from datamodules.cleaning import Cleaning
 from datamodules.corpus import Corpus, ParallelText
 from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.errors import UserError
-from datamodules.preparation import workers
+from datamodules.preparation import training_text, workers
 from datamodules.tokenization import TokenizerSettings
 
 WORDS = [
@@ -106,6 +107,27 @@ def test_a_killed_preparation_goes_on(tmp_path, whole):
     assert made["pairs_read"] == 1100  # the part was kept
 
 
+def test_open_files_do_not_grow_with_the_parts(tmp_path, monkeypatch):
+    monkeypatch.setattr(training_text, "cores", lambda: 1)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = max(int(file.name) for file in Path("/proc/self/fd").iterdir()) + 40
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, limits[1]))
+    settings = TokenizerSettings("bpe", 100, 1, dropout=0.1)
+    try:
+        made = EncodedCorpus.of(InParts(1), Cleaning(duplicates=True), settings, tmp_path / "x")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert len(made.encoded["train"]) > 80
+
+
+def test_what_a_killed_process_half_wrote_is_removed(tmp_path):
+    left = tmp_path / "x" / ".train.source.tokens.99999.part.npy"
+    left.parent.mkdir()
+    left.touch()
+    EncodedCorpus.of(InParts(100), Cleaning(), SETTINGS, tmp_path / "x")
+    assert not left.exists()
+
+
 def test_words_are_counted_as_bleu_cuts_whole_lines(whole):
     tokenize = Tokenizer13a()
     counted: Counter[str] = Counter()
@@ -129,6 +151,7 @@ def test_no_pairs_at_all(tmp_path):
     corpus.train = ParallelText([], [])
     with pytest.raises(UserError, match=r"InParts\.parts\('train'\) has no sentences"):
         EncodedCorpus.of(corpus, Cleaning(), SETTINGS, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
 
 
 def test_an_error_of_a_worker_ends_the_work():
