@@ -14,7 +14,7 @@ from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
 from datamodules.errors import UserError
 from datamodules.files import locked, remove_half_written
-from datamodules.preparation import INDEX, STATISTICS, WORD_COUNTS, build, checksum, load_side
+from datamodules.preparation import INDEX, STATISTICS, WORD_COUNTS, build, check_files, load_side
 from datamodules.statistics.record import CorpusStatistics
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
@@ -85,15 +85,13 @@ class EncodedCorpus:
         index = json.loads((folder / INDEX).read_bytes())
         if index["tokenizers"] != [tokenizer.fingerprint for tokenizer in tokenizers]:
             raise ValueError(f"{INDEX} was written for other vocabularies")
+        check_files(folder, index["checksums"])
         text = {split: ParallelText(**index[split]) for split in SPLITS}
-        encoded = {split: _pairs(folder, split, index["checksums"][split]) for split in SPLITS}
+        encoded = {split: _pairs(folder, split) for split in SPLITS}
         for split in ("val", "test"):
             if len(text[split]) != len(encoded[split]):
                 raise ValueError(f"{split}: the text and its numbers differ in length")
-        kept = folder / WORD_COUNTS
-        if checksum(kept) != index["checksums"][WORD_COUNTS]:
-            raise ValueError(f"{kept} is not as it was written")
-        spelled = _spelled(folder, index["checksums"]["train"]) if settings.dropout else None
+        spelled = _spelled(folder) if settings.dropout else None
         statistics = CorpusStatistics.model_validate_json((folder / STATISTICS).read_bytes())
         return cls(
             tokenizers,
@@ -125,23 +123,21 @@ def _remove_if_empty(folder: Path) -> None:
             place.rmdir()
 
 
-def _pairs(folder: Path, split: Split, checksums: dict[str, int]) -> EncodedPairs:
-    src, tgt = (_sequences(folder, f"{split}.{side}", checksums) for side in Tokenizers._fields)
+def _pairs(folder: Path, split: Split) -> EncodedPairs:
+    src, tgt = (_sequences(folder, f"{split}.{side}") for side in Tokenizers._fields)
     if len(src.lengths) != len(tgt.lengths):
         raise ValueError(f"{folder}: the sides of {split} differ in length")
     return EncodedPairs(None, src, tgt)
 
 
-def _spelled(folder: Path, checksums: dict[str, int]) -> tuple[Spelled, Spelled]:
+def _spelled(folder: Path) -> tuple[Spelled, Spelled]:
     source, target = (
-        Spelled(
-            *(_sequences(folder, f"train.{side}.{part}", checksums) for part in Spelled._fields)
-        )
+        Spelled(*(_sequences(folder, f"train.{side}.{part}") for part in Spelled._fields))
         for side in Tokenizers._fields
     )
     return source, target
 
 
-def _sequences(folder: Path, name: str, checksums: dict[str, int]) -> Sequences:
-    found = load_side(folder, name, checksums)
+def _sequences(folder: Path, name: str) -> Sequences:
+    found = load_side(folder, name)
     return Sequences(found.tokens, found.starts, found.lengths)

@@ -144,16 +144,17 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
 
     def _cuts(self, pool: int) -> list[int]:
         """Return the boundaries of the batches in a pool, whose longest pairs come first."""
-        longest = np.maximum(*self._lengths(self._rows(pool)))
-        counts = np.bincount(longest)
-        # Pairs are cut by their lengths alone, so that their number of each length is enough.
-        ends = np.cumsum(counts[::-1])
-        cuts, pairs, length = [0], len(longest), len(counts) - 1
-        while cuts[-1] < pairs:
-            while ends[len(counts) - 1 - length] <= cuts[-1]:
-                length -= 1
-            cuts.append(min(pairs, cuts[-1] + self._max_tokens // (length + 1)))
-        return cuts
+        counts = np.bincount(np.maximum(*self._lengths(self._rows(pool))) + 1)
+        cuts: list[int] = []
+        first = end = 0
+        for length in range(len(counts) - 1, 0, -1):
+            # The batches whose longest pair has ``length`` tokens.
+            end += int(counts[length])
+            most = self._max_tokens // length
+            starts = range(first, end, most)
+            cuts += starts
+            first += most * len(starts)
+        return [*cuts, end]
 
 
 def _longest_first(lengths: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -52,7 +52,7 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
 
     Raises the errors of the corpus and of the tokenizers, and ``OSError``.
     """
-    check_space(corpus, folder)
+    check_space(corpus, settings, folder)
     clock = Clock()
     languages = corpus.source, corpus.target
     given = {split: read_split(corpus, split) for split in HELD_OUT}
@@ -71,10 +71,11 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
     tokenizers.save(folder)
     clock.lap("vocabularies")
     numbers = training.write_numbers(folder, tokenizers, settings, tested)
-    checksums: dict[str, Any] = {"train": numbers}
+    checksums = dict(numbers)
     counts: dict[str, dict[str, Counted]] = {"train": training.counts}
     for split, text in held_out.items():
-        checksums[split], counts[split] = _encode(text, tokenizers, folder, split)
+        of_split, counts[split] = _encode(text, tokenizers, folder, split)
+        checksums |= of_split
     # Without line breaks: the writer of indented JSON takes ten times as long.
     write_text(folder / WORD_COUNTS, json.dumps(training.word_counts(), ensure_ascii=False))
     checksums[WORD_COUNTS] = checksum(folder / WORD_COUNTS)

@@ -21,7 +21,7 @@ from datamodules.cleaning import Cleaner, StepCount, first_occurrences, pair_dig
 from datamodules.examples import examples_of
 from datamodules.files import whole_file
 from datamodules.preparation.line_encoder import LineEncoder
-from datamodules.preparation.store import Array, load_side, save_side
+from datamodules.preparation.store import Array, check_files, load_side, save_side
 from datamodules.statistics.counting import SideCounts
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
@@ -183,8 +183,12 @@ class PartNumbers:
     """Checksums of the files of each part."""
 
     def __iter__(self) -> Iterator[tuple[Array, Array]]:
+        folder = self.parts.folder
         for number, each in enumerate(self.checksums):
-            found = load_side(self.parts.folder, f"{number:05}.{self.side}", each)
+            name = f"{number:05}.{self.side}"
+            own = {file: known for file, known in each.items() if file.startswith(f"{name}.")}
+            check_files(folder, own)
+            found = load_side(folder, name)
             yield found.tokens, found.lengths
 
 

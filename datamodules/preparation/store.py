@@ -7,6 +7,7 @@ unsigned type.
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datamodules.files import whole_file
+from datamodules.preparation.workers import cores
 
 Array = NDArray[np.integer]
 
@@ -47,16 +49,21 @@ def save_side(folder: Path, side: str, parts: Iterable[tuple[Array, Array]]) -> 
     return {file.name: checksum(file) for file in files.values()}
 
 
-def load_side(folder: Path, side: str, checksums: Mapping[str, int]) -> Side:
-    """Map the arrays of a side, after a check that reads them once.
+def check_files(folder: Path, checksums: Mapping[str, int]) -> None:
+    """Read files side by side, and compare them with the checksums of ``save_side``.
 
-    Raises ``OSError`` for a missing file and ``ValueError`` for a damaged one. ``checksums`` are
-    those of ``save_side``.
+    Raises ``OSError`` for a missing file and ``ValueError`` for a damaged one.
     """
-    files = [folder / f"{side}.{name}.npy" for name in Side._fields]
-    for file in files:
-        if checksum(file) != checksums[file.name]:
-            raise ValueError(f"{file} is not as it was written")
+    files = [folder / name for name in checksums]
+    with ThreadPoolExecutor(cores()) as threads:
+        for file, found in zip(files, threads.map(checksum, files), strict=True):
+            if found != checksums[file.name]:
+                raise ValueError(f"{file} is not as it was written")
+
+
+def load_side(folder: Path, side: str) -> Side:
+    """Map the arrays of a side. Raises ``OSError`` for a missing file."""
+    files = (folder / f"{side}.{name}.npy" for name in Side._fields)
     # A plain array over the mapped file: ``np.memmap`` itself takes ten times as long to index.
     return Side(*(np.asarray(np.load(file, mmap_mode="r")) for file in files))
 

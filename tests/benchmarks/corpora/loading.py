@@ -21,7 +21,8 @@ from datamodules.batching import (
     Place,
     Sequences,
 )
-from datamodules.preparation import INDEX, checksum, load_side
+from datamodules.preparation import INDEX, check_files, load_side
+from datamodules.preparation.store import checksum
 from lightning_modules.runs.environment import peak_memory_mib
 
 MOST = 100_000_000
@@ -37,7 +38,8 @@ WORKERS = 2
 def measure(folder: Path, sides: tuple[str, str], checksums: dict[str, int]) -> dict[str, float]:
     """Return seconds until the first batch, and target tokens per second."""
     started = time.perf_counter()
-    src, tgt = (load_side(folder, side, checksums) for side in sides)
+    check_files(folder, checksums)
+    src, tgt = (load_side(folder, side) for side in sides)
     pairs = EncodedPairs(
         None,
         Sequences(src.tokens, src.starts, src.lengths),
@@ -74,7 +76,7 @@ def main() -> None:
     """Measure and print."""
     if sys.argv[1:]:
         folder = Path(sys.argv[1])
-        checksums = json.loads((folder / INDEX).read_bytes())["checksums"]["train"]
+        checksums = json.loads((folder / INDEX).read_bytes())["checksums"]
         print(json.dumps(measure(folder, SIDES, checksums)))
         return
     with tempfile.TemporaryDirectory(dir="outputs") as temporary:
