@@ -72,6 +72,9 @@ class RealCorpus(Corpus):
         sources = [source for split in SPLITS for source in self._sources[split]]
         further = [source.identity for source in sources if source.identity]
         further += [f"test set {name}" for name in self._set_names] + sorted(self._links)
+        # Where one split ends and the next begins; the names above tell that of the test split.
+        counts = {split: len(self._sources[split]) for split in ("train", "val")}
+        further += [f"{split}: {count} sources" for split, count in counts.items() if count > 1]
         if further:
             digest.update(repr(further).encode())
         return digest.hexdigest()[:12]

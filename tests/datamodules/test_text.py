@@ -206,6 +206,21 @@ def test_fingerprint_changes_with_the_limits(root):
     assert len({corpus(root, **each).fingerprint for each in options}) == len(options)
 
 
+def test_fingerprint_changes_when_a_file_moves_to_another_split(root):
+    for name in ("more", "last"):
+        for language in ("de", "en"):
+            (root / f"{name}.{language}").write_text(f"{name} {language}\n")
+    choices: list[dict[str, Any]] = [
+        {"train": ["train", "more"], "val": "val", "test": "test"},
+        {"train": "train", "val": ["more", "val"], "test": "test"},
+        {"train": "train", "val": "more", "test": ["val", "test"]},
+        {"train": ["train", "more", "val"], "val": "last", "test": "test"},
+        {"train": "train", "val": ["more", "val", "last"], "test": "test"},
+    ]
+    found = {corpus(root, files=files).fingerprint for files in choices}
+    assert len(found) == len(choices)
+
+
 @pytest.fixture
 def opened(monkeypatch):
     """The names of the files that are opened."""

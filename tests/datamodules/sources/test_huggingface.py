@@ -100,6 +100,16 @@ def test_limits_and_empty_cells(tmp_path):
     assert text.examples == {"empty": ["", " "], "longer than 2 words": ["a b c"]}
 
 
+def test_the_fingerprint_changes_when_a_part_moves_to_another_split(folder, tmp_path):
+    parts = [f"train[{n}:{n + 10}]" for n in (0, 10, 20, 30)]
+    choices = [
+        {"train": f"{parts[0]}+{parts[1]}", "val": parts[2], "test": parts[3]},
+        {"train": parts[0], "val": f"{parts[1]}+{parts[2]}", "test": parts[3]},
+    ]
+    cache = tmp_path / "cache"
+    assert len({corpus(folder, cache, splits=each).fingerprint for each in choices}) == 2
+
+
 def test_the_fingerprint_is_that_of_the_content(folder, tmp_path):
     given = corpus(folder, tmp_path / "cache").fingerprint
     copied = tmp_path / "copied"
