@@ -15,7 +15,7 @@ from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 from typing_extensions import override
 
-from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, add_left_out
+from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, add_left_out, set_name
 from datamodules.errors import UserError
 from datamodules.examples import examples_of
 from datamodules.sources.digests import digests_of
@@ -133,8 +133,8 @@ class RealCorpus(Corpus):
                 if not self.skip_empty:
                     _refuse_empty(source, block, first)
                 links = None if gold is None else gold.take(*block)
-                is_set = name == "test" and source.name in self._set_names
-                yield _within(block, links, limit, source.name if is_set else None)
+                is_set = name == "test" and self._set_names
+                yield _within(block, links, limit, set_name(source.name) if is_set else None)
                 first += len(block[0])
         if gold is not None:
             gold.check_end()
@@ -167,7 +167,7 @@ class RealCorpus(Corpus):
     @cached_property
     def _set_names(self) -> list[str]:
         """Names of the test sets; none if the test split is one without a name."""
-        names = [source.name for source in self._sources["test"]]
+        names = [set_name(source.name) for source in self._sources["test"]]
         if len(names) == 1 and not self.test_sets:
             return []
         twice = next((name for name, count in Counter(names).items() if count > 1), None)

@@ -74,7 +74,7 @@ def test_single_files_and_single_tables_are_a_training_split(folder, tmp_path):
         read = corpus(path, tmp_path / "cache", splits=splits)
         assert pairs_of(read.split("train")) == PAIRS[100:]
         assert pairs_of(read.split("test")) == PAIRS[10:12] + PAIRS[20:22]
-        assert read.split("test").sets == {"train[10:12]": 2, "train[20:22]": 2}
+        assert read.split("test").sets == {"train-10-12": 2, "train-20-22": 2}
 
 
 def test_the_library_keeps_its_tables_in_the_cache_folder(folder, tmp_path):

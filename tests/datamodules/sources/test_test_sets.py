@@ -64,6 +64,31 @@ def test_several_files_are_several_test_sets(root):
     assert "news is given twice" in refusal(root, files={"test": ["news", "news"]})
 
 
+@pytest.mark.parametrize(
+    "options", [{"test_sets": ["sub/news", "test"]}, {"files": {"test": ["sub/*", "test"]}}]
+)
+def test_names_of_sets_are_names_of_files(root, options):
+    (root / "sub").mkdir()
+    for language in ("en", "de"):
+        (root / f"news.{language}").rename(root / f"sub/news.{language}")
+    assert read_split(corpus(root, **options), "test").sets == {"sub-news": 3, "test": 2}
+
+
+def test_sets_whose_names_become_the_same_are_refused(root):
+    (root / "a").mkdir()
+    for language in ("en", "de"):
+        for name in ("a/b", "a-b"):
+            (root / f"{name}.{language}").write_text("dog\n")
+    assert "the test set a-b is given twice" in refusal(root, test_sets=["a/b", "a-b"])
+
+
+def test_a_name_that_no_file_may_have_is_refused_when_the_text_is_read(root, monkeypatch):
+    text = corpus(root)
+    monkeypatch.setattr(text, "split", lambda _: ParallelText(["a"], ["b"], sets={"a/b": 1}))
+    with pytest.raises(UserError, match="a set is named 'a/b'; give letters"):
+        read_split(text, "test")
+
+
 def test_names_and_their_order_change_the_fingerprint(root):
     options: list[dict[str, Any]] = [{}, *({"test_sets": each} for each in SETS)]
     options.append({"files": {"test": ["news", "test"]}})
