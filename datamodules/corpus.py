@@ -144,7 +144,7 @@ def read_parts(corpus: Corpus, name: Split) -> Iterator[ParallelText]:
 
 def set_name(*parts: str) -> str:
     """Return a name for a test set that files may have: ``wmt14/full`` becomes ``wmt14-full``."""
-    return re.sub(r"[^\w+.]+", "-", "-".join(parts)).strip("-")
+    return re.sub(r"[^\w+.]+", "-", "-".join(parts)).strip("-.")
 
 
 def check_sets(text: ParallelText, place: str) -> None:

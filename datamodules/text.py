@@ -1,6 +1,8 @@
 """A parallel corpus of text files, plain or compressed: line-aligned, or tables of both sides."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from glob import glob
 from pathlib import Path
 from typing import ClassVar
 
@@ -48,9 +50,11 @@ class TextCorpus(RealCorpus):
                 f"{self.root} {what_is(self.root)}: set data.root=... to the folder of the text"
             )
         asked = self.files.get(split, split)
-        for part in [asked] if isinstance(asked, str) else asked:
-            for name in self._matches(part):
-                yield self._table(name) or self._two_files(name)
+        parts = [asked] if isinstance(asked, str) else asked
+        names = [name for part in parts for name in self._matches(part)]
+        sources = [self._table(name) or self._two_files(name) for name in names]
+        _check_files(split, sources)
+        yield from sources
 
     @property
     @override
@@ -65,10 +69,10 @@ class TextCorpus(RealCorpus):
         if table_kind(part):
             kinds = [""]
         found = {
-            _without(str(file.relative_to(self.root)), kind, suffix)
+            _without(file, kind, suffix)
             for kind in kinds
             for suffix in ("", *COMPRESSED)
-            for file in self.root.glob(f"{part}{kind}{suffix}")
+            for file in glob(f"{part}{kind}{suffix}", root_dir=self.root, recursive=True)
         }
         if not found:
             raise UserError(
@@ -105,6 +109,16 @@ class TextCorpus(RealCorpus):
                 "data.target and data.files to how its files are named"
             )
         return file
+
+
+def _check_files(split: Split, sources: Sequence[PairSource]) -> None:
+    """Raise ``UserError`` unless a split has files, each once."""
+    if not sources:
+        raise UserError(f"data.files.{split}=[]: names no file; give at least one")
+    counts = Counter(file for source in sources for file in source.files)
+    twice = next((file for file, count in counts.items() if count > 1), None)
+    if twice is not None:
+        raise UserError(f"data.files.{split}: {twice} is given twice; leave one out")
 
 
 def _without(name: str, kind: str, suffix: str) -> str:

@@ -308,6 +308,23 @@ def test_several_files_make_a_split(root):
     assert "news-1.en" in refusal(root, files={"train": "news-*"})
 
 
+@pytest.mark.parametrize("pattern", ["{root}/tr*", "t**n", "./tr*", "../{root.name}/tr*", "**/tr*"])
+def test_patterns_may_be_any_path(root, pattern):
+    files = {"train": pattern.format(root=root)}
+    assert corpus(root, files=files).split("train").source == ["ein Hund", "zwei große Hunde"]
+
+
+@pytest.mark.parametrize("names", [["train", "tr*"], ["train", "./train"], ["train", "{root}/t*n"]])
+def test_a_file_is_read_once_in_a_split(root, names):
+    message = refusal(root, files={"train": [name.format(root=root) for name in names]})
+    assert message == f"data.files.train: {root / 'train.de'} is given twice; leave one out"
+
+
+def test_a_split_has_files(root):
+    message = refusal(root, files={"train": []})
+    assert message == "data.files.train=[]: names no file; give at least one"
+
+
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_parts_are_the_split(root, monkeypatch, size):
     monkeypatch.setattr(lines.read_blocks, "__defaults__", ("data.root", size))

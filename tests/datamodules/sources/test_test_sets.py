@@ -61,7 +61,8 @@ def test_several_files_are_several_test_sets(root):
     assert text.sets == {"news": 3, "test": 2}
     assert text.source == ["news en 0", "news en 1", "news en 2", "test en 0", "test en 1"]
     assert corpus(root, files={"train": ["news", "test"]}).split("train").sets == {}
-    assert "news is given twice" in refusal(root, files={"test": ["news", "news"]})
+    assert "news.en is given twice" in refusal(root, files={"test": ["news", "news"]})
+    assert "the test set news is given twice" in refusal(root, test_sets=["news", "news"])
 
 
 @pytest.mark.parametrize(
