@@ -72,7 +72,8 @@ class TextCorpus(RealCorpus):
             _without(file, kind, suffix)
             for kind in kinds
             for suffix in ("", *COMPRESSED)
-            for file in glob(f"{part}{kind}{suffix}", root_dir=self.root, recursive=True)
+            # Path.glob takes no absolute pattern.
+            for file in glob(f"{part}{kind}{suffix}", root_dir=self.root, recursive=True)  # noqa: PTH207
         }
         if not found:
             raise UserError(
@@ -86,15 +87,15 @@ class TextCorpus(RealCorpus):
         """Return the table of a name; None if there is none or no columns are chosen."""
         if self.columns is None:
             if table_kind(name):
-                raise UserError(
-                    f"{self.root / name} is a table: say which columns hold the text, "
-                    "data.columns={source: NAME, target: NAME}"
-                )
+                raise _no_columns(self.root / name)
             return None
-        for kind in [""] if table_kind(name) else TABLES:
-            if file := find_file(self.root, f"{name}{kind}"):
-                return Table(name, file, self.columns)
-        return None
+        file = self._find_table(name)
+        return file and Table(name, file, self.columns)
+
+    def _find_table(self, name: str) -> Path | None:
+        kinds = [""] if table_kind(name) else TABLES
+        files = (find_file(self.root, f"{name}{kind}") for kind in kinds)
+        return next(filter(None, files), None)
 
     def _two_files(self, name: str) -> TwoFiles:
         return TwoFiles(name, (self._find(name, self.source), self._find(name, self.target)))
@@ -102,6 +103,8 @@ class TextCorpus(RealCorpus):
     def _find(self, name: str, language: str) -> Path:
         file = find_file(self.root, f"{name}.{language}")
         if file is None:
+            if table := self._find_table(name):
+                raise _no_columns(table)
             wanted = f"{name}.{language}"
             raise UserError(
                 f"neither {wanted} nor {', '.join(wanted + suffix for suffix in COMPRESSED)} is in "
@@ -109,6 +112,13 @@ class TextCorpus(RealCorpus):
                 "data.target and data.files to how its files are named"
             )
         return file
+
+
+def _no_columns(table: Path) -> UserError:
+    return UserError(
+        f"{table} is a table: say which columns hold the text, "
+        "data.columns={source: NAME, target: NAME}"
+    )
 
 
 def _check_files(split: Split, sources: Sequence[PairSource]) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 from itertools import compress
@@ -19,6 +19,7 @@ from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, add_left_out
 from datamodules.errors import UserError
 from datamodules.examples import examples_of
 from datamodules.sources.digests import digests_of
+from datamodules.sources.gold_links import OPTION as LINKS
 from datamodules.sources.gold_links import GoldLinks
 from datamodules.sources.pair_source import Block, PairSource
 from datamodules.sources.test_sets import OPTION, find_test_set
@@ -67,8 +68,10 @@ class RealCorpus(Corpus):
         """Return twelve hexadecimal digits that hash the files, the languages and the limits."""
         settings = (self.source, self.target, self.train_max_words, self.test_max_words)
         digest = hashlib.sha256(repr((*settings, self.skip_empty)).encode())
-        for content in digests_of([*self.text_files(), *self._links.values()], self.cache_dir):
-            digest.update(content)
+        files = [(self.text_files(), self.place), (list(self._links.values()), LINKS)]
+        for paths, option in files:
+            for content in digests_of(paths, self.cache_dir, option):
+                digest.update(content)
         sources = [source for split in SPLITS for source in self._sources[split]]
         further = [source.identity for source in sources if source.identity]
         further += [f"test set {name}" for name in self._set_names] + sorted(self._links)
@@ -116,13 +119,18 @@ class RealCorpus(Corpus):
             kept += len(part)
             yield part
         if not kept:
-            reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
-            sides = self._sources[name][0].sides
-            option = "train_max_words" if name == "train" else "test_max_words"
-            raise UserError(
-                f"no pair of {sides[0]} and {sides[1]} is left ({reasons or 'it has no pairs'}): "
-                f"raise data.{option} or set {self.place}=..."
-            )
+            raise UserError(self._nothing_left(name, left_out))
+
+    def _nothing_left(self, name: Split, left_out: Mapping[str, int]) -> str:
+        source, target = self._sources[name][0].sides
+        if not left_out:
+            return f"{source} and {target} have no pairs: set {self.place}=..."
+        reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+        option = "train_max_words" if name == "train" else "test_max_words"
+        return (
+            f"no pair of {source} and {target} is left ({reasons}): raise data.{option} or set "
+            f"{self.place}=..."
+        )
 
     def _read(self, name: Split) -> Iterator[ParallelText]:
         gold = GoldLinks(self._links[name]) if name in self._links else None

@@ -150,6 +150,12 @@ def test_tables_of_the_hub_are_told_apart_by_their_commit(folder, tmp_path, monk
         ({"splits": {"val": "dev"}}, "data.splits.val=dev: Unknown split"),
         ({"splits": {"val": "dev"}}, "has the splits train, validation, test, of which"),
         ({"splits": {"val": "train["}}, "data.splits.val=train[: Unrecognized instruction"),
+        (
+            {"splits": {"train": "test[:0]"}},
+            "data.splits.train=test[:0]: has no row of the 10 of t",
+        ),
+        ({"splits": {"train": "test[:1%]"}}, "test[:1%]: has no row of the 10 of test"),
+        ({"splits": {"train": "train+test[10:]"}}, "test[10:]: has no row of the 10 of test"),
         ({"configuration": "de-fr"}, "'de-fr' not found. Available: ['default']"),
         ({"folder": "nowhere"}, "cannot be opened"),
     ],

@@ -28,6 +28,7 @@ def root(tmp_path):
         for language in ("en", "de"):
             lines = "".join(f"{name} {language} {n}\n" for n in range(count))
             (tmp_path / f"{name}.{language}").write_text(lines)
+    (tmp_path / "sets").mkdir()
     return tmp_path
 
 
@@ -203,3 +204,21 @@ def test_wrong_gold_links_are_refused_in_one_line(root, content, message):
 
 def test_missing_gold_links(root):
     assert "data.alignments.test" in refusal(root, alignments={"test": root / "nowhere"})
+
+
+@pytest.mark.parametrize("cache", [None, "cache"])
+@pytest.mark.parametrize(("name", "why"), [("nowhere", "No such file"), ("folder", "directory")])
+def test_the_fingerprint_needs_the_links(root, cache, name, why):
+    (root / "folder").mkdir()
+    links = {"test": root / name}
+    with pytest.raises(UserError, match=rf"{name} cannot be read \(.*{why}.*data.alignments.test"):
+        _ = corpus(root, alignments=links, cache_dir=cache and root / cache).fingerprint
+
+
+def test_the_folder_of_test_sets_must_be_there(root):
+    message = refusal(root, test_sets=["wmt13"], test_sets_folder=root / "nope")
+    assert (
+        message
+        == f"data.test_sets_folder={root / 'nope'}: does not exist; give a folder or make it"
+    )
+    assert not (root / "nope").exists()
