@@ -15,6 +15,7 @@ from datamodules.words import word_counts
 
 Mask = NDArray[np.bool_]
 Lines = Sequence[str]
+FOREIGN = "another language"
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def steps_of(cleaning: Cleaning, languages: tuple[str, str], held_out: HeldOut) 
         longer = f"one side {ratio:g} times as long"
         steps.append(Step(longer, lambda *sides: _unequal(sides, ratio)))
     if (least := cleaning.language) is not None:
-        steps.append(Step("another language", lambda *sides: _foreign(sides, languages, least)))
+        steps.append(Step(FOREIGN, lambda *sides: _foreign(sides, languages, least)))
     return steps
 
 
@@ -91,6 +92,15 @@ def total_counts(counts: Iterable[StepCount]) -> list[StepCount]:
             old.seconds + new.seconds,
         )
     return list(totals.values())
+
+
+def nothing_left(steps: Iterable[StepCount]) -> str:
+    """Return the message of a cleaning that leaves no training pair."""
+    counts = {step.step: step.count for step in steps if step.leaves_out and step.count}
+    shown = ", ".join(f"{count} {why}" for why, count in counts.items())
+    swapped = counts.get(FOREIGN, 0) > sum(counts.values()) / 2
+    hint = "see if data.source and data.target are swapped, or " if swapped else ""
+    return f"cleaning leaves no training pair ({shown}): {hint}set cleaning=none"
 
 
 def _empty(source: Lines, target: Lines) -> Mask:
