@@ -90,7 +90,7 @@ class TextCorpus(RealCorpus):
                 raise _no_columns(self.root / name)
             return None
         file = self._find_table(name)
-        return file and Table(name, file, self.columns)
+        return Table(name, file, self.columns) if file else None
 
     def _find_table(self, name: str) -> Path | None:
         kinds = [""] if table_kind(name) else TABLES

@@ -11,7 +11,7 @@ from datamodules.cleaning.language import probabilities
 from datamodules.cleaning.settings import Cleaning
 from datamodules.corpus import ParallelText
 from datamodules.examples import examples_of
-from datamodules.words import word_counts
+from datamodules.words import lengths_in_words
 
 Mask = NDArray[np.bool_]
 Lines = Sequence[str]
@@ -72,7 +72,7 @@ def steps_of(cleaning: Cleaning, languages: tuple[str, str], held_out: HeldOut) 
         steps.append(Step(found, lambda *sides: _known(sides, held_out)))
     if (ratio := cleaning.ratio) is not None:
         longer = f"one side {ratio:g} times as long"
-        steps.append(Step(longer, lambda *sides: _unequal(sides, ratio)))
+        steps.append(Step(longer, lambda *sides: _unequal(sides, languages, ratio)))
     if (least := cleaning.language) is not None:
         steps.append(Step(FOREIGN, lambda *sides: _foreign(sides, languages, least)))
     return steps
@@ -117,8 +117,8 @@ def _known(sides: tuple[Lines, Lines], held_out: HeldOut) -> Mask:
     return np.logical_or(*map(np.array, found))
 
 
-def _unequal(sides: tuple[Lines, Lines], ratio: float) -> Mask:
-    words = [word_counts(side) for side in sides]
+def _unequal(sides: tuple[Lines, Lines], languages: tuple[str, str], ratio: float) -> Mask:
+    words = list(map(lengths_in_words, sides, languages))
     return np.maximum(*words) > ratio * np.minimum(*words)
 
 

@@ -23,7 +23,7 @@ from datamodules.sources.gold_links import OPTION as LINKS
 from datamodules.sources.gold_links import GoldLinks
 from datamodules.sources.pair_source import Block, PairSource
 from datamodules.sources.test_sets import OPTION, find_test_set
-from datamodules.words import word_counts
+from datamodules.words import lengths_in_words, letters_of_word
 
 
 @dataclass(kw_only=True)
@@ -78,6 +78,12 @@ class RealCorpus(Corpus):
         # Where one split ends and the next begins; the names above tell that of the test split.
         counts = {split: len(self._sources[split]) for split in ("train", "val")}
         further += [f"{split}: {count} sources" for split, count in counts.items() if count > 1]
+        # How lengths are counted since languages without spaces are told apart.
+        further += [
+            f"{language}: {letters} letters a word"
+            for language in (self.source, self.target)
+            if (letters := letters_of_word(language))
+        ]
         if further:
             digest.update(repr(further).encode())
         return digest.hexdigest()[:12]
@@ -142,7 +148,9 @@ class RealCorpus(Corpus):
                     _refuse_empty(source, block, first)
                 links = None if gold is None else gold.take(*block)
                 is_set = name == "test" and self._set_names
-                yield _within(block, links, limit, set_name(source.name) if is_set else None)
+                text = _within(block, (self.source, self.target), links, limit)
+                named = {set_name(source.name): len(text)} if is_set else {}
+                yield replace(text, sets=named)
                 first += len(block[0])
         if gold is not None:
             gold.check_end()
@@ -185,10 +193,10 @@ class RealCorpus(Corpus):
 
 
 def _within(
-    block: Block, links: list[str] | None, limit: int | None, name: str | None
+    block: Block, languages: tuple[str, str], links: list[str] | None, limit: int | None
 ) -> ParallelText:
     """Leave out pairs with an empty side or with a side of more than ``limit`` words."""
-    words = [word_counts(side) for side in block]
+    words = list(map(lengths_in_words, block, languages))
     empty = np.minimum(*words) == 0
     long = np.zeros_like(empty) if limit is None else ~empty & (np.maximum(*words) > limit)
     reasons = {"empty": empty, f"longer than {limit} words": long}
@@ -201,7 +209,6 @@ def _within(
         None if links is None else list(compress(links, kept)),
         {reason: sum(which) for reason, which in found.items()},
         {reason: examples_of(compress(block[0], which)) for reason, which in found.items()},
-        sets={} if name is None else {name: len(source)},
     )
 
 

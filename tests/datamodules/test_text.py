@@ -103,6 +103,14 @@ def test_limits_leave_out_pairs_by_their_longer_side_and_count_them(root):
     assert "data.test_max_words" in message
 
 
+def test_limits_count_letters_where_words_have_no_spaces(root):
+    for split in ("train", "val", "test"):
+        (root / f"{split}.zh").write_text("小狗在跑\n两只大狗在跑\n", encoding="utf-8")
+        (root / f"{split}.en").write_text("a dog\ntwo dogs\n")
+    text = TextCorpus(root, "zh", "en", train_max_words=2).split("train")
+    assert (text.source, text.left_out) == (["小狗在跑"], {"longer than 2 words": 1})
+
+
 def test_nothing_left_to_train_on(root):
     message = refusal(root, train_max_words=1)
     assert "2 longer than 1 words" in message

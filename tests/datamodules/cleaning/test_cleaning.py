@@ -109,6 +109,15 @@ def test_swapped_languages_are_noticed():
     assert swapped(many, ("de", "en")) == ([ENGLISH] * 150, 150)
 
 
+@pytest.mark.parametrize("language", ["zh", "zh-CN"])
+def test_the_ratio_counts_letters_where_words_have_no_spaces(language):
+    chinese = "一只棕色的小狗在绿色的草地上追着一个红色的球跑。"
+    english = "A small brown dog runs after a red ball on the green grass ."
+    cleaner = Cleaner(Cleaning(ratio=3), (language, "en"), NONE)
+    (kept, _), _ = cleaner.clean(([chinese, chinese, "狗"], [english, "A dog .", english]))
+    assert kept == [chinese]
+
+
 def test_a_cleaning_that_leaves_nothing_says_why():
     changed = StepCount("punctuation normalised", False, 9, 4, [], 0)
     foreign = StepCount("another language", True, 9, 6, [], 0)
