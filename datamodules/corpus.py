@@ -1,6 +1,7 @@
 """The interface of a corpus: named splits of line-aligned sentences, and a fingerprint."""
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,8 @@ from datamodules.examples import examples_of
 
 Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
+USABLE_NAME = re.compile(r"\w[\w+.-]*")
+"""Names that files may have."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,22 @@ def read_parts(corpus: Corpus, name: Split) -> Iterator[ParallelText]:
         raise UserError(f"{call} has no sentences")
 
 
+def set_name(*parts: str) -> str:
+    """Return a name for a test set that files may have: ``wmt14/full`` becomes ``wmt14-full``."""
+    return re.sub(r"[^\w+.]+", "-", "-".join(parts)).strip("-.")
+
+
+def check_sets(text: ParallelText, place: str) -> None:
+    """Raise ``UserError`` unless the named sets make up the test text, with names for files."""
+    for name in text.sets:
+        if not USABLE_NAME.fullmatch(name):
+            raise UserError(f"{place}: a set is named {name!r}; give letters, digits and + . -")
+    if text.sets and sum(text.sets.values()) != len(text):
+        raise UserError(
+            f"{place} has {len(text)} sentences, but its test sets have {sum(text.sets.values())}"
+        )
+
+
 def add_left_out(totals: ParallelText, text: ParallelText) -> None:
     """Add to ``totals`` which pairs ``text`` leaves out."""
     for reason, count in text.left_out.items():
@@ -170,10 +189,7 @@ def _checked(text: object, call: str) -> ParallelText:
             raise UserError(f"{call} has a {side} that is no text; give one text a sentence")
         if len(lines) != len(text):
             raise UserError(f"{call} has {len(text)} source but {len(lines)} {side} sentences")
-    if text.sets and sum(text.sets.values()) != len(text):
-        raise UserError(
-            f"{call} has {len(text)} sentences, but its test sets have {sum(text.sets.values())}"
-        )
+    check_sets(text, call)
     return text
 
 

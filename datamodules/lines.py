@@ -82,6 +82,12 @@ def read_content(path: Path, option: str = "data.root", size: int = 2**20) -> It
             yield content
 
 
+def unreadable(path: Path, error: OSError, option: str) -> UserError:
+    """Return the error of a file that the system does not open; ``option`` names the file."""
+    why = error.strerror or error
+    return UserError(f"{path} cannot be read ({why}): mend that or set {option}=...")
+
+
 def _raw_blocks(path: Path, option: str, size: int) -> Iterator[list[bytes]]:
     with _opened(path, option) as file:
         while block := list(islice(file, size)):
@@ -99,9 +105,7 @@ def _opened(path: Path, option: str) -> Iterator[IO[bytes]]:
             f"{path} is truncated or no {kind} file ({error}): fetch it again or set {option}=..."
         ) from error
     except OSError as error:
-        raise UserError(
-            f"{path} cannot be read ({error.strerror or error}): mend that or set {option}=..."
-        ) from error
+        raise unreadable(path, error, option) from error
 
 
 def _open(path: Path) -> IO[bytes]:

@@ -1,6 +1,8 @@
 """A parallel corpus of text files, plain or compressed: line-aligned, or tables of both sides."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from glob import glob
 from pathlib import Path
 from typing import ClassVar
 
@@ -48,9 +50,11 @@ class TextCorpus(RealCorpus):
                 f"{self.root} {what_is(self.root)}: set data.root=... to the folder of the text"
             )
         asked = self.files.get(split, split)
-        for part in [asked] if isinstance(asked, str) else asked:
-            for name in self._matches(part):
-                yield self._table(name) or self._two_files(name)
+        parts = [asked] if isinstance(asked, str) else asked
+        names = [name for part in parts for name in self._matches(part)]
+        sources = [self._table(name) or self._two_files(name) for name in names]
+        _check_files(split, sources)
+        yield from sources
 
     @property
     @override
@@ -65,10 +69,11 @@ class TextCorpus(RealCorpus):
         if table_kind(part):
             kinds = [""]
         found = {
-            _without(str(file.relative_to(self.root)), kind, suffix)
+            _without(file, kind, suffix)
             for kind in kinds
             for suffix in ("", *COMPRESSED)
-            for file in self.root.glob(f"{part}{kind}{suffix}")
+            # Path.glob takes no absolute pattern.
+            for file in glob(f"{part}{kind}{suffix}", root_dir=self.root, recursive=True)  # noqa: PTH207
         }
         if not found:
             raise UserError(
@@ -82,15 +87,15 @@ class TextCorpus(RealCorpus):
         """Return the table of a name; None if there is none or no columns are chosen."""
         if self.columns is None:
             if table_kind(name):
-                raise UserError(
-                    f"{self.root / name} is a table: say which columns hold the text, "
-                    "data.columns={source: NAME, target: NAME}"
-                )
+                raise _no_columns(self.root / name)
             return None
-        for kind in [""] if table_kind(name) else TABLES:
-            if file := find_file(self.root, f"{name}{kind}"):
-                return Table(name, file, self.columns)
-        return None
+        file = self._find_table(name)
+        return Table(name, file, self.columns) if file else None
+
+    def _find_table(self, name: str) -> Path | None:
+        kinds = [""] if table_kind(name) else TABLES
+        files = (find_file(self.root, f"{name}{kind}") for kind in kinds)
+        return next(filter(None, files), None)
 
     def _two_files(self, name: str) -> TwoFiles:
         return TwoFiles(name, (self._find(name, self.source), self._find(name, self.target)))
@@ -98,6 +103,8 @@ class TextCorpus(RealCorpus):
     def _find(self, name: str, language: str) -> Path:
         file = find_file(self.root, f"{name}.{language}")
         if file is None:
+            if table := self._find_table(name):
+                raise _no_columns(table)
             wanted = f"{name}.{language}"
             raise UserError(
                 f"neither {wanted} nor {', '.join(wanted + suffix for suffix in COMPRESSED)} is in "
@@ -105,6 +112,23 @@ class TextCorpus(RealCorpus):
                 "data.target and data.files to how its files are named"
             )
         return file
+
+
+def _no_columns(table: Path) -> UserError:
+    return UserError(
+        f"{table} is a table: say which columns hold the text, "
+        "data.columns={source: NAME, target: NAME}"
+    )
+
+
+def _check_files(split: Split, sources: Sequence[PairSource]) -> None:
+    """Raise ``UserError`` unless a split has files, each once."""
+    if not sources:
+        raise UserError(f"data.files.{split}=[]: names no file; give at least one")
+    counts = Counter(file for source in sources for file in source.files)
+    twice = next((file for file, count in counts.items() if count > 1), None)
+    if twice is not None:
+        raise UserError(f"data.files.{split}: {twice} is given twice; leave one out")
 
 
 def _without(name: str, kind: str, suffix: str) -> str:

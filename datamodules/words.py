@@ -4,6 +4,7 @@ Arrow cuts and numbers words three times as fast as ``str.split`` and a dictiona
 white space.
 """
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 Numbers = NDArray[np.int64]
+LETTERS = {"zh": 2, "yue": 2, "ja": 2, "th": 4, "lo": 4, "bo": 4, "km": 5, "my": 5}
+"""Letters of a mean word in languages that are written without spaces between words."""
 
 
 class Words(NamedTuple):
@@ -46,6 +49,20 @@ def words_of(lines: Sequence[str]) -> Words:
 def word_counts(lines: Sequence[str]) -> Numbers:
     """Return the number of words of each line."""
     return _split(lines)[1]
+
+
+def letters_of_word(language: str) -> int | None:
+    """Return the letters of a mean word of a language without spaces; None for other languages."""
+    return LETTERS.get(re.split("[-_]", language)[0].lower())
+
+
+def lengths_in_words(lines: Sequence[str], language: str) -> Numbers:
+    """Return about how many words each line has, also in a language without spaces."""
+    counts, letters = word_counts(lines), letters_of_word(language)
+    if letters is None:
+        return counts
+    lengths = np.array([len("".join(line.split())) for line in lines], np.int64)
+    return np.maximum(counts, -(-lengths // letters))
 
 
 def _split(lines: Sequence[str]) -> "tuple[pyarrow.LargeListArray, Numbers]":

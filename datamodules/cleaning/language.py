@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 CHECKED = 200
-"""Pairs of validation that are looked at for swapped languages."""
+"""Pairs of a split that are looked at for swapped languages."""
 MOST = 0.5
 """Share of these pairs that are swapped in a swapped corpus."""
 
@@ -33,19 +33,19 @@ def probabilities(lines: Sequence[str], language: str) -> NDArray[np.float64]:
     return np.array([dict(classifier.rank(line))[language] for line in lines])
 
 
-def swapped(text: ParallelText, languages: tuple[str, str]) -> list[str]:
-    """Return the sources of pairs whose sides are each in the other's language.
+def swapped(text: ParallelText, languages: tuple[str, str]) -> tuple[list[str], int]:
+    """Return the sources of pairs whose sides are each in the other's language, and of how many.
 
     At most ``CHECKED`` pairs are looked at, evenly spaced; an empty list means that fewer than
     half of these pairs, or none of a language that the classifier does not know, are swapped.
     """
-    if not set(languages) <= set(_classifier().labels):
-        return []
+    if not (len(text) and set(languages) <= set(_classifier().labels)):
+        return [], 0
     step = -(-len(text) // CHECKED)
     pairs = list(zip(text.source[::step], text.target[::step], strict=True))
     other = languages[::-1]
     found = [pair[0] for pair in pairs if tuple(_language(line) for line in pair) == other]
-    return found if len(found) > MOST * len(pairs) else []
+    return found if len(found) > MOST * len(pairs) else [], len(pairs)
 
 
 def _language(line: str) -> str:

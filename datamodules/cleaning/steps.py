@@ -11,10 +11,11 @@ from datamodules.cleaning.language import probabilities
 from datamodules.cleaning.settings import Cleaning
 from datamodules.corpus import ParallelText
 from datamodules.examples import examples_of
-from datamodules.words import word_counts
+from datamodules.words import lengths_in_words
 
 Mask = NDArray[np.bool_]
 Lines = Sequence[str]
+FOREIGN = "another language"
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,9 @@ def steps_of(cleaning: Cleaning, languages: tuple[str, str], held_out: HeldOut) 
         steps.append(Step(found, lambda *sides: _known(sides, held_out)))
     if (ratio := cleaning.ratio) is not None:
         longer = f"one side {ratio:g} times as long"
-        steps.append(Step(longer, lambda *sides: _unequal(sides, ratio)))
+        steps.append(Step(longer, lambda *sides: _unequal(sides, languages, ratio)))
     if (least := cleaning.language) is not None:
-        steps.append(Step("another language", lambda *sides: _foreign(sides, languages, least)))
+        steps.append(Step(FOREIGN, lambda *sides: _foreign(sides, languages, least)))
     return steps
 
 
@@ -93,6 +94,15 @@ def total_counts(counts: Iterable[StepCount]) -> list[StepCount]:
     return list(totals.values())
 
 
+def nothing_left(steps: Iterable[StepCount]) -> str:
+    """Return the message of a cleaning that leaves no training pair."""
+    counts = {step.step: step.count for step in steps if step.leaves_out and step.count}
+    shown = ", ".join(f"{count} {why}" for why, count in counts.items())
+    swapped = counts.get(FOREIGN, 0) > sum(counts.values()) / 2
+    hint = "see if data.source and data.target are swapped, or " if swapped else ""
+    return f"cleaning leaves no training pair ({shown}): {hint}set cleaning=none"
+
+
 def _empty(source: Lines, target: Lines) -> Mask:
     return np.array([not (s.strip() and t.strip()) for s, t in zip(source, target, strict=True)])
 
@@ -107,8 +117,8 @@ def _known(sides: tuple[Lines, Lines], held_out: HeldOut) -> Mask:
     return np.logical_or(*map(np.array, found))
 
 
-def _unequal(sides: tuple[Lines, Lines], ratio: float) -> Mask:
-    words = [word_counts(side) for side in sides]
+def _unequal(sides: tuple[Lines, Lines], languages: tuple[str, str], ratio: float) -> Mask:
+    words = list(map(lengths_in_words, sides, languages))
     return np.maximum(*words) > ratio * np.minimum(*words)
 
 

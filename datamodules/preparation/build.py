@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from datamodules.cleaning import Cleaner, Cleaning, HeldOut, swapped
-from datamodules.cleaning.language import CHECKED
-from datamodules.corpus import Corpus, ParallelText, Split, read_split
+from datamodules.corpus import Corpus, ParallelText, Split, read_parts, read_split
 from datamodules.examples import examples_of
 from datamodules.files import write_json, write_text
 from datamodules.preparation.line_encoder import LineEncoder
@@ -107,9 +106,14 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
 def _swapped(corpus: Corpus, text: ParallelText) -> list[Suspicion]:
     if corpus.generated:
         return []
-    found = swapped(text, (corpus.source, corpus.target))
-    what = "validation pairs have the languages swapped (data.source, data.target)"
-    return [Suspicion(what, len(found), CHECKED, examples_of(found))] if found else []
+    first = next(part for part in read_parts(corpus, "train") if len(part))
+    suspicions = []
+    for split, each in {"training": first, "validation": text}.items():
+        found, checked = swapped(each, (corpus.source, corpus.target))
+        what = f"{split} pairs have the languages swapped (data.source, data.target)"
+        if found:
+            suspicions.append(Suspicion(what, len(found), checked, examples_of(found)))
+    return suspicions
 
 
 def _encode(

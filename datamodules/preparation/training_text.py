@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-from datamodules.cleaning import Cleaner, StepCount, total_counts
+from datamodules.cleaning import Cleaner, StepCount, nothing_left, total_counts
 from datamodules.corpus import Corpus, ParallelText, add_left_out, read_parts
 from datamodules.errors import UserError
 from datamodules.examples import examples_of
@@ -52,8 +52,7 @@ class TrainingText:
         if cleaner.cleaning.duplicates:
             self._leave_duplicates_out()
         if not sum(self._pairs):
-            counts = ", ".join(f"{step.count} {step.step}" for step in self._steps if step.count)
-            raise UserError(f"cleaning leaves no training pair ({counts}): set cleaning=none")
+            raise UserError(nothing_left(self._steps))
 
     def sample(self, most: int) -> ParallelText:
         """Return at most ``most`` pairs, evenly spaced over the text."""

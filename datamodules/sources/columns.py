@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from datamodules.errors import UserError
 
@@ -18,6 +18,16 @@ class Columns(BaseModel, extra="forbid", frozen=True):
 
     source: Column
     target: Column
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check(cls, columns: object) -> object:
+        if isinstance(columns, dict):
+            if not {"source", "target"} <= columns.keys():
+                raise ValueError("give both columns, {source: NAME, target: NAME}")
+            if columns["source"] == columns["target"]:
+                raise ValueError("both sides are one column; give two")
+        return columns
 
 
 def clean_texts(values: Sequence[object], side: str, unit: str, first: int) -> list[str]:

@@ -8,25 +8,27 @@ from contextlib import suppress
 from pathlib import Path
 
 from datamodules.files import locked, write_json
-from datamodules.lines import read_content
+from datamodules.lines import read_content, unreadable
 
 SETTLED = 2e9
 """Age of a change of a file, in nanoseconds, after which another change has another time."""
 
 
-def digests_of(files: Sequence[Path], cache_dir: Path | None) -> list[bytes]:
+def digests_of(files: Sequence[Path], cache_dir: Path | None, option: str) -> list[bytes]:
     """Return the SHA-256 of the unpacked content of each file.
 
     ``cache_dir`` remembers the digests of files that have kept their size and time of change; None
-    reads the files. Raises ``UserError`` for a file that cannot be read.
+    reads the files. Raises ``UserError``, which names ``option``, for a file that cannot be read.
     """
     if cache_dir is None:
-        return [_digest(file) for file in files]
+        return [_digest(file, option) for file in files]
     kept = cache_dir / "digests.json"
     known = _known(kept)
-    keys = [_key(file) for file in files]
+    keys = [_key(file, option) for file in files]
     new = {
-        key: _digest(file).hex() for key, file in zip(keys, files, strict=True) if key not in known
+        key: _digest(file, option).hex()
+        for key, file in zip(keys, files, strict=True)
+        if key not in known
     }
     settled = [
         key
@@ -47,13 +49,16 @@ def _known(kept: Path) -> dict[str, str]:
     return {}
 
 
-def _key(file: Path) -> str:
-    status = file.stat()
+def _key(file: Path, option: str) -> str:
+    try:
+        status = file.stat()
+    except OSError as error:
+        raise unreadable(file, error, option) from None
     return f"{file.resolve()} {status.st_size} {status.st_mtime_ns}"
 
 
-def _digest(file: Path) -> bytes:
+def _digest(file: Path, option: str) -> bytes:
     digest = hashlib.sha256()
-    for content in read_content(file):
+    for content in read_content(file, option):
         digest.update(content)
     return digest.digest()

@@ -137,9 +137,16 @@ class HuggingFaceCorpus(RealCorpus):
                 f"data.path={self.path} has the splits {', '.join(rows)}, of which a part is "
                 "NAME[10:20] or NAME[:1%]"
             ) from None
-        return [
-            (part.splitname, part.from_ or 0, part.to or rows[part.splitname]) for part in parts
+        ranges = [
+            (part.splitname, part.from_ or 0, rows[part.splitname] if part.to is None else part.to)
+            for part in parts
         ]
+        for name, start, end in ranges:
+            if start >= end:
+                raise UserError(
+                    f"data.splits.{split}={asked}: has no row of the {rows[name]:,} of {name}"
+                )
+        return ranges
 
     def _column(self, table: "Dataset", side: Literal["source", "target"]) -> str:
         wanted = str(getattr(self.columns, side))

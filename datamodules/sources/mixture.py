@@ -22,6 +22,7 @@ from datamodules.corpus import (
     fingerprint_of,
     read_parts,
     read_split,
+    set_name,
     text_bytes_of,
 )
 from datamodules.errors import UserError
@@ -181,7 +182,8 @@ class MixtureCorpus(Corpus):
 
 def _named(name: str, text: ParallelText) -> ParallelText:
     """Return a test text as a test set with the name of its corpus, or several such."""
-    sets = {f"{name}/{each}": count for each, count in text.sets.items()} or {name: len(text)}
+    named = {set_name(name, each): count for each, count in text.sets.items()}
+    sets = named or {set_name(name): len(text)}
     return replace(_prefixed(name, text), sets=sets)
 
 

@@ -3,7 +3,7 @@
 import hashlib
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 from itertools import compress
@@ -15,14 +15,15 @@ from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 from typing_extensions import override
 
-from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, add_left_out
+from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, add_left_out, set_name
 from datamodules.errors import UserError
 from datamodules.examples import examples_of
 from datamodules.sources.digests import digests_of
+from datamodules.sources.gold_links import OPTION as LINKS
 from datamodules.sources.gold_links import GoldLinks
 from datamodules.sources.pair_source import Block, PairSource
 from datamodules.sources.test_sets import OPTION, find_test_set
-from datamodules.words import word_counts
+from datamodules.words import lengths_in_words, letters_of_word
 
 
 @dataclass(kw_only=True)
@@ -67,11 +68,22 @@ class RealCorpus(Corpus):
         """Return twelve hexadecimal digits that hash the files, the languages and the limits."""
         settings = (self.source, self.target, self.train_max_words, self.test_max_words)
         digest = hashlib.sha256(repr((*settings, self.skip_empty)).encode())
-        for content in digests_of([*self.text_files(), *self._links.values()], self.cache_dir):
-            digest.update(content)
+        files = [(self.text_files(), self.place), (list(self._links.values()), LINKS)]
+        for paths, option in files:
+            for content in digests_of(paths, self.cache_dir, option):
+                digest.update(content)
         sources = [source for split in SPLITS for source in self._sources[split]]
         further = [source.identity for source in sources if source.identity]
         further += [f"test set {name}" for name in self._set_names] + sorted(self._links)
+        # Where one split ends and the next begins; the names above tell that of the test split.
+        counts = {split: len(self._sources[split]) for split in ("train", "val")}
+        further += [f"{split}: {count} sources" for split, count in counts.items() if count > 1]
+        # How lengths are counted since languages without spaces are told apart.
+        further += [
+            f"{language}: {letters} letters a word"
+            for language in (self.source, self.target)
+            if (letters := letters_of_word(language))
+        ]
         if further:
             digest.update(repr(further).encode())
         return digest.hexdigest()[:12]
@@ -113,13 +125,18 @@ class RealCorpus(Corpus):
             kept += len(part)
             yield part
         if not kept:
-            reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
-            sides = self._sources[name][0].sides
-            option = "train_max_words" if name == "train" else "test_max_words"
-            raise UserError(
-                f"no pair of {sides[0]} and {sides[1]} is left ({reasons or 'it has no pairs'}): "
-                f"raise data.{option} or set {self.place}=..."
-            )
+            raise UserError(self._nothing_left(name, left_out))
+
+    def _nothing_left(self, name: Split, left_out: Mapping[str, int]) -> str:
+        source, target = self._sources[name][0].sides
+        if not left_out:
+            return f"{source} and {target} have no pairs: set {self.place}=..."
+        reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+        option = "train_max_words" if name == "train" else "test_max_words"
+        return (
+            f"no pair of {source} and {target} is left ({reasons}): raise data.{option} or set "
+            f"{self.place}=..."
+        )
 
     def _read(self, name: Split) -> Iterator[ParallelText]:
         gold = GoldLinks(self._links[name]) if name in self._links else None
@@ -130,8 +147,10 @@ class RealCorpus(Corpus):
                 if not self.skip_empty:
                     _refuse_empty(source, block, first)
                 links = None if gold is None else gold.take(*block)
-                is_set = name == "test" and source.name in self._set_names
-                yield _within(block, links, limit, source.name if is_set else None)
+                is_set = name == "test" and self._set_names
+                text = _within(block, (self.source, self.target), links, limit)
+                named = {set_name(source.name): len(text)} if is_set else {}
+                yield replace(text, sets=named)
                 first += len(block[0])
         if gold is not None:
             gold.check_end()
@@ -164,7 +183,7 @@ class RealCorpus(Corpus):
     @cached_property
     def _set_names(self) -> list[str]:
         """Names of the test sets; none if the test split is one without a name."""
-        names = [source.name for source in self._sources["test"]]
+        names = [set_name(source.name) for source in self._sources["test"]]
         if len(names) == 1 and not self.test_sets:
             return []
         twice = next((name for name, count in Counter(names).items() if count > 1), None)
@@ -174,10 +193,10 @@ class RealCorpus(Corpus):
 
 
 def _within(
-    block: Block, links: list[str] | None, limit: int | None, name: str | None
+    block: Block, languages: tuple[str, str], links: list[str] | None, limit: int | None
 ) -> ParallelText:
     """Leave out pairs with an empty side or with a side of more than ``limit`` words."""
-    words = [word_counts(side) for side in block]
+    words = list(map(lengths_in_words, block, languages))
     empty = np.minimum(*words) == 0
     long = np.zeros_like(empty) if limit is None else ~empty & (np.maximum(*words) > limit)
     reasons = {"empty": empty, f"longer than {limit} words": long}
@@ -190,7 +209,6 @@ def _within(
         None if links is None else list(compress(links, kept)),
         {reason: sum(which) for reason, which in found.items()},
         {reason: examples_of(compress(block[0], which)) for reason, which in found.items()},
-        sets={} if name is None else {name: len(source)},
     )
 
 

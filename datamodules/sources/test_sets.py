@@ -15,6 +15,7 @@ from typing import Any
 
 from datamodules.errors import UserError, one_line
 from datamodules.sources.pair_source import TwoFiles, find_file
+from datamodules.writing.places import what_is
 
 OPTION = "data.test_sets"
 _NEWSTEST = re.compile(r"newstest20([0-9]{2})")
@@ -35,8 +36,10 @@ def find_test_set(
         folder: folder of sacreBLEU's test sets, instead of ``$SACREBLEU`` or ``~/.sacrebleu``.
 
     Raises:
-        UserError: for an unknown name or language pair, or if the download fails.
+        UserError: for an unknown name, language pair or folder, or if the download fails.
     """
+    if folder is not None and not folder.is_dir():
+        raise UserError(f"{OPTION}_folder={folder}: {what_is(folder)}; give a folder or make it")
     for place in places:
         sides = [find_file(place, f"{name}.{language}") for language in (source, target)]
         if sides[0] is not None and sides[1] is not None:

@@ -1,11 +1,11 @@
 """Metrics chosen by name or dotted path, and the counting of their statistics."""
 
 import logging
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from datamodules.corpus import USABLE_NAME
 from datamodules.errors import UserError
 from datamodules.plugs import check_shape, find_plug, make_plug
 from lightning_modules.metrics.given_metrics import GIVEN_METRICS
@@ -31,7 +31,6 @@ TAKEN = {
     *("system", "variant", "bleu_low", "bleu_high", "length_low", "length_high"),
 }
 """Names of metrics, of statistics and of columns, which no further metric may have."""
-USABLE_NAME = re.compile(r"\w[\w+.-]*")
 EXAMPLE = (["ein altes Haus .", "ja"], ["an old house .", "no"], ["the old house .", "yes"])
 """Sources, hypotheses and references on which metrics are tried out."""
 

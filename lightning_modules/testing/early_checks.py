@@ -2,15 +2,11 @@
 
 import logging
 
-from datamodules.corpus import ParallelText
+from datamodules.corpus import check_sets
 from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.alignment.gold import read_pharaoh
-from lightning_modules.metrics.chosen_metrics import (
-    USABLE_NAME,
-    find_metrics,
-    translation_statistics,
-)
+from lightning_modules.metrics.chosen_metrics import find_metrics, translation_statistics
 from lightning_modules.testing.contrast import CONTRASTIVE, corpus_pairs
 from lightning_modules.testing.scoring_settings import Scoring
 
@@ -38,7 +34,7 @@ def check_test_set(data: TranslationData, scoring: Scoring) -> None:
             raise UserError(f"{place}: gold alignments, {error}") from None
     if scoring.contrastive:
         corpus_pairs(data.corpus, data.cache_dir, CONTRASTIVE)
-    _check_sets(text, place)
+    check_sets(text, place)
     step = -(-len(text) // TRIED)
     references = text.target[::step]
     translation_statistics(
@@ -50,15 +46,3 @@ def check_test_set(data: TranslationData, scoring: Scoring) -> None:
             "%s: the longest sentence has %s tokens, so that its translation takes long; "
             "data.test_max_words leaves such sentences out", place, f"{longest:,}",
         )  # fmt: skip
-
-
-def _check_sets(text: ParallelText, place: str) -> None:
-    """Raise ``UserError`` unless the named sets make up the test set, with names for files."""
-    for name in text.sets:
-        if not USABLE_NAME.fullmatch(name):
-            raise UserError(f"{place}: a set is named {name!r}; give letters, digits and + . -")
-    if text.sets and sum(text.sets.values()) != len(text):
-        raise UserError(
-            f"{place}: the sets {', '.join(text.sets)} have {sum(text.sets.values())} sentences, "
-            f"but the test set has {len(text)}"
-        )

@@ -65,6 +65,7 @@ def data(config: DictConfig) -> None:
         return
     folder = Path(HydraConfig.get().runtime.output_dir)
     prepared = build_data(config)
+    prepared.check_batches()
     summary = DataSummary(
         data=Data.model_validate(prepared.statistics),
         examples=example_pairs(prepared, config.examples),

@@ -63,3 +63,16 @@ def test_copies_are_told(suspicions):
         "100 of 100 training sources equal their target",
         "100 of 100 test sources equal their reference",
     ]
+
+
+@pytest.mark.parametrize("split", ["training", "validation"])
+def test_swapped_languages_of_each_split_are_told(suspicions, monkeypatch, split):
+    monkeypatch.setattr(InParts, "generated", False)
+    right = ParallelText(SOURCES[:60], REFERENCES[:60])
+    wrong = ParallelText(right.target, right.source)
+    chosen = (wrong, right) if split == "training" else (right, wrong)
+    told = [each.partition(":")[0] for each in suspicions(*chosen) if "swapped" in each]
+    assert len(told) == 1
+    assert f"{split} pairs have the languages swapped (data.source, data.target)" in told[0]
+    seen = 30 if split == "training" else 60  # the first part; the whole split
+    assert f" of {seen} " in told[0]

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from omegaconf import OmegaConf
 from pydantic import ValidationError
 
 from datamodules import lines
@@ -67,13 +66,6 @@ def test_gzip_reads_as_plain_text_does(root):
     assert (zipped.split("train"), zipped.fingerprint) == before
 
 
-def test_splits_may_have_other_file_names(root):
-    (root / "test.de").rename(root / "test_2016.de")
-    (root / "test.en").rename(root / "test_2016.en")
-    files = OmegaConf.create({"test": "test_2016"})
-    assert corpus(root, files=files).split("test").target == ["a cat"]
-
-
 @pytest.mark.parametrize("character", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r"])
 def test_only_newlines_end_a_line(root, character):
     line = f"ein{character}Hund"
@@ -101,6 +93,14 @@ def test_limits_leave_out_pairs_by_their_longer_side_and_count_them(root):
     message = refusal(root, "val", test_max_words=3)
     assert "1 longer than 3 words" in message
     assert "data.test_max_words" in message
+
+
+def test_limits_count_letters_where_words_have_no_spaces(root):
+    for split in ("train", "val", "test"):
+        (root / f"{split}.zh").write_text("小狗在跑\n两只大狗在跑\n", encoding="utf-8")
+        (root / f"{split}.en").write_text("a dog\ntwo dogs\n")
+    text = TextCorpus(root, "zh", "en", train_max_words=2).split("train")
+    assert (text.source, text.left_out) == (["小狗在跑"], {"longer than 2 words": 1})
 
 
 def test_nothing_left_to_train_on(root):
@@ -272,25 +272,6 @@ def test_other_compressed_files_read_as_plain_text_does(root, suffix, pack):
             f"train.de{suffix} is truncated or no {suffix.strip('.').replace('zst', 'zstd')}"
             in message
         )
-
-
-def test_several_files_make_a_split(root):
-    for language, line in (("de", "noch ein Hund"), ("en", "another dog")):
-        (root / f"news-1.{language}").write_text(f"{line}\n")
-        (root / f"news-2.{language}.gz").write_bytes(gzip.compress(f"{line} 2\n".encode()))
-    for names in (["train", "news-1", "news-2"], ["train", "news-*"]):
-        several = corpus(root, files={"train": names}).split("train")
-        assert several.source == [
-            "ein Hund",
-            "zwei große Hunde",
-            "noch ein Hund",
-            "noch ein Hund 2",
-        ]
-        assert several.target == ["a dog", "two big dogs", "another dog", "another dog 2"]
-    message = refusal(root, files={"train": "nothing-*"})
-    assert "nothing-*.de" in message
-    (root / "news-1.en").unlink()
-    assert "news-1.en" in refusal(root, files={"train": "news-*"})
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

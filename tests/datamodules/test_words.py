@@ -4,10 +4,11 @@ from collections import Counter
 from itertools import chain
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datamodules.words import word_counts, words_of
+from datamodules.words import lengths_in_words, word_counts, words_of
 
 # Letters, every kind of white space, and characters that look like white space but are none.
 CHARACTERS = "ab é\t\n\r\x0b\x0c\x1c\x1f\x85\xa0\u1680\u2003\u2028\u2029\u202f\u3000\u200b\ufeff中"
@@ -25,3 +26,18 @@ def test_words_are_those_of_str_split(lines):
     for made in (counts, word_counts(lines)):
         assert made.tolist() == list(map(len, words))
         assert made.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("line", "language", "words"),
+    [
+        ("小狗 在 跑", "en", 3),
+        ("小狗在跑。", "zh", 3),
+        ("小狗在跑。", "zh_TW", 3),
+        ("小 狗 在 跑", "zh", 4),
+        ("สุนัขวิ่ง", "th", 3),
+        (" ", "ja", 0),
+    ],
+)
+def test_lengths_in_words(line, language, words):
+    assert lengths_in_words([line], language).tolist() == [words]

@@ -1,12 +1,22 @@
 """Cleaning: each step against a plain reading of the same rule, over whole corpora."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sacremoses import MosesPunctNormalizer
 
-from datamodules.cleaning import Cleaner, Cleaning, HeldOut, StepCount, swapped, total_counts
+from datamodules.cleaning import (
+    Cleaner,
+    Cleaning,
+    HeldOut,
+    StepCount,
+    nothing_left,
+    swapped,
+    total_counts,
+)
 from datamodules.cleaning import duplicates as module
 from datamodules.cleaning.duplicates import first_occurrences, pair_digests
 from datamodules.cleaning.normalising import normalise_punctuation
@@ -91,9 +101,33 @@ def test_a_language_that_the_classifier_does_not_know():
 def test_swapped_languages_are_noticed():
     right = ParallelText([GERMAN] * 3, [ENGLISH] * 3)
     wrong = ParallelText(right.target, right.source)
-    assert swapped(right, ("de", "en")) == []
-    assert swapped(wrong, ("de", "en")) == [ENGLISH] * 3
-    assert swapped(wrong, ("xx", "en")) == []
+    assert swapped(right, ("de", "en")) == ([], 3)
+    assert swapped(wrong, ("de", "en")) == ([ENGLISH] * 3, 3)
+    assert swapped(wrong, ("xx", "en")) == ([], 0)
+    assert swapped(ParallelText([], []), ("de", "en")) == ([], 0)
+    many = ParallelText([ENGLISH] * 450, [GERMAN] * 450)
+    assert swapped(many, ("de", "en")) == ([ENGLISH] * 150, 150)
+
+
+@pytest.mark.parametrize("language", ["zh", "zh-CN"])
+def test_the_ratio_counts_letters_where_words_have_no_spaces(language):
+    chinese = "一只棕色的小狗在绿色的草地上追着一个红色的球跑。"
+    english = "A small brown dog runs after a red ball on the green grass ."
+    cleaner = Cleaner(Cleaning(ratio=3), (language, "en"), NONE)
+    (kept, _), _ = cleaner.clean(([chinese, chinese, "狗"], [english, "A dog .", english]))
+    assert kept == [chinese]
+
+
+def test_a_cleaning_that_leaves_nothing_says_why():
+    changed = StepCount("punctuation normalised", False, 9, 4, [], 0)
+    foreign = StepCount("another language", True, 9, 6, [], 0)
+    long = StepCount("one side 3 times as long", True, 9, 3, [], 0)
+    why = "cleaning leaves no training pair (6 another language, 3 one side 3 times as long): "
+    hint = "see if data.source and data.target are swapped, or set cleaning=none"
+    assert nothing_left([changed, foreign, long]) == why + hint
+    long = replace(long, count=9)
+    why = "cleaning leaves no training pair (9 one side 3 times as long): set cleaning=none"
+    assert nothing_left([changed, replace(foreign, count=0), long]) == why
 
 
 @EVERYTHING

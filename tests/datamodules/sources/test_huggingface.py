@@ -74,7 +74,7 @@ def test_single_files_and_single_tables_are_a_training_split(folder, tmp_path):
         read = corpus(path, tmp_path / "cache", splits=splits)
         assert pairs_of(read.split("train")) == PAIRS[100:]
         assert pairs_of(read.split("test")) == PAIRS[10:12] + PAIRS[20:22]
-        assert read.split("test").sets == {"train[10:12]": 2, "train[20:22]": 2}
+        assert read.split("test").sets == {"train-10-12": 2, "train-20-22": 2}
 
 
 def test_the_library_keeps_its_tables_in_the_cache_folder(folder, tmp_path):
@@ -98,6 +98,16 @@ def test_limits_and_empty_cells(tmp_path):
     )
     assert (pairs_of(text), text.left_out) == ([("d", "z")], {"empty": 2, "longer than 2 words": 1})
     assert text.examples == {"empty": ["", " "], "longer than 2 words": ["a b c"]}
+
+
+def test_the_fingerprint_changes_when_a_part_moves_to_another_split(folder, tmp_path):
+    parts = [f"train[{n}:{n + 10}]" for n in (0, 10, 20, 30)]
+    choices = [
+        {"train": f"{parts[0]}+{parts[1]}", "val": parts[2], "test": parts[3]},
+        {"train": parts[0], "val": f"{parts[1]}+{parts[2]}", "test": parts[3]},
+    ]
+    cache = tmp_path / "cache"
+    assert len({corpus(folder, cache, splits=each).fingerprint for each in choices}) == 2
 
 
 def test_the_fingerprint_is_that_of_the_content(folder, tmp_path):
@@ -140,6 +150,12 @@ def test_tables_of_the_hub_are_told_apart_by_their_commit(folder, tmp_path, monk
         ({"splits": {"val": "dev"}}, "data.splits.val=dev: Unknown split"),
         ({"splits": {"val": "dev"}}, "has the splits train, validation, test, of which"),
         ({"splits": {"val": "train["}}, "data.splits.val=train[: Unrecognized instruction"),
+        (
+            {"splits": {"train": "test[:0]"}},
+            "data.splits.train=test[:0]: has no row of the 10 of t",
+        ),
+        ({"splits": {"train": "test[:1%]"}}, "test[:1%]: has no row of the 10 of test"),
+        ({"splits": {"train": "train+test[10:]"}}, "test[10:]: has no row of the 10 of test"),
         ({"configuration": "de-fr"}, "'de-fr' not found. Available: ['default']"),
         ({"folder": "nowhere"}, "cannot be opened"),
     ],

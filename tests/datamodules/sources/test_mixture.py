@@ -107,7 +107,7 @@ def test_several_test_sets_of_one_corpus_keep_their_names():
         def split(self, name):
             return ParallelText(["x"] * 3, ["y"] * 3, sets={"old": 1, "new": 2})
 
-    assert MixtureCorpus({"a": TwoSets("a", 5)}).split("test").sets == {"a/old": 1, "a/new": 2}
+    assert MixtureCorpus({"a": TwoSets("a", 5)}).split("test").sets == {"a-old": 1, "a-new": 2}
 
 
 def test_the_fingerprint_changes_with_corpora_and_shares():

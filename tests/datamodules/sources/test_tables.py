@@ -6,9 +6,10 @@ import lzma
 from collections.abc import Callable
 
 import pytest
+from pydantic import ValidationError
 
 from datamodules import lines
-from datamodules.errors import UserError
+from datamodules.errors import UserError, first_mistake
 from datamodules.text import TextCorpus
 
 NAMES = {"source": "de", "target": "en"}
@@ -108,7 +109,7 @@ def test_a_line_feed_inside_a_value_is_a_space(root):
         ("en\tfr\na\tb\n", "no column de; it has en, fr"),
         ("en\tde\na\tb\nonly\n", "train.tsv, line 3: 1 columns, but 2 are needed"),
         ("en\tde\na\tb\n\tc\n", "column en, line 3: empty"),
-        ("en\tde\n", "is left (it has no pairs)"),
+        ("en\tde\n", "have no pairs: set data.root"),
         ("en\tde\na\t\ud800\n", "train.tsv, line 2: not UTF-8"),
         ("en\tde\na\tb\0\n", "train.tsv, line 2: a NUL byte"),
         ("", "train.tsv is empty"),
@@ -158,3 +159,27 @@ def test_tables_and_lines_may_stand_side_by_side(root):
     write(root, "test.de", "eine Katze\n")
     write(root, "test.en", "a cat\n")
     assert pairs(root, "test") == [("eine Katze", "a cat")]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"source": "t.en"}, "give both columns, {source: NAME, target: NAME}"),
+        ({"source": "en", "target": "en"}, "both sides are one column; give two"),
+    ],
+)
+def test_two_columns_are_needed(root, columns, message):
+    with pytest.raises(ValidationError) as caught:
+        corpus(root, columns)
+    assert first_mistake(caught.value, "data") == f"data.columns={columns}: {message}"
+
+
+def test_a_table_without_chosen_columns_is_named(root):
+    assert f"{root / 'train.tsv'} is a table: say which columns" in refusal(root, columns=None)
+
+
+def test_a_table_with_names_alone_has_no_pairs(root):
+    write(root, "train.tsv", "id\ten\tde\n")
+    file = root / "train.tsv"
+    message = f"{file}, column de and {file}, column en have no pairs: set data.root=..."
+    assert refusal(root) == message

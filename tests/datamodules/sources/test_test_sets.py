@@ -28,6 +28,7 @@ def root(tmp_path):
         for language in ("en", "de"):
             lines = "".join(f"{name} {language} {n}\n" for n in range(count))
             (tmp_path / f"{name}.{language}").write_text(lines)
+    (tmp_path / "sets").mkdir()
     return tmp_path
 
 
@@ -61,7 +62,33 @@ def test_several_files_are_several_test_sets(root):
     assert text.sets == {"news": 3, "test": 2}
     assert text.source == ["news en 0", "news en 1", "news en 2", "test en 0", "test en 1"]
     assert corpus(root, files={"train": ["news", "test"]}).split("train").sets == {}
-    assert "news is given twice" in refusal(root, files={"test": ["news", "news"]})
+    assert "news.en is given twice" in refusal(root, files={"test": ["news", "news"]})
+    assert "the test set news is given twice" in refusal(root, test_sets=["news", "news"])
+
+
+@pytest.mark.parametrize(
+    "options", [{"test_sets": ["sub/news", "test"]}, {"files": {"test": ["sub/*", "test"]}}]
+)
+def test_names_of_sets_are_names_of_files(root, options):
+    (root / "sub").mkdir()
+    for language in ("en", "de"):
+        (root / f"news.{language}").rename(root / f"sub/news.{language}")
+    assert read_split(corpus(root, **options), "test").sets == {"sub-news": 3, "test": 2}
+
+
+def test_sets_whose_names_become_the_same_are_refused(root):
+    (root / "a").mkdir()
+    for language in ("en", "de"):
+        for name in ("a/b", "a-b"):
+            (root / f"{name}.{language}").write_text("dog\n")
+    assert "the test set a-b is given twice" in refusal(root, test_sets=["a/b", "a-b"])
+
+
+def test_a_name_that_no_file_may_have_is_refused_when_the_text_is_read(root, monkeypatch):
+    text = corpus(root)
+    monkeypatch.setattr(text, "split", lambda _: ParallelText(["a"], ["b"], sets={"a/b": 1}))
+    with pytest.raises(UserError, match="a set is named 'a/b'; give letters"):
+        read_split(text, "test")
 
 
 def test_names_and_their_order_change_the_fingerprint(root):
@@ -177,3 +204,21 @@ def test_wrong_gold_links_are_refused_in_one_line(root, content, message):
 
 def test_missing_gold_links(root):
     assert "data.alignments.test" in refusal(root, alignments={"test": root / "nowhere"})
+
+
+@pytest.mark.parametrize("cache", [None, "cache"])
+@pytest.mark.parametrize(("name", "why"), [("nowhere", "No such file"), ("folder", "directory")])
+def test_the_fingerprint_needs_the_links(root, cache, name, why):
+    (root / "folder").mkdir()
+    links = {"test": root / name}
+    with pytest.raises(UserError, match=rf"{name} cannot be read \(.*{why}.*data.alignments.test"):
+        _ = corpus(root, alignments=links, cache_dir=cache and root / cache).fingerprint
+
+
+def test_the_folder_of_test_sets_must_be_there(root):
+    message = refusal(root, test_sets=["wmt13"], test_sets_folder=root / "nope")
+    assert (
+        message
+        == f"data.test_sets_folder={root / 'nope'}: does not exist; give a folder or make it"
+    )
+    assert not (root / "nope").exists()

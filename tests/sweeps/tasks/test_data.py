@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from datamodules.batching import Sequences
-from datamodules.tokenization import UNK, Bpe, Bytes, Words
+from datamodules.tokenization import SPECIALS, UNK, Bpe, Bytes, Words
 from lightning_modules.runs.reader import read_record
 from lightning_modules.runs.schema import Data
 from sweeps.tasks.data import DataSummary, cut_lines
@@ -139,6 +139,13 @@ def test_a_second_look_reads_the_store(command, space, monkeypatch, capsys):
     assert files[1].examples == []
 
 
+def test_the_text_as_a_paper_had_it(command, space):
+    chosen = [each for each in command if not each.startswith("tokenizer")]
+    inside(*chosen, "condition=luong2015", "logger=none", f"hydra.run.dir={space}/luong")
+    found = read_record(DataSummary, space / "luong/data.json").data
+    assert found.vocabulary["source"] == len(SPECIALS) + len(WORDS)  # whole words
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -147,6 +154,8 @@ def test_a_second_look_reads_the_store(command, space, monkeypatch, capsys):
         (["clean=perhaps"], "clean=perhaps: give true or false"),
         (["data.root=/nowhere"], "/nowhere does not exist: set data.root="),
         (["batching.max_tokens=2"], "batching.max_tokens=2 is smaller than the longest sentence"),
+        (["batching.decode_max_tokens=2"], "batching.decode_max_tokens=2 is smaller than the"),
+        (["batching.pieces=999"], "batching.pieces=999: the largest batch has "),
         (["model=bahdanau"], "task=data does not read model"),
     ],
 )
