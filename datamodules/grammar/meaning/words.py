@@ -46,6 +46,10 @@ class Adjective:
     """Whether *very* or *too* may stand before the adjective."""
     predicative: bool = True
     """Whether the adjective may stand after *be*."""
+    attributive: bool = True
+    """Whether the adjective may stand before a noun."""
+    alone: bool = False
+    """Whether no other adjective may follow, which it would seem to describe (*a pretty big dog*)."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,7 +75,8 @@ class Expression:
     name: str
     kinds: tuple[str, ...] = ()
     """Classes of nouns that may follow a preposition, or be the subject beside an adverb of manner;
-    ``topic`` for a time that sets the frame of a clause, ``subordinating`` for a conjunction."""
+    ``topic`` for a time that sets the frame of a clause, ``affirmed`` for one that no negated clause
+    takes, ``subordinating`` for a conjunction."""
     words: int = 1
     """Rough number of words, for plans."""
 
