@@ -96,6 +96,7 @@ class Clauses(Circumstances):
         super().__init__(vocabulary, knobs, random)
         self._keep = keep
         self._simple_pasts = vocabulary.simple_pasts(knobs.reordering)
+        self.tenses = vocabulary.tenses
         self.tense, self.habit, self.past_is_habit = "present", False, False
         self.budget = Budget(0, 0)
         self.clauses = self.words = 0
@@ -105,7 +106,7 @@ class Clauses(Circumstances):
 
     def draw_tense(self) -> None:
         """Draw the tense of a sentence, or of a clause after *that*."""
-        self.tense = self.vocabulary.tenses.draw(self.random)
+        self.tense = self.tenses.draw(self.random)
         self.habit = self.tense == "past" and self.past_is_habit
 
     def clause(self, plan: Plan, setting: Setting) -> Clause:

@@ -49,7 +49,7 @@ class Adjective:
     attributive: bool = True
     """Whether the adjective may stand before a noun."""
     alone: bool = False
-    """Whether no other adjective may follow, which it would seem to describe (*a pretty big dog*)."""
+    """Whether it fits beside no other adjective (*a pretty big dog* is rather big)."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -75,8 +75,8 @@ class Expression:
     name: str
     kinds: tuple[str, ...] = ()
     """Classes of nouns that may follow a preposition, or be the subject beside an adverb of manner;
-    ``topic`` for a time that sets the frame of a clause, ``affirmed`` for one that no negated clause
-    takes, ``subordinating`` for a conjunction."""
+    ``topic`` for a time that sets the frame of a clause, ``affirmed`` for a time that fits no
+    negated clause, ``subordinating`` for a conjunction."""
     words: int = 1
     """Rough number of words, for plans."""
 
