@@ -25,6 +25,9 @@ from datamodules.grammar.languages.language import Cache
 from lightning_modules.runs.settings.table import CONF
 from tests.datamodules.grammar.samples import SMALL, parsed_links, split
 
+SMALLEST_OBJECT = 24
+"""Bytes: less than any string, number or tuple that a pair could leave behind."""
+
 
 def preset(name: str) -> dict[str, Any]:
     """The settings of a file of ``conf/data`` for the grammar, without those of the class."""
@@ -196,22 +199,26 @@ def test_wrong_values(wrong):
 
 
 def test_streamed_pairs_take_no_memory(monkeypatch):
-    """The pieces that languages keep are bounded, and no sentence is kept."""
+    """Without the pieces that languages keep, which are bounded, a pair leaves nothing behind."""
     monkeypatch.setattr(Cache, "LIMIT", 300)
-    stream = GrammarCorpus(10, 6, 6, 1, open_words=0.5, vocabulary=60).training_pairs()
+    corpus = GrammarCorpus(10, 6, 6, 1, open_words=0.5, vocabulary=60, longest=12)
+    stream = corpus.training_pairs()
 
     def held(pairs: int) -> int:
-        """Bytes held after that many more pairs; garbage that awaits collection is not held."""
+        """Bytes held after that many more pairs."""
         for _ in islice(stream, pairs):
             pass
         gc.collect()
+        for kept in gc.get_objects():
+            if isinstance(kept, Cache):
+                assert len(kept) <= Cache.LIMIT
+                kept.clear()
         return tracemalloc.get_traced_memory()[0]
 
     tracemalloc.start()
     try:
-        first = held(2500)  # fills the tables, some of which are rare
-        # Tables without a limit take 1,500 bytes a pair.
-        assert (held(2100) - first) / 2100 < 500
+        first = held(6000)  # fills the tables but a few rare ones: 6 bytes a pair are left
+        assert (held(2000) - first) / 2000 < SMALLEST_OBJECT
     finally:
         tracemalloc.stop()
 
