@@ -8,6 +8,7 @@ from datamodules.contrast import ContrastPair
 from datamodules.grammar.contrast.errors import CONTROLLED, sites
 from datamodules.grammar.contrast.right import Right, Site
 from datamodules.grammar.contrast.wrong_words import write
+from datamodules.grammar.drawing.feedback import Share
 from datamodules.grammar.drawing.sentences import Sentences
 from datamodules.grammar.drawing.tables import Table
 from datamodules.grammar.languages.language import Language
@@ -19,10 +20,12 @@ FARTHEST = 20
 DISTANCES = range(1, FARTHEST + 1)
 EACH = 500
 """Pairs of every distance, over all categories."""
-USUAL_SENTENCES, MOST_SENTENCES = 30_000, 120_000
+USUAL_SENTENCES, MOST_SENTENCES = 30_000, 75_000
 """Sentences drawn as the corpus has them; and in all, before rare distances stay short of pairs."""
 SHORTEST = 5
 """Fewest words of a sentence."""
+MOST_EMBEDDING = 0.7
+"""The knob ``embedding`` of later sentences: relative clauses stand between subject and verb."""
 PRESENT = Table(("present",), (1,))
 """The tense whose verbs show the number of their subject in all languages."""
 
@@ -55,14 +58,14 @@ def draw_contrast(
 
 
 def _meanings(sentences: Sentences, longest: int) -> Iterator[tuple[bool, list[Joined]]]:
-    """Yield sentences, each with whether it is as usual: later ones are long and in the present.
+    """Yield sentences, each with whether it is as usual: later ones show more errors far away.
 
-    So rare errors get their pairs: few English verbs far from their subjects show a number.
+    Few English verbs far from their subject show a number: most in long sentences in the present.
     """
     for number in range(MOST_SENTENCES):
         usual = number < USUAL_SENTENCES
         if number == USUAL_SENTENCES:
-            sentences.tenses = PRESENT
+            sentences.tenses, sentences.embedding = PRESENT, Share(MOST_EMBEDDING)
         least = SHORTEST if usual else longest // 2
         words = least + int(sentences.random() * (longest - least + 1))
         yield usual, sentences.sentence(words)
