@@ -25,7 +25,7 @@ from datamodules.grammar.lengths import SHORTEST, buckets, training_lengths
 from datamodules.grammar.noise import add_noise
 from datamodules.grammar.pairs import SentencePair, write_pair
 
-EDITION = 5
+EDITION = 6
 """Part of the fingerprint: raise the edition if any sentence changes (a test checks this)."""
 LONGEST_GAPS = 5.0
 """The knob ``distance`` for contrastive pairs."""

@@ -9,7 +9,13 @@ from typing import Literal
 from zlib import crc32
 
 from datamodules.grammar.languages.language import MAIN, SUBORDINATE, Language, Text
-from datamodules.grammar.meaning.phrases import Adverbial, Clause, NounPhrase, Participant
+from datamodules.grammar.meaning.phrases import (
+    Adverbial,
+    Clause,
+    NounPhrase,
+    Participant,
+    inner_clauses,
+)
 from datamodules.grammar.pairs import SentencePair
 
 Disjoint = Literal["sentences", "clauses", "templates"]
@@ -61,17 +67,6 @@ class Overlap:
 def _parts(pair: SentencePair) -> dict[str, Iterable[str]]:
     clauses = (inner for joined in pair.meaning for inner in inner_clauses(joined.clause))
     return {"clauses": pair.clauses, "templates": map(template, clauses)}
-
-
-def inner_clauses(clause: Clause) -> Iterable[Clause]:
-    """Yield a clause and all clauses inside it."""
-    yield clause
-    participants = (clause.subject, clause.object, clause.oblique)
-    for participant in participants:
-        if isinstance(participant, NounPhrase) and participant.relative is not None:
-            yield from inner_clauses(participant.relative)
-    if clause.complement is not None:
-        yield from inner_clauses(clause.complement)
 
 
 def template(clause: Clause) -> str:

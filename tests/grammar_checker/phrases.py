@@ -51,6 +51,9 @@ class Clause:
     place: bool = False
     quality: bool = False
     complement: bool = False
+    tense: str = ""
+    repeated: bool = False
+    """Whether an adverb or time tells that it happens again and again."""
     adverb: bool = False
     """Whether an adverb or time has followed the verb."""
     particle: str = ""

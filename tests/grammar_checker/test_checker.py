@@ -102,3 +102,13 @@ def test_sides_are_checked_alone() -> None:
     assert check_english("The men near the house is tired.") != []
     assert check_german("Die Männer nahe dem Haus sind müde.") == []
     assert check_german("Die Männer nahe dem Haus ist müde.") != []
+
+
+def test_a_habit_beside_a_single_event() -> None:
+    """In one sentence a past is one of habits, or of single events: relative clauses too."""
+    assert check_french("Le samedi, les hommes commandaient des œufs, mais je dormais.") == []
+    assert check_french("Le samedi, les hommes commandaient des œufs, mais j'ai dormi.") != []
+    assert check_french("Il cherchait souvent l'animal qui voyait le chat.") == []
+    assert check_french("Il cherchait souvent l'animal qui a vu le chat.") != []
+    assert check_french("La nuit dernière, il a cherché l'animal qui a vu le chat.") == []
+    assert check_french("Il dit toujours qu'il a cherché le chat.") == []

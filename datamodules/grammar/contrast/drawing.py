@@ -8,8 +8,11 @@ from datamodules.contrast import ContrastPair
 from datamodules.grammar.contrast.errors import CONTROLLED, sites
 from datamodules.grammar.contrast.right import Right, Site
 from datamodules.grammar.contrast.wrong_words import write
+from datamodules.grammar.drawing.feedback import Share
 from datamodules.grammar.drawing.sentences import Sentences
+from datamodules.grammar.drawing.tables import Table
 from datamodules.grammar.languages.language import Language
+from datamodules.grammar.meaning.phrases import Joined
 from datamodules.grammar.pairs import punctuated
 
 FARTHEST = 20
@@ -17,8 +20,14 @@ FARTHEST = 20
 DISTANCES = range(1, FARTHEST + 1)
 EACH = 500
 """Pairs of every distance, over all categories."""
-MOST_SENTENCES = 60_000
-"""Sentences drawn before rare distances stay short of pairs."""
+USUAL_SENTENCES, MOST_SENTENCES = 30_000, 75_000
+"""Sentences drawn as the corpus has them; and in all, before rare distances stay short of pairs."""
+SHORTEST = 5
+"""Fewest words of a sentence."""
+MOST_EMBEDDING = 0.7
+"""The knob ``embedding`` of later sentences: relative clauses stand between subject and verb."""
+PRESENT = Table(("present",), (1,))
+"""The tense whose verbs show the number of their subject in all languages."""
 
 Cells = dict[tuple[int, str, str], list[ContrastPair]]
 """Pairs by distance, category and right form."""
@@ -31,20 +40,35 @@ def draw_contrast(
     random, lexicon = sentences.random, sentences.vocabulary.lexicon
     cells: Cells = defaultdict(list)
     filled: Counter[int] = Counter()
-    for _ in range(MOST_SENTENCES):
-        meaning = sentences.sentence(5 + int(random() * (longest - 4)))
+    for usual, meaning in _meanings(sentences, longest):
+        lacking = [distance for distance in DISTANCES if filled[distance] < EACH]
+        if not lacking:
+            break
+        wanted = DISTANCES if usual else lacking
         right = Right(meaning, source, target, write(meaning, target), lexicon, random)
         line = punctuated(write(meaning, source).sentence)
         for category, site in sites(right):
             distance = _distance(right, site.decides, site.near)
-            if distance in DISTANCES and len(cells[distance, category, site.form]) < EACH:
+            if distance in wanted and len(cells[distance, category, site.form]) < EACH:
                 pair = _pair(right, line, category, site)
                 if pair is not None and pair.distance is not None:
                     filled[pair.distance] += 1
                     cells[pair.distance, category, site.form].append(pair)
-        if all(filled[distance] >= EACH for distance in DISTANCES):
-            break
     return [pair for distance in DISTANCES for pair in _evenly(cells, distance)]
+
+
+def _meanings(sentences: Sentences, longest: int) -> Iterator[tuple[bool, list[Joined]]]:
+    """Yield sentences, each with whether it is as usual: later ones show more errors far away.
+
+    Few English verbs far from their subject show a number: most in long sentences in the present.
+    """
+    for number in range(MOST_SENTENCES):
+        usual = number < USUAL_SENTENCES
+        if number == USUAL_SENTENCES:
+            sentences.tenses, sentences.embedding = PRESENT, Share(MOST_EMBEDDING)
+        least = SHORTEST if usual else longest // 2
+        words = least + int(sentences.random() * (longest - least + 1))
+        yield usual, sentences.sentence(words)
 
 
 def _evenly(cells: Cells, distance: int) -> Iterator[ContrastPair]:

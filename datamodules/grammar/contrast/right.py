@@ -13,11 +13,10 @@ from datamodules.grammar.contrast.wrong_words import (
     with_words,
     write,
 )
-from datamodules.grammar.disjoint import inner_clauses
 from datamodules.grammar.drawing.tables import Random
 from datamodules.grammar.languages.language import Language
 from datamodules.grammar.meaning.lexicon import Lexicon
-from datamodules.grammar.meaning.phrases import Clause, Joined
+from datamodules.grammar.meaning.phrases import Clause, Joined, inner_clauses
 from datamodules.grammar.meaning.words import Noun
 
 Wrong = tuple[str, int]

@@ -66,6 +66,7 @@ class Circumstances(NounPhrases):
 
     def _add(self, filler: str, clause: Clause, spare: int) -> int:
         """Add one circumstance of at most ``spare`` words; return its words, 0 if none fits."""
+        no_adverb = clause.mode.adverb is None  # *rarely really big* has two of a kind
         match filler:
             case "time" if clause.time is None:
                 return self._add_time(clause, spare, topic=False)
@@ -76,9 +77,9 @@ class Circumstances(NounPhrases):
                 phrase = clause.oblique or clause.object
                 if isinstance(phrase, NounPhrase) and _has_place(phrase):
                     return self.give_attributes(phrase, _ATTRIBUTE_WORDS, None)
-            case "manner" if clause.verb.meant:
+            case "manner" if clause.verb.meant and no_adverb:
                 return self._add_manner(clause)
-            case "degree" if clause.adjective is not None and clause.adjective.graded:
+            case "degree" if clause.adjective and clause.adjective.graded and no_adverb:
                 table = self.vocabulary.adverbs("degree", 1)
                 assert table is not None
                 clause.degree = table.draw(self.random)
@@ -105,7 +106,8 @@ class Circumstances(NounPhrases):
             clause.time = open_words.date(self.random, self.unit())
             return 4
         section = "time_habit" if self.habit else f"time_{self.tense}"
-        table = self.vocabulary.adverbs(section, spare, topic)
+        negated = bool(clause.mode.negation)
+        table = self.vocabulary.adverbs(section, spare, topic, negated=negated)
         if table is None:
             return 0
         clause.mode = clause.mode._replace(habit=self.habit)

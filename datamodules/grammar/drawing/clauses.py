@@ -32,7 +32,7 @@ MOST_TRIES, MOST_TRIES_INSIDE = 50, 30
 LEAST_GAP = 3
 """Fewest words of an attribute or of a relative clause."""
 HABIT_SHARE = 0.4
-"""Share of habits among the sentences in the past."""
+"""Share of sentences whose past is one of habits, not of single events."""
 PRONOUN_SHARE = 0.3
 """Share of pronouns among the subjects and objects, where they fit."""
 SUBJECT_GAP_SHARE = 0.6
@@ -96,7 +96,8 @@ class Clauses(Circumstances):
         super().__init__(vocabulary, knobs, random)
         self._keep = keep
         self._simple_pasts = vocabulary.simple_pasts(knobs.reordering)
-        self.tense, self.habit = "present", False
+        self.tenses = vocabulary.tenses
+        self.tense, self.habit, self.past_is_habit = "present", False, False
         self.budget = Budget(0, 0)
         self.clauses = self.words = 0
         self.embedding = Share(knobs.embedding)
@@ -104,9 +105,9 @@ class Clauses(Circumstances):
         self._frame_tables: dict[tuple[str, int, bool, bool, bool], Table[str]] = {}
 
     def draw_tense(self) -> None:
-        """Draw the tense of a sentence; its past clauses tell single events, or habits."""
-        self.tense = self.vocabulary.tenses.draw(self.random)
-        self.habit = self.tense == "past" and self.random() < HABIT_SHARE
+        """Draw the tense of a sentence, or of a clause after *that*."""
+        self.tense = self.tenses.draw(self.random)
+        self.habit = self.tense == "past" and self.past_is_habit
 
     def clause(self, plan: Plan, setting: Setting) -> Clause:
         """Draw a clause that may be kept.

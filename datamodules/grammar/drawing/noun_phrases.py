@@ -135,7 +135,9 @@ class NounPhrases:
         noun, adjectives = core.noun, core.adjectives
         if noun.plain or not core.determiner or noun.kind in ("kin", "surname"):
             return False
-        if ":" in noun.name or len(adjectives) > 1:  # an adjective would tell the sense
+        if ":" in noun.name:  # an adjective would tell the sense
+            return False
+        if len(adjectives) > 1 or (adjectives and adjectives[0].alone):
             return False
         unlike = adjectives[0].category if adjectives else ""
         table = self.vocabulary.adjectives(noun.kind, unlike)

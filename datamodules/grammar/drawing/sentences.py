@@ -1,8 +1,15 @@
 """Draws the meaning of whole sentences."""
 
-from datamodules.grammar.drawing.clauses import Clauses, Setting, bound
+from datamodules.grammar.drawing.clauses import HABIT_SHARE, Clauses, Setting, bound
 from datamodules.grammar.drawing.plans import MEAN, SHORTEST, Budget, Plan, plan_clauses
-from datamodules.grammar.meaning.phrases import Adverbial, Clause, Joined, NounPhrase, Participant
+from datamodules.grammar.meaning.phrases import (
+    Adverbial,
+    Clause,
+    Joined,
+    NounPhrase,
+    Participant,
+    inner_clauses,
+)
 
 NOUN_SHARE = 0.6
 """Rough share of clauses with a noun as subject, which may have words before the verb."""
@@ -18,6 +25,7 @@ class Sentences(Clauses):
     def sentence(self, words: int) -> list[Joined]:
         """Draw a sentence of about ``words`` words: its clauses side by side."""
         self.units = self.clauses = self.words = 0
+        self.past_is_habit = self.random() < HABIT_SHARE
         self.draw_tense()
         mean = MEAN + NOUN_SHARE * self.knobs.distance
         embedding = self.embedding.next_probability()
@@ -35,7 +43,8 @@ class Sentences(Clauses):
             self.budget.clauses = 1 + (plan.inside is not None)
             joined.append(self._next(plan, joined, opens))
         self.embedding.count(self.clauses - len(joined), self.clauses - 1)
-        _share_habits(joined)
+        if self.past_is_habit:
+            _share_habits(joined)
         return joined
 
     def _next(self, plan: Plan, before: list[Joined], opens: bool) -> Joined:
@@ -73,23 +82,12 @@ class Sentences(Clauses):
 
 
 def _share_habits(joined: list[Joined]) -> None:
-    """Make a past that *when* joins to a habit a habit too: *when he slept, she often worked*."""
-    start = 0
-    for end in range(1, len(joined) + 1):
-        if end < len(joined) and _tells_when(joined[end - 1 : end + 1]):
-            continue
-        clauses = [part.clause for part in joined[start:end]]
-        if any(clause.mode.habit for clause in clauses):
-            for clause in clauses:
-                clause.mode = clause.mode._replace(habit=True)
-        start = end
-
-
-def _tells_when(pair: list[Joined]) -> bool:
-    """Return whether *when* joins two neighbours; it may stand before either clause."""
-    first, second = (part.conjunction for part in pair)
-    conjunction = first if second is None else second
-    return conjunction is not None and conjunction.expression.name == "when"
+    """Make all past clauses habits if one of them is: *when he slept, she often worked*."""
+    every = [clause for part in joined for clause in inner_clauses(part.clause)]
+    past = [clause for clause in every if clause.mode.tense == "past"]
+    if any(clause.mode.habit for clause in past):
+        for clause in past:
+            clause.mode = clause.mode._replace(habit=True)
 
 
 def _noun_phrase(participant: Participant | None) -> NounPhrase | None:

@@ -101,15 +101,17 @@ class Vocabulary:
     def adjectives(
         self, kind: str, unlike: str = "", predicative: bool = False
     ) -> Table[Adjective] | None:
-        """Return the adjectives for a class of nouns, without those of the category ``unlike``."""
+        """Return the adjectives for a class of nouns: after *be* if ``predicative``.
+
+        ``unlike`` is the category of another adjective before the same noun; empty without one.
+        """
         key = kind, unlike, predicative
         if key not in self._adjective_tables:
             fitting = [
                 adjective
                 for adjective in self.lexicon.adjectives
                 if kind in adjective.kinds
-                and adjective.category != unlike
-                and (adjective.predicative or not predicative)
+                and (_describes(adjective, kind) if predicative else _precedes(adjective, unlike))
             ]
             self._adjective_tables[key] = self._table(fitting) if fitting else None
         return self._adjective_tables[key]
@@ -146,14 +148,23 @@ class Vocabulary:
         return frozenset(verb.name for rank, verb in verbs if rank * 618 % 1000 >= most)
 
     def adverbs(
-        self, section: str, most_words: int, topic: bool | None = None, kind: str = ""
+        self,
+        section: str,
+        most_words: int,
+        topic: bool | None = None,
+        kind: str = "",
+        negated: bool = False,
     ) -> Table[Expression] | None:
         """Return the adverbs of a section with at most ``most_words`` words.
 
-        ``topic`` chooses times that set the frame of a clause, or times that do not; ``kind`` is
-        the class of the subject, for adverbs of manner.
+        Args:
+            section: section of the lexicon.
+            most_words: most words of an adverb.
+            topic: chooses times that set the frame of a clause, or times that do not.
+            kind: class of the subject, for adverbs of manner.
+            negated: whether the clause is negated.
         """
-        key = section, min(most_words, 4), topic, kind
+        key = section, min(most_words, 4), topic, kind, negated
         if key not in self._adverb_tables:
             fitting = [
                 adverb
@@ -161,6 +172,7 @@ class Vocabulary:
                 if adverb.words <= most_words
                 and (topic is None or topic == ("topic" in adverb.kinds))
                 and (not kind or kind in adverb.kinds)
+                and not (negated and "affirmed" in adverb.kinds)
             ]
             self._adverb_tables[key] = self._table(fitting) if fitting else None
         return self._adverb_tables[key]
@@ -240,6 +252,19 @@ def _forms(ranked: Sequence[tuple[Noun, float]], plural: bool | None) -> Table[N
                 forms.append((noun, number))
                 weights.append(weight * share)
     return Table(forms, weights)
+
+
+def _describes(adjective: Adjective, kind: str) -> bool:
+    """Return whether an adjective fits after *be*; *French* is a noun there, of a person."""
+    is_nationality = adjective.category == "origin" and kind in HUMAN
+    return adjective.predicative and not is_nationality
+
+
+def _precedes(adjective: Adjective, unlike: str) -> bool:
+    """Return whether an adjective fits before a noun, beside an adjective of another category."""
+    return (
+        adjective.attributive and adjective.category != unlike and not (unlike and adjective.alone)
+    )
 
 
 def category_rank(adjective: Adjective) -> int:

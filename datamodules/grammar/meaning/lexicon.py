@@ -112,9 +112,15 @@ def _senses(cells: list[str]) -> tuple[Noun, Noun]:
 
 
 def _adjective(category: str, cells: list[str]) -> Adjective:
-    flags = cells[2] if len(cells) > 2 else ""
+    flags = cells[2].split() if len(cells) > 2 else []
     return Adjective(
-        cells[0], category, _kinds(cells[1]), "ungraded" not in flags, "attributive" not in flags
+        cells[0],
+        category,
+        _kinds(cells[1]),
+        graded="ungraded" not in flags,
+        predicative="attributive" not in flags,
+        attributive="predicative" not in flags,
+        alone="alone" in flags,
     )
 
 

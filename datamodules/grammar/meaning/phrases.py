@@ -4,6 +4,7 @@ Every phrase has a number, its *unit*. Words of two languages are linked if they
 in the same unit.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -124,3 +125,14 @@ class Joined(NamedTuple):
     conjunction: Adverbial | None = None
     comma: bool = False
     """Whether a comma stands before the clause."""
+
+
+def inner_clauses(clause: Clause) -> Iterator[Clause]:
+    """Yield a clause and all clauses inside it."""
+    yield clause
+    participants = (clause.subject, clause.object, clause.oblique)
+    for participant in participants:
+        if isinstance(participant, NounPhrase) and participant.relative is not None:
+            yield from inner_clauses(participant.relative)
+    if clause.complement is not None:
+        yield from inner_clauses(clause.complement)

@@ -46,6 +46,10 @@ class Adjective:
     """Whether *very* or *too* may stand before the adjective."""
     predicative: bool = True
     """Whether the adjective may stand after *be*."""
+    attributive: bool = True
+    """Whether the adjective may stand before a noun."""
+    alone: bool = False
+    """Whether it fits beside no other adjective (*a pretty big dog* is rather big)."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,7 +75,8 @@ class Expression:
     name: str
     kinds: tuple[str, ...] = ()
     """Classes of nouns that may follow a preposition, or be the subject beside an adverb of manner;
-    ``topic`` for a time that sets the frame of a clause, ``subordinating`` for a conjunction."""
+    ``topic`` for a time that sets the frame of a clause, ``affirmed`` for a time that fits no
+    negated clause, ``subordinating`` for a conjunction."""
     words: int = 1
     """Rough number of words, for plans."""
 

@@ -3,9 +3,9 @@
 import pytest
 
 from datamodules.grammar import GrammarCorpus
-from datamodules.grammar.disjoint import clause_text, inner_clauses, template
+from datamodules.grammar.disjoint import clause_text, template
 from datamodules.grammar.languages import find_language
-from datamodules.grammar.meaning.phrases import Clause
+from datamodules.grammar.meaning.phrases import Clause, inner_clauses
 from tests.datamodules.grammar.samples import SMALL
 
 

@@ -47,7 +47,11 @@ class FrenchReader(FrenchVerbs):
             self.at += 4
             self.seen["adverb"]["time"] += 1
             return True
-        return super().expression()
+        clause, time = self.clause, self.expression_at(self.at, "time")
+        repeated = time > 0 and time == self.expression_at(self.at, "habit")
+        read = super().expression()
+        clause.repeated |= read and repeated
+        return read
 
     def _has_date(self) -> bool:
         return self.words[self.at] == "le" and self.words[self.at + 2] in MONTHS
@@ -181,6 +185,7 @@ class FrenchReader(FrenchVerbs):
 
     def close(self, clause: Clause) -> None:
         """Check what the verb of a complete clause requires."""
+        self.check_past(clause)
         direct = clause.direct is not None or clause.gap is not None
         if clause.direct is not None and clause.gap is not None:
             self.report(f"'{clause.verb}' has two objects")

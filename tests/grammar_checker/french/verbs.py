@@ -29,6 +29,9 @@ class Infinitive(NamedTuple):
 class FrenchVerbs(FrenchNouns):
     """Reads French verb groups."""
 
+    habits = events = False
+    """Whether a past so far is one of habits, and whether one is a single event."""
+
     def verb_begins(self) -> bool:
         """Return whether a verb group begins here."""
         word, clause = self.words[self.at], self.clause
@@ -65,7 +68,7 @@ class FrenchVerbs(FrenchNouns):
         lemma, auxiliary = self._finite(clause, word)
         self.at += 1
         self._negation(clause, negated)
-        self.take("frequency")
+        clause.repeated |= self.take("frequency") or self.words[self.at - 1] == "jamais"
         clause.verb = lemma
         if auxiliary:
             self._compound(clause, auxiliary)
@@ -120,6 +123,7 @@ class FrenchVerbs(FrenchNouns):
         chosen = (fitting or forms)[0]
         if len({form.lemma for form in fitting}) > 1 and self.choose(self.at):
             chosen = fitting[1]
+        clause.tense = chosen.tense
         self.seen["tense"][{"imperfect": "past"}.get(chosen.tense, chosen.tense)] += 1
         return chosen.lemma, ""
 
@@ -152,9 +156,16 @@ class FrenchVerbs(FrenchNouns):
             if lemma == verb:
                 clause.participle = auxiliary, word, gender, plural
                 break
-        clause.verb = verb
+        clause.verb, clause.tense = verb, "compound"
         self.seen["tense"]["past"] += 1
         self.at += 1
+
+    def check_past(self, clause: Clause) -> None:
+        """Check that no single event stands beside a habit, in all clauses so far."""
+        self.habits |= clause.repeated and clause.tense in ("imperfect", "compound")
+        self.events |= clause.tense == "compound"
+        if self.habits and self.events:
+            self.report("a single event beside a habit")
 
     def _infinitive(self, frames: frozenset[str]) -> Infinitive | None:
         place = self.at
