@@ -198,9 +198,17 @@ def test_wrong_values(wrong):
         GrammarCorpus(**{**SMALL, **wrong})
 
 
+def caches() -> list[Cache[Any, Any]]:
+    """Return the pieces that languages keep."""
+    gc.collect()
+    return [kept for kept in gc.get_objects() if type(kept) is Cache]
+
+
 def test_streamed_pairs_take_no_memory(monkeypatch):
     """Without the pieces that languages keep, which are bounded, a pair leaves nothing behind."""
     monkeypatch.setattr(Cache, "LIMIT", 300)
+    for kept in caches():
+        kept.clear()
     corpus = GrammarCorpus(10, 6, 6, 1, open_words=0.5, vocabulary=60, longest=12)
     stream = corpus.training_pairs()
 
@@ -208,11 +216,9 @@ def test_streamed_pairs_take_no_memory(monkeypatch):
         """Bytes held after that many more pairs."""
         for _ in islice(stream, pairs):
             pass
-        gc.collect()
-        for kept in gc.get_objects():
-            if isinstance(kept, Cache):
-                assert len(kept) <= Cache.LIMIT
-                kept.clear()
+        for kept in caches():
+            assert len(kept) <= Cache.LIMIT
+            kept.clear()
         return tracemalloc.get_traced_memory()[0]
 
     tracemalloc.start()

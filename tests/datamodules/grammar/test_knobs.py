@@ -95,7 +95,7 @@ def test_attractors(share):
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_bound_pronouns(share):
     bound = possible = 0
-    for pair in pairs(2000, 30, ambiguity=share):
+    for pair in pairs(5000, 30, ambiguity=share):
         for before, joined in zip(pair.meaning, pair.meaning[1:], strict=False):
             subject = before.clause.subject
             if isinstance(subject, NounPhrase):
