@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from datamodules.cleaning import Cleaner, Cleaning, HeldOut, swapped
-from datamodules.corpus import Corpus, ParallelText, Split, read_parts, read_split
+from datamodules.corpus import Corpus, ParallelText, Split, read_split
 from datamodules.examples import examples_of
 from datamodules.files import write_json, write_text
 from datamodules.preparation.line_encoder import LineEncoder
@@ -90,7 +90,8 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
         splits={split: _statistics(sides, bins) for split, sides in counts.items()},
     )
     write_json(folder / STATISTICS, statistics.model_dump())
-    suspicions = [*training.suspicions(sentences["test"]), *_swapped(corpus, given["val"])]
+    suspicions = training.suspicions(sentences["test"])
+    suspicions += _swapped(corpus, {"training": training.first, "validation": given["val"]})
     index: dict[str, Any] = {
         "train": asdict(training.left_out()),
         **{split: asdict(text) for split, text in held_out.items()},
@@ -103,13 +104,12 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
     shutil.rmtree(parts)
 
 
-def _swapped(corpus: Corpus, text: ParallelText) -> list[Suspicion]:
+def _swapped(corpus: Corpus, texts: Mapping[str, ParallelText]) -> list[Suspicion]:
     if corpus.generated:
         return []
-    first = next(part for part in read_parts(corpus, "train") if len(part))
     suspicions = []
-    for split, each in {"training": first, "validation": text}.items():
-        found, checked = swapped(each, (corpus.source, corpus.target))
+    for split, text in texts.items():
+        found, checked = swapped(text, (corpus.source, corpus.target))
         what = f"{split} pairs have the languages swapped (data.source, data.target)"
         if found:
             suspicions.append(Suspicion(what, len(found), checked, examples_of(found)))

@@ -10,7 +10,8 @@ from pathlib import Path
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from datamodules.cleaning import Cleaner, StepCount, nothing_left, total_counts
-from datamodules.corpus import Corpus, ParallelText, add_left_out, read_parts
+from datamodules.cleaning.language import CHECKED
+from datamodules.corpus import Corpus, ParallelText, add_left_out, first_pairs, read_parts
 from datamodules.errors import UserError
 from datamodules.examples import examples_of
 from datamodules.preparation.parts import SIDES, Pair, PartNumbers, Parts, Text
@@ -35,6 +36,8 @@ class TrainingText:
 
         Raises ``UserError`` if cleaning leaves nothing.
         """
+        self.first = ParallelText([], [])
+        """The first pairs, as given."""
         self._corpus = corpus
         self._parts = Parts(folder)
         self._aligned: list[ParallelText] = []
@@ -191,4 +194,6 @@ class TrainingText:
             if text.alignments is not None:
                 self._aligned.append(text)
             if len(text):
+                if not len(self.first):
+                    self.first = first_pairs(text, CHECKED)
                 yield text.source, text.target

@@ -312,7 +312,7 @@ def test_a_test_that_is_told_to_end_does(single, space, monkeypatch):
 
     monkeypatch.setattr(TranslationModule, "predict_step", translate_and_end)
     folder = space / "ended"
-    given = [*TESTED, *places(space), "batching.decode_max_tokens=80", f"hydra.run.dir={folder}"]
+    given = [*TESTED, *places(space), "batching.decode_max_tokens=90", f"hydra.run.dir={folder}"]
     assert in_process("task=test", f"checkpoint={single}", *given) == 143
     assert len(done) == 1
     assert not (folder / "result.json").exists()
