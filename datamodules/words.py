@@ -5,6 +5,7 @@ white space.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 Numbers = NDArray[np.int64]
+AT_ONCE = 50_000
+"""Lines whose words are counted at once, so that memory stays bounded."""
 LETTERS = {"zh": 2, "yue": 2, "ja": 2, "th": 4, "lo": 4, "bo": 4, "km": 5, "my": 5}
 """Letters of a mean word in languages that are written without spaces between words."""
 
@@ -29,11 +32,6 @@ class Words(NamedTuple):
     numbers: Ragged
     """Places of the words among ``distinct``, and the number of words of each line."""
 
-    @property
-    def frequencies(self) -> Numbers:
-        """Frequency of each distinct word."""
-        return np.bincount(self.numbers[0], minlength=len(self.distinct))
-
 
 def words_of(lines: Sequence[str]) -> Words:
     """Return what ``str.split`` makes of each line."""
@@ -44,6 +42,16 @@ def words_of(lines: Sequence[str]) -> Words:
     numbered = flat.dictionary_encode()
     numbers = numbered.indices.to_numpy().astype(np.int64)
     return Words(numbered.dictionary.to_pylist(), (numbers, counts))
+
+
+def word_frequencies(lines: Sequence[str]) -> Counter[str]:
+    """Return the frequency of each word, in the order of the first occurrences."""
+    frequencies: Counter[str] = Counter()
+    for first in range(0, len(lines), AT_ONCE):
+        distinct, (numbers, _) = words_of(lines[first : first + AT_ONCE])
+        counts = np.bincount(numbers, minlength=len(distinct))
+        frequencies.update(dict(zip(distinct, counts.tolist(), strict=True)))
+    return frequencies
 
 
 def word_counts(lines: Sequence[str]) -> Numbers:

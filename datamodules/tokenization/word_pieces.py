@@ -17,7 +17,7 @@ from datamodules.errors import UserError
 from datamodules.files import write_text
 from datamodules.tokenization.merging import Merging
 from datamodules.tokenization.tokenizer import MARKER, SPECIALS, UNK, Tokenizer, normalised
-from datamodules.words import words_of
+from datamodules.words import word_frequencies
 
 # A run of letters and digits with an apostrophe at its end, or any other single character. Every
 # punctuation mark is a separate piece, so no piece can spell the name of a special token. A word
@@ -57,8 +57,7 @@ class WordPieces(Tokenizer):
     @override
     @classmethod
     def train(cls, lines: Sequence[str], vocabulary_size: int, min_frequency: int) -> Self:
-        found = words_of(lines)
-        words = dict(zip(found.distinct, found.frequencies.tolist(), strict=True))
+        words = word_frequencies(lines)
         tags = tags_of(words)
         specials = [*SPECIALS, *(MARKER + tag for tag in tags)]
         for tag in tags:  # so that BPE learns no merges for tags
