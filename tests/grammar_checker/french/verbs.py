@@ -162,7 +162,8 @@ class FrenchVerbs(FrenchNouns):
 
     def check_past(self, clause: Clause) -> None:
         """Check that no single event stands beside a habit, in all clauses so far."""
-        self.habits |= clause.repeated and clause.tense in ("imperfect", "compound")
+        # A time behind a single event in an inner clause may belong to an outer clause.
+        self.habits |= clause.repeated and clause.tense == "imperfect"
         self.events |= clause.tense == "compound"
         if self.habits and self.events:
             self.report("a single event beside a habit")
