@@ -78,7 +78,7 @@ class RealCorpus(Corpus):
         # Where one split ends and the next begins; the names above tell that of the test split.
         counts = {split: len(self._sources[split]) for split in ("train", "val")}
         further += [f"{split}: {count} sources" for split, count in counts.items() if count > 1]
-        # How lengths are counted since languages without spaces are told apart.
+        # Lengths in languages without spaces are counted in letters.
         further += [
             f"{language}: {letters} letters a word"
             for language in (self.source, self.target)

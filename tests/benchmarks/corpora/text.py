@@ -11,7 +11,7 @@ SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 LANGUAGES = "en", "de"
 NEWS, CAPTIONS = "wmt_en_de", "multi30k"
 CAPTIONS_EVERY = 5
-"""One pair in so many is a caption, so that a side has about 20 words."""
+"""Every fifth pair is a caption, so that a side has about 20 words on average."""
 EXCHANGED = 2
 """Words of each line that other words of the corpus replace."""
 REPEATED = 0.02

@@ -22,7 +22,7 @@ class Watched:
     resident_mib: float
     """Most memory of all processes at once; pages that processes share count once."""
     own_mib: float
-    """The same without pages of mapped files, which the kernel drops when memory is short."""
+    """Most memory without pages of mapped files, which the kernel drops when memory is short."""
     output: str
 
 
