@@ -112,3 +112,6 @@ def test_a_habit_beside_a_single_event() -> None:
     assert check_french("Il cherchait souvent l'animal qui a vu le chat.") != []
     assert check_french("La nuit dernière, il a cherché l'animal qui a vu le chat.") == []
     assert check_french("Il dit toujours qu'il a cherché le chat.") == []
+    # What happens every year may be his saying.
+    assert check_french("Il dit que le chat qui est tombé était grand chaque année.") == []
+    assert check_french("Le chat qui est tombé dormait chaque année.") != []

@@ -50,8 +50,13 @@ class FrenchReader(FrenchVerbs):
         clause, time = self.clause, self.expression_at(self.at, "time")
         repeated = time > 0 and time == self.expression_at(self.at, "habit")
         read = super().expression()
-        clause.repeated |= read and repeated
+        clause.repeated |= read and repeated and not self._may_belong_outside()
         return read
+
+    def _may_belong_outside(self) -> bool:
+        """Return whether a time here may tell when an outer clause in the present happens."""
+        outer = [clause for clause in self.stack[:-1] if clause.verb]
+        return any(clause.tense not in ("imperfect", "compound") for clause in outer)
 
     def _has_date(self) -> bool:
         return self.words[self.at] == "le" and self.words[self.at + 2] in MONTHS
