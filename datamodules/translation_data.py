@@ -25,6 +25,7 @@ from datamodules.batching import (
     PieceSampler,
     Place,
     WholeBatches,
+    as_built,
 )
 from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, fingerprint_of
@@ -205,7 +206,13 @@ class TranslationData(pl.LightningDataModule):
         batches = WholeBatches(self._decoding_batches(pairs), self._place)
         # Without a batch size, each item of the sampler selects a whole batch. The generator is
         # unused, but without a generator the loader would draw from the global random state.
-        return DataLoader(pairs, sampler=batches, batch_size=None, generator=torch.Generator())
+        return DataLoader(
+            pairs,
+            sampler=batches,
+            batch_size=None,
+            collate_fn=as_built,
+            generator=torch.Generator(),
+        )
 
     @property
     def _place(self) -> Place:

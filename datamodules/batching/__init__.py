@@ -2,7 +2,14 @@
 
 from datamodules.batching.bpe_dropout import BpeDropout, Spelled
 from datamodules.batching.feed import Feed
-from datamodules.batching.pairs import Batch, EncodedPairs, Sequences, collate, sources_alone
+from datamodules.batching.pairs import (
+    Batch,
+    EncodedPairs,
+    Sequences,
+    as_built,
+    collate,
+    sources_alone,
+)
 from datamodules.batching.ranks import Pieces, PieceSampler, Place, WholeBatches
 from datamodules.batching.sampler import LengthBatchSampler, batches_of
 from datamodules.batching.sizes import Batching

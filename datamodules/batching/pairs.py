@@ -16,6 +16,9 @@ from datamodules.tokenization import BOS, EOS, PAD
 class Batch(NamedTuple):
     """Padded sentence pairs on one device. Masks are True where a token is real.
 
+    Arrays of numpy stay on the host when the tensors move to a GPU: reading a number back from a
+    GPU would wait for everything that the GPU has still to do.
+
     ``src`` and ``tgt_out`` end with EOS, ``tgt_in`` begins with BOS. A model that has read position
     *i* of ``tgt_in`` predicts position *i* of ``tgt_out``, so ``tgt_mask`` is the mask of both.
     Text without a translation has an empty target: BOS in, EOS out.
@@ -24,8 +27,8 @@ class Batch(NamedTuple):
     All pieces of an update have the same ``update_ids``, ``update_lengths`` and ``update_tokens``.
     """
 
-    ids: Tensor
-    """``(batch,)`` int64: index of each sentence in the split."""
+    ids: NDArray[np.int64]
+    """``(batch,)``: index of each sentence in the split."""
     src: Tensor
     """``(batch, src)`` int64."""
     src_mask: Tensor
@@ -36,16 +39,34 @@ class Batch(NamedTuple):
     """``(batch, tgt)`` int64."""
     tgt_mask: Tensor
     """``(batch, tgt)`` bool."""
-    update_ids: Tensor
-    """``(update,)`` int64: ``ids`` of the whole update."""
-    update_lengths: Tensor
-    """``(2, update)`` int64: source and target tokens of the whole update, EOS not counted."""
+    lengths: NDArray[np.int64]
+    """``(2, batch)``: number of real source and target tokens of each sentence."""
+    tgt_places: Tensor
+    """``(tokens,)`` int64: places of the real tokens in ``tgt_mask.flatten()``."""
+    update_ids: NDArray[np.int64]
+    """``(update,)``: ``ids`` of the whole update."""
+    update_lengths: NDArray[np.int64]
+    """``(2, update)``: source and target tokens of the whole update, EOS not counted."""
     update_tokens: int
     """Real target tokens of the whole update."""
     weight: float
     """Share of ``update_tokens`` in this piece; 0 for a piece that only repeats a sentence."""
     piece: int
     """Number of the piece in the update, from 0."""
+
+    @property
+    def source(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The arguments of ``EncoderDecoder.encode``: tokens, mask, lengths on the host."""
+        return self.src, self.src_mask, torch.from_numpy(self.lengths[0])
+
+    def real_targets(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Return features ``(tokens, features)`` and tokens ``(tokens,)`` of all real positions.
+
+        ``features`` are ``(batch, tgt, features)``, maybe on another device than the batch.
+        """
+        places, tgt_out = (part.to(features.device) for part in (self.tgt_places, self.tgt_out))
+        flat = features.flatten(0, 1), tgt_out.flatten()
+        return flat[0].index_select(0, places), flat[1].index_select(0, places)
 
     def pin_memory(self) -> "Batch":
         """Return a copy in pinned memory, from which a GPU reads while the processor goes on."""
@@ -126,9 +147,9 @@ class EncodedPairs(Dataset[Batch]):
         return self.src, self.tgt
 
     @property
-    def lengths(self) -> Tensor:
+    def lengths(self) -> NDArray[np.int64]:
         """Number of source and target tokens of each pair ``(2, pair)``."""
-        return torch.from_numpy(np.stack([side.lengths for side in self.sides]).astype(np.int64))
+        return np.stack([side.lengths for side in self.sides]).astype(np.int64)
 
     @property
     def longest(self) -> NDArray[np.int64]:
@@ -158,20 +179,30 @@ def collate(pairs: EncodedPairs) -> Batch:
     tgt_in = np.full_like(tgt, BOS)
     tgt_in[:, 1:] = tgt[:, :-1]
     src_mask, tgt_mask = _end(src, pairs.src), _end(tgt, pairs.tgt)
-    ids = torch.from_numpy(pairs.ids)
+    lengths = pairs.lengths
     return Batch(
-        ids=ids,
+        ids=pairs.ids,
         src=torch.from_numpy(src),
         src_mask=torch.from_numpy(src_mask),
         tgt_in=torch.from_numpy(tgt_in),
         tgt_out=torch.from_numpy(tgt),
         tgt_mask=torch.from_numpy(tgt_mask),
-        update_ids=ids,
-        update_lengths=pairs.lengths,
+        lengths=lengths + 1,
+        tgt_places=torch.from_numpy(np.flatnonzero(tgt_mask)),
+        update_ids=pairs.ids,
+        update_lengths=lengths,
         update_tokens=pairs.tokens,
         weight=1.0,
         piece=0,
     )
+
+
+def as_built(batch: Batch) -> Batch:
+    """Return a batch as it is: the ``collate_fn`` of a loader whose items are batches.
+
+    Torch's own function would make tensors of the arrays that stay on the host.
+    """
+    return batch
 
 
 def _end(padded: NDArray[np.int64], sequences: Sequences) -> NDArray[np.bool_]:

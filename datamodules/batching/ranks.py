@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch.utils.data import Dataset, Sampler
 
@@ -87,7 +86,7 @@ class Pieces(Dataset[Batch]):
         chosen = np.arange(len(rows))[number::pieces]
         batch = update[chosen if len(chosen) else np.array([-1])]
         return batch._replace(
-            update_ids=torch.from_numpy(update.ids),
+            update_ids=update.ids,
             update_lengths=update.lengths,
             update_tokens=update.tokens,
             weight=batch.update_tokens / update.tokens if len(chosen) else 0.0,

@@ -32,7 +32,8 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
     stay similar where the longer side changes. On multi30k, 97% of positions are then real; with
     random order among equal lengths of the longer side, 93%.
 
-    Use ``DataLoader(pairs, sampler=..., batch_size=None)``, which asks ``pairs`` for whole batches.
+    Use ``DataLoader(pairs, sampler=..., batch_size=None, collate_fn=as_built)``, which asks
+    ``pairs`` for whole batches.
     """
 
     def __init__(

@@ -54,10 +54,14 @@ class Ctranslate2Engine:
             )
 
     def __call__(
-        self, model: EncoderDecoder, src: Tensor, src_mask: Tensor
+        self,
+        model: EncoderDecoder,
+        src: Tensor,
+        src_mask: Tensor,
+        src_lengths: Tensor | None = None,
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of each sentence, best first; see ``Search``."""
-        lengths = src_mask.sum(1)
+        lengths = src_mask.sum(1) if src_lengths is None else src_lengths
         found: list[list[Hypothesis]] = [[] for _ in src]
         for length in lengths.unique().tolist():  # the limit belongs to a whole call
             rows = (lengths == length).nonzero().squeeze(1).tolist()

@@ -63,7 +63,11 @@ class Search(ABC):
 
     @torch.no_grad()
     def __call__(
-        self, model: EncoderDecoder, src: Tensor, src_mask: Tensor
+        self,
+        model: EncoderDecoder,
+        src: Tensor,
+        src_mask: Tensor,
+        src_lengths: Tensor | None = None,
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of each sentence, best first.
 
@@ -71,21 +75,23 @@ class Search(ABC):
             model: in evaluation mode.
             src: ``(batch, src)`` token ids.
             src_mask: True where a token is real, ``(batch, src)``.
+            src_lengths: number of real tokens, ``(batch,)``, on the CPU; None to count them.
         """
+        lengths = src_mask.sum(1).cpu() if src_lengths is None else src_lengths
         if self.bf16:
             with torch.autocast(src.device.type, torch.bfloat16):
-                return self._translate(model, src, src_mask)
+                return self._translate(model, src, src_mask, lengths)
         with packed_weights(model, self.int8):
-            return self._translate(model, src, src_mask)
+            return self._translate(model, src, src_mask, lengths)
 
     def _translate(
-        self, model: EncoderDecoder, src: Tensor, src_mask: Tensor
+        self, model: EncoderDecoder, src: Tensor, src_mask: Tensor, lengths: Tensor
     ) -> list[list[Hypothesis]]:
-        limits = (self.max_ratio * src_mask.sum(1) + self.max_extra).long().clamp(min=1)
+        limits = (self.max_ratio * lengths + self.max_extra).long().clamp(min=1)
         limits = limits.to(model.device)
         backpointers = Backpointers()
         # Every step reads the memory: as torch multiplies it, without a copy in each step.
-        memory = for_each_tensor(model.encode(src, src_mask), Tensor.contiguous)
+        memory = for_each_tensor(model.encode(src, src_mask, lengths), Tensor.contiguous)
         ends = self.search(model, memory, limits, backpointers)
         paths = iter(backpointers.trace([end for sentence in ends for end in sentence]))
         return [

@@ -11,14 +11,16 @@ import pytorch_lightning as pl
 from pytorch_lightning.callbacks import LambdaCallback
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
+from lightning_modules.ranks.rank_flags import RankFlags
 
-def end_ranks_together(trainer: pl.Trainer) -> None:
+
+def end_ranks_together(trainer: pl.Trainer, flags: RankFlags) -> None:
     """Let SIGTERM on any rank end all ranks between two updates or validation batches.
 
     Lightning's handler talks to the other ranks at once, maybe in the middle of another exchange;
     and the other ranks would wait forever for a rank that ends alone.
     """
-    connector, fitting = trainer._signal_connector, trainer.fit_loop
+    connector, epochs = trainer._signal_connector, trainer.fit_loop.epoch_loop
     noted = False
 
     def note(*_: Any) -> None:
@@ -26,18 +28,21 @@ def end_ranks_together(trainer: pl.Trainer) -> None:
         noted = True
         connector.received_sigterm = trainer.predicting  # a test exchanges nothing
 
-    def ask(*_: Any) -> None:
-        connector.received_sigterm = trainer.strategy.reduce_boolean_decision(noted, all=False)
+    def end_before_update(*_: Any) -> None:
+        if flags["sigterm"]:
+            connector.received_sigterm = True
+            raise SIGTERMException
 
-    def ask_before_update() -> None:
-        if not fitting._should_accumulate():
-            ask()
-            if connector.received_sigterm:
-                raise SIGTERMException
+    def end_validation(*_: Any) -> None:
+        connector.received_sigterm = flags["sigterm"]
 
+    flags.add("sigterm", lambda: noted)
     connector._sigterm_notifier_fn = note  # type: ignore[assignment, method-assign]
-    fitting.epoch_loop._broadcast_sigterm_tensor = ask_before_update  # type: ignore[method-assign]
-    trainer.callbacks.append(LambdaCallback(on_validation_batch_start=ask))  # type: ignore[attr-defined]
+    epochs._broadcast_sigterm_tensor = lambda: None  # type: ignore[method-assign]
+    end = LambdaCallback(
+        on_train_batch_start=end_before_update, on_validation_batch_start=end_validation
+    )
+    trainer.callbacks.append(end)  # type: ignore[attr-defined]
 
 
 def correct_step_count(trainer: pl.Trainer) -> None:

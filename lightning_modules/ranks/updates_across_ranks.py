@@ -15,22 +15,25 @@ from torch import distributed
 
 from datamodules.errors import UserError
 from lightning_modules.ranks.lightning_internals import end_ranks_together
+from lightning_modules.ranks.rank_flags import RankFlags
 
 T = TypeVar("T")
 
 
 def share_out(trainer: pl.Trainer, pieces: int | None) -> None:
-    """Let each rank compute an equal number of pieces of every update, one after the other.
+    """Let each rank compute an equal number of pieces of every update, and ask it for its flags.
 
     ``pieces`` None means one piece for each rank. Raises ``UserError`` for pieces that the ranks
     cannot share evenly.
     """
     ranks = trainer.world_size
+    flags = RankFlags()
+    trainer.callbacks.insert(0, flags)  # type: ignore[attr-defined]
+    if ranks > 1:
+        end_ranks_together(trainer, flags)
     pieces = pieces or ranks
     if pieces % ranks:
         raise UserError(f"batching.pieces={pieces}: set it to a multiple of {ranks}, the ranks")
-    if ranks > 1:
-        end_ranks_together(trainer)
     turns = pieces // ranks
     trainer.accumulate_grad_batches = turns
     interval: Any = getattr(trainer, "val_check_interval", None)  # absent for an interval of time

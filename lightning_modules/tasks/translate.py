@@ -36,7 +36,7 @@ ALIGNED: dict[str, Callable[[np.ndarray], str]] = {
     "soft_alignments": format_soft_pharaoh,
 }
 """Formats of word alignments, by the setting that names the file."""
-FindHypotheses = Callable[[EncoderDecoder, Tensor, Tensor], list[list[Hypothesis]]]
+FindHypotheses = Callable[[EncoderDecoder, Tensor, Tensor, Tensor], list[list[Hypothesis]]]
 """A search: from a model, source tokens and their mask to the hypotheses of each sentence."""
 
 
@@ -120,7 +120,7 @@ def search(
         find_hypotheses = Ctranslate2Engine(model, chosen, longest)
     translations: list[list[Hypothesis]] = [[] for _ in lines]
     for batch in batches_of(encoded, config.batching.decode_max_tokens):
-        hypotheses = find_hypotheses(model, batch.src, batch.src_mask)
+        hypotheses = find_hypotheses(model, *batch.source)
         for row, ranked in zip(batch.ids.tolist(), hypotheses, strict=True):
             translations[full[row]] = ranked
     return translations

@@ -48,15 +48,12 @@ class ForcedDecoding(pl.LightningModule):
 
     def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[Forced]:
         """Return weights and losses of the references of a batch."""
-        memory = self.model.encode(batch.src, batch.src_mask)
+        memory = self.model.encode(*batch.source)
         features, weights = self.model.decode(memory, batch.tgt_in)
         rows = [None] * len(batch.ids) if weights is None else weights.float().cpu()
-        mask = batch.tgt_mask.to(features.device)
-        nats = torch.zeros(mask.shape, dtype=torch.float32, device=features.device)
-        nats[mask] = self._nats(features[mask], batch.tgt_out.to(features.device)[mask])
-        lengths = batch.tgt_mask.sum(1).tolist()
-        by_sentence = zip(nats.double().detach().cpu().numpy(), lengths, strict=True)
-        token_nats = [row[:length] for row, length in by_sentence]
+        nats = self._nats(*batch.real_targets(features))
+        ends = np.cumsum(batch.lengths[1])[:-1]
+        token_nats = np.split(nats.double().detach().cpu().numpy(), ends)
         parts = zip(batch.ids.tolist(), rows, token_nats, strict=True)
         return [Forced(*part) for part in parts]
 
@@ -114,7 +111,7 @@ def forced_head_weights(
     for rows in LengthBatchSampler(pairs, decode_max_tokens, option=option):
         batch = pairs[rows]
         with torch.no_grad():
-            memory = model.encode(batch.src, batch.src_mask)
+            memory = model.encode(*batch.source)
             weights = model.head_weights(memory, batch.tgt_in)
         if weights is None:
             return

@@ -28,7 +28,7 @@ class AttentionMaps(pl.Callback):
         row = readable([text.source[number] for number in pairs.ids])
         batch = pl_module.transfer_batch_to_device(pairs[np.array([row])], pl_module.device, 0)
         model = pl_module.model
-        weights = model.decode(model.encode(batch.src, batch.src_mask), batch.tgt_in).weights
+        weights = model.decode(model.encode(*batch.source), batch.tgt_in).weights
         if weights is None:
             return
         number = int(pairs.ids[row])

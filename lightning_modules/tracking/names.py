@@ -19,6 +19,7 @@ BY_STEP = (
     "train/target_tokens",
     "train/target_tokens_per_second",
     "train/peak_memory_mib",
+    "train/peak_device_memory_mib",
     "data/waited",
     "val/loss",
     "val/bleu",

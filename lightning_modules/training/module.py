@@ -19,6 +19,7 @@ from lightning_modules.decoding import GreedySearch, Hypothesis, Search
 from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.ranks.fsdp import share_parameters
 from lightning_modules.ranks.updates_across_ranks import ends_update, merged
+from lightning_modules.training.losses import TrainingLosses
 from lightning_modules.training.seeds import ALL_ONE, Seeds, seed_draws
 from lightning_modules.training.teacher_forcing import ALWAYS, TeacherForcing, mixed_inputs
 from lightning_modules.variants import EncoderDecoder
@@ -72,6 +73,7 @@ class TranslationModule(pl.LightningModule):
         self._make_optimizer = optimizer
         self._make_scheduler = scheduler
         self._validation_search = GreedySearch()
+        self.losses = TrainingLosses()
         self._update_loss: Tensor | float = 0.0
         self._validated_nats: dict[int, tuple[float, int]] = {}
         self._plateau_loss: float | None = None
@@ -92,12 +94,10 @@ class TranslationModule(pl.LightningModule):
 
         The decoder reads a ``share`` of the reference tokens; see ``mixed_inputs``.
         """
-        memory = self.model.encode(batch.src, batch.src_mask)
+        memory = self.model.encode(*batch.source)
         tgt_in = mixed_inputs(self.model, memory, batch.tgt_in, batch.tgt_mask, share)
         features = self.model.decode(memory, tgt_in).features
-        # The decoder may be on another device than the batch.
-        mask, tgt_out = (part.to(features.device) for part in (batch.tgt_mask, batch.tgt_out))
-        return self.model.loss(features[mask], tgt_out[mask], label_smoothing)
+        return self.model.loss(*batch.real_targets(features), label_smoothing)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the label-smoothed loss, weighted by the tokens of the piece."""
@@ -107,15 +107,24 @@ class TranslationModule(pl.LightningModule):
         turns = self.trainer.accumulate_grad_batches
         if (pieces := turns * self.trainer.world_size) > 1:
             loss = loss * (batch.weight * pieces)  # Lightning takes the mean of turns, DDP of ranks
+        self.losses.add(loss, batch, self.global_step + 1)
         self._update_loss = self._update_loss + loss.detach() / turns
-        if not ends_update(self.trainer, batch_idx):
-            return loss
+        if ends_update(self.trainer, batch_idx):
+            if self.logs_now:
+                self._log_update(share)
+            self._update_loss = 0.0
+        return loss
+
+    @property
+    def logs_now(self) -> bool:
+        """Whether Lightning hands the values of this update on to the tracker."""
+        return (self.global_step + 1) % self.trainer.log_every_n_steps == 0  # type: ignore[attr-defined]
+
+    def _log_update(self, share: float) -> None:
         self.log("train/loss", self._update_loss, sync_dist=True)
-        self._update_loss = 0.0
         self.log("train/learning_rate", self.trainer.optimizers[0].param_groups[0]["lr"])
         if not self.teacher_forcing.always:
             self.log("train/teacher_forcing", share)
-        return loss
 
     def on_validation_epoch_start(self) -> None:
         """Seed the draws, and forget the translations of the last validation."""
@@ -126,7 +135,7 @@ class TranslationModule(pl.LightningModule):
         """Compute the loss of the references, and translate the sources."""
         tokens, ids = batch.update_tokens, batch.ids.tolist()
         self._validated_nats[ids[0]] = float(self.loss(batch)) * tokens, tokens
-        hypotheses = self._validation_search(self.model, batch.src, batch.src_mask)
+        hypotheses = self._validation_search(self.model, *batch.source)
         texts = self.target.decode([ranked[0].tokens for ranked in hypotheses])
         self.validated.update(zip(ids, texts, strict=True))
 
@@ -148,7 +157,7 @@ class TranslationModule(pl.LightningModule):
 
     def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[Translation]:
         """Translate a batch with the configured search."""
-        hypotheses = self.search(self.model, batch.src, batch.src_mask)
+        hypotheses = self.search(self.model, *batch.source)
         return [Translation(*pair) for pair in zip(batch.ids.tolist(), hypotheses, strict=True)]
 
     def configure_optimizers(self) -> Any:
@@ -188,7 +197,7 @@ class TranslationModule(pl.LightningModule):
             clip_grad_value_(parameters, gradient_clip_val)
             return
         norm = clip_grad_norm_(parameters, gradient_clip_val)
-        if (self.global_step + 1) % self.trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
+        if self.logs_now:
             whole = norm.full_tensor() if isinstance(norm, DTensor) else norm
             self.log("train/gradient_norm", whole)
 

@@ -61,12 +61,14 @@ class EncoderDecoder(nn.Module, ABC):
         """Width of the argument of ``logits``."""
 
     @abstractmethod
-    def encode(self, src: Tensor, src_mask: Tensor) -> Any:
+    def encode(self, src: Tensor, src_mask: Tensor, src_lengths: Tensor | None = None) -> Any:
         """Return the memory of a source, which no step changes.
 
         Args:
             src: ``(batch, src)`` token ids.
             src_mask: True where a token is real, ``(batch, src)``.
+            src_lengths: number of real tokens, ``(batch,)``, on the CPU; None to count them in the
+                mask, for which the processor waits for a GPU.
         """
 
     @abstractmethod

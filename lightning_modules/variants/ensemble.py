@@ -34,8 +34,10 @@ class Ensemble(EncoderDecoder):
         return sum(model.features_size for model in self._members())
 
     @override
-    def encode(self, src: Tensor, src_mask: Tensor) -> tuple[Any, ...]:
-        return tuple(model.encode(src, src_mask) for model in self._members())
+    def encode(
+        self, src: Tensor, src_mask: Tensor, src_lengths: Tensor | None = None
+    ) -> tuple[Any, ...]:
+        return tuple(model.encode(src, src_mask, src_lengths) for model in self._members())
 
     @override
     def initial_state(self, memory: tuple[Any, ...]) -> tuple[Any, ...]:

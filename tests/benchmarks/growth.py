@@ -72,7 +72,7 @@ def update(name: str, shape: dict[str, int], device: str) -> Callable[[], None]:
 
     def run() -> None:
         optimizer.zero_grad()
-        features = model.decode(model.encode(batch.src, batch.src_mask), batch.tgt_in).features
+        features = model.decode(model.encode(*batch.source), batch.tgt_in).features
         model.loss(features.flatten(0, 1), batch.tgt_out.flatten(), 0.1).backward()
         optimizer.step()
 

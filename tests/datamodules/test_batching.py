@@ -63,9 +63,11 @@ def test_collate_frames_and_pads_each_sentence(pairs):
         assert batch.tgt_in[row].tolist() == [BOS, *tgt, *after]
         assert batch.tgt_out[row].tolist() == [*tgt, EOS, *after]
         assert batch.tgt_mask[row].tolist() == [True] * (len(tgt) + 1) + [False] * len(after)
-    assert {array.dtype for array in (batch.ids, batch.src, batch.tgt_in, batch.tgt_out)} == {
-        torch.int64
-    }
+    assert {array.dtype for array in (batch.src, batch.tgt_in, batch.tgt_out)} == {torch.int64}
+    sides = zip(*pairs, strict=True)
+    assert batch.lengths.tolist() == [[len(line) + 1 for line in side] for side in sides]
+    places = batch.tgt_places
+    assert batch.tgt_out.flatten()[places].equal(batch.tgt_out[batch.tgt_mask])
     assert batch.src_mask.dtype == batch.tgt_mask.dtype == torch.bool
 
 

@@ -11,10 +11,12 @@ from pydantic import validate_call
 
 from datamodules.batching import Batch, EncodedPairs
 from datamodules.errors import UserError
+from lightning_modules.ranks.rank_flags import flags_of
 from lightning_modules.ranks.updates_across_ranks import begins_update, ends_update
 from lightning_modules.runs.environment import peak_memory_mib
 from lightning_modules.training.control.budgets import KINDS, Budget, Cost, Update, find_kind
 from lightning_modules.training.control.flops import Flops
+from lightning_modules.training.device import peak_device_memory_mib, wait_for
 
 
 class TrainingBudget(pl.Callback):
@@ -41,6 +43,10 @@ class TrainingBudget(pl.Callback):
         """``data_order`` after 1, 2, 4, 8, … updates, to compare trainings of unequal length."""
         self._started = 0.0
 
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Let all ranks stop when any rank has spent the budget."""
+        flags_of(trainer).add("spent", lambda: self._is_spent)
+
     @property
     def share(self) -> float:
         """Share of the budget that is spent, 0 to 1."""
@@ -55,7 +61,12 @@ class TrainingBudget(pl.Callback):
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
     ) -> None:
-        """Start the clock with the first piece of an update."""
+        """Stop if another rank has spent its budget; start the clock with an update's first piece.
+
+        Ranks agree on a budget of seconds, for example, when they exchange their flags: the update
+        before which they do so is the last.
+        """
+        trainer.should_stop |= flags_of(trainer)["spent"]
         if begins_update(trainer, batch_idx):
             self._started = time.perf_counter()
 
@@ -70,27 +81,41 @@ class TrainingBudget(pl.Callback):
         """Count an update at its last piece; stop the trainer when the budget is spent."""
         if not ends_update(trainer, batch_idx):
             return
-        ids = batch.update_ids.cpu().numpy()  # on a GPU, this waits for the update
+        ids = batch.update_ids
+        logs = trainer.global_step % trainer.log_every_n_steps == 0  # type: ignore[attr-defined]
+        if logs:
+            wait_for(pl_module.device)
         seconds = time.perf_counter() - self._started
-        flops = float(self.flops.of_lengths(*batch.update_lengths.cpu().numpy()).sum())
+        flops = float(self.flops.of_lengths(*batch.update_lengths).sum())
         self._spend(Update(ids, self.pairs, batch.update_tokens, flops, seconds))
         order = self.data_order.encode() + ids.tobytes()
         self.data_order = hashlib.sha256(order).hexdigest()[:16]
         updates = int(self.cost["updates"])
         if updates.bit_count() == 1:
             self.data_order_at[updates] = self.data_order
-        if trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
-            pl_module.log("train/target_tokens", float(self.cost["target_tokens"]))
-            pl_module.log("train/target_tokens_per_second", self.tokens_per_second)
-            pl_module.log("train/peak_memory_mib", peak_memory_mib())
-        if self._is_spent(trainer):
-            trainer.should_stop = True
+        if logs:
+            self._log(pl_module)
+        alone = trainer.world_size == 1 or self.kinds[self.budget.kind].equal_on_ranks
+        trainer.should_stop |= alone and self._is_spent
 
-    def _is_spent(self, trainer: pl.Trainer) -> bool:
-        spent = self.cost[self.budget.kind] >= self.budget.amount
-        if self.kinds[self.budget.kind].equal_on_ranks:
-            return spent
-        return trainer.strategy.reduce_boolean_decision(spent, all=False)
+    def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Count the time in which a GPU still computes the last updates."""
+        started = time.perf_counter()
+        wait_for(pl_module.device)
+        if trainer.training or trainer.validating:
+            self.cost["seconds"] += time.perf_counter() - started
+
+    @property
+    def _is_spent(self) -> bool:
+        return self.cost[self.budget.kind] >= self.budget.amount
+
+    def _log(self, pl_module: pl.LightningModule) -> None:
+        pl_module.log("train/target_tokens", float(self.cost["target_tokens"]))
+        pl_module.log("train/target_tokens_per_second", self.tokens_per_second)
+        pl_module.log("train/peak_memory_mib", peak_memory_mib())
+        device_memory = peak_device_memory_mib(pl_module.device)
+        if device_memory is not None:
+            pl_module.log("train/peak_device_memory_mib", device_memory)
 
     def _spend(self, update: Update) -> None:
         """Add the cost of an update. Raises ``UserError`` for a cost that cannot be added."""

@@ -10,6 +10,7 @@ from lightning_modules.ranks.updates_across_ranks import ends_update, gather
 from lightning_modules.runs.schema import HistoryPoint
 from lightning_modules.runs.writer import write_history
 from lightning_modules.training.callbacks.budget import budget_of
+from lightning_modules.training.module import TranslationModule
 
 HISTORY = "history"
 """Key of the history in a checkpoint."""
@@ -25,9 +26,7 @@ class History(pl.Callback):
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
         self.points: list[HistoryPoint] = []
-        self._loss = 0.0
         self._tokens = 0
-        self._loss_of_update = 0.0
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Write the points of an earlier training, which may have been complete."""
@@ -42,16 +41,13 @@ class History(pl.Callback):
         batch: Batch,
         batch_idx: int,
     ) -> None:
-        """Add the loss of an update after its last piece."""
-        self._loss_of_update += float(outputs["loss"]) * batch.update_tokens
+        """Count the tokens of an update after its last piece."""
         if ends_update(trainer, batch_idx):
-            self._loss += self._loss_of_update
-            self._loss_of_update = 0.0
             self._tokens += batch.update_tokens
 
-    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: TranslationModule) -> None:
         """Add a point, and write the file."""
-        loss = sum(gather(trainer, self._loss)) / trainer.world_size
+        loss = sum(self._totals(trainer, pl_module)) / trainer.world_size
         budget = budget_of(trainer)
         point = HistoryPoint(
             target_tokens=int(budget.cost["target_tokens"]),
@@ -60,28 +56,33 @@ class History(pl.Callback):
             val_loss=float(trainer.callback_metrics["val/loss"]),
             val_bleu=float(trainer.callback_metrics["val/bleu"]),
         )
-        self._loss, self._tokens = 0.0, 0
+        pl_module.losses.total, self._tokens = 0.0, 0
         self.points.append(point)
         if trainer.is_global_zero:
             write_history(self.folder, self.points)
 
     def on_save_checkpoint(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+        self, trainer: pl.Trainer, pl_module: TranslationModule, checkpoint: dict[str, Any]
     ) -> None:
         """Save the points so far, and the loss sum of each rank for the next point."""
         checkpoint[HISTORY] = {
             "points": [point.model_dump() for point in self.points],
-            "losses": gather(trainer, self._loss),
+            "losses": self._totals(trainer, pl_module),
             "tokens": self._tokens,
         }
 
     def on_load_checkpoint(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+        self, trainer: pl.Trainer, pl_module: TranslationModule, checkpoint: dict[str, Any]
     ) -> None:
         """Restore points and sums of an earlier training, maybe with another number of ranks."""
         saved = checkpoint[HISTORY]
         losses = saved["losses"]
         self.points = [HistoryPoint(**point) for point in saved["points"]]
         same_ranks = len(losses) == trainer.world_size
-        self._loss = losses[trainer.global_rank] if same_ranks else sum(losses) / len(losses)
-        self._tokens = saved["tokens"]
+        own = losses[trainer.global_rank] if same_ranks else sum(losses) / len(losses)
+        pl_module.losses.total, self._tokens = own, saved["tokens"]
+
+    def _totals(self, trainer: pl.Trainer, pl_module: TranslationModule) -> list[float]:
+        """Return the sum of the losses of each rank since the last point."""
+        pl_module.losses.read(trainer.global_step)
+        return gather(trainer, pl_module.losses.total)

@@ -9,6 +9,7 @@ import pytorch_lightning as pl
 from lightning_modules.runs.schema import JobState
 from lightning_modules.runs.writer import write_state
 from lightning_modules.training.callbacks.budget import TrainingBudget, budget_of
+from lightning_modules.training.callbacks.history import History
 
 log = logging.getLogger(__name__)
 
@@ -52,12 +53,18 @@ class ProgressLines(pl.Callback):
             self.name,
             100 * budget.share,
             f"{budget.cost['target_tokens']:,}",
-            float(metrics.get("train/loss", float("nan"))),
+            mean_loss(trainer),
             float(metrics["val/loss"]),
             float(metrics["val/bleu"]),
             f"{budget.tokens_per_second:,.0f}",
             f"{left // 60:.0f}:{left % 60:02.0f}",
         )
+
+
+def mean_loss(trainer: pl.Trainer) -> float:
+    """Return the training loss since the validation before; NaN without ``History``."""
+    histories = [c for c in trainer.callbacks if isinstance(c, History)]  # type: ignore[attr-defined]
+    return histories[0].points[-1].train_loss if histories else float("nan")
 
 
 class ProgressFile(pl.Callback):
@@ -67,6 +74,7 @@ class ProgressFile(pl.Callback):
         self.folder = folder
         self._clock = Clock()
         self._written = 0.0
+        self._bleu: float | None = None
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Write that training begins."""
@@ -80,6 +88,7 @@ class ProgressFile(pl.Callback):
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Write the new BLEU."""
+        self._bleu = float(trainer.callback_metrics["val/bleu"])
         self._write(trainer)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -89,13 +98,12 @@ class ProgressFile(pl.Callback):
     def _write(self, trainer: pl.Trainer, doing: str = "training") -> None:
         self._written = time.perf_counter()
         budget = budget_of(trainer)
-        bleu = trainer.callback_metrics.get("val/bleu")
         state = JobState(
             doing=doing,
             updates=trainer.global_step,
             share=budget.share,
             tokens_per_second=budget.tokens_per_second,
-            val_bleu=None if bleu is None else float(bleu),
+            val_bleu=self._bleu,
             seconds_left=self._clock.left(budget),
         )
         write_state(self.folder, state)

@@ -23,6 +23,7 @@ from lightning_modules.ranks.lightning_internals import (
     skip_batches,
     validate_now,
 )
+from lightning_modules.ranks.rank_flags import RankFlags, flags_of
 from lightning_modules.training.checkpoints import LAST
 
 log = logging.getLogger(__name__)
@@ -66,6 +67,12 @@ class ResumeCheckpoint(pl.Callback):
         turns = trainer.accumulate_grad_batches  # Lightning counts batches of one rank
         skip_batches(checkpoint, checkpoint["global_step"] * turns, updates * turns)
 
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Let all ranks save when the first rank wants to, and end when any rank is interrupted."""
+        flags = flags_of(trainer)
+        flags.add("interrupted", lambda: self._interrupted)
+        flags.add("save", lambda: trainer.is_global_zero and time.monotonic() >= self._due)
+
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Do the validation that was due; from now on Ctrl-C ends the training after an update."""
         if self._validate:
@@ -80,18 +87,14 @@ class ResumeCheckpoint(pl.Callback):
     ) -> None:
         """Save if the time has come."""
         correct_step_count(trainer)
-        if batch_idx % trainer.accumulate_grad_batches:
-            return
-        state = self._interrupted, time.monotonic() >= self._due
-        self._interrupted, due = trainer.strategy.broadcast(state)  # all ranks follow rank zero
-        self._end_if_interrupted(trainer)
-        if due:
+        flags = flags_of(trainer)
+        self._end_if_interrupted(trainer, flags)
+        if flags["save"]:
             self._save(trainer)
 
     def on_validation_batch_start(self, trainer: pl.Trainer, *_: Any) -> None:
         """End on Ctrl-C, since a validation may take long."""
-        if trainer.world_size == 1:
-            self._end_if_interrupted(trainer)
+        self._end_if_interrupted(trainer, flags_of(trainer))
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Save before the next update, so that ``last.ckpt`` and ``best.ckpt`` fit together."""
@@ -99,8 +102,9 @@ class ResumeCheckpoint(pl.Callback):
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Save, so that an interrupted test can start again without training."""
-        self._interrupted = trainer.strategy.broadcast(self._interrupted)
-        self._end_if_interrupted(trainer)
+        flags = flags_of(trainer)
+        flags.exchange(trainer)
+        self._end_if_interrupted(trainer, flags)
         self._save(trainer)
 
     def on_exception(
@@ -139,7 +143,7 @@ class ResumeCheckpoint(pl.Callback):
         self._interrupted = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def _end_if_interrupted(self, trainer: pl.Trainer) -> None:
-        if self._interrupted:
+    def _end_if_interrupted(self, trainer: pl.Trainer, flags: RankFlags) -> None:
+        if flags["interrupted"]:
             self._save(trainer)
             raise KeyboardInterrupt

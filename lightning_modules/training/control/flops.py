@@ -134,11 +134,11 @@ def _count_pair(model: EncoderDecoder, src: int, tgt: int, rolled_out: bool) -> 
     with _plain_kernels():
         if rolled_out:
             with torch.no_grad():  # the counter fails if gradients are switched off inside
-                memory = model.encode(batch.src, batch.src_mask)
+                memory = model.encode(*batch.source)
             with rollout:
                 mixed_inputs(model, memory, batch.tgt_in, batch.tgt_mask, 0.0)
         with update:
-            memory = model.encode(batch.src, batch.src_mask)
+            memory = model.encode(*batch.source)
             features = model.decode(memory, batch.tgt_in).features.flatten(0, 1)
             model.loss(features, batch.tgt_out.flatten()).backward()
     model.zero_grad()

@@ -30,8 +30,8 @@ class RnnOutput(NamedTuple):
 
 
 def run_packed(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOutput:
-    """Run over ``(batch, src, input)`` with torch's packed sequences; ``lengths`` ``(batch,)``."""
-    packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
+    """Run over ``(batch, src, input)`` with torch's packed sequences; lengths on the CPU."""
+    packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
     output, final = rnn(packed)
     states, _ = pad_packed_sequence(output, batch_first=True, total_length=inputs.shape[1])
     return RnnOutput(states, *(final if isinstance(final, tuple) else (final, None)))

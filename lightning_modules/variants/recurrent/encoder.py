@@ -64,10 +64,16 @@ class RecurrentEncoder(nn.Module, ABC):
         super().__init__()
         self.options = options
 
-    def forward(self, embedded: Tensor, mask: Tensor) -> Encoded:
-        """Return states and last states of ``(batch, src, input)``, mask ``(batch, src)``."""
+    def forward(self, embedded: Tensor, mask: Tensor, lengths: Tensor) -> Encoded:
+        """Return states and last states.
+
+        Args:
+            embedded: ``(batch, src, input)``.
+            mask: True where a token is real, ``(batch, src)``.
+            lengths: number of real tokens, ``(batch,)``, on the CPU.
+        """
         backwards = self.options.reverse_source
-        encoded = self.read(reverse(embedded, mask) if backwards else embedded, mask)
+        encoded = self.read(reverse(embedded, mask) if backwards else embedded, mask, lengths)
         states = encoded.states
         if self.options.bidirectional and self.options.merge == "sum":
             states = torch.stack(states.chunk(2, -1)).sum(0)
@@ -75,7 +81,7 @@ class RecurrentEncoder(nn.Module, ABC):
         return encoded._replace(states=reverse(states, mask) if backwards else states)
 
     @abstractmethod
-    def read(self, embedded: Tensor, mask: Tensor) -> Encoded:
+    def read(self, embedded: Tensor, mask: Tensor, lengths: Tensor) -> Encoded:
         """Read from left to right; the states of two directions are concatenated."""
 
 
@@ -96,8 +102,7 @@ class FusedEncoder(RecurrentEncoder):
         )
 
     @override
-    def read(self, embedded: Tensor, mask: Tensor) -> Encoded:
-        lengths = mask.sum(1)
+    def read(self, embedded: Tensor, mask: Tensor, lengths: Tensor) -> Encoded:
         run = run_on_cpu if embedded.device.type == "cpu" else run_packed
         states, hidden, cell = run(self.rnn, embedded, lengths)
         return Encoded(
@@ -133,15 +138,15 @@ class CellEncoder(RecurrentEncoder):
         )
 
     @override
-    def read(self, embedded: Tensor, mask: Tensor) -> Encoded:
-        states, ends, lengths = embedded, [], mask.sum(1)
+    def read(self, embedded: Tensor, mask: Tensor, lengths: Tensor) -> Encoded:
+        states, ends, on_device = embedded, [], mask.sum(1)
         for number, layer in enumerate(cast(Iterable[Iterable[CellStack]], self.layers)):
             inputs = self.dropout(states) if number else states
             forward, *backward = layer
             directions = [self._direction(forward, inputs, mask)]
             for stack in backward:
-                mirrored = self._direction(stack, flip(inputs, lengths), mask)
-                directions.append(mirrored._replace(states=flip(mirrored.states, lengths)))
+                mirrored = self._direction(stack, flip(inputs, on_device), mask)
+                directions.append(mirrored._replace(states=flip(mirrored.states, on_device)))
             states = torch.cat([direction.states for direction in directions], -1)
             ends += directions
         cells = [end.cell for end in ends if end.cell is not None]

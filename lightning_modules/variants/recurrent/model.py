@@ -211,10 +211,13 @@ class Recurrent(EmbeddedEncoderDecoder):
         return None if length is None else Limit("model.attention.max_length", length, None)
 
     @override
-    def encode(self, src: Tensor, src_mask: Tensor) -> RecurrentMemory:
+    def encode(
+        self, src: Tensor, src_mask: Tensor, src_lengths: Tensor | None = None
+    ) -> RecurrentMemory:
         src, mask = move((src, src_mask), self.src_embedding.weight.device)
         embedded = self.dropout(self.src_embedding(src))
-        encoded = self.encoder(embedded, mask)
+        lengths = src_mask.sum(1).cpu() if src_lengths is None else src_lengths
+        encoded = self.encoder(embedded, mask, lengths)
         summary = None if self.summary is None else self.summary(encoded.summary).tanh()
         start = self.bridge(encoded, summary)
         language = embedded[:, 0] if self.query.language else None

@@ -12,6 +12,7 @@ from pytorch_lightning.loops.training_epoch_loop import _TrainingEpochLoop
 from torch.utils.data import DataLoader
 
 from lightning_modules.ranks import lightning_internals
+from lightning_modules.ranks.rank_flags import RankFlags
 
 
 class OneWeight(pl.LightningModule):
@@ -46,14 +47,18 @@ def test_the_handlers_of_sigterm_are_there(tmp_path):
     connector, fitting = trainer._signal_connector, trainer.fit_loop
     assert isinstance(connector.received_sigterm, bool)
     assert list(inspect.signature(connector._sigterm_notifier_fn).parameters) == ["signum", "_"]
-    assert fitting._should_accumulate() in (True, False)
     assert inspect.signature(fitting.epoch_loop._broadcast_sigterm_tensor).parameters == {}
     calls = inspect.getsource(_TrainingEpochLoop.advance) + inspect.getsource(
         _TrainingEpochLoop.on_advance_end
     )
     assert "_broadcast_sigterm_tensor()" in calls
-    lightning_internals.end_ranks_together(trainer)
-    assert fitting.epoch_loop._broadcast_sigterm_tensor.__name__ == "ask_before_update"
+    flags = RankFlags()
+    lightning_internals.end_ranks_together(trainer, flags)
+    assert connector._sigterm_notifier_fn.__name__ == "note"
+    assert not flags["sigterm"]
+    connector._sigterm_notifier_fn(15, None)
+    flags.exchange(trainer)
+    assert flags["sigterm"]
 
 
 def test_steps_are_counted_where_they_are_corrected(tmp_path):

@@ -38,7 +38,7 @@ class Mirror(EncoderDecoder):
     def logits(self, features):
         return features
 
-    def encode(self, src, src_mask):
+    def encode(self, src, src_mask, src_lengths=None):
         return src_mask
 
     def decode(self, memory, tgt_in):

@@ -9,7 +9,7 @@ import pytorch_lightning as pl
 import torch
 from torch.utils.data import DataLoader
 
-from datamodules.batching import EncodedPairs, Sequences, collate
+from datamodules.batching import EncodedPairs, Sequences, as_built, collate
 from datamodules.errors import UserError
 from datamodules.tokenization import BOS, PAD, Words
 from lightning_modules.decoding import GreedySearch
@@ -199,7 +199,7 @@ def test_training_follows_the_schedule_and_logs_it(start, logged):
         enable_model_summary=False,
     )
     batches: Any = [batch([3, 5])] * 3
-    trainer.fit(trained, DataLoader(batches, batch_size=None))
+    trainer.fit(trained, DataLoader(batches, batch_size=None, collate_fn=as_built))
     assert shares == pytest.approx([start + (1 - start) * update / 4 for update in range(3)])
     assert trainer.callback_metrics.get("train/teacher_forcing") == logged
 

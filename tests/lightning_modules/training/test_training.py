@@ -15,7 +15,7 @@ from torch.nn.functional import log_softmax
 from torch.nn.utils import parameters_to_vector
 from torch.utils.data import DataLoader
 
-from datamodules.batching import EncodedPairs, Sequences, collate
+from datamodules.batching import EncodedPairs, Sequences, as_built, collate
 from datamodules.errors import UserError
 from datamodules.tokenization import Words
 from lightning_modules.decoding import GreedySearch
@@ -47,7 +47,7 @@ def fit(trained: TranslationModule, updates: int, **options: Any) -> None:
     )
     trained.train()
     batches: Any = [batch([3, 7, 5])] * updates
-    trainer.fit(trained, DataLoader(batches, batch_size=None))
+    trainer.fit(trained, DataLoader(batches, batch_size=None, collate_fn=as_built))
 
 
 def pairs(lengths: list[int]) -> EncodedPairs:
@@ -172,10 +172,14 @@ def test_budget_counts_real_tokens_and_chains_the_order():
         global_step = 1
         log_every_n_steps = 10
         accumulate_grad_batches = 1
-        strategy = SimpleNamespace(reduce_boolean_decision=lambda spent, all: spent)
+        world_size = 1
+
+        def __init__(self) -> None:
+            self.callbacks = [RankFlags()]
 
     def spend(*batches) -> tuple[TrainingBudget, Trainer]:
         budget, trainer = counting(Budget(kind="target_tokens", amount=20)), Trainer()
+        budget.on_fit_start(trainer, None)  # type: ignore[arg-type]
         for one in batches:
             budget.on_train_batch_start(trainer, None, one, 0)  # type: ignore[arg-type]
             budget.on_train_batch_end(trainer, None, None, one, 0)  # type: ignore[arg-type]

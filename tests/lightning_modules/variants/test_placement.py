@@ -6,7 +6,7 @@ import pytorch_lightning as pl
 import torch
 from torch.utils.data import DataLoader
 
-from datamodules.batching import EncodedPairs, Sequences, collate
+from datamodules.batching import EncodedPairs, Sequences, as_built, collate
 from datamodules.tokenization import Words
 from lightning_modules.decoding import BeamSearch
 from lightning_modules.training.control.schedules import constant
@@ -50,7 +50,7 @@ def trained(name: str, *overrides: str) -> tuple[list[float], list[list[int]]]:
         enable_model_summary=False,
         gradient_clip_val=1.0,
     )
-    batches: DataLoader = DataLoader([collate(pairs)] * 3, batch_size=None)  # type: ignore[arg-type]
+    batches: DataLoader = DataLoader([collate(pairs)] * 3, batch_size=None, collate_fn=as_built)  # type: ignore[arg-type]
     trainer.fit(module, batches)
     module.eval()
     translations = search(module.model, *collate(pairs)[1:3])

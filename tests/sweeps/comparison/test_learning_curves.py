@@ -10,6 +10,7 @@ import pytorch_lightning as pl
 import torch
 from torch.utils.data import DataLoader
 
+from datamodules.batching import as_built
 from datamodules.corpus import ParallelText
 from lightning_modules.figures.charts import as_spec
 from lightning_modules.runs.reader import BrokenFileError, read_history
@@ -31,10 +32,10 @@ class Texts(pl.LightningDataModule):
         self.batches = batches
 
     def train_dataloader(self):
-        return DataLoader(self.batches, batch_size=None)
+        return DataLoader(self.batches, batch_size=None, collate_fn=as_built)
 
     def val_dataloader(self):
-        return DataLoader(self.batches[:1], batch_size=None)
+        return DataLoader(self.batches[:1], batch_size=None, collate_fn=as_built)
 
     def text(self, split):
         lines = ["a b c"] * 3

@@ -1,0 +1,85 @@
+"""Flags that the ranks of a training exchange between two updates."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from torch import distributed
+
+from datamodules.batching import Batch
+
+SECONDS = 1.0
+"""Time between two exchanges at the pace so far: half of the longest time that a flag may wait."""
+PATIENCE = timedelta(minutes=5)
+"""Longest time that a rank waits for the others."""
+
+
+class RankFlags(pl.Callback):
+    """Ask each rank for its flags between two updates, and tell all ranks which flags are raised.
+
+    A single rank asks before every update, several ranks every ``log_every_n_steps`` updates and at
+    least every two seconds: an exchange takes a message to every rank. The messages go over gloo,
+    from processor to processor, so that no GPU has to finish its work first.
+
+    List this callback first.
+    """
+
+    def __init__(self) -> None:
+        self._sources: dict[str, Callable[[], bool]] = {}
+        self._raised: dict[str, bool] = {}
+        self._group: distributed.ProcessGroup | None = None
+        self._next, self._last = 0, (0, 0.0)
+
+    def add(self, name: str, source: Callable[[], bool]) -> None:
+        """Add a flag; all ranks add the same flags in the same order."""
+        self._sources[name] = source
+        self._raised[name] = False
+
+    def __getitem__(self, name: str) -> bool:
+        """Return whether any rank has raised a flag, as the exchange before this update found."""
+        return self._raised[name]
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Connect the ranks."""
+        if trainer.world_size > 1:
+            self._group = distributed.new_group(backend="gloo", timeout=PATIENCE)
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Exchange before the first update, also of a resumed training."""
+        self._next, self._last = trainer.global_step, (trainer.global_step, time.monotonic())
+
+    def on_train_batch_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
+    ) -> None:
+        """Exchange if it is time; a flag that is raised meanwhile waits for the next exchange."""
+        begins = batch_idx % trainer.accumulate_grad_batches == 0
+        if begins and trainer.global_step >= self._next:
+            self.exchange(trainer)
+        else:
+            self._raised = dict.fromkeys(self._sources, False)
+
+    def on_validation_batch_start(self, trainer: pl.Trainer, *_: Any) -> None:
+        """Exchange, since a validation may take long."""
+        self.exchange(trainer)
+
+    def exchange(self, trainer: pl.Trainer) -> None:
+        """Exchange all flags now, on all ranks; a rank waits for the others."""
+        flags = [float(source()) for source in self._sources.values()]
+        if trainer.world_size > 1:
+            update, now = trainer.global_step, time.monotonic()
+            updates = max(1, update - self._last[0])
+            together = torch.tensor([*flags, (now - self._last[1]) / updates])
+            distributed.all_reduce(together, distributed.ReduceOp.MAX, self._group)
+            *flags, pace = together.tolist()
+            most: int = trainer.log_every_n_steps  # type: ignore[attr-defined]
+            self._next = update + max(1, min(most, int(SECONDS / max(pace, 1e-9))))
+            self._last = update, time.monotonic()
+        self._raised = dict(zip(self._sources, map(bool, flags), strict=True))
+
+
+def flags_of(trainer: pl.Trainer) -> RankFlags:
+    """Return the flags of a trainer."""
+    return next(c for c in trainer.callbacks if isinstance(c, RankFlags))  # type: ignore[attr-defined]

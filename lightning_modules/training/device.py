@@ -1,0 +1,16 @@
+"""What a training asks its device: to finish, and how much memory it has used."""
+
+import torch
+
+
+def wait_for(device: torch.device) -> None:
+    """Wait until a GPU has done all that it was given; a CPU has done so already."""
+    if device.type != "cpu":
+        torch.accelerator.synchronize(device)
+
+
+def peak_device_memory_mib(device: torch.device) -> float | None:
+    """Return the largest memory of tensors on a GPU so far, in MiB; None for a CPU."""
+    if device.type == "cpu":
+        return None
+    return torch.accelerator.max_memory_allocated(device) / 2**20
