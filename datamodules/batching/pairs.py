@@ -197,8 +197,8 @@ def collate(pairs: EncodedPairs) -> Batch:
     )
 
 
-def as_built(batch: Batch) -> Batch:
-    """Return a batch as it is: the ``collate_fn`` of a loader whose items are batches.
+def as_built(batch: Any) -> Any:
+    """Return a ``Batch`` as it is: the ``collate_fn`` of a loader whose items are batches.
 
     Torch's own function would make tensors of the arrays that stay on the host.
     """

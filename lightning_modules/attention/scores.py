@@ -83,7 +83,7 @@ class Cosine(Dot):
 
     def __init__(self, query_size: int, memory_size: int) -> None:
         super().__init__(query_size, memory_size)
-        self.log_temperature = nn.Parameter(torch.tensor(math.log(0.1)))
+        self.log_temperature = nn.Parameter(torch.full((), math.log(0.1)))
 
     @override
     def project_keys(self, memory: Tensor) -> Tensor:

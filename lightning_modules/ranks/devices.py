@@ -43,6 +43,11 @@ def visible_gpus() -> list[str]:
 def on_gpus(trainer: DictConfig, gpus: int) -> bool:
     """Return whether a training uses GPUs; this machine has ``gpus``. Raises ``UserError``."""
     accelerator = trainer.get("accelerator", "auto")
+    if accelerator == "auto" and not gpus and torch.backends.mps.is_available():
+        raise UserError(
+            "trainer.accelerator=auto: would take the GPU of this Mac, on which nothing was tried; "
+            "give trainer.accelerator=cpu, or trainer.accelerator=mps to try it"
+        )
     if accelerator in ("gpu", "cuda") and not gpus:
         raise UserError(
             f"trainer.accelerator={accelerator}: torch finds no GPU on this machine; "

@@ -70,12 +70,13 @@ class RankFlags(pl.Callback):
         flags = [float(source()) for source in self._sources.values()]
         if trainer.world_size > 1:
             update, now = trainer.global_step, time.monotonic()
-            updates = max(1, update - self._last[0])
-            together = torch.tensor([*flags, (now - self._last[1]) / updates])
+            updates = update - self._last[0]
+            pace = (now - self._last[1]) / updates if updates else SECONDS  # not known yet
+            together = torch.tensor([*flags, pace])
             distributed.all_reduce(together, distributed.ReduceOp.MAX, self._group)
             *flags, pace = together.tolist()
             most: int = trainer.log_every_n_steps  # type: ignore[attr-defined]
-            self._next = update + max(1, min(most, int(SECONDS / max(pace, 1e-9))))
+            self._next = update + max(1, min(most, round(SECONDS / max(pace, 1e-9))))
             self._last = update, time.monotonic()
         self._raised = dict(zip(self._sources, map(bool, flags), strict=True))
 

@@ -53,7 +53,7 @@ class ForcedDecoding(pl.LightningModule):
         rows = [None] * len(batch.ids) if weights is None else weights.float().cpu()
         nats = self._nats(*batch.real_targets(features))
         ends = np.cumsum(batch.lengths[1])[:-1]
-        token_nats = np.split(nats.double().detach().cpu().numpy(), ends)
+        token_nats = np.split(nats.detach().cpu().double().numpy(), ends)
         parts = zip(batch.ids.tolist(), rows, token_nats, strict=True)
         return [Forced(*part) for part in parts]
 

@@ -3,14 +3,17 @@
 import torch
 
 
+def runs_ahead(device: torch.device) -> bool:
+    """Return whether the processor goes on while the device computes, as with a GPU."""
+    return device.type != "cpu"
+
+
 def wait_for(device: torch.device) -> None:
     """Wait until a GPU has done all that it was given; a CPU has done so already."""
-    if device.type != "cpu":
+    if runs_ahead(device):
         torch.accelerator.synchronize(device)
 
 
 def peak_device_memory_mib(device: torch.device) -> float | None:
     """Return the largest memory of tensors on a GPU so far, in MiB; None for a CPU."""
-    if device.type == "cpu":
-        return None
-    return torch.accelerator.max_memory_allocated(device) / 2**20
+    return torch.accelerator.max_memory_allocated(device) / 2**20 if runs_ahead(device) else None

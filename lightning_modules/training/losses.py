@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import pytorch_lightning as pl
 import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
@@ -56,6 +57,13 @@ class TrainingLosses:
             self.total += value * batch.update_tokens
             if not math.isfinite(value):
                 self.broken.append(BrokenLoss(value, update, batch.ids.tolist()))
+
+
+def losses_of(pl_module: pl.LightningModule) -> TrainingLosses:
+    """Return the losses of the module that is trained."""
+    losses = pl_module.losses
+    assert isinstance(losses, TrainingLosses)
+    return losses
 
 
 def are_finite(parameters: Iterable[nn.Parameter]) -> bool:

@@ -17,11 +17,12 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from datamodules.batching import Batch
+from datamodules.batching import Batch, EncodedPairs, Sequences, collate
 from datamodules.files import write_json
 from lightning_modules.training.factories import build, build_model
 from lightning_modules.training.malloc import keep_freed_memory
 from lightning_modules.variants import EncoderDecoder
+from lightning_modules.variants.base import move
 from tests.benchmarks.machine import machine, track
 from tests.benchmarks.workloads import WORKLOADS
 from tests.helpers.variants import configuration
@@ -50,15 +51,14 @@ def widths(name: str, width: int) -> list[str]:
 
 def random_batch(shape: dict[str, int], device: str) -> Batch:
     """Return a batch without padding."""
-    src, tgt = (
-        torch.randint(4, shape["vocabulary"], (shape["batch"], shape[side]), device=device)
-        for side in ("source", "target")
-    )
-    masks = torch.ones_like(src, dtype=torch.bool), torch.ones_like(tgt, dtype=torch.bool)
-    ids = torch.arange(len(src))
-    lengths = torch.stack([mask.sum(1) - 1 for mask in masks])
-    whole = ids, lengths, tgt.numel()
-    return Batch(ids, src, masks[0], tgt, tgt, masks[1], *whole, weight=1.0, piece=0)
+    draws, rows = np.random.default_rng(0), shape["batch"]
+    sides = []
+    for side in ("source", "target"):
+        words = shape[side] - 1  # EOS is added
+        tokens = draws.integers(4, shape["vocabulary"], rows * words)
+        sides.append(Sequences.joined(tokens, np.full(rows, words)))
+    batch: Batch = move(collate(EncodedPairs(None, *sides)), torch.device(device))
+    return batch
 
 
 def update(name: str, shape: dict[str, int], device: str) -> Callable[[], None]:

@@ -11,8 +11,8 @@ from datamodules.batching import Batch
 from datamodules.errors import UserError
 from lightning_modules.ranks.rank_flags import flags_of
 from lightning_modules.ranks.updates_across_ranks import ends_update, gather
-from lightning_modules.training.losses import BrokenLoss, are_finite
-from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.device import runs_ahead
+from lightning_modules.training.losses import BrokenLoss, are_finite, losses_of
 
 log = logging.getLogger(__name__)
 
@@ -38,12 +38,12 @@ class StopOnDivergence(pl.Callback):
         self.folder = folder
         self._saving = False
 
-    def on_fit_start(self, trainer: pl.Trainer, pl_module: TranslationModule) -> None:
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Let all ranks end when any rank finds such a loss."""
-        flags_of(trainer).add("diverged", lambda: bool(pl_module.losses.broken))
+        flags_of(trainer).add("diverged", lambda: bool(losses_of(pl_module).broken))
 
     def on_train_batch_start(
-        self, trainer: pl.Trainer, pl_module: TranslationModule, batch: Batch, batch_idx: int
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
     ) -> None:
         """End on a loss that any rank has found. Raises ``DivergedError``."""
         if flags_of(trainer)["diverged"]:
@@ -52,28 +52,28 @@ class StopOnDivergence(pl.Callback):
     def on_train_batch_end(
         self,
         trainer: pl.Trainer,
-        pl_module: TranslationModule,
+        pl_module: pl.LightningModule,
         outputs: Any,
         batch: Batch,
         batch_idx: int,
     ) -> None:
         """Read the losses if it is time. Raises ``DivergedError`` in a training of one rank."""
-        every = 1 if pl_module.device.type == "cpu" else trainer.log_every_n_steps  # type: ignore[attr-defined]
+        every: int = trainer.log_every_n_steps if runs_ahead(pl_module.device) else 1  # type: ignore[attr-defined]
         if ends_update(trainer, batch_idx) and trainer.global_step % every == 0:
-            pl_module.losses.read(trainer.global_step)
-            if trainer.world_size == 1 and pl_module.losses.broken:
+            losses_of(pl_module).read(trainer.global_step)
+            if trainer.world_size == 1 and losses_of(pl_module).broken:
                 self._check(trainer, pl_module)
 
     def on_save_checkpoint(
-        self, trainer: pl.Trainer, pl_module: TranslationModule, checkpoint: dict[str, Any]
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
         """Look at losses and weights before the file is written. Raises ``DivergedError``."""
         if not self._saving:
             self._check(trainer, pl_module)
 
-    def _check(self, trainer: pl.Trainer, pl_module: TranslationModule) -> None:
+    def _check(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Raise ``DivergedError`` on all ranks if any rank has a loss or weight that is broken."""
-        losses = pl_module.losses
+        losses = losses_of(pl_module)
         losses.read(trainer.global_step)
         finite = are_finite(pl_module.parameters())
         parts = gather(trainer, (losses.broken, finite))

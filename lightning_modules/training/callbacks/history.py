@@ -10,7 +10,7 @@ from lightning_modules.ranks.updates_across_ranks import ends_update, gather
 from lightning_modules.runs.schema import HistoryPoint
 from lightning_modules.runs.writer import write_history
 from lightning_modules.training.callbacks.budget import budget_of
-from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.losses import losses_of
 
 HISTORY = "history"
 """Key of the history in a checkpoint."""
@@ -45,7 +45,7 @@ class History(pl.Callback):
         if ends_update(trainer, batch_idx):
             self._tokens += batch.update_tokens
 
-    def on_validation_end(self, trainer: pl.Trainer, pl_module: TranslationModule) -> None:
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Add a point, and write the file."""
         loss = sum(self._totals(trainer, pl_module)) / trainer.world_size
         budget = budget_of(trainer)
@@ -56,13 +56,13 @@ class History(pl.Callback):
             val_loss=float(trainer.callback_metrics["val/loss"]),
             val_bleu=float(trainer.callback_metrics["val/bleu"]),
         )
-        pl_module.losses.total, self._tokens = 0.0, 0
+        losses_of(pl_module).total, self._tokens = 0.0, 0
         self.points.append(point)
         if trainer.is_global_zero:
             write_history(self.folder, self.points)
 
     def on_save_checkpoint(
-        self, trainer: pl.Trainer, pl_module: TranslationModule, checkpoint: dict[str, Any]
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
         """Save the points so far, and the loss sum of each rank for the next point."""
         checkpoint[HISTORY] = {
@@ -72,7 +72,7 @@ class History(pl.Callback):
         }
 
     def on_load_checkpoint(
-        self, trainer: pl.Trainer, pl_module: TranslationModule, checkpoint: dict[str, Any]
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
         """Restore points and sums of an earlier training, maybe with another number of ranks."""
         saved = checkpoint[HISTORY]
@@ -80,9 +80,9 @@ class History(pl.Callback):
         self.points = [HistoryPoint(**point) for point in saved["points"]]
         same_ranks = len(losses) == trainer.world_size
         own = losses[trainer.global_rank] if same_ranks else sum(losses) / len(losses)
-        pl_module.losses.total, self._tokens = own, saved["tokens"]
+        losses_of(pl_module).total, self._tokens = own, saved["tokens"]
 
-    def _totals(self, trainer: pl.Trainer, pl_module: TranslationModule) -> list[float]:
+    def _totals(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> list[float]:
         """Return the sum of the losses of each rank since the last point."""
-        pl_module.losses.read(trainer.global_step)
-        return gather(trainer, pl_module.losses.total)
+        losses_of(pl_module).read(trainer.global_step)
+        return gather(trainer, losses_of(pl_module).total)

@@ -26,7 +26,12 @@ from lightning_modules.kernels import products
 from lightning_modules.runs.reader import read_history, read_result
 from lightning_modules.runs.schema import HistoryPoint, Training
 from lightning_modules.tasks.train import settings_and_data, tracked_training
-from lightning_modules.training.callbacks import DivergedError, ResumeCheckpoint, TrainingBudget
+from lightning_modules.training.callbacks import (
+    DivergedError,
+    ResumeCheckpoint,
+    TrainingBudget,
+    divergence,
+)
 from lightning_modules.training.checkpoints import LAST, load_trained
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.setup import fit
@@ -332,9 +337,50 @@ def test_a_loss_that_is_no_number_ends_the_training_and_says_where(train, monkey
     shown = re.findall(r"sentences (\d+(?:, \d+)*)", line)[0].split(", ")
     [record] = [text for text in caplog.messages if text.startswith("sentences of the batch")]
     assert record.split(": ")[1].split(", ")[: len(shown)] == shown
-    last = torch.load(Path(file).with_name(LAST), weights_only=True)
-    assert last["global_step"] == 6
-    assert all(tensor.isfinite().all() for tensor in last["state_dict"].values())
+    last = Path(file).with_name(LAST)
+    assert torch.load(last, weights_only=True)["global_step"] == 6
+    assert finite(last)
+
+
+def test_on_a_gpu_a_nan_is_found_with_the_next_logged_update(train, monkeypatch):
+    """Losses are read together; the error still names the update, and no checkpoint has a NaN."""
+    original = TranslationModule.loss
+
+    def broken(self, *arguments, **named):
+        return original(self, *arguments, **named) * (math.nan if self.global_step == 1 else 1)
+
+    monkeypatch.setattr(TranslationModule, "loss", broken)
+    monkeypatch.setattr(divergence, "runs_ahead", lambda device: True)
+    with pytest.raises(
+        DivergedError, match="training loss is nan at update 2, batch 2 of"
+    ) as ended:
+        train("nan_gpu", SELDOM, "trainer.log_every_n_steps=5", "trainer.val_check_interval=50")
+    [file] = re.findall(r"\S+/not_finite\.ckpt", str(ended.value))
+    assert torch.load(file, weights_only=True)["global_step"] == 5
+    assert finite(Path(file).with_name(LAST))
+
+
+@pytest.mark.parametrize("save", [EVERY_UPDATE, SELDOM])
+def test_weights_that_are_no_numbers_are_never_saved(train, monkeypatch, save):
+    """The loss of the update before was finite; only the weights tell that a gradient was not."""
+    original = TranslationModule.lr_scheduler_step
+
+    def broken(self, *arguments):
+        if self.global_step == 2:
+            next(self.parameters()).data[0] = math.inf
+        original(self, *arguments)
+
+    monkeypatch.setattr(TranslationModule, "lr_scheduler_step", broken)
+    monkeypatch.setattr(divergence, "runs_ahead", lambda device: True)
+    name = f"inf_{save[-4:]}"
+    settings = "trainer.log_every_n_steps=2", "trainer.val_check_interval=2"
+    with pytest.raises(DivergedError, match="infinite at update 2; "):
+        train(name, save, *settings, "model.dropout=0")
+
+
+def finite(checkpoint):
+    weights = torch.load(checkpoint, weights_only=True)["state_dict"].values()
+    return all(tensor.isfinite().all() for tensor in weights)
 
 
 def test_a_full_disk_leaves_the_checkpoint_before(train, whole, monkeypatch):

@@ -3,7 +3,6 @@
 import math
 from functools import partial
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from datamodules.batching import EncodedPairs, Sequences, as_built, collate
 from datamodules.errors import UserError
 from datamodules.tokenization import Words
 from lightning_modules.decoding import GreedySearch
+from lightning_modules.ranks.rank_flags import RankFlags
 from lightning_modules.training.callbacks import TrainingBudget
 from lightning_modules.training.control.budgets import Budget
 from lightning_modules.training.control.flops import Flops
@@ -208,11 +208,13 @@ class Counted:
     global_step = 1
     log_every_n_steps = 10
     accumulate_grad_batches = 1
+    world_size = 1
     should_stop = False
 
     def __init__(self, budget: Budget) -> None:
         self.callback = counting(budget)
-        self.strategy = SimpleNamespace(reduce_boolean_decision=lambda spent, all: spent)
+        self.callbacks = [RankFlags()]
+        self.callback.on_fit_start(self, None)  # type: ignore[arg-type]
 
     def update(self) -> None:
         """Spend two seconds on one update."""

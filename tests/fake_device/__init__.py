@@ -1,0 +1,1 @@
+"""Every variant on a device that computes nothing: shapes, devices and waits without a GPU."""

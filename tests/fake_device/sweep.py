@@ -1,0 +1,130 @@
+"""``python -m tests.fake_device.sweep VARIANT…``: run variants on the fake device.
+
+A process of its own, because the device stays in a process for good.
+"""
+
+import json
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch.nn.utils import clip_grad_norm_
+
+from datamodules.batching import Batch, EncodedPairs, Sequences, collate
+from lightning_modules.variants import EmbeddedEncoderDecoder
+from lightning_modules.variants.base import move
+from tests.fake_device.device import NAME, register, without_numbers
+from tests.helpers.variants import small_model
+
+Check = Callable[[EmbeddedEncoderDecoder, Batch], None]
+PARTS = {"encoder": 0, "attention": 1, "decoder": 1}
+"""Device of each part of a placed model."""
+LENGTHS = [[5, 3, 9, 7], [4, 8, 2, 6]]
+
+
+def batch_on_device() -> Batch:
+    """Return a batch whose tensors are on the fake device and whose arrays are on the host."""
+    sides = [Sequences.of([[4] * length for length in side]) for side in LENGTHS]
+    batch: Batch = move(collate(EncodedPairs(None, *sides)), torch.device(NAME, 0))
+    return batch
+
+
+def loss_of(model: EmbeddedEncoderDecoder, batch: Batch) -> torch.Tensor:
+    """Return the loss as the training computes it."""
+    features = model.decode(model.encode(*batch.source), batch.tgt_in).features
+    return model.loss(*batch.real_targets(features), 0.1)
+
+
+def train(model: EmbeddedEncoderDecoder, batch: Batch) -> None:
+    """Make an update; every parameter gets a gradient on its own device."""
+    optimizer = torch.optim.Adam(model.parameters(), fused=True)
+    loss = loss_of(model.train(), batch)
+    loss.backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, f"no gradient: {name}"
+        assert parameter.grad.device == parameter.device
+    clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+
+
+def validate(model: EmbeddedEncoderDecoder, batch: Batch) -> None:
+    """Compute the loss without gradients."""
+    with torch.no_grad():
+        assert loss_of(model.eval(), batch).device == model.device
+
+
+def force(model: EmbeddedEncoderDecoder, batch: Batch) -> None:
+    """Decode references, with the weights of all heads."""
+    with torch.no_grad():
+        memory = model.eval().encode(*batch.source)
+        features, weights = model.decode(memory, batch.tgt_in)
+        heads = model.head_weights(memory, batch.tgt_in)
+    assert features.device == model.device
+    assert (weights is None) == (heads is None)
+    if weights is not None and heads is not None:
+        assert weights.shape == (*batch.tgt_in.shape, batch.src.shape[1])
+        assert heads.device == weights.device
+
+
+def step(model: EmbeddedEncoderDecoder, batch: Batch) -> None:
+    """Decode three tokens, one by one."""
+    with torch.no_grad():
+        memory = model.eval().encode(*batch.source)
+        state, token = model.initial_state(memory), batch.tgt_in[:, 0]
+        for _ in range(3):
+            features, state, _ = model.step(memory, state, token)
+            token = model.logits(features).argmax(1)
+
+
+def load(model: EmbeddedEncoderDecoder, batch: Batch) -> None:
+    """Load weights as a checkpoint holds them: on the CPU."""
+    state = model.state_dict()
+    before = {name: value.device for name, value in state.items()}
+    model.load_state_dict({name: torch.zeros_like(state[name], device="cpu") for name in state})
+    assert {name: value.device for name, value in model.state_dict().items()} == before
+
+
+CHECKS: dict[str, Check] = {
+    "load": load,
+    "validate": validate,
+    "force": force,
+    "step": step,
+    "train": train,
+}
+ON_TWO_DEVICES = ("load", "validate", "force", "step")
+"""Torch's backward pass has a queue for one device of an extension only."""
+PLACED = [f"model.placement.{part}={NAME}:{number}" for part, number in PARTS.items()]
+
+
+def results_of(name: str, checks: Iterable[str], *overrides: str) -> dict[str, dict[str, Any]]:
+    """Return for each check the copies to the CPU, or the error."""
+    found: dict[str, dict[str, Any]] = {}
+    with without_numbers() as copies:
+        model, batch = small_model(name, *overrides), batch_on_device()
+        for check in checks:
+            copies.count = 0
+            try:
+                CHECKS[check](model, batch)
+                found[check] = {"copies": copies.count}
+            except Exception:  # told by the test
+                found[check] = {"error": traceback.format_exc()}
+    return found
+
+
+def main(names: list[str]) -> None:
+    """Print the results of variants, on one device and with their parts on two."""
+    register()
+    found = {
+        name: {
+            "one device": results_of(name, CHECKS),
+            "two devices": results_of(name, ON_TWO_DEVICES, *PLACED),
+        }
+        for name in names
+    }
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
