@@ -38,8 +38,8 @@ class TrainingLosses:
         self._unread: list[tuple[Tensor, Batch, int]] = []
 
     def add(self, loss: Tensor, batch: Batch, update: int) -> None:
-        """Add the loss ``()`` of a piece: its mean over tokens times its weight in the update."""
-        self._unread.append((loss.detach(), batch, update))
+        """Add the loss ``()`` of a piece; the pieces of this rank sum up to its update's loss."""
+        self._unread.append((loss, batch, update))
 
     def read(self, done: int) -> None:
         """Read the losses of the updates up to number ``done``, with one wait for the device.

@@ -107,8 +107,9 @@ class TranslationModule(pl.LightningModule):
         turns = self.trainer.accumulate_grad_batches
         if (pieces := turns * self.trainer.world_size) > 1:
             loss = loss * (batch.weight * pieces)  # Lightning takes the mean of turns, DDP of ranks
-        self.losses.add(loss, batch, self.global_step + 1)
-        self._update_loss = self._update_loss + loss.detach() / turns
+        share_of_update = loss.detach() / turns
+        self.losses.add(share_of_update, batch, self.global_step + 1)
+        self._update_loss = self._update_loss + share_of_update
         if ends_update(self.trainer, batch_idx):
             if self.logs_now:
                 self._log_update(share)

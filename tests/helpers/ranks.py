@@ -64,7 +64,7 @@ def run_jobs(jobs: Sequence[Job]) -> list[float | None]:
 
 
 class Losses(pl.Callback):
-    """Losses of all updates; with a ``folder``, a file there at the end of training."""
+    """Losses of all updates, all of which the trainer logs; maybe in a file of ``folder``."""
 
     def __init__(self, folder: str | None = None) -> None:
         self.folder = folder

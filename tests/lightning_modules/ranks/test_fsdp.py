@@ -73,7 +73,10 @@ def space(tmp_path_factory) -> Path:
     space = tmp_path_factory.mktemp("fsdp")
     common = [*SHORT, *places(space), "batching.pieces=4", "trainer.gradient_clip_val=0.1"]
     common += ["budget.target_tokens=300", "trainer.val_check_interval=4"]
-    losses = ["+callbacks.losses._target_=tests.helpers.ranks.Losses"]
+    losses = [
+        "+callbacks.losses._target_=tests.helpers.ranks.Losses",
+        "trainer.log_every_n_steps=1",
+    ]
     losses += ["+callbacks.losses.folder=${hydra:runtime.output_dir}"]
     jobs = [Job(train, space / name, [*common, *losses, *given]) for name, given in TRAINED.items()]
     again = [*common, *TRAINED["transformer-shared"]]

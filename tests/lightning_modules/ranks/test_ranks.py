@@ -76,6 +76,7 @@ def trained_as(precision: str, pieces: int) -> list[str]:
         f"batching.pieces={pieces}",
         f"model.dropout={DROPOUT[precision]}",
         "+callbacks.losses._target_=tests.helpers.ranks.Losses",
+        "trainer.log_every_n_steps=1",
         "+callbacks.losses.folder=${hydra:runtime.output_dir}",
     ]
 
@@ -166,7 +167,8 @@ def sigterm_of_the_second(hook: str, time: int, config: DictConfig) -> None:
     ("hook", "time", "updates"), [("training_step", 7, 4), ("validation_step", 1, 25)]
 )
 def test_sigterm_of_any_rank_ends_all_with_a_checkpoint(tmp_path, hook, time, updates):
-    overrides = [*SHORT, *places(tmp_path), *devices(2), "batching.pieces=4", "val_sentences=12"]
+    often = ["trainer.log_every_n_steps=1", "batching.pieces=4", "val_sentences=12"]
+    overrides = [*SHORT, *places(tmp_path), *devices(2), *often]
     task = partial(sigterm_of_the_second, hook, time)
     on_ranks(2, run_jobs, [Job(task, tmp_path, overrides)])
     last = torch.load(tmp_path / "checkpoints" / "last.ckpt", weights_only=True)
@@ -231,6 +233,7 @@ def test_pieces_make_the_update_of_the_whole_batch(name):
             max_epochs=1,
             precision="64-true",
             accelerator="cpu",
+            log_every_n_steps=1,
             accumulate_grad_batches=pieces,
             callbacks=[losses[pieces]],
             logger=False,
