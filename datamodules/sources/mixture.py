@@ -3,7 +3,8 @@
 import hashlib
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -117,6 +118,7 @@ class MixtureCorpus(Corpus):
         for corpus_name, corpus in self.corpora.items():
             with self._reading(corpus_name):
                 texts.append(_named(corpus_name, read_split(corpus, "test")))
+        _check_sets(texts)
         return joined(texts)
 
     @override
@@ -185,6 +187,14 @@ def _named(name: str, text: ParallelText) -> ParallelText:
     named = {set_name(name, each): count for each, count in text.sets.items()}
     sets = named or {set_name(name): len(text)}
     return replace(_prefixed(name, text), sets=sets)
+
+
+def _check_sets(texts: Sequence[ParallelText]) -> None:
+    """Raise ``UserError`` for two test sets of one name, such as a + b-c and a-b + c."""
+    names = Counter(name for text in texts for name in text.sets)
+    [(name, count)] = names.most_common(1)
+    if count > 1:
+        raise UserError(f"data.corpora: two test sets get the name {name}; rename a corpus")
 
 
 def _prefixed(name: str, text: ParallelText) -> ParallelText:

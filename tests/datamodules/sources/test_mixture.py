@@ -110,6 +110,16 @@ def test_several_test_sets_of_one_corpus_keep_their_names():
     assert MixtureCorpus({"a": TwoSets("a", 5)}).split("test").sets == {"a-old": 1, "a-new": 2}
 
 
+def test_test_sets_of_one_name_are_refused():
+    class Named(Numbered):
+        def split(self, name):
+            return ParallelText(["x"] * 3, ["y"] * 3, sets={self.name: 3})
+
+    corpora: dict[str, Corpus] = {"a": Named("b-c", 5), "a-b": Named("c", 5)}
+    with pytest.raises(UserError, match="two test sets get the name a-b-c; rename a corpus"):
+        MixtureCorpus(corpora).split("test")
+
+
 def test_the_fingerprint_changes_with_corpora_and_shares():
     made = [mixed({"a": 5, "b": 5}), mixed({"a": 5, "b": 6}), mixed({"b": 5, "a": 5})]
     made += [mixed({"a": 5, "b": 5}, **each) for each in ({"temperature": 2}, {"size": 3})]
