@@ -1,0 +1,159 @@
+"""What only a real GPU can show: equal numbers, lower precision, resuming, ranks, memory.
+
+The tests take the device as an argument, so that their own mistakes can be looked for on a CPU.
+"""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.runs.reader import read_history, read_result
+from lightning_modules.training.checkpoints import LAST
+from lightning_modules.variants.base import move
+from tests.helpers.commands import TINY, places, run, succeed
+from tests.helpers.variants import NAMES, OPTIONS, sentences, small_model
+from tests.lightning_modules.training.test_training import batch
+
+GPUS = torch.cuda.device_count()
+HEADLINE = ["seq2seq", "bahdanau", "luong_global", "luong_local", "transformer"]
+ONE = ["trainer.accelerator=gpu", "trainer.devices=1"]
+SETTINGS = [
+    *TINY,
+    "data=grammar_tiny",
+    "logger=none",
+    "model.dropout=0",
+    "trainer.log_every_n_steps=2",
+]
+LONGER = ["data=grammar_easy", "budget.target_tokens=400000", "trainer.val_check_interval=100"]
+
+
+def needs(count: int) -> list[pytest.MarkDecorator]:
+    """Return the marks of a test that needs so many GPUs."""
+    here = f"needs {count} GPU{'s' * (count > 1)}; this machine has {GPUS}"
+    return [pytest.mark.gpu, pytest.mark.skipif(count > GPUS, reason=here)]
+
+
+one_gpu = pytest.param(ONE, marks=needs(1), id="gpu")
+GPU = pytest.param("cuda", marks=needs(1))
+
+
+def losses_of(space: Path, name: str, *overrides: str) -> list[float]:
+    """Train by the command; return the losses of training and validation of all validations."""
+    succeed(*SETTINGS, *places(space), f"hydra.run.dir={space / name}", *overrides)
+    points = read_history(space / name)
+    return [loss for point in points for loss in (point.train_loss, point.val_loss)]
+
+
+def bleu_of(space: Path, name: str, *overrides: str) -> float:
+    """Train by the command; return the test BLEU."""
+    losses_of(space, name, *LONGER, *overrides)
+    result = read_result(space / name)
+    assert result is not None
+    return result.scores["bleu"].value
+
+
+def gradients(name: str, device: str) -> dict[str, Tensor]:
+    """Return the gradients of one loss, on the CPU."""
+    model = small_model(name, "model.dropout=0").train().to(device)
+    padded = move(batch([3, 7, 5]), torch.device(device))
+    features = model.decode(model.encode(*padded.source), padded.tgt_in).features
+    model.loss(*padded.real_targets(features), 0.1).backward()
+    found = {name: parameter.grad for name, parameter in model.named_parameters()}
+    return {name: grad.cpu() for name, grad in found.items() if grad is not None}
+
+
+@pytest.mark.parametrize("name", [*NAMES, *OPTIONS])
+@pytest.mark.parametrize("device", [GPU])
+def test_gradients_equal_those_of_the_cpu(device, name):
+    ours, theirs = gradients(name, device), gradients(name, "cpu")
+    assert ours.keys() == theirs.keys()
+    for part, gradient in ours.items():
+        torch.testing.assert_close(gradient, theirs[part], rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", [*NAMES, *OPTIONS])
+@pytest.mark.parametrize("device", [GPU])
+def test_translations_equal_those_of_the_cpu(device, name):
+    model, source = small_model(name), sentences([5, 3, 9])
+    for search in (GreedySearch(), BeamSearch(beam_size=3, n_best=2)):
+        theirs = search(model.to("cpu"), *source)
+        ours = search(model.to(device), *(part.to(device) for part in source))
+        assert [[one.tokens for one in ranked] for ranked in ours] == [
+            [one.tokens for one in ranked] for ranked in theirs
+        ]
+
+
+@pytest.mark.parametrize("model", HEADLINE)
+@pytest.mark.parametrize("device", [one_gpu])
+def test_losses_of_a_training_equal_those_of_the_cpu(tmp_path, device, model):
+    on_cpu, on_gpu = (
+        losses_of(tmp_path, name, f"model={model}", *given)
+        for name, given in (("cpu", ["trainer.accelerator=cpu"]), ("gpu", device))
+    )
+    assert on_gpu == pytest.approx(on_cpu, rel=1e-4)
+
+
+@pytest.mark.parametrize("model", ["bahdanau", "luong_global", "transformer"])
+@pytest.mark.parametrize("device", [one_gpu])
+@pytest.mark.long
+def test_bfloat16_costs_less_than_half_a_point_of_bleu(tmp_path, device, model):
+    full, half = (
+        bleu_of(tmp_path, precision, f"model={model}", f"trainer.precision={precision}", *device)
+        for precision in ("32-true", "bf16-mixed")
+    )
+    assert half > full - 0.5
+
+
+@pytest.mark.parametrize("precision", ["16-mixed", "bf16-mixed"])
+@pytest.mark.parametrize("device", [one_gpu])
+def test_half_precision_trains_by_itself(tmp_path, device, precision):
+    """The optimizer fits the scaler without a further setting."""
+    losses = losses_of(tmp_path, "half", f"trainer.precision={precision}", *device)
+    assert losses[-1] < losses[1]
+
+
+@pytest.mark.parametrize("device", [one_gpu])
+def test_a_deterministic_training_goes_on_to_the_last_bit(tmp_path, device):
+    given = [*device, "trainer.deterministic=true", "model=bahdanau", "model.dropout=0.2"]
+    whole = losses_of(tmp_path, "whole", *given)
+    first = [*given, "budget.target_tokens=1200"]
+    losses_of(tmp_path, "parts", *first)
+    assert losses_of(tmp_path, "parts", *given) == whole
+    weights = [
+        torch.load(tmp_path / name / "checkpoints" / LAST, weights_only=True)["state_dict"]
+        for name in ("whole", "parts")
+    ]
+    assert all(weights[0][name].equal(weights[1][name]) for name in weights[0])
+
+
+@pytest.mark.parametrize("mode", ["default", "reduce-overhead"])
+@pytest.mark.parametrize("model", ["bahdanau", "luong_global", "transformer"])
+@pytest.mark.parametrize("device", [one_gpu])
+@pytest.mark.long
+def test_a_compiled_training_has_the_same_losses(tmp_path, device, model, mode):
+    plain = losses_of(tmp_path, "plain", f"model={model}", *device)
+    compiled = losses_of(tmp_path, "compiled", f"model={model}", f"compile={mode}", *device)
+    assert compiled == pytest.approx(plain, rel=1e-3)
+
+
+@pytest.mark.parametrize("device", [one_gpu])
+def test_too_little_memory_is_told_in_a_line(tmp_path, device):
+    large = ["model=transformer_big", "scale=1", "batching.max_tokens=4000000"]
+    overrides = [*SETTINGS, *places(tmp_path), *large, "data.train_size=200000", *device]
+    done = run(*overrides)
+    assert done.returncode != 0
+    last = done.stderr.strip().splitlines()[-1]
+    assert "memory" in last
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("devices", [pytest.param(2, marks=needs(2))])
+@pytest.mark.parametrize("model", ["bahdanau", "transformer"])
+def test_two_gpus_make_the_updates_of_one(tmp_path, devices, model):
+    given = [f"model={model}", "batching.pieces=2"]
+    alone = losses_of(tmp_path, "one", *given, *ONE)
+    ranks = ["trainer=ddp", f"trainer.devices={devices}"]
+    assert losses_of(tmp_path, "two", *given, *ranks) == pytest.approx(alone, rel=1e-4)
