@@ -117,7 +117,7 @@ def test_half_precision_trains_by_itself(tmp_path, device, precision):
 
 @pytest.mark.parametrize("device", [one_gpu])
 def test_a_deterministic_training_goes_on_to_the_last_bit(tmp_path, device):
-    given = [*device, "trainer.deterministic=true", "model=bahdanau", "model.dropout=0.2"]
+    given = [*device, "+trainer.deterministic=true", "model=bahdanau", "model.dropout=0.2"]
     whole = losses_of(tmp_path, "whole", *given)
     first = [*given, "budget.target_tokens=1200"]
     losses_of(tmp_path, "parts", *first)
