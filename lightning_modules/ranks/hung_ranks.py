@@ -57,8 +57,12 @@ class HungRanks(pl.Callback):
     def _move(self, *_: Any) -> None:
         self._steps += 1
 
-    on_train_batch_start = on_before_backward = on_after_backward = on_train_batch_end = _move
-    on_validation_batch_start = on_validation_batch_end = _move
+    on_train_batch_start: Any = _move
+    on_before_backward: Any = _move
+    on_after_backward: Any = _move
+    on_train_batch_end: Any = _move
+    on_validation_batch_start: Any = _move
+    on_validation_batch_end: Any = _move
 
     def _watch(self, rank: int, ranks: int) -> None:
         try:

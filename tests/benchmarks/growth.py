@@ -14,16 +14,17 @@ from statistics import median
 
 import numpy as np
 import torch
+from lightning_fabric.utilities import move_data_to_device
 from rich.console import Console
 from rich.table import Table
 
-from datamodules.batching import Batch
+from datamodules.batching import Batch, EncodedPairs, Sequences, collate
 from datamodules.files import write_json
 from lightning_modules.training.factories import build, build_model
 from lightning_modules.training.malloc import keep_freed_memory
 from lightning_modules.variants import EncoderDecoder
 from tests.benchmarks.machine import machine, track
-from tests.benchmarks.workloads import WORKLOADS
+from tests.benchmarks.workloads import WORKLOADS, overrides_at
 from tests.helpers.variants import configuration
 
 BASE = {"source": 20, "target": 20, "batch": 16, "vocabulary": 4000, "width": 128}
@@ -37,34 +38,21 @@ VALUES = {
 REPEATS = 3
 
 
-def widths(name: str, width: int) -> list[str]:
-    """Return the overrides of a workload at another width than 256."""
-    given = WORKLOADS[name].overrides
-    scaled = []
-    for override in given:
-        key, _, value = override.partition("=")
-        is_width = value.isdigit() and int(value) >= 128
-        scaled.append(f"{key}={int(value) * width // 256}" if is_width else override)
-    return scaled
-
-
 def random_batch(shape: dict[str, int], device: str) -> Batch:
     """Return a batch without padding."""
-    src, tgt = (
-        torch.randint(4, shape["vocabulary"], (shape["batch"], shape[side]), device=device)
-        for side in ("source", "target")
+    random, count = np.random.default_rng(0), shape["batch"]
+    sides = (
+        Sequences.of(random.integers(4, shape["vocabulary"], (count, shape[side] - 1)).tolist())
+        for side in ("source", "target")  # EOS is one of the tokens
     )
-    masks = torch.ones_like(src, dtype=torch.bool), torch.ones_like(tgt, dtype=torch.bool)
-    ids = torch.arange(len(src))
-    lengths = torch.stack([mask.sum(1) - 1 for mask in masks])
-    whole = ids, lengths, tgt.numel()
-    return Batch(ids, src, masks[0], tgt, tgt, masks[1], *whole, weight=1.0, piece=0)
+    batch: Batch = move_data_to_device(collate(EncodedPairs(np.arange(count), *sides)), device)
+    return batch
 
 
 def update(name: str, shape: dict[str, int], device: str) -> Callable[[], None]:
     """Return forward, loss, backward and the optimizer's step."""
     torch.manual_seed(0)
-    config = configuration(*widths(name, shape["width"]))
+    config = configuration(*overrides_at(name, shape["width"]))
     model: EncoderDecoder = build_model(config, shape["vocabulary"], shape["vocabulary"])
     model = model.to(device).train()
     optimizer = build(config, "optimizer")(list(model.parameters()))
