@@ -70,8 +70,8 @@ def check_reports(reports: Sequence[RankReport]) -> None:
         other = owners.setdefault(report.gpu, report)
         if other is not report:
             raise UserError(
-                f"ranks {other.rank} and {report.rank} on {report.host} have the same GPU: give "
-                "each rank its own, for example with srun --gpus-per-task=1 --gpu-bind=none"
+                f"ranks {other.rank} and {report.rank} on {report.host} have the same GPU: let "
+                "each see all GPUs of its node, as with srun --gpu-bind=none"
             )
     ranks_of = Counter(report.node for report in reports)
     _agree(reports, "number of ranks on a node", lambda report: ranks_of[report.node])
