@@ -7,7 +7,7 @@ INSTALL := $(VENV)/bin/python -m pip install --quiet --no-compile --constraint c
 # Python keeps compiled modules: many commands and tests start a process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help quickstart test test-long drill grammar lint types benchmark growth
+.PHONY: help quickstart test test-long drill grammar lint types benchmark benchmark-gpu growth
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -30,6 +30,9 @@ grammar: $(TOOLS) ## Read 100,000 pairs of the built-in corpus in each language 
 
 benchmark: $(TOOLS) ## Time every variant beside a bare PyTorch loop
 	$(VENV)/bin/python -m tests.benchmarks.speed
+
+benchmark-gpu: $(READY) ## Measure on the GPUs of this machine for eight minutes, and write docs/gpu.md
+	$(VENV)/bin/python -m tests.benchmarks.gpu --minutes 8
 
 growth: $(TOOLS) ## Time how each cost grows with lengths, batch, vocabulary and width
 	$(VENV)/bin/python -m tests.benchmarks.growth

@@ -4,6 +4,8 @@ Lightning counts batches and validations in ways that are exact at the end of an
 handler of SIGTERM may speak to other ranks in the middle of an exchange.
 """
 
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,28 @@ def end_ranks_together(trainer: pl.Trainer, flags: RankFlags) -> None:
         on_train_batch_start=end_before_update, on_validation_batch_start=end_validation
     )
     trainer.callbacks.append(end)  # type: ignore[attr-defined]
+
+
+def once_connected(trainer: pl.Trainer, check: Callable[[pl.Trainer], None]) -> None:
+    """Call ``check`` once, as soon as the ranks are connected and before they exchange anything."""
+    strategy = trainer.strategy
+    connect = strategy.setup_environment
+
+    def connect_and_check() -> None:
+        connect()
+        strategy.setup_environment = connect  # type: ignore[method-assign]
+        check(trainer)
+
+    strategy.setup_environment = connect_and_check  # type: ignore[method-assign]
+
+
+def limit_waiting(trainer: pl.Trainer, longest: timedelta) -> None:
+    """Let GPUs wait for each other no longer than ``longest``.
+
+    CPUs may wait longer: they translate a test set at unequal speed.
+    """
+    if trainer.strategy.root_device.type == "cuda" and hasattr(trainer.strategy, "_timeout"):
+        trainer.strategy._timeout = longest
 
 
 def correct_step_count(trainer: pl.Trainer) -> None:

@@ -7,6 +7,7 @@ import logging
 import os
 import pickle
 import signal
+import sys
 import traceback
 import warnings
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from contextlib import suppress
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from lightning_modules.ranks.rank_environment import is_rank_zero
 
@@ -74,6 +75,17 @@ def be_rank(file: int) -> None:
     except BaseException as error:
         outcome = Outcome(error=_sendable(error))
     handler.send_outcome(outcome)
+
+
+def end_rank(error: Exception) -> NoReturn:
+    """End this process at once with an error, from any thread; the main thread may be stuck."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, _PipeHandler):
+            handler.send_outcome(Outcome(error=error))
+            break
+    else:  # torchrun or SLURM has started this rank
+        print(f"error: {error}", file=sys.stderr, flush=True)
+    os._exit(2)
 
 
 def _end_with(pipe: Connection) -> None:

@@ -14,8 +14,14 @@ import torch
 from torch import distributed
 
 from datamodules.errors import UserError
-from lightning_modules.ranks.lightning_internals import end_ranks_together
-from lightning_modules.ranks.rank_flags import RankFlags
+from lightning_modules.ranks.health import check_ranks
+from lightning_modules.ranks.hung_ranks import HungRanks
+from lightning_modules.ranks.lightning_internals import (
+    end_ranks_together,
+    limit_waiting,
+    once_connected,
+)
+from lightning_modules.ranks.rank_flags import PATIENCE, RankFlags
 
 T = TypeVar("T")
 
@@ -23,6 +29,7 @@ T = TypeVar("T")
 def share_out(trainer: pl.Trainer, pieces: int | None) -> None:
     """Let each rank compute an equal number of pieces of every update, and ask it for its flags.
 
+    Several ranks are checked before the training, and watched during the training.
     ``pieces`` None means one piece for each rank. Raises ``UserError`` for pieces that the ranks
     cannot share evenly.
     """
@@ -31,6 +38,9 @@ def share_out(trainer: pl.Trainer, pieces: int | None) -> None:
     trainer.callbacks.insert(0, flags)  # type: ignore[attr-defined]
     if ranks > 1:
         end_ranks_together(trainer, flags)
+        once_connected(trainer, check_ranks)
+        limit_waiting(trainer, PATIENCE)
+        trainer.callbacks.append(HungRanks())  # type: ignore[attr-defined]
     pieces = pieces or ranks
     if pieces % ranks:
         raise UserError(f"batching.pieces={pieces}: set it to a multiple of {ranks}, the ranks")

@@ -24,7 +24,7 @@ from lightning_modules.training.malloc import keep_freed_memory
 from lightning_modules.variants import EncoderDecoder
 from lightning_modules.variants.base import move
 from tests.benchmarks.machine import machine, track
-from tests.benchmarks.workloads import WORKLOADS
+from tests.benchmarks.workloads import WORKLOADS, overrides_at
 from tests.helpers.variants import configuration
 
 BASE = {"source": 20, "target": 20, "batch": 16, "vocabulary": 4000, "width": 128}
@@ -36,17 +36,6 @@ VALUES = {
     "width": [64, 128, 256, 512, 1024],
 }
 REPEATS = 3
-
-
-def widths(name: str, width: int) -> list[str]:
-    """Return the overrides of a workload at another width than 256."""
-    given = WORKLOADS[name].overrides
-    scaled = []
-    for override in given:
-        key, _, value = override.partition("=")
-        is_width = value.isdigit() and int(value) >= 128
-        scaled.append(f"{key}={int(value) * width // 256}" if is_width else override)
-    return scaled
 
 
 def random_batch(shape: dict[str, int], device: str) -> Batch:
@@ -64,7 +53,7 @@ def random_batch(shape: dict[str, int], device: str) -> Batch:
 def update(name: str, shape: dict[str, int], device: str) -> Callable[[], None]:
     """Return forward, loss, backward and the optimizer's step."""
     torch.manual_seed(0)
-    config = configuration(*widths(name, shape["width"]))
+    config = configuration(*overrides_at(name, shape["width"]))
     model: EncoderDecoder = build_model(config, shape["vocabulary"], shape["vocabulary"])
     model = model.to(device).train()
     optimizer = build(config, "optimizer")(list(model.parameters()))

@@ -18,7 +18,7 @@ def operators(name: str) -> tuple[float, list[tuple[str, float]]]:
     torch.manual_seed(1)
     config = configuration(*data_overrides(), *WORKLOADS[name].overrides)
     data = build_data(config)
-    step, batches = direct_step(config, data, "cpu"), batches_on(data, "cpu")
+    step, batches = direct_step(config, data, "cpu"), batches_on(data.train_dataloader(), "cpu")
     for _ in range(WARM_UP):
         step(next(batches))
     with profile(activities=[ProfilerActivity.CPU]) as profiled:

@@ -18,7 +18,7 @@ WINDOW = 10
 
 
 class Windows:
-    """Real target tokens per second, by windows of updates; the first window warms up.
+    """Real target tokens per second of all ranks, by windows of updates; the first warms up.
 
     Args:
         count: number of windows after the first.
@@ -34,7 +34,7 @@ class Windows:
     def add(self, batch: Batch) -> bool:
         """Count an update; return whether all windows are full."""
         self._updates += 1
-        self._tokens += int(batch.tgt_mask.sum())
+        self._tokens += batch.update_tokens
         if self._updates % WINDOW == 0:
             if batch.src.is_cuda:
                 torch.cuda.synchronize()

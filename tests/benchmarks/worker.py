@@ -6,7 +6,7 @@ The job comes from ``speed.py`` as JSON; its result goes to standard output.
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from statistics import median
 from typing import Any
@@ -21,14 +21,14 @@ from torch.utils.flop_counter import FlopCounterMode
 from datamodules.batching import Batch
 from datamodules.tokenization import EOS
 from datamodules.translation_data import TranslationData
-from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.decoding import BeamSearch, GreedySearch, Search
 from lightning_modules.kernels import products
 from lightning_modules.runs.environment import peak_memory_mib
 from lightning_modules.training.control.flops import EXTRA_FORMULAS
 from lightning_modules.training.factories import build, build_data, build_model
 from lightning_modules.training.malloc import keep_freed_memory
 from lightning_modules.training.module import TranslationModule
-from lightning_modules.variants import EmbeddedEncoderDecoder
+from lightning_modules.variants import EmbeddedEncoderDecoder, EncoderDecoder
 from lightning_modules.variants.transformer import Transformer
 from tests.benchmarks.rivals.bare import BareLoop
 from tests.benchmarks.stopwatch import Windows
@@ -39,10 +39,10 @@ OUTPUT_TOKENS = 14
 """Length of every hypothesis, about that of a caption of Multi30k."""
 
 
-def batches_on(data: TranslationData, device: str) -> Iterator[Batch]:
-    """Yield training batches for ever."""
+def batches_on(loader: Iterable[Batch], device: str) -> Iterator[Batch]:
+    """Yield the batches of a loader for ever, on a device."""
     while True:
-        for batch in data.train_dataloader():
+        for batch in loader:
             yield move_data_to_device(batch, device)
 
 
@@ -117,6 +117,20 @@ def product_rates(device: str, precision: str) -> dict[str, float]:
     return rates | {"peak_flops": max(rates.values())}
 
 
+def search_rate(
+    search: Search, model: EncoderDecoder, batches: Iterable[Batch], device: str
+) -> float:
+    """Return the sentences per second of a search, the median of three."""
+    rates = []
+    for _ in range(3):
+        sentences, started = 0, time.perf_counter()
+        for batch in batches:
+            search(model, *move_data_to_device(batch, device).source)
+            sentences += len(batch.ids)
+        rates.append(sentences / (time.perf_counter() - started))
+    return median(rates)
+
+
 def decode(
     config: DictConfig, data: TranslationData, device: str, rival_python: str
 ) -> dict[str, Any]:
@@ -141,14 +155,7 @@ def decode(
     ):
         if device != "cpu" and search.int8:
             continue
-        rates = []
-        for _ in range(3):
-            sentences, started = 0, time.perf_counter()
-            for batch in data.test_dataloader():
-                search(model, batch.src.to(device), batch.src_mask.to(device))
-                sentences += len(batch.ids)
-            rates.append(sentences / (time.perf_counter() - started))
-        figures[name] = sorted(rates)[1]
+        figures[name] = search_rate(search, model, data.test_dataloader(), device)
     figures["decoding_memory_mib"] = peak_memory_mib()
     if isinstance(model, Transformer) and device == "cpu" and find_spec("ctranslate2"):
         from tests.benchmarks.rivals import converted_model
@@ -179,8 +186,9 @@ def main() -> None:
             step: Callable[[Batch], None] = BareLoop(model).step
         else:
             step = direct_step(config, data, device)
-        result = train(step, batches_on(data, device), job["windows"])
-        result["flops_per_token"] = flops_per_token(step, next(batches_on(data, device)))
+        loader = data.train_dataloader()
+        result = train(step, batches_on(loader, device), job["windows"])
+        result["flops_per_token"] = flops_per_token(step, next(batches_on(loader, device)))
         result |= product_rates(device, config.trainer.precision)
     print(json.dumps(result))
 

@@ -1,6 +1,7 @@
 """The workloads: each variant as overrides of the harness, and as a bare PyTorch model."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +17,8 @@ class Workload(NamedTuple):
     """One line of the table."""
 
     overrides: list[str]
-    bare: Callable[[int], nn.Module]
-    """Makes the bare model for a vocabulary size."""
+    bare: Callable[..., nn.Module]
+    """Makes the bare model for a vocabulary size and, if given, a ``width`` other than 256."""
 
 
 def data_overrides() -> list[str]:
@@ -39,24 +40,24 @@ NO_FEEDING = "model.input_feeding=false"
 ADDITIVE = "model.attention.score=additive"
 WORKLOADS = {
     "no attention": Workload(
-        rnn("model.attention=null", NO_FEEDING), lambda size: BareRnn(size, "none")
+        rnn("model.attention=null", NO_FEEDING), partial(BareRnn, score="none")
     ),
     "additive, previous state": Workload(
         rnn(ADDITIVE, NO_FEEDING, "model.query.state=previous"),
-        lambda size: BareRnn(size, "additive", previous=True),
+        partial(BareRnn, score="additive", previous=True),
     ),
     "additive, input feeding": Workload(
-        rnn(ADDITIVE), lambda size: BareRnn(size, "additive", feeding=True)
+        rnn(ADDITIVE), partial(BareRnn, score="additive", feeding=True)
     ),
-    "general, input feeding": Workload(rnn(), lambda size: BareRnn(size, "general", feeding=True)),
-    "general": Workload(rnn(NO_FEEDING), lambda size: BareRnn(size, "general")),
+    "general, input feeding": Workload(rnn(), partial(BareRnn, score="general", feeding=True)),
+    "general": Workload(rnn(NO_FEEDING), partial(BareRnn, score="general")),
     "dot": Workload(
         rnn(NO_FEEDING, "model.attention.score=dot", "model.encoder.hidden_size=128"),
-        lambda size: BareRnn(size, "dot"),
+        partial(BareRnn, score="dot"),
     ),
     "local-p": Workload(
         rnn(NO_FEEDING, "model.attention.window=local_p", "+model.attention.half_width=10"),
-        lambda size: BareRnn(size, "general"),
+        partial(BareRnn, score="general"),
     ),
     "Transformer": Workload(
         [
@@ -69,3 +70,14 @@ WORKLOADS = {
         BareTransformer,
     ),
 }
+
+
+def overrides_at(name: str, width: int) -> list[str]:
+    """Return the overrides of a workload at another width than 256."""
+    given = WORKLOADS[name].overrides
+    scaled = []
+    for override in given:
+        key, _, value = override.partition("=")
+        is_width = value.isdigit() and int(value) >= 128
+        scaled.append(f"{key}={int(value) * width // 256}" if is_width else override)
+    return scaled

@@ -1,0 +1,175 @@
+"""The benchmark of GPUs, on the CPU: two small measurements, and the page of made-up figures."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.benchmarks.gpu.aims import aims
+from tests.benchmarks.gpu.cases import Case, Load, Size, cases
+from tests.benchmarks.gpu.page import About, page_text
+from tests.benchmarks.gpu.peaks import peak_flops
+from tests.benchmarks.gpu.records import Machine, append, missing, read
+from tests.benchmarks.gpu.session import PAGE, run
+from tests.benchmarks.gpu.synthetic import pairs
+from tests.helpers.commands import ROOT
+
+MACHINE = Machine("NVIDIA H100 80GB HBM3", "2.13.0", "abc")
+ABOUT = About(MACHINE, 2, "580.1", "0123", "2026-01-01")
+TINY = Load(vocabulary=40, tokens=150, decode_tokens=300, pairs=60, sentences=8, windows=1)
+TRAIN = Case("Transformer", "laptop", "train", "float32")
+BLOCKED = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Blocked(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("wandb", "altair", "optuna", "pyarrow"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Blocked())
+from tests.benchmarks.gpu import session
+from tests.benchmarks.gpu.cases import Case, Load
+from tests.benchmarks.gpu.measuring import measure
+
+case = Case("RNNsearch", "laptop", "decode", "bf16")
+print(measure(case, Load(40, 150, 300, 60, 4, 1), "cpu"))
+"""
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+def test_every_case_is_measured_once_and_the_most_telling_first():
+    for gpus in (1, 2, 3, 8):
+        wanted = cases(gpus)
+        assert len(set(wanted)) == len(wanted)
+        assert str(wanted[0]) == "train: Transformer, published, bf16"
+        assert max(case.gpus for case in wanted) == gpus
+        assert all(gpus >= case.gpus for case in wanted)
+    assert {case.gpus for case in cases(8)} == {1, 2, 4, 8}
+    assert {case.gpus for case in cases(3)} == {1, 2, 3}
+    telling = {aim.verdict for aim in aims(MACHINE.gpu, made_up(cases(1)[:9], 1.0))}
+    assert telling == {"held", "missed"}  # the first measurements decide all aims
+
+
+def made_up(wanted, rate):
+    """Figures of all cases, rising with the place of the case."""
+    return {
+        case: {
+            **{"tokens_per_second": rate * (place + 1), "flops_per_token": 4e14},
+            **{"peak_memory_mib": 100.0, "greedy": 9000.0, "beam": 4000.0},
+        }
+        for place, case in enumerate(wanted)
+    }
+
+
+def test_the_page_holds_the_aims_beside_the_figures():
+    wanted = cases(2)
+    figures = made_up(wanted, 1.0)
+    figures[wanted[-1]] = {"error": "out of memory"}
+    text = page_text(ABOUT, figures, [])
+    assert "2 × NVIDIA H100 80GB HBM3, driver 580.1, torch 2.13.0, 2026-01-01" in text
+    # Plain loop in place 3, compiled in place 5: 5 / 3. Transformer: 2 · 4e14 of 989e12.
+    assert "| one layer, additive, bf16: × a plain loop | 3.00 | 1.67 | missed |" in text
+    assert "| `transformer_base`, bf16: share of the peak | 40% | 81% | held |" in text
+    assert "| `transformer_base`, bf16, beam 5: sentences/s | 5,000 | 4,000 | missed |" in text
+    assert f"- {wanted[-1]}: out of memory" in text
+    assert "Missing" not in text
+    for line in text.splitlines():
+        assert line.startswith("|") or len(line) <= 100
+    tables = [part.splitlines() for part in text.split("\n\n") if part.startswith("|")]
+    assert len(tables) == 5
+    assert all(len({line.count("|") for line in lines}) == 1 for lines in tables)
+
+
+def test_a_page_without_figures_says_what_is_missing():
+    text = page_text(ABOUT, {}, cases(1))
+    assert text.count("not measured") == 4
+    assert text.count("\n- ") == len(cases(1))
+
+
+def test_a_start_goes_on_where_another_stopped(tmp_path):
+    file, wanted = tmp_path / "gpu.jsonl", cases(1)[:3]
+    assert missing(file, MACHINE, wanted) == wanted
+    append(file, MACHINE, wanted[0], {"tokens_per_second": 2.5})
+    with file.open("a") as out:
+        out.write(json.dumps({"machine": MACHINE})[:-4])  # killed while it wrote
+    append(file, MACHINE, wanted[2], {"error": "out of memory"})
+    assert missing(file, MACHINE, wanted) == [wanted[1]]
+    assert read(file, MACHINE)[wanted[0]] == {"tokens_per_second": 2.5}
+    for other in (MACHINE._replace(gpu="A100"), MACHINE._replace(code="d")):
+        assert missing(file, other, wanted) == wanted
+
+
+def test_peaks_are_those_of_whole_known_gpus():
+    assert peak_flops("NVIDIA H100 80GB HBM3", "bf16") == 989e12
+    assert peak_flops("NVIDIA H100 PCIe", "float32") == 51e12
+    assert peak_flops("NVIDIA L4", "bf16") == 121e12
+    assert peak_flops("NVIDIA L40S", "bf16") == 362e12
+    assert peak_flops("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "bf16") is None
+    assert peak_flops("Some GPU", "bf16") is None
+
+
+def test_lengths_are_those_of_news_text():
+    data = pairs(20_000, 1000)
+    assert data.src.lengths.mean() == pytest.approx(28, abs=1)
+    assert data.tgt.lengths.max() <= 100
+    assert np.corrcoef(data.src.lengths, data.tgt.lengths)[0, 1] > 0.9
+
+
+def test_without_a_gpu_there_is_one_line_and_no_page():
+    before = PAGE.read_bytes() if PAGE.exists() else None
+    done = python("-m", "tests.benchmarks.gpu", "--minutes", "1")
+    assert (done.returncode, done.stdout) == (2, "")
+    [line] = done.stderr.splitlines()
+    assert line.startswith("error: torch finds no GPU")
+    assert (PAGE.read_bytes() if PAGE.exists() else None) == before
+
+
+def test_neither_trackers_nor_charts_nor_studies_are_needed():
+    done = python("-c", BLOCKED)
+    assert done.returncode == 0, done.stderr
+    assert "'beam'" in done.stdout
+
+
+@pytest.mark.long
+def test_a_start_measures_until_its_time_is_over(tmp_path):
+    file, page = tmp_path / "gpu.jsonl", tmp_path / "gpu.md"
+    plain = Case("one layer, additive", "laptop", "plain", "float32")
+    wrong = TRAIN._replace(variant="none")
+    loads: dict[Size, Load] = {"laptop": TINY}
+    wanted = [plain, wrong, TRAIN]
+    assert run(file, page, time.monotonic() + 500, "cpu", wanted, loads) == []
+    figures = read(file, Machine("cpu", torch.__version__, _code(file)))
+    assert figures[plain]["tokens_per_second"] > 0
+    assert figures[TRAIN]["flops_per_token"] > 0
+    assert figures[wrong] == {"error": "'none'"}
+    assert "0 × cpu" in page.read_text()
+    later = TRAIN._replace(work="decode")
+    assert run(file, page, time.monotonic(), "cpu", [*wanted, later], loads) == [later]
+    assert f"- {later}" in page.read_text()
+
+
+@pytest.mark.long
+def test_ranks_are_timed_together(tmp_path):
+    file, page = tmp_path / "gpu.jsonl", tmp_path / "gpu.md"
+    two = TRAIN._replace(gpus=2)
+    assert run(file, page, time.monotonic() + 500, "cpu", [two], {"laptop": TINY}) == []
+    [record] = [json.loads(line) for line in file.read_text().splitlines() if line]
+    assert record["figures"]["tokens_per_second"] > 0
+
+
+def _code(file: Path) -> str:
+    """Return the version of the code in a file of figures."""
+    code: str = json.loads(file.read_text().split("\n")[1])["machine"][2]
+    return code
