@@ -36,11 +36,11 @@ class _Backend(_DummyBackendModule):
 
 def register() -> None:
     """Add the device to torch, and replace the calls of cuDNN, which has no kernels for it."""
-    _setup_privateuseone_for_python_backend(NAME, _Backend())  # type: ignore[no-untyped-call]
-    encoder.run_packed = _run_packed  # type: ignore[attr-defined]
-    torch.gru_cell = _gru_cell
+    _setup_privateuseone_for_python_backend(NAME, _Backend())
+    encoder.run_packed = _run_packed
+    torch.gru_cell = _gru_cell  # type: ignore[assignment]
     torch.utils.swap_tensors = _move
-    nn.GRU.forward = nn.LSTM.forward = _run_padded
+    nn.GRU.forward = nn.LSTM.forward = _run_padded  # type: ignore[assignment, method-assign]
 
 
 class CopiesToCpu(TorchDispatchMode):

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from datamodules.batching import Batch
 from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.runs.reader import read_history, read_result
 from lightning_modules.training.checkpoints import LAST
@@ -52,13 +53,13 @@ def bleu_of(space: Path, name: str, *overrides: str) -> float:
     losses_of(space, name, *LONGER, *overrides)
     result = read_result(space / name)
     assert result is not None
-    return result.scores["bleu"].value
+    return result.scores["bleu"]
 
 
 def gradients(name: str, device: str) -> dict[str, Tensor]:
     """Return the gradients of one loss, on the CPU."""
     model = small_model(name, "model.dropout=0").train().to(device)
-    padded = move(batch([3, 7, 5]), torch.device(device))
+    padded: Batch = move(batch([3, 7, 5]), torch.device(device))
     features = model.decode(model.encode(*padded.source), padded.tgt_in).features
     model.loss(*padded.real_targets(features), 0.1).backward()
     found = {name: parameter.grad for name, parameter in model.named_parameters()}
