@@ -10,10 +10,13 @@ from lightning_modules.kernels.processor import this_processor
 
 def product_type(tensor: Tensor) -> torch.dtype:
     """Return the dtype in which a linear layer multiplies ``tensor`` under the current autocast."""
+    return torch.get_autocast_dtype(tensor.device.type) if autocasts(tensor) else tensor.dtype
+
+
+def autocasts(tensor: Tensor) -> bool:
+    """Return whether autocast is on for the device of ``tensor``."""
     device = tensor.device.type
-    if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
-        return torch.get_autocast_dtype(device)
-    return tensor.dtype
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
 
 
 def lstm_kernels(inputs: Tensor) -> AbstractContextManager[None]:
