@@ -38,6 +38,7 @@ from lightning_modules.training.control.schedule_lengths import schedule_length
 from lightning_modules.training.factories import (
     build,
     build_model,
+    build_optimizer,
     build_search,
     check_optimizer,
     compile_blocks,
@@ -81,6 +82,8 @@ def prepare_process(settings: TrainingSettings) -> None:
     for module in ("pytorch_lightning", "lightning_fabric"):
         logging.getLogger(module).setLevel(logging.WARNING)
         warnings.filterwarnings("ignore", module=module)
+    # In mixed precision cuDNN gets weights that have just been cast, and packs them itself.
+    warnings.filterwarnings("ignore", message="RNN module weights are not part of single")
 
 
 def set_up_training(
@@ -132,7 +135,7 @@ def build_module(
         "data_fingerprint": data.fingerprint,
         "code": code_versions(config).training,
     }
-    optimizer = build(config, "optimizer")
+    optimizer = build_optimizer(config)
     scheduler, teacher_forcing = (
         build(config, name, **schedule_length(config, name, settings.budget, data, flops))
         for name in ("scheduler", "teacher_forcing")
