@@ -1,11 +1,24 @@
-"""The dtype of products under autocast, for functions that autocast does not cover."""
+"""Precision of products: their dtype under autocast, and TF32 for products in float32."""
 
 from contextlib import AbstractContextManager, nullcontext
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from lightning_modules.kernels.processor import this_processor
+
+MatmulPrecision = Literal["highest", "high", "medium"]
+"""Values of the setting ``matmul_precision``."""
+
+
+def use_matmul_precision(precision: MatmulPrecision) -> None:
+    """Let the process multiply float32 in float32 (``highest``), or also in TF32 or bfloat16.
+
+    Cudnn, which runs RNNs, has a switch of its own, and torch's default there is TF32.
+    """
+    torch.set_float32_matmul_precision(precision)
+    torch.backends.cudnn.allow_tf32 = precision != "highest"
 
 
 def product_type(tensor: Tensor) -> torch.dtype:
