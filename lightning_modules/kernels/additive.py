@@ -7,10 +7,11 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-CHUNK = {"cpu": 1 << 18}
-"""Numbers of the hidden layer in memory at a time; as many fit the cache of one core."""
-CHUNK_ELSEWHERE = 1 << 25
-"""``CHUNK`` on a GPU, where a kernel's start costs more than its memory (not measured)."""
+from lightning_modules.kernels.chunks import chunk_size
+
+CHUNK = 1 << 18
+"""Numbers of the hidden layer in memory at a time on a CPU: as many as fit the cache of one core. A
+GPU has room for more."""
 
 
 def additive_energies(query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
@@ -43,8 +44,8 @@ class _Additive(torch.autograd.Function):
         for batch, tgt in _chunks(query, keys):
             hidden = _hidden(query[batch, tgt], keys[batch])
             energies[batch, tgt] = hidden @ energy
-        if hidden.shape[:3] == energies.shape:
-            ctx.hidden = hidden  # a single chunk, as in one step of a small model, is kept
+        if hidden.shape[:3] == energies.shape and hidden.numel() <= CHUNK:
+            ctx.hidden = hidden  # what fits the cache, as in one step of a small model, is kept
         return energies
 
     @staticmethod
@@ -73,7 +74,7 @@ def _hidden(query: Tensor, keys: Tensor) -> Tensor:
 def _chunks(query: Tensor, keys: Tensor) -> Iterator[tuple[slice, slice]]:
     """Split the batch, and also the targets where one sentence alone is too large."""
     batch, tgt, size = query.shape
-    numbers = CHUNK.get(query.device.type, CHUNK_ELSEWHERE)
+    numbers = chunk_size(query.device, query.element_size(), CHUNK)
     columns = max(1, min(tgt, numbers // max(1, keys.shape[1] * size)))
     rows = max(1, numbers // max(1, columns * keys.shape[1] * size))
     for first in range(0, batch, rows):

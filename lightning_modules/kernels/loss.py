@@ -11,11 +11,12 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from lightning_modules.kernels.chunks import chunk_size
 from lightning_modules.kernels.precision import product_type
 from lightning_modules.kernels.products import multiply, multiply_transposed
 
 CHUNK = 512
-"""Number of positions whose logits are in memory at a time."""
+"""Number of positions whose logits are in memory at a time on a CPU; a GPU has room for more."""
 
 
 def output_loss(
@@ -58,8 +59,9 @@ class _OutputLoss(torch.autograd.Function):
             sums = _GradientSums(bias) if needs_gradients else None
             grad_features = torch.empty_like(features) if needs_gradients else None
             total = features.new_zeros((), dtype=torch.promote_types(dtype, torch.float32))
-            for start in range(0, len(features), CHUNK):
-                rows = slice(start, start + CHUNK)
+            chunk = chunk_size(total.device, total.itemsize * len(weight), CHUNK)
+            for start in range(0, len(features), chunk):
+                rows = slice(start, start + chunk)
                 logits = multiply(features[rows], weight.T, bias).to(total.dtype)
                 total += _loss_and_gradient(logits, targets[rows, None], smoothing)
                 if sums is not None and grad_features is not None:

@@ -1,19 +1,35 @@
-"""The dtype of products under autocast, for functions that autocast does not cover."""
+"""Precision of products: their dtype under autocast, and TF32 for products in float32."""
 
 from contextlib import AbstractContextManager, nullcontext
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from lightning_modules.kernels.processor import this_processor
 
+MatmulPrecision = Literal["highest", "high", "medium"]
+"""Values of the setting ``matmul_precision``."""
+
+
+def use_matmul_precision(precision: MatmulPrecision) -> None:
+    """Let the process multiply float32 in float32 (``highest``), or also in TF32 or bfloat16.
+
+    Cudnn, which runs RNNs, has a switch of its own, and torch's default there is TF32.
+    """
+    torch.set_float32_matmul_precision(precision)
+    torch.backends.cudnn.allow_tf32 = precision != "highest"
+
 
 def product_type(tensor: Tensor) -> torch.dtype:
     """Return the dtype in which a linear layer multiplies ``tensor`` under the current autocast."""
+    return torch.get_autocast_dtype(tensor.device.type) if autocasts(tensor) else tensor.dtype
+
+
+def autocasts(tensor: Tensor) -> bool:
+    """Return whether autocast is on for the device of ``tensor``."""
     device = tensor.device.type
-    if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
-        return torch.get_autocast_dtype(device)
-    return tensor.dtype
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
 
 
 def lstm_kernels(inputs: Tensor) -> AbstractContextManager[None]:

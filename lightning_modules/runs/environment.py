@@ -25,6 +25,7 @@ def environment() -> dict[str, Any]:
         "device": gpu or "cpu",
         "threads": torch.get_num_threads(),
         "products": described(None if gpu else in_use()),
+        "matmul_precision": torch.get_float32_matmul_precision(),
     }
 
 

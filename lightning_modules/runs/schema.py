@@ -120,6 +120,8 @@ class Environment(BaseModel, extra="allow"):
     """Name of the GPU, or ``cpu``."""
     products: str = "torch"
     """Library of float32 products on a CPU; runs of versions 1 and 2 had torch's choice."""
+    matmul_precision: str = "highest"
+    """Precision of float32 products; runs without the setting had the highest."""
 
 
 class Coverage(Record):

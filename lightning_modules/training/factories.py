@@ -11,6 +11,7 @@ import torch
 from hydra.errors import InstantiationException
 from omegaconf import DictConfig, OmegaConf
 from pydantic import ValidationError
+from torch.optim import Optimizer
 from torch.utils.checkpoint import checkpoint
 
 import lightning_modules.training.control.widths  # noqa: F401  # the resolver of conf/model
@@ -47,6 +48,9 @@ CORPORA: Mapping[str, type[Corpus]] = {
     "datamodules.sources.MixtureCorpus": MixtureCorpus,
 }
 """The corpora of the harness by ``data._target_``."""
+
+SCALED_PRECISIONS = ("16-mixed", "16")
+"""Precisions of Lightning with a gradient scaler."""
 
 
 def build(config: DictConfig, key: str, **arguments: Any) -> Any:
@@ -99,6 +103,18 @@ def check_classes(config: DictConfig) -> None:
     """Raise ``UserError`` for a variant or search of the user that is of the wrong kind."""
     find_plug("model._target_", str(config.model._target_), VARIANTS, EncoderDecoder)
     find_plug("decoding._target_", str(config.decoding._target_), SEARCHES, Search)
+
+
+def build_optimizer(config: DictConfig) -> Callable[..., Optimizer]:
+    """Return what makes the optimizer. Raises ``UserError``.
+
+    ``optimizer.fused=null`` is true, except with float16's gradient scaler: a fused optimizer
+    unscales gradients only in its step, after they have been clipped.
+    """
+    make: Callable[..., Optimizer] = build(config, "optimizer")
+    if "fused" in config.optimizer and config.optimizer.fused is None:
+        return partial(make, fused=str(config.trainer.precision) not in SCALED_PRECISIONS)
+    return make
 
 
 def check_optimizer(optimizer: Callable[..., Any], scheduler: Callable[..., Any]) -> None:

@@ -6,6 +6,7 @@ from omegaconf import DictConfig, OmegaConf
 from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 
 from datamodules.errors import validated
+from lightning_modules.kernels.precision import MatmulPrecision
 from lightning_modules.kernels.products import Products
 from lightning_modules.training.control.budgets import Budget
 from lightning_modules.training.control.match_settings import Match
@@ -26,6 +27,8 @@ class TrainingSettings(BaseModel):
     label_smoothing: float = Field(ge=0, lt=1)
     threads: PositiveInt | None
     products: Products = "torch"
+    """Default: as runs multiplied that do not record the setting."""
+    matmul_precision: MatmulPrecision = "highest"
     """Default: as runs multiplied that do not record the setting."""
     keep_memory: bool
     compile: Literal["default", "reduce-overhead", "max-autotune"] | None

@@ -16,6 +16,7 @@ from datamodules.errors import UserError
 from datamodules.files import remove_half_written
 from datamodules.translation_data import TranslationData
 from lightning_modules.kernels import products
+from lightning_modules.kernels.precision import use_matmul_precision
 from lightning_modules.ranks.rank_environment import is_rank_zero
 from lightning_modules.ranks.updates_across_ranks import share_out
 from lightning_modules.runs.job import Job
@@ -38,6 +39,7 @@ from lightning_modules.training.control.schedule_lengths import schedule_length
 from lightning_modules.training.factories import (
     build,
     build_model,
+    build_optimizer,
     build_search,
     check_optimizer,
     compile_blocks,
@@ -69,11 +71,12 @@ class TrainingSetup(NamedTuple):
 
 
 def prepare_process(settings: TrainingSettings) -> None:
-    """Set threads, products and memory of this process, and keep Lightning's advice out of the log.
+    """Set threads, products and memory of the process, and keep Lightning's advice out of the log.
 
     Raises ``UserError`` for products that this torch cannot compute.
     """
     products.use(products.choose(settings.products))
+    use_matmul_precision(settings.matmul_precision)
     if settings.keep_memory:
         keep_freed_memory()
     if settings.threads is not None:
@@ -81,6 +84,8 @@ def prepare_process(settings: TrainingSettings) -> None:
     for module in ("pytorch_lightning", "lightning_fabric"):
         logging.getLogger(module).setLevel(logging.WARNING)
         warnings.filterwarnings("ignore", module=module)
+    # In mixed precision cuDNN gets weights that have just been cast, and packs them itself.
+    warnings.filterwarnings("ignore", message="RNN module weights are not part of single")
 
 
 def set_up_training(
@@ -132,7 +137,7 @@ def build_module(
         "data_fingerprint": data.fingerprint,
         "code": code_versions(config).training,
     }
-    optimizer = build(config, "optimizer")
+    optimizer = build_optimizer(config)
     scheduler, teacher_forcing = (
         build(config, name, **schedule_length(config, name, settings.budget, data, flops))
         for name in ("scheduler", "teacher_forcing")

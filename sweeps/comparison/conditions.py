@@ -57,6 +57,7 @@ def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[C
         *map(_joined, zip(*by_corpus, strict=True)),
         *(equal(name, partial(_settings, name)) for name in EQUAL_SETTINGS),
         equal("products", lambda result: result.environment.products, "multiplied by {}"),
+        equal("matmul precision", lambda result: result.environment.matmul_precision),
         equal("code", _code_version, "version {}"),
     ]
 

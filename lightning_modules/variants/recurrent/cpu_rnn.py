@@ -5,36 +5,26 @@ sentences of one length. Sentences of a batch have similar lengths: all run toge
 length of the shortest sentence, and only the rest of the longer sentences runs packed.
 """
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from lightning_modules.kernels.precision import lstm_kernels
+from lightning_modules.kernels.rnn import RnnOutput, run_layers, run_stack
 
 Weights = tuple[Tensor, ...]
 """Weights of one layer and direction, in the order of ``all_weights``."""
 
 
-class RnnOutput(NamedTuple):
-    """Output of ``nn.LSTM`` or ``nn.GRU``, batch first."""
-
-    states: Tensor
-    """``(batch, src, directions × hidden)``, zero at padding."""
-    hidden: Tensor
-    """Last hidden states, ``(layers × directions, batch, hidden)``."""
-    cell: Tensor | None
-    """Last cell states of an LSTM, ``(layers × directions, batch, hidden)``; None for a GRU."""
-
-
 def run_packed(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOutput:
     """Run over ``(batch, src, input)`` with torch's packed sequences; lengths on the CPU."""
     packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
-    output, final = rnn(packed)
-    states, _ = pad_packed_sequence(output, batch_first=True, total_length=inputs.shape[1])
-    return RnnOutput(states, *(final if isinstance(final, tuple) else (final, None)))
+    data, sizes, _, back = packed
+    directions = 2 if rnn.bidirectional else 1
+    zero = data.new_zeros(rnn.num_layers * directions, len(inputs), rnn.hidden_size)
+    run = run_stack(rnn, data, sizes, zero, zero if isinstance(rnn, nn.LSTM) else None)
+    states = unpacked(packed, run.states, inputs.shape[1])
+    return RnnOutput(states, run.hidden[:, back], None if run.cell is None else run.cell[:, back])
 
 
 def run_on_cpu(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOutput:
@@ -78,13 +68,9 @@ def _run_direction(weights: Weights, inputs: Tensor, lengths: Tensor) -> RnnOutp
 
 def _run_equal_lengths(weights: Weights, inputs: Tensor) -> RnnOutput:
     """Run one layer from state zero over sentences of one length."""
-    size = weights[1].shape[1]
-    zero = inputs.new_zeros(1, len(inputs), size)
-    options = True, 1, 0.0, torch.is_grad_enabled(), False, True  # the last: batch first
-    if _is_lstm(weights):
-        with lstm_kernels(inputs):
-            return RnnOutput(*torch.lstm(inputs, (zero, zero), weights, *options))
-    return RnnOutput(*torch.gru(inputs, zero, weights, *options), None)
+    zero = inputs.new_zeros(1, len(inputs), weights[1].shape[1])
+    cell = zero if _is_lstm(weights) else None
+    return run_layers(inputs, None, zero, cell, weights, training=torch.is_grad_enabled())
 
 
 def _run_unequal_lengths(
@@ -92,21 +78,19 @@ def _run_unequal_lengths(
 ) -> RnnOutput:
     """Run one layer from a given state over sentences of several lengths."""
     packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
-    order, back = packed.sorted_indices, packed.unsorted_indices
-    options = True, 1, 0.0, torch.is_grad_enabled(), False
-    data, sizes = packed.data, packed.batch_sizes
-    hidden = hidden[:, order]
-    if cell is not None:
-        start = (hidden, cell[:, order])
-        with lstm_kernels(data):
-            data, hidden, cell = torch.lstm(data, sizes, start, weights, *options)
-        cell = cell[:, back]
-    else:
-        data, hidden = torch.gru(data, sizes, hidden, weights, *options)
-    states, _ = pad_packed_sequence(
-        packed._replace(data=data), batch_first=True, total_length=inputs.shape[1]
+    data, sizes, order, back = packed
+    start = hidden[:, order], None if cell is None else cell[:, order]
+    run = run_layers(data, sizes, *start, weights, training=torch.is_grad_enabled())
+    states = unpacked(packed, run.states, inputs.shape[1])
+    return RnnOutput(states, run.hidden[:, back], None if run.cell is None else run.cell[:, back])
+
+
+def unpacked(packed: PackedSequence, states: Tensor, length: int) -> Tensor:
+    """Return states of packed sentences, ``(tokens, hidden)``, as ``(batch, length, hidden)``."""
+    padded, _ = pad_packed_sequence(
+        packed._replace(data=states), batch_first=True, total_length=length
     )
-    return RnnOutput(states, hidden[:, back], cell)
+    return padded
 
 
 def _is_lstm(weights: Weights) -> bool:

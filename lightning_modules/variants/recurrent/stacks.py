@@ -10,6 +10,7 @@ from torch.nn.functional import dropout
 from typing_extensions import override
 
 from lightning_modules.kernels import Pack, Packable
+from lightning_modules.kernels.rnn import advance_layer, run_stack
 from lightning_modules.variants.recurrent.cells import CellKind, RecurrentCell, make_cell
 from lightning_modules.variants.recurrent.packed_cells import PackedCell, PackedGru, PackedLstm
 from lightning_modules.variants.recurrent.unrolled_cells import (
@@ -55,9 +56,8 @@ class FusedStack(Stack, Packable):
     @override
     def run(self, inputs: Tensor, state: CellState) -> Tensor:
         hidden = torch.stack(state.hidden)
-        if state.cell is None:
-            return self.rnn(inputs, hidden)[0]
-        return self.rnn(inputs, (hidden, torch.stack(state.cell)))[0]
+        cell = None if state.cell is None else torch.stack(state.cell)
+        return run_stack(self.rnn, inputs, None, hidden, cell).states
 
     @override
     def advance(self, inputs: Tensor, state: CellState) -> CellState:
@@ -76,10 +76,7 @@ class FusedStack(Stack, Packable):
     ) -> tuple[Tensor, Tensor | None]:
         if self._packed is not None:
             return self._packed[layer](inputs, hidden, cell)
-        weights = self.rnn.all_weights[layer]
-        if cell is None:
-            return torch.gru_cell(inputs, hidden, *weights), None
-        return torch.lstm_cell(inputs, (hidden, cell), *weights)
+        return advance_layer(inputs, hidden, cell, self.rnn.all_weights[layer])
 
     @override
     def pack(self, pack: Pack | None) -> None:

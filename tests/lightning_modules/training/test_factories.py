@@ -3,6 +3,7 @@
 from functools import partial
 
 import pytest
+import torch
 
 from datamodules.batching import Batching
 from datamodules.cleaning import Cleaning
@@ -11,7 +12,7 @@ from datamodules.errors import UserError
 from datamodules.text import TextCorpus
 from datamodules.tokenization import TokenizerSettings
 from datamodules.translation_data import TranslationData
-from lightning_modules.training.factories import build_model
+from lightning_modules.training.factories import build_model, build_optimizer
 from lightning_modules.training.input_checks import check_lengths, check_tags
 from lightning_modules.variants import EmbeddedEncoderDecoder
 from tests.helpers.variants import configuration, small_model
@@ -105,3 +106,27 @@ def test_one_table_takes_one_vocabulary():
     model = build_model(config, 9, 9)
     assert isinstance(model, EmbeddedEncoderDecoder)
     assert model.src_embedding.num_embeddings == 9
+
+
+@pytest.mark.parametrize(
+    ("overrides", "fused"),
+    [
+        ([], True),
+        (["trainer.precision=bf16-mixed"], True),
+        (["trainer.precision=16-mixed"], False),
+        (["trainer.precision=16"], False),
+        (["trainer.precision=16-mixed", "optimizer.fused=true"], True),
+        (["optimizer.fused=false"], False),
+    ],
+)
+def test_adam_is_fused_unless_float16_or_the_user_wants_otherwise(overrides, fused):
+    parameters = [torch.nn.Parameter(torch.zeros(1))]
+    optimizer = build_optimizer(configuration(*overrides))(parameters)
+    assert optimizer.defaults["fused"] is fused
+
+
+@pytest.mark.parametrize("name", ["sgd", "adadelta"])
+def test_other_optimizers_are_made_as_torch_makes_them(name):
+    parameters = [torch.nn.Parameter(torch.zeros(1))]
+    overrides = [f"optimizer={name}", "trainer.precision=16-mixed"]
+    assert not build_optimizer(configuration(*overrides))(parameters).defaults.get("fused")

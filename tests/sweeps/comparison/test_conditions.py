@@ -20,7 +20,7 @@ def test_equal_runs_hold_every_condition(tmp_path):
     conditions = collect(runs).conditions
     assert [c.name for c in conditions if not c.holds] == []
     names = ["data", "budget", "data order", "parameters", "precision", "decoding"]
-    names += ["attention step", "products", "code"]
+    names += ["attention step", "products", "matmul precision", "code"]
     assert [c.name for c in conditions] == names
 
 
@@ -47,6 +47,11 @@ def test_equal_runs_hold_every_condition(tmp_path):
             "products",
             {"environment": {"products": "oneDNN from 1,048,576 multiplications"}},
             "multiplied by torch, but luong: multiplied by oneDNN from 1,048,576 multiplications",
+        ),
+        (
+            "matmul precision",
+            {"environment": {"matmul_precision": "high"}},
+            "highest, but luong: high",
         ),
         ("attention step", {"config": {"scoring": {"attention_step": "read"}}}, "luong: read"),
     ],

@@ -1,0 +1,91 @@
+"""Kernels of the LSTM and the GRU with the types that a GPU needs, on a CPU that stands for it."""
+
+import pytest
+import torch
+from torch import nn
+
+from lightning_modules.kernels import rnn as kernels
+from lightning_modules.variants.recurrent.cpu_rnn import run_on_cpu, run_packed
+from lightning_modules.variants.recurrent.stacks import FusedStack
+from lightning_modules.variants.recurrent.unrolled_cells import CellState
+
+KINDS = {nn.LSTM: ("lstm", "lstm_cell"), nn.GRU: ("gru", "gru_cell")}
+LENGTHS = torch.tensor([5, 3])
+
+
+def packed(kind, inputs):
+    """Return a module and states of its run, like the functions below."""
+    rnn = kind(4, 3, 2, batch_first=True, bidirectional=True)
+    return rnn, run_packed(rnn, inputs, LENGTHS).states
+
+
+def by_direction(kind, inputs):
+    rnn = kind(4, 3, 2, batch_first=True, bidirectional=True)
+    return rnn, run_on_cpu(rnn, inputs, LENGTHS).states
+
+
+def decoder(kind):
+    stack = FusedStack(kind, 4, 3, 2, dropout=0.0)
+    states = tuple(torch.zeros(2, 3) for _ in range(2))
+    return stack, CellState(states, states if kind is nn.LSTM else None)
+
+
+def at_once(kind, inputs):
+    stack, start = decoder(kind)
+    return stack, stack.run(inputs, start)
+
+
+def in_steps(kind, inputs):
+    stack, start = decoder(kind)
+    return stack, stack.advance(inputs[:, 0], start).top
+
+
+@pytest.fixture
+def like_a_gpu(monkeypatch):
+    """Let kernels on the CPU get explicit types, as on a GPU."""
+    monkeypatch.setattr(kernels, "needs_types", lambda inputs: True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("run", [packed, by_direction, at_once, in_steps])
+@pytest.mark.parametrize("autocast", [torch.bfloat16, torch.float16, None])
+def test_kernels_get_the_type_of_products_without_autocast(
+    run, kind, autocast, like_a_gpu, monkeypatch
+):
+    seen, dtype = set(), autocast or torch.float32
+
+    def note(kernel):
+        def noted(*args):
+            leaves = torch.utils._pytree.tree_leaves(args)
+            types = {leaf.dtype for leaf in leaves if isinstance(leaf, torch.Tensor)}
+            seen.add((torch.is_autocast_enabled("cpu"), *(types - {torch.int64})))
+            return kernel(*args)
+
+        return noted
+
+    for name in KINDS[kind]:
+        monkeypatch.setattr(torch, name, note(getattr(torch, name)))
+    torch.manual_seed(0)
+    inputs = torch.randn(2, 5, 4, requires_grad=True)
+    with torch.autocast("cpu", dtype, enabled=autocast is not None):
+        module, states = run(kind, inputs)
+    assert seen == {(False, dtype)}
+    assert states.dtype == dtype
+    states.sum().backward()
+    for tensor in (inputs, *module.parameters()):
+        assert tensor.dtype == tensor.grad.dtype == torch.float32
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_explicit_types_change_no_number_in_float32(kind, like_a_gpu):
+    torch.manual_seed(0)
+    rnn = kind(4, 3, 2, batch_first=True, bidirectional=True)
+    inputs = torch.randn(2, 5, 4)
+    run = run_packed(rnn, inputs, LENGTHS)
+    sequence = nn.utils.rnn.pack_padded_sequence(inputs, LENGTHS, batch_first=True)
+    output, final = rnn(sequence)
+    states, _ = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
+    assert run.states.equal(states)
+    hidden, cell = final if kind is nn.LSTM else (final, None)
+    assert run.hidden.equal(hidden)
+    assert run.cell is cell or run.cell.equal(cell)
