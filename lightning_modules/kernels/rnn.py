@@ -7,7 +7,7 @@ the call, and autocast is off within the call. Autograd casts the gradients of t
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -59,14 +59,16 @@ def run_layers(
         training: whether to drop, and to keep what the backward pass needs.
         bidirectional: whether to read in both directions.
     """
-    sequence = [] if sizes is None else [sizes]
-    options = [True, layers, dropout, training, bidirectional, *([True] if sizes is None else [])]
     inputs, hidden, cell, weights = in_product_type(inputs, hidden, cell, weights)
+    sequence: list[Any] = [inputs] if sizes is None else [inputs, sizes]
+    options: list[Any] = [weights, True, layers, dropout, training, bidirectional]
+    if sizes is None:
+        options.append(True)  # batch first
     if cell is None:
         with types_as_given(inputs):
-            return RnnOutput(*torch.gru(inputs, *sequence, hidden, weights, *options), None)
+            return RnnOutput(*torch.gru(*sequence, hidden, *options), None)
     with types_as_given(inputs), lstm_kernels(inputs):
-        return RnnOutput(*torch.lstm(inputs, *sequence, (hidden, cell), weights, *options))
+        return RnnOutput(*torch.lstm(*sequence, (hidden, cell), *options))
 
 
 def advance_layer(

@@ -21,7 +21,7 @@ Factors = list[tuple[Tensor, Tensor]]
 def accumulate_once(matrix: Tensor) -> Tensor:
     """Return ``matrix`` ``(…, rows, columns)`` for a loop, in the dtype of products."""
     matrix = matrix.to(product_type(matrix))
-    if not (torch.is_grad_enabled() and matrix.requires_grad):
+    if torch.compiler.is_compiling() or not (torch.is_grad_enabled() and matrix.requires_grad):
         return matrix
     return _Collect.apply(matrix, [])
 

@@ -49,6 +49,8 @@ CORPORA: Mapping[str, type[Corpus]] = {
 }
 """The corpora of the harness by ``data._target_``."""
 
+MOST_KERNELS = 32
+"""Most kernels of one function: training, validation and search need a few each."""
 SCALED_PRECISIONS = ("16-mixed", "16")
 """Precisions of Lightning with a gradient scaler."""
 
@@ -176,8 +178,9 @@ def compile_blocks(model: EncoderDecoder, mode: str | None) -> None:
     except RuntimeError as error:
         why = str(error).strip().splitlines()[0]
         raise UserError(f"compile={mode}: {why}; mend that or set compile=null") from None
-    for block in model.blocks():
-        block.compile(mode=mode, dynamic=True)
+    torch.compiler.reset()  # kernels of an earlier job in this process count against the limit
+    torch._dynamo.config.recompile_limit = MOST_KERNELS
+    model.compile_blocks(mode=mode)
 
 
 def recompute_layers(model: EncoderDecoder) -> None:

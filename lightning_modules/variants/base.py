@@ -123,6 +123,11 @@ class EncoderDecoder(nn.Module, ABC):
         """Return the modules for which ``torch.compile`` saves more time than it takes."""
         return ()
 
+    def compile_blocks(self, **options: Any) -> None:
+        """Compile the blocks, for any sentence length; ``options`` are those of torch.compile."""
+        for block in self.blocks():
+            block.compile(dynamic=True, **options)
+
     def layers(self) -> Iterable[nn.Module]:
         """Return the layers that process whole sentences, for activation checkpointing.
 

@@ -11,21 +11,28 @@ from typing_extensions import override
 
 from datamodules.tokenization import PAD
 from lightning_modules.attention import AttentionMemory, build_attention
-from lightning_modules.kernels import LinearLayer
-from lightning_modules.variants.base import Decoded, Limit, Step, move
+from lightning_modules.kernels import LinearLayer, Pack, Packable
+from lightning_modules.variants.base import Decoded, Limit, Step, for_each_tensor, move
 from lightning_modules.variants.embedded import EmbeddedEncoderDecoder
 from lightning_modules.variants.options import ARBITRARY, Dropout, Placement, Size, Tied
 from lightning_modules.variants.recurrent.bridge import Bridge, BridgeKind
 from lightning_modules.variants.recurrent.cells import find_cell, has_cell_state
+from lightning_modules.variants.recurrent.compiled_step import (
+    MULTIPLE,
+    compile_step,
+    first_state,
+    inputs_of_steps,
+)
 from lightning_modules.variants.recurrent.encoder import EncoderOptions, build_encoder
 from lightning_modules.variants.recurrent.intra_attention import IntraAttention
 from lightning_modules.variants.recurrent.query import QueryOptions
 from lightning_modules.variants.recurrent.readout import ReadoutOptions, build_readout
-from lightning_modules.variants.recurrent.stacks import build_stack
+from lightning_modules.variants.recurrent.stacks import CellStack, build_stack
 from lightning_modules.variants.recurrent.unrolled_cells import CellState
 
 STATE_ALONE = QueryOptions()
 Range = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NO_STATE = CellState((), None)
 RunCells = Callable[[Tensor | None, CellState], CellState]
 
 
@@ -39,6 +46,8 @@ class RecurrentMemory(NamedTuple):
     """The whole source in one vector, ``(batch, hidden)``."""
     language: Tensor | None
     """Embedding of the target language's tag, ``(batch, embedding)``."""
+    src: int
+    """Number of source positions, without those that pad ``attention`` for a compiled step."""
 
 
 class RecurrentState(NamedTuple):
@@ -56,7 +65,7 @@ class RecurrentState(NamedTuple):
     """``s_0`` to ``s_{t-2}``, for intra-attention."""
 
 
-class Recurrent(EmbeddedEncoderDecoder):
+class Recurrent(EmbeddedEncoderDecoder, Packable):
     """RNN encoder, RNN decoder, and between them a summary, attention or nothing.
 
     One step of the decoder, for the published settings ``conf/model`` names:
@@ -93,6 +102,9 @@ class Recurrent(EmbeddedEncoderDecoder):
         ValueError: for settings that do not fit together, naming the override to change.
         UserError: for a class of the user that cannot be used.
     """
+
+    _compiled_step: Callable[[RecurrentMemory, RecurrentState, Tensor], Step] | None = None
+    _is_packed = False
 
     @validate_call(config=ARBITRARY)
     def __init__(
@@ -206,6 +218,19 @@ class Recurrent(EmbeddedEncoderDecoder):
         return (part for part in parts if part is not None)
 
     @override
+    def compile_blocks(self, **options: Any) -> None:
+        super().compile_blocks(**options)
+        self._compiled_step = compile_step(self._step_by_sentence, **options)
+        for part in self.modules():
+            if isinstance(part, CellStack):
+                part.compile_steps(**options)
+
+    @override
+    def pack(self, pack: Pack | None) -> None:
+        """Let steps multiply by packed weights, which no compiled step does."""
+        self._is_packed = pack is not None
+
+    @override
     def limit(self) -> Limit | None:
         length = None if self.attention is None else self.attention.score.max_length
         return None if length is None else Limit("model.attention.max_length", length, None)
@@ -224,33 +249,47 @@ class Recurrent(EmbeddedEncoderDecoder):
         attention = None
         if self.attention is not None:
             attention = self.attention.prepare(encoded.states, mask)
+            attention = attention if self._compiled_step is None else attention.padded(MULTIPLE)
         moved = move((start, summary, language), self.tgt_embedding.weight.device)
         start, summary, language = moved
-        return RecurrentMemory(start, attention, summary, language)
+        return RecurrentMemory(start, attention, summary, language, src.shape[1])
 
     @override
     def initial_state(self, memory: RecurrentMemory) -> RecurrentState:
         hidden = memory.start.top
         batch = len(hidden)
         intra = self.intra_attention
-        return RecurrentState(
+        state = RecurrentState(
             memory.start,
             torch.zeros(batch, dtype=torch.long, device=hidden.device),
             hidden.new_zeros(batch, self.context_size) if self.query.context else None,
             hidden.new_zeros(batch, self.features_size) if self.input_feeding else None,
             None if intra is None else intra.empty_past(memory.start.top),
         )
+        return state if self._compiled_step is None else first_state(state)
 
     @override
     def decode(self, memory: RecurrentMemory, tgt_in: Tensor) -> Decoded:
         embedded = self.dropout(self._embed(tgt_in))
-        if self.needs_steps:
-            return self._decode_stepwise(memory, embedded)
-        return self._decode_at_once(memory, embedded)
+        if not self.needs_steps:
+            decoded = self._decode_at_once(memory, embedded)
+        elif self._compiled_step is None:
+            decoded = self._decode_stepwise(memory, embedded)
+        else:
+            decoded = self._decode_by_steps(memory, embedded)
+        return decoded._replace(weights=_cut(decoded.weights, memory))
 
     @override
     def step(self, memory: RecurrentMemory, state: RecurrentState, last_token: Tensor) -> Step:
         embedded = self._embed(last_token)
+        if self._compiled_step is None or self._is_packed:
+            decoded = self._step(memory, state, embedded)
+        else:
+            decoded = self._run_compiled(memory, state, embedded)
+        return decoded._replace(weights=_cut(decoded.weights, memory))
+
+    def _step(self, memory: RecurrentMemory, state: RecurrentState, embedded: Tensor) -> Step:
+        """Decode one position after tokens with embeddings ``(batch, embedding)``."""
         if memory.summary is not None:
             rows = len(embedded) // len(memory.summary)
             memory = memory._replace(summary=memory.summary.repeat_interleave(rows, 0))
@@ -261,6 +300,38 @@ class Recurrent(EmbeddedEncoderDecoder):
         state, readable, weights = self._advance(memory, state, embedded, run_cells)
         features = self._read(readable) if state.features is None else state.features
         return Step(features, state, weights)
+
+    def _run_compiled(
+        self, memory: RecurrentMemory, state: RecurrentState, embedded: Tensor
+    ) -> Step:
+        """Run the compiled ``_step``: one graph for all lengths, batches and beams."""
+        assert self._compiled_step is not None
+        sentences = len(memory.start.top)
+        by_sentence = for_each_tensor(
+            (state, embedded), lambda part: part.unflatten(0, (sentences, -1))
+        )
+        # Parts that no step reads would make another graph for each of their values.
+        return self._compiled_step(memory._replace(start=NO_STATE, src=0), *by_sentence)
+
+    def _step_by_sentence(
+        self, memory: RecurrentMemory, state: RecurrentState, embedded: Tensor
+    ) -> Step:
+        """Run ``_step``; rows of state and embedding are given as ``(sentences, rows each, …)``.
+
+        The compiler can multiply both numbers, but could not divide the number of rows.
+        """
+        return self._step(memory, *for_each_tensor((state, embedded), _by_row))
+
+    def _decode_by_steps(self, memory: RecurrentMemory, embedded: Tensor) -> Decoded:
+        """Run the compiled step at each position of the target ``(batch, tgt, embedding)``."""
+        state, features, weights = self.initial_state(memory), [], []
+        for token in inputs_of_steps(embedded):
+            step = self._run_compiled(memory, state, token)
+            state = step.state
+            features.append(step.features)
+            weights.append(step.weights)
+        present = [weight for weight in weights if weight is not None]
+        return Decoded(torch.stack(features, 1), torch.stack(present, 1) if present else None)
 
     def _decode_stepwise(self, memory: RecurrentMemory, embedded: Tensor) -> Decoded:
         """Run the decoder step by step over the target ``(batch, tgt, embedding)``."""
@@ -336,7 +407,8 @@ class Recurrent(EmbeddedEncoderDecoder):
 
         Rows that share a memory are treated like positions of one target.
         """
-        sentences = len(memory.start.top)
+        assert memory.attention is not None
+        sentences = len(memory.attention.padding)
         hidden, embedded, steps = (
             part.unflatten(0, (sentences, -1)) for part in (hidden, embedded, state.position)
         )
@@ -390,3 +462,12 @@ def concat_present(*parts: Tensor | None) -> Tensor:
     """Concatenate all parts that are not None along the last dimension."""
     present = [part for part in parts if part is not None]
     return present[0] if len(present) == 1 else torch.cat(present, -1)
+
+
+def _cut(weights: Tensor | None, memory: RecurrentMemory) -> Tensor | None:
+    """Return weights ``(…, src)`` without positions that pad the memory of a compiled step."""
+    return None if weights is None else weights[..., : memory.src]
+
+
+def _by_row(tensor: Tensor) -> Tensor:
+    return tensor.flatten(0, 1)

@@ -1,8 +1,8 @@
 """Stacked recurrent layers, for a whole sequence, for single steps, or unrolled."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,11 @@ from typing_extensions import override
 from lightning_modules.kernels import Pack, Packable
 from lightning_modules.kernels.rnn import advance_layer, run_stack
 from lightning_modules.variants.recurrent.cells import CellKind, RecurrentCell, make_cell
+from lightning_modules.variants.recurrent.compiled_step import (
+    compile_step,
+    first_state,
+    inputs_of_steps,
+)
 from lightning_modules.variants.recurrent.packed_cells import PackedCell, PackedGru, PackedLstm
 from lightning_modules.variants.recurrent.unrolled_cells import (
     CellState,
@@ -74,9 +79,12 @@ class FusedStack(Stack, Packable):
     def _advance_layer(
         self, layer: int, inputs: Tensor, hidden: Tensor, cell: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
+        weights = self.rnn.all_weights[layer]
+        if torch.compiler.is_compiling():  # the compiler fuses the formula
+            return self._unrolled(None, weights)(0, inputs, hidden, cell)
         if self._packed is not None:
             return self._packed[layer](inputs, hidden, cell)
-        return advance_layer(inputs, hidden, cell, self.rnn.all_weights[layer])
+        return advance_layer(inputs, hidden, cell, weights)
 
     @override
     def pack(self, pack: Pack | None) -> None:
@@ -86,10 +94,13 @@ class FusedStack(Stack, Packable):
 
     @override
     def unroll(self, known: Tensor) -> UnrolledStack:
-        kind = UnrolledLstm if isinstance(self.rnn, nn.LSTM) else UnrolledGru
         parts = [known, *[None] * (self.rnn.num_layers - 1)]
-        cells = [kind(*pair) for pair in zip(parts, self.rnn.all_weights, strict=True)]
+        cells = [self._unrolled(*pair) for pair in zip(parts, self.rnn.all_weights, strict=True)]
         return UnrolledStack(cells, self._drop)
+
+    @property
+    def _unrolled(self) -> type[UnrolledLstm] | type[UnrolledGru]:
+        return UnrolledLstm if isinstance(self.rnn, nn.LSTM) else UnrolledGru
 
     def _drop(self, inputs: Tensor) -> Tensor:
         return dropout(inputs, self.rnn.dropout, self.training)
@@ -97,6 +108,8 @@ class FusedStack(Stack, Packable):
 
 class CellStack(Stack):
     """Layers of a ``RecurrentCell``."""
+
+    _compiled_step: Callable[[Tensor, CellState], CellState] | None = None
 
     def __init__(
         self,
@@ -120,6 +133,8 @@ class CellStack(Stack):
 
     def run_both(self, inputs: Tensor, state: CellState) -> tuple[Tensor, Tensor | None]:
         """Return the hidden and cell states of the last layer, each ``(batch, tgt, hidden)``."""
+        if self._compiled_step is not None:
+            return self._run_by_steps(self._compiled_step, inputs, state)
         cells: list[Tensor] = []
         for number, layer in enumerate(self._layers()):
             unrolled = layer.unroll(self.dropout(inputs) if number else inputs)
@@ -132,6 +147,21 @@ class CellStack(Stack):
                     cells.append(cell)
             inputs = torch.stack(states, 1)
         return inputs, torch.stack(cells, 1) if cells else None
+
+    def compile_steps(self, **options: Any) -> None:
+        """Compile the step by which ``run`` proceeds; ``options`` are those of torch.compile."""
+        self._compiled_step = compile_step(self.advance, **options)
+
+    def _run_by_steps(
+        self, step: Callable[[Tensor, CellState], CellState], inputs: Tensor, state: CellState
+    ) -> tuple[Tensor, Tensor | None]:
+        state, hidden, cells = first_state(state), [], []
+        for position in inputs_of_steps(inputs):
+            state = step(position, state)
+            hidden.append(state.top)
+            if state.cell is not None:
+                cells.append(state.cell[-1])
+        return torch.stack(hidden, 1), torch.stack(cells, 1) if cells else None
 
     @override
     def advance(self, inputs: Tensor, state: CellState) -> CellState:

@@ -5,18 +5,29 @@ import shutil
 import pytest
 import torch
 import torch._inductor.config
+from torch._dynamo.utils import counters
 
 from datamodules.errors import UserError
+from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.kernels import packed_weights
 from lightning_modules.training.factories import compile_blocks
-from tests.helpers.variants import sentences, small_model, targets
+from lightning_modules.variants.recurrent.compiled_step import compile_step
+from tests.helpers.variants import ALL, sentences, small_model, targets
 
 
 def trained(model):
     """Return features and all gradients of one batch, in float64."""
     model.double()
-    features = model.decode(model.encode(*sentences([5, 3, 7])), targets(3, 6)).features
+    features, weights = model.decode(model.encode(*sentences([5, 3, 7])), targets(3, 6))
     features.square().sum().backward()
-    return [features, *(p.grad for p in model.parameters() if p.grad is not None)]
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    return [features, *gradients, *([] if weights is None else [weights])]
+
+
+@pytest.fixture(autouse=True)
+def forget_kernels():
+    """Kernels of other tests count against the most kernels of one function."""
+    torch.compiler.reset()
 
 
 def alike(model, expected):
@@ -67,8 +78,75 @@ def test_compiled_kernels_give_the_same_numbers():
     alike(model, expected)
 
 
+RECURRENT = [name for name in ALL if not name.startswith("transformer")]
+LOOPS = ["bahdanau", "luong_global", "luong_intra", "rnnsearch"]
+"""Attention before the step, input feeding, a past that grows, and a cell that torch lacks."""
+
+
+def by_time(names):
+    """Let all variants but one wait for the long tests."""
+    long = pytest.mark.long
+    return [name if name == "bahdanau" else pytest.param(name, marks=long) for name in names]
+
+
+@pytest.mark.parametrize("name", by_time(RECURRENT))
+def test_compiled_steps_give_the_numbers_of_the_plain_loop(name):
+    expected = trained(small_model(name))
+    model = small_model(name)
+    model.compile_blocks(backend="aot_eager")
+    alike(model, expected)
+
+
+@pytest.mark.parametrize("name", by_time(LOOPS))
+def test_compiled_steps_search_as_plain_steps_do(name):
+    plain, model = small_model(name).eval(), small_model(name).eval()
+    model.compile_blocks(backend="eager")
+    source = sentences([5, 3, 19])
+    for search in (GreedySearch(max_ratio=1, max_extra=1), BeamSearch(3, max_ratio=1, max_extra=1)):
+        for ours, theirs in zip(search(model, *source), search(plain, *source), strict=True):
+            assert [one.tokens for one in ours] == [one.tokens for one in theirs]
+            for one, other in zip(ours, theirs, strict=True):
+                torch.testing.assert_close(one.weights, other.weights)
+
+
+@pytest.mark.parametrize("name", by_time(LOOPS))
+def test_fifty_lengths_and_sizes_of_batches_need_few_kernels(name):
+    """In training and in a search together; a batch of one sentence has kernels of its own."""
+    counters.clear()
+    model = small_model(name)
+    model.compile_blocks(backend="eager")
+    for length in range(1, 51):
+        src, tgt = sentences([length] * (1 + length % 7)), targets(1 + length % 7, 1 + length % 5)
+        model.decode(model.encode(*src), tgt).features.sum().backward()
+        with torch.inference_mode():
+            memory = model.encode(*src)
+            state = model.initial_state(memory)
+            for tokens in tgt.unbind(1):
+                state = model.step(memory, state, tokens).state
+    assert counters["stats"]["unique_graphs"] <= 8
+    assert not counters["graph_break"]
+
+
+def test_results_of_a_search_are_not_written_over_by_the_next_step(monkeypatch):
+    """A CUDA graph gives the results of all its runs the same memory."""
+    memory = torch.zeros(2)
+    monkeypatch.setattr(torch, "compile", lambda step, **_: lambda one: memory.fill_(float(one)))
+    step = compile_step(torch.neg, mode="reduce-overhead")
+    with torch.no_grad():
+        first, second = step(torch.tensor(1.0)), step(torch.tensor(2.0))
+    assert (first.tolist(), second.tolist()) == ([1, 1], [2, 2])
+
+
+def test_a_search_with_packed_weights_leaves_out_the_compiled_step(monkeypatch):
+    model = small_model("bahdanau").eval()
+    model.compile_blocks(backend="eager")
+    monkeypatch.setattr(model, "_compiled_step", pytest.fail)
+    with torch.no_grad(), packed_weights(model, int8=True):
+        memory = model.encode(*sentences([5, 3]))
+        model.step(memory, model.initial_state(memory), torch.tensor([5, 6]))
+
+
 def test_without_a_compiler_one_line_says_so():
-    torch._dynamo.reset()
     settings = {"cpp.cxx": (None, "/nowhere/g++"), "force_disable_caches": True}
     with torch._inductor.config.patch(settings), pytest.raises(UserError) as raised:
         compile_blocks(small_model("bahdanau"), "default")
