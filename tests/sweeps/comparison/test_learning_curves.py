@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader
 from datamodules.batching import as_built
 from datamodules.corpus import ParallelText
 from lightning_modules.figures.charts import as_spec
+from lightning_modules.ranks.rank_flags import RankFlags
 from lightning_modules.runs.reader import BrokenFileError, read_history
 from lightning_modules.runs.writer import clear_results, write_history
 from lightning_modules.training.callbacks import History, TrainingBudget
@@ -55,7 +56,7 @@ def fit(trained, batches, callback, **more):
         num_sanity_val_steps=0,
         check_val_every_n_epoch=None,
         val_check_interval=2,
-        callbacks=[budget, callback],
+        callbacks=[RankFlags(), budget, callback],
         **more,
     )
     trainer.fit(trained, datamodule=Texts(batches))
