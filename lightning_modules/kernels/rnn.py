@@ -60,15 +60,17 @@ def run_layers(
         bidirectional: whether to read in both directions.
     """
     inputs, hidden, cell, weights = in_product_type(inputs, hidden, cell, weights)
-    sequence: list[Any] = [inputs] if sizes is None else [inputs, sizes]
-    options: list[Any] = [weights, True, layers, dropout, training, bidirectional]
-    if sizes is None:
-        options.append(True)  # batch first
+    sequence = [inputs] if sizes is None else [inputs, sizes]
+    batch_first = [True] if sizes is None else []
+    start = hidden if cell is None else (hidden, cell)
+    options = [True, layers, dropout, training, bidirectional, *batch_first]
+    arguments: Any = [*sequence, start, weights, *options]
     if cell is None:
         with types_as_given(inputs):
-            return RnnOutput(*torch.gru(*sequence, hidden, *options), None)
+            states, hidden = torch.gru(*arguments)
+        return RnnOutput(states, hidden, None)
     with types_as_given(inputs), lstm_kernels(inputs):
-        return RnnOutput(*torch.lstm(*sequence, (hidden, cell), *options))
+        return RnnOutput(*torch.lstm(*arguments))
 
 
 def advance_layer(

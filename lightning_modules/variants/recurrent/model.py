@@ -104,7 +104,7 @@ class Recurrent(EmbeddedEncoderDecoder, Packable):
     """
 
     _compiled_step: Callable[[RecurrentMemory, RecurrentState, Tensor], Step] | None = None
-    _is_packed = False
+    _packed: Pack | None = None
 
     @validate_call(config=ARBITRARY)
     def __init__(
@@ -228,7 +228,7 @@ class Recurrent(EmbeddedEncoderDecoder, Packable):
     @override
     def pack(self, pack: Pack | None) -> None:
         """Let steps multiply by packed weights, which no compiled step does."""
-        self._is_packed = pack is not None
+        self._packed = pack
 
     @override
     def limit(self) -> Limit | None:
@@ -282,7 +282,7 @@ class Recurrent(EmbeddedEncoderDecoder, Packable):
     @override
     def step(self, memory: RecurrentMemory, state: RecurrentState, last_token: Tensor) -> Step:
         embedded = self._embed(last_token)
-        if self._compiled_step is None or self._is_packed:
+        if self._compiled_step is None or self._packed is not None:
             decoded = self._step(memory, state, embedded)
         else:
             decoded = self._run_compiled(memory, state, embedded)

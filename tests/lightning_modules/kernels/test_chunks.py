@@ -1,5 +1,7 @@
 """Sizes of chunks by the free memory of a device."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -60,24 +62,27 @@ def test_a_device_that_does_not_tell_gets_the_sizes_of_a_cpu():
 
 
 def test_the_loss_of_a_roomy_device_is_one_chunk(monkeypatch):
-    monkeypatch.setattr(loss, "chunk_size", lambda device, bytes_each, on_cpu: 1 << 20)
+    monkeypatch.setattr(loss, "chunk_size", lambda *_: 1 << 20)
     rows = []
     multiply = loss.multiply
-    monkeypatch.setattr(loss, "multiply", lambda x, *y: rows.append(len(x)) or multiply(x, *y))
+
+    def noted(features, *others):
+        rows.append(len(features))
+        return multiply(features, *others)
+
+    monkeypatch.setattr(loss, "multiply", noted)
     output_loss(torch.zeros(1300, 4), torch.zeros(9, 4), torch.zeros(9), torch.arange(1300) % 9, 0)
     assert rows == [1300]
 
 
 @pytest.mark.parametrize(("src", "kept"), [(4, True), (5000, False)])
 def test_a_large_hidden_layer_of_one_chunk_is_computed_again(monkeypatch, src, kept):
-    monkeypatch.setattr(
-        "lightning_modules.kernels.additive.chunk_size", lambda device, bytes_each, on_cpu: 1 << 30
-    )
+    monkeypatch.setattr("lightning_modules.kernels.additive.chunk_size", lambda *_: 1 << 30)
     query, keys = torch.zeros(2, 1, 64, requires_grad=True), torch.zeros(2, src, 64)
     energies = additive_energies(query, keys, torch.ones(64))
-    node = energies.grad_fn
+    node: Any = energies.grad_fn
     while not hasattr(node, "hidden"):
         node = node.next_functions[0][0]
     assert (node.hidden is not None) == kept
-    energies.sum().backward()
-    assert query.grad.equal(torch.full_like(query, src))
+    (gradient,) = torch.autograd.grad(energies.sum(), query)
+    assert gradient.equal(torch.full_like(query, src))
