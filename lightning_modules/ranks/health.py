@@ -14,9 +14,9 @@ from omegaconf import OmegaConf
 from torch import distributed
 
 from datamodules.errors import UserError
+from lightning_modules.kernels.device import wait_for
 from lightning_modules.ranks.rank_flags import PATIENCE
 from lightning_modules.runs.provenance import code_versions
-from lightning_modules.training.device import wait_for
 
 log = logging.getLogger(__name__)
 

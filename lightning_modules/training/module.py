@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import pytorch_lightning as pl
+import torch
 from pytorch_lightning.plugins.precision import MixedPrecision
 from pytorch_lightning.utilities import GradClipAlgorithmType
 from torch import Tensor, nn
@@ -111,8 +112,7 @@ class TranslationModule(pl.LightningModule):
         self.losses.add(share_of_update, batch, self.global_step + 1)
         self._update_loss = self._update_loss + share_of_update
         if ends_update(self.trainer, batch_idx):
-            if self.logs_now:
-                self._log_update(share)
+            self._log_update(share)
             self._update_loss = 0.0
         return loss
 
@@ -122,10 +122,16 @@ class TranslationModule(pl.LightningModule):
         return (self.global_step + 1) % self.trainer.log_every_n_steps == 0  # type: ignore[attr-defined]
 
     def _log_update(self, share: float) -> None:
-        self.log("train/loss", self._update_loss, sync_dist=True)
-        self.log("train/learning_rate", self.trainer.optimizers[0].param_groups[0]["lr"])
+        """Give Lightning the values of this update; Lightning may also log the last update."""
+        loss: Any = self._update_loss
+        if self.logs_now:
+            loss = self.trainer.strategy.reduce(loss, reduce_op="mean")
+        self.log("train/loss", loss)
+        numbers = {"learning_rate": self.trainer.optimizers[0].param_groups[0]["lr"]}
         if not self.teacher_forcing.always:
-            self.log("train/teacher_forcing", share)
+            numbers["teacher_forcing"] = share
+        for name, number in numbers.items():  # Lightning would copy a number, and wait for a GPU
+            self.log(f"train/{name}", torch.full((), number, device=self.device))
 
     def on_validation_epoch_start(self) -> None:
         """Seed the draws, and forget the translations of the last validation."""

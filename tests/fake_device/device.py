@@ -2,7 +2,7 @@
 
 A build of torch without CUDA refuses ``cuda`` also for such tensors. Torch's device for extensions,
 renamed, is allowed. Nothing can be read from it: ``item``, ``tolist``, ``nonzero`` and masks raise
-an error, and copies to the CPU are counted. The whole process has this device from ``register`` on.
+an error, and copies that wait are counted. The whole process has this device from ``register`` on.
 """
 
 from collections.abc import Iterator
@@ -18,12 +18,13 @@ from torch.utils.backend_registration import (
     _setup_privateuseone_for_python_backend,
 )
 
-from lightning_modules.variants.recurrent import encoder
-from lightning_modules.variants.recurrent.cpu_rnn import RnnOutput
+from lightning_modules.kernels.rnn import RnnOutput
+from lightning_modules.variants.recurrent import encoder, stacks
 from lightning_modules.variants.recurrent.unrolled_cells import gru_state
 
 NAME = "accel"
 DEVICES = 2
+COPIES = (torch.ops.aten._to_copy.default, torch.ops.aten.copy_.default)
 
 
 class _Backend(_DummyBackendModule):
@@ -40,45 +41,52 @@ def register() -> None:
     encoder.run_packed = _run_packed
     torch.gru_cell = _gru_cell  # type: ignore[assignment]
     torch.utils.swap_tensors = _move
-    nn.GRU.forward = nn.LSTM.forward = _run_padded  # type: ignore[assignment, method-assign]
+    stacks.run_stack = _run_stack
 
 
-class CopiesToCpu(TorchDispatchMode):
-    """Count the copies of tensors from the device to the CPU: each waits for the device."""
+class Copies(TorchDispatchMode):
+    """Count the copies between CPU and device for which the processor waits.
+
+    A copy to the CPU always waits; a copy to the device does unless it is ``non_blocking``.
+    """
 
     count = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run an operator; count it if the result lies on the CPU and an argument does not."""
+        """Run an operator, and count it if it is such a copy."""
         result = func(*args, **(kwargs or {}))
-        moved = func in (torch.ops.aten._to_copy.default, torch.ops.aten.copy_.default)
-        if moved and args[-1 if func is torch.ops.aten.copy_.default else 0].device.type == NAME:
-            self.count += result.device.type == "cpu"
+        if func in COPIES:
+            source, *others = [arg for arg in args if isinstance(arg, Tensor)]
+            source = others[0] if others else source  # copy_ takes its source second
+            goes_on = (kwargs or {}).get("non_blocking", False) or True in args[2:]
+            moves = (source.device.type, result.device.type) in ((NAME, "cpu"), ("cpu", NAME))
+            self.count += moves and not (goes_on and result.device.type == NAME)
         return result
 
 
 @contextmanager
-def without_numbers(device: str = f"{NAME}:0") -> Iterator[CopiesToCpu]:
-    """Make new tensors fake ones on ``device``; yield the count of copies to the CPU."""
-    with FakeTensorMode(allow_non_fake_inputs=True), CopiesToCpu() as copies, torch.device(device):
+def without_numbers(device: str = f"{NAME}:0") -> Iterator[Copies]:
+    """Make new tensors fake ones on ``device``; yield the count of copies that wait."""
+    with FakeTensorMode(allow_non_fake_inputs=True), Copies() as copies, torch.device(device):
         yield copies
 
 
 def _run_packed(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOutput:
     """Stand for packed sequences, whose number of tokens a fake device does not know."""
     assert lengths.device.type == "cpu"
-    states, final = _run_padded(rnn, inputs)
-    return RnnOutput(states, *(final if isinstance(final, tuple) else (final, None)))
+    return _run_stack(rnn, inputs, None, inputs.new_zeros(()), None)
 
 
-def _run_padded(rnn: Any, inputs: Tensor, start: Any = None) -> Any:
+def _run_stack(
+    rnn: nn.LSTM | nn.GRU, inputs: Tensor, sizes: Tensor | None, hidden: Tensor, cell: Tensor | None
+) -> RnnOutput:
     """Stand for a call of cuDNN: right shapes, and a gradient for every input and weight."""
     directions = 2 if rnn.bidirectional else 1
-    started = start if isinstance(start, tuple) else () if start is None else (start,)
-    touched = sum(part.sum() for part in (inputs, *started, *rnn.parameters()))
+    given = [inputs, hidden, *rnn.parameters(), *([] if cell is None else [cell])]
+    touched = sum(part.sum() for part in given)
     states = touched + inputs.new_zeros(*inputs.shape[:2], directions * rnn.hidden_size)
-    hidden = touched + inputs.new_zeros(rnn.num_layers * directions, len(inputs), rnn.hidden_size)
-    return states, (hidden, hidden.clone()) if isinstance(rnn, nn.LSTM) else hidden
+    last = touched + inputs.new_zeros(rnn.num_layers * directions, len(inputs), rnn.hidden_size)
+    return RnnOutput(states, last, last.clone() if isinstance(rnn, nn.LSTM) else None)
 
 
 def _move(parameter: Any, moved: Any) -> None:

@@ -11,12 +11,12 @@ from pydantic import validate_call
 
 from datamodules.batching import Batch, EncodedPairs
 from datamodules.errors import UserError
+from lightning_modules.kernels.device import peak_device_memory_mib, wait_for
 from lightning_modules.ranks.rank_flags import flags_of
 from lightning_modules.ranks.updates_across_ranks import begins_update, ends_update
 from lightning_modules.runs.environment import peak_memory_mib
 from lightning_modules.training.control.budgets import KINDS, Budget, Cost, Update, find_kind
 from lightning_modules.training.control.flops import Flops
-from lightning_modules.training.device import peak_device_memory_mib, wait_for
 
 
 class TrainingBudget(pl.Callback):

@@ -9,9 +9,9 @@ from pydantic import validate_call
 
 from datamodules.batching import Batch
 from datamodules.errors import UserError
+from lightning_modules.kernels.device import runs_ahead
 from lightning_modules.ranks.rank_flags import flags_of
 from lightning_modules.ranks.updates_across_ranks import ends_update, gather
-from lightning_modules.training.device import runs_ahead
 from lightning_modules.training.losses import BrokenLoss, are_finite, losses_of
 
 log = logging.getLogger(__name__)

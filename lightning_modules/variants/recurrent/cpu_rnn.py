@@ -17,13 +17,18 @@ Weights = tuple[Tensor, ...]
 
 
 def run_packed(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOutput:
-    """Run over ``(batch, src, input)`` with torch's packed sequences; lengths on the CPU."""
-    packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
-    data, sizes, _, back = packed
+    """Run over ``(batch, src, input)`` with torch's packed sequences; lengths on the CPU.
+
+    Torch would sort the sentences too, and wait for the device with the order.
+    """
+    order = lengths.argsort(descending=True)
+    there, back = (index.to(inputs.device, non_blocking=True) for index in (order, order.argsort()))
+    packed = pack_padded_sequence(inputs.index_select(0, there), lengths[order], batch_first=True)
+    data, sizes = packed.data, packed.batch_sizes
     directions = 2 if rnn.bidirectional else 1
     zero = data.new_zeros(rnn.num_layers * directions, len(inputs), rnn.hidden_size)
     run = run_stack(rnn, data, sizes, zero, zero if isinstance(rnn, nn.LSTM) else None)
-    states = unpacked(packed, run.states, inputs.shape[1])
+    states = unpacked(packed, run.states, inputs.shape[1]).index_select(0, back)
     return RnnOutput(states, run.hidden[:, back], None if run.cell is None else run.cell[:, back])
 
 

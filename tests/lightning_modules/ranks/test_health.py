@@ -12,7 +12,7 @@ from lightning_modules.ranks.health import RankReport, check_reports, summary
 from lightning_modules.ranks.hung_ranks import PATIENCE, Standstill
 from lightning_modules.ranks.launcher import run_on_ranks
 from lightning_modules.ranks.lightning_internals import limit_waiting
-from tests.helpers import rank_jobs
+from tests.lightning_modules.ranks import rank_jobs
 
 
 def reports(**changes):

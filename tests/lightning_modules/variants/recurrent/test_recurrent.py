@@ -199,7 +199,8 @@ def test_padding_never_enters_a_bidirectional_encoder(cell, reverse_source):
     noise = torch.randint(4, VOCABULARY, src.shape)
     with torch.no_grad():
         one, other = (
-            model.encoder(model.src_embedding(ids), mask) for ids in (src, src.where(mask, noise))
+            model.encoder(model.src_embedding(ids), mask, mask.sum(1))
+            for ids in (src, src.where(mask, noise))
         )
         assert one.states.equal(other.states)
         assert one.hidden.equal(other.hidden)
@@ -207,7 +208,7 @@ def test_padding_never_enters_a_bidirectional_encoder(cell, reverse_source):
         for row, length in enumerate([3, 8, 1]):
             one_row = slice(row, row + 1)
             embedded = model.src_embedding(src[one_row, :length])
-            alone = model.encoder(embedded, mask[one_row, :length])
+            alone = model.encoder(embedded, mask[one_row, :length], torch.tensor([length]))
             torch.testing.assert_close(alone.states[0], one.states[row, :length])
             torch.testing.assert_close(alone.hidden[0], one.hidden[row])
 
