@@ -185,7 +185,7 @@ def _best_of(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return ``best_tokens`` of ``logits`` ``(rows, vocabulary)``, which change in place."""
     logits = logits.float()
     for token in (PAD, BOS):  # a list of both would be copied to the device in each step
-        logits[:, token] = float("-inf")
+        logits[:, token].fill_(float("-inf"))
     best, tokens = top(logits, min(count, logits.shape[1]))
     largest = best[:, :1]
     # In place: copying the logits would cost more than the exponentials.

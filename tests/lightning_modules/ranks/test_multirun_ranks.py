@@ -17,8 +17,8 @@ from datamodules.errors import UserError
 from lightning_modules.ranks.launcher import run_on_ranks
 from lightning_modules.runs.reader import read_failure
 from sweeps.launch.torchrun import rank_arguments
-from tests.helpers import rank_jobs
 from tests.helpers.commands import ROOT, TINY, in_process, inside, mistake, places, run, succeed
+from tests.lightning_modules.ranks import rank_jobs
 
 RANKS = ["trainer=ddp_cpu", *TINY, "decoding=greedy", "logger.mode=offline"]
 
@@ -66,7 +66,7 @@ def test_a_rank_that_dies_ends_all():
     [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 128 + signal.SIGTERM)],
 )
 def test_no_rank_outlives_the_job(tmp_path, number, status):
-    command = [sys.executable, "-m", "tests.helpers.rank_jobs", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.lightning_modules.ranks.rank_jobs", str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT) as job:
         wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
         job.send_signal(number)

@@ -55,6 +55,6 @@ def tell_tensors() -> torch.Tensor:
 
 
 if __name__ == "__main__":
-    from tests.helpers import rank_jobs
+    from tests.lightning_modules.ranks import rank_jobs
 
     run_main(partial(run_on_ranks, 2, rank_jobs.wait_for_ever, sys.argv[1]))

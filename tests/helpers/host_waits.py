@@ -1,0 +1,84 @@
+"""Counting what makes the processor wait for a GPU, without a GPU."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+aten = torch.ops.aten
+ALWAYS = {
+    aten._local_scalar_dense,  # item, int(tensor), float(tensor), bool(tensor)
+    aten.equal,
+    aten.is_nonzero,
+    aten.nonzero,
+    aten.masked_select,
+    aten._unique,
+    aten._unique2,
+    aten.unique_dim,
+    aten.unique_consecutive,
+}
+"""Operators whose result, or the size of whose result, the processor must know."""
+INDEXING = {aten.index, aten.index_put, aten.index_put_, aten._index_put_impl_}
+SILENT = {Tensor.cpu, Tensor.tolist}
+"""Functions that copy to the processor; for a tensor on a CPU they call no operator."""
+
+
+class HostWaits(TorchDispatchMode):
+    """Counts waits for a GPU within a block; tensors may lie on any device, a CPU included.
+
+    A tensor on a CPU counts as on a GPU, but for a copy by ``to``. So ``tolist`` and ``item`` of
+    the processor's own tensors count too; numbers in arrays and lists do not.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.where: list[str] = []
+        """Names of the operators and functions that wait, in their order."""
+        self._functions = _SilentCopies(self.where)
+
+    @property
+    def count(self) -> int:
+        """Number of waits so far."""
+        return len(self.where)
+
+    def __enter__(self) -> "HostWaits":
+        super().__enter__()
+        self._functions.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._functions.__exit__(*error)
+        super().__exit__(*error)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if waits(func, args, kwargs):
+            self.where.append(str(func))
+        return func(*args, **kwargs)
+
+
+class _SilentCopies(TorchFunctionMode):
+    def __init__(self, where: list[str]) -> None:
+        self._where = where
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func in SILENT and args[0].is_cpu:
+            self._where.append(f"Tensor.{func.__name__}")
+        return func(*args, **(kwargs or {}))
+
+
+def waits(func: Any, args: Any, kwargs: Any) -> bool:
+    """Return whether an operator makes the processor wait for the device of its tensors."""
+    packet = func.overloadpacket
+    if packet in INDEXING:
+        return any(index is not None and index.dtype == torch.bool for index in args[1])
+    if packet is aten.repeat_interleave:  # the operator with a tensor of counts
+        return kwargs.get("output_size") is None
+    if packet is aten._to_copy:
+        target = kwargs.get("device")
+        return target is not None and target.type == "cpu" and not args[0].is_cpu
+    if packet is aten.copy_:
+        return args[0].is_cpu and not args[1].is_cpu
+    return packet in ALWAYS
