@@ -3,6 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from pydantic import PositiveInt, validate_call
 from torch import Tensor
@@ -38,8 +39,8 @@ class Beams(NamedTuple):
         The processor waits for the device once.
         """
         present = self.totals.isfinite().cpu().numpy()
-        kept = present.any(1)
-        indices = kept.nonzero()[0], present[kept].ravel().nonzero()[0]
+        kept = np.flatnonzero(present.any(1))
+        indices = kept, np.flatnonzero(present[kept])
         sentences, rows = (torch.from_numpy(index).to(self.totals.device) for index in indices)
         return sentences, rows
 
