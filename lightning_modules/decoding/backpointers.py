@@ -1,5 +1,6 @@
 """Backpointers of a search, and the way back from the end of a hypothesis to its start."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,10 @@ class HypothesisEnd(NamedTuple):
 
 
 class Backpointers:
-    """For each call of the model's step and each row of the call, the row of the call before."""
+    """For each call of the model's step and each row of the call, the row of the call before.
+
+    All records stay on the device until ``trace``.
+    """
 
     def __init__(self) -> None:
         self._tokens: list[Tensor] = []
@@ -41,30 +45,49 @@ class Backpointers:
         if weights is not None:
             self._weights.append(weights)
 
-    def trace(self, ends: list[HypothesisEnd]) -> list[tuple[list[int], Tensor | None]]:
+    def trace(self, ends: Sequence[HypothesisEnd]) -> list[tuple[list[int], Tensor | None]]:
         """Return the tokens of each hypothesis and their weights ``(tokens, src)``, on the CPU."""
-        tokens, parents = _arrays(self._tokens), _arrays(self._parents)
-        weights = _arrays(self._weights)
-        return [_trace_one(end, tokens, parents, weights) for end in ends]
+        if not ends:
+            return []
+        sizes = np.cumsum([len(tokens) for tokens in self._tokens])[:-1]
+        last_tokens, parents = (
+            np.split(on_host(column), sizes) for column in (self._tokens, self._parents)
+        )
+        steps, every = np.array([end.step for end in ends]), np.arange(len(ends))
+        rows = np.full((steps.max() + 1, len(ends)), -1)  # -1 after the end of a hypothesis
+        tokens = rows.copy()
+        rows[steps, every] = [end.row for end in ends]
+        tokens[steps, every] = [end.token for end in ends]
+        for step in range(len(rows) - 1, 0, -1):
+            going = rows[step] >= 0
+            tokens[step - 1, going] = last_tokens[step][rows[step, going]]
+            rows[step - 1, going] = parents[step][rows[step, going]]
+        paths = [tokens[: step + 1, number].tolist() for number, step in enumerate(steps)]
+        return list(zip(paths, self._weights_at(rows), strict=True))
+
+    def _weights_at(self, rows: NDArray) -> Sequence[Tensor | None]:
+        """Return the weights at ``rows`` ``(calls, hypotheses)``; -1 for no row.
+
+        The weights of these rows alone are put together: a copy of all would double the memory.
+        """
+        if not self._weights:
+            return [None] * rows.shape[1]
+        present = rows >= 0
+        device = self._weights[0].device
+        chosen = torch.from_numpy(rows[present]).to(device).split(present.sum(1).tolist())
+        by_call = torch.cat(
+            [
+                weights.index_select(0, index)
+                for weights, index in zip(self._weights, chosen, strict=False)
+            ]
+        )
+        by_call = by_call.cpu().float()
+        places = torch.from_numpy(np.argsort(present.nonzero()[1], kind="stable"))
+        each = places.split(present.sum(0).tolist())
+        return [by_call.index_select(0, hypothesis) for hypothesis in each]
 
 
-def _arrays(columns: list[Tensor]) -> list[NDArray]:
-    return [
-        column.cpu().float().numpy() if column.is_floating_point() else column.cpu().numpy()
-        for column in columns
-    ]
-
-
-def _trace_one(
-    end: HypothesisEnd, tokens: list[NDArray], parents: list[NDArray], weights: list[NDArray]
-) -> tuple[list[int], Tensor | None]:
-    path, rows, row = [end.token], [end.row], end.row
-    for step in range(end.step, 0, -1):
-        path.append(int(tokens[step][row]))
-        row = int(parents[step][row])
-        rows.append(row)
-    path.reverse()
-    if not weights:
-        return path, None
-    stacked = np.stack([weights[step][row] for step, row in enumerate(reversed(rows))])
-    return path, torch.from_numpy(stacked)
+def on_host(column: Sequence[Tensor]) -> NDArray:
+    """Return the numbers of all tensors in a row, by one copy."""
+    numbers: NDArray = torch.cat([part.flatten() for part in column]).cpu().numpy()
+    return numbers

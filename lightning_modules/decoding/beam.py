@@ -1,9 +1,9 @@
 """Beam search, batched over sentences."""
 
 import math
-from bisect import insort
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from pydantic import PositiveInt, validate_call
 from torch import Tensor
@@ -11,8 +11,38 @@ from typing_extensions import override
 
 from datamodules.tokenization import BOS, EOS
 from lightning_modules.decoding.backpointers import Backpointers, HypothesisEnd
-from lightning_modules.decoding.search import NonNegativeFloat, Search, best_tokens
+from lightning_modules.decoding.ends import Ends
+from lightning_modules.decoding.search import NonNegativeFloat, Search, best_tokens, is_decision
 from lightning_modules.variants.base import EncoderDecoder, select_batch
+
+
+class Beams(NamedTuple):
+    """The beams of the sentences in the batch, on the device; places beyond the last are empty."""
+
+    sentences: Tensor
+    """Number of the sentence in the first batch, ``(sentences,)``."""
+    limits: Tensor
+    """Length limit in tokens, ``(sentences,)``."""
+    last_penalty: Tensor
+    """Length penalty at the length limit, ``(sentences,)``."""
+    places: Tensor
+    """Number of places not taken by finished hypotheses, ``(sentences,)``."""
+    totals: Tensor
+    """Log-probability of each prefix, ``(sentences, beam)``; -inf for no prefix."""
+    best: Tensor
+    """Scores of the best finished hypotheses, best first, ``(sentences, n_best)``; -inf for none.
+    """
+
+    def with_prefix(self) -> tuple[Tensor, Tensor]:
+        """Return which sentences have a prefix left, and which rows of these sentences' beams.
+
+        The processor waits for the device once.
+        """
+        present = self.totals.isfinite().cpu().numpy()
+        kept = np.flatnonzero(present.any(1))
+        indices = kept, np.flatnonzero(present[kept])
+        sentences, rows = (torch.from_numpy(index).to(self.totals.device) for index in indices)
+        return sentences, rows
 
 
 class BeamSearch(Search):
@@ -56,108 +86,103 @@ class BeamSearch(Search):
     def search(
         self, model: EncoderDecoder, memory: Any, limits: Tensor, backpointers: Backpointers
     ) -> list[list[HypothesisEnd]]:
-        sentences = torch.arange(len(limits), device=limits.device)
-        rows = sentences.repeat_interleave(self.beam_size)
-        state = select_batch(model.initial_state(memory), rows)
+        beams = self._first_beams(limits)
+        rows = beams.sentences.unsqueeze(1).expand(-1, self.beam_size)
         tokens = torch.full_like(rows, BOS)
-        places = torch.full_like(limits, self.beam_size)  # not taken by finished hypotheses
-        # A row without a prefix has probability 0: at first, all rows but one of each sentence.
-        totals = torch.full((len(limits), self.beam_size), float("-inf"), device=limits.device)
-        totals[:, 0] = 0.0
-        ends: list[list[HypothesisEnd]] = [[] for _ in limits]
+        state = select_batch(model.initial_state(memory), rows)
+        alive: Tensor | None = beams.sentences * self.beam_size
+        ends = Ends(len(limits))
         for position in range(int(limits.max())):
-            features, state, weights = model.step(memory, state, tokens)
-            backpointers.add(tokens, rows, weights)
-            totals, rows, tokens = self._continue(model, totals, features, places)
-            ended = totals.isfinite() & ((tokens == EOS) | (limits == position + 1).unsqueeze(1))
-            self._collect(ends, sentences, position, ended, totals, rows, tokens)
-            places = places - ended.sum(1)
-            totals = totals.masked_fill(ended, float("-inf"))
-            undecided = self._undecided(ends, sentences, totals, limits)
-            if not len(undecided):
-                break
-            if len(undecided) < len(sentences):
-                memory = select_batch(memory, undecided)
-            sentences, limits, places = sentences[undecided], limits[undecided], places[undecided]
-            totals, rows = totals[undecided], rows[undecided].flatten()
-            tokens = tokens[undecided].flatten()
+            features, state, weights = model.step(memory, state, tokens.flatten())
+            backpointers.add(tokens.flatten(), rows.flatten(), weights)
+            totals, rows, tokens = self._continue(model, beams, features, alive)
+            at_limit = (beams.limits == position + 1).unsqueeze(1)
+            ended = totals.isfinite() & ((tokens == EOS) | at_limit)
+            ends.add(ended, beams.sentences.unsqueeze(1).expand_as(rows), rows, tokens, totals)
+            beams = self._without_ended(beams, totals, ended, position)
+            alive = None
+            if is_decision(position, limits.device):
+                kept, alive = beams.with_prefix()
+                if not len(kept):
+                    break
+                if len(kept) < len(rows):
+                    beams, rows, tokens = select_batch((beams, rows, tokens), kept)
+                    memory = select_batch(memory, kept)
             state = select_batch(state, rows)
-        return [ranked[: self.n_best] for ranked in ends]
+        return [self._ranked(found) for found in ends.by_sentence()]
+
+    def _first_beams(self, limits: Tensor) -> "Beams":
+        """Return beams with one empty prefix each; ``limits`` is ``(sentences,)``."""
+        sentences = torch.arange(len(limits), device=limits.device)
+        totals = torch.full((len(limits), self.beam_size), -math.inf, device=limits.device)
+        totals[:, 0] = 0.0
+        return Beams(
+            sentences,
+            limits,
+            self.penalty(limits),
+            torch.full_like(limits, self.beam_size),
+            totals,
+            totals.new_full((len(limits), self.n_best), -math.inf),
+        )
 
     def _continue(
-        self, model: EncoderDecoder, totals: Tensor, features: Tensor, places: Tensor
+        self, model: EncoderDecoder, beams: "Beams", features: Tensor, alive: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return the best continuations of each sentence, best first, one for each place.
 
         Args:
-            model: provides the logits, computed only for rows with a prefix.
-            totals: log-probabilities of the prefixes, ``(sentences, beam)``.
+            model: provides the logits.
+            beams: the beams before the step.
             features: argument of ``logits``, ``(sentences × beam, features)``.
-            places: number of free places in the beam, ``(sentences,)``.
+            alive: the rows with a prefix, for which alone logits are computed, ``(alive,)``; None
+                for all rows.
 
         Returns:
             Log-probabilities (-inf beyond the last place), rows of the continued prefixes, and
             tokens, each ``(sentences, beam)``.
         """
-        alive = totals.flatten().isfinite().nonzero().squeeze(1)
-        best, tokens = best_tokens(model, features[alive], self.beam_size)
-        count = best.shape[1]
-        scores = totals.new_full((totals.numel(), count), float("-inf"))
-        scores[alive] = totals.flatten()[alive].unsqueeze(1) + best
-        chosen = torch.zeros_like(scores, dtype=tokens.dtype).index_copy(0, alive, tokens)
-        totals, index = scores.view(len(totals), -1).topk(self.beam_size)
+        count, totals = len(beams.totals), beams.totals.view(-1, 1)
+        read = features if alive is None else features.index_select(0, alive)
+        best, tokens = best_tokens(model, read, self.beam_size)
+        if alive is not None:
+            shape = len(totals), best.shape[1]
+            best = best.new_zeros(shape).index_copy_(0, alive, best)
+            tokens = tokens.new_zeros(shape).index_copy_(0, alive, tokens)
+        scores = (totals + best).masked_fill_(~totals.isfinite(), -math.inf)
+        continued, index = scores.view(count, -1).topk(self.beam_size)
         ranks = torch.arange(self.beam_size, device=index.device)
-        totals = totals.masked_fill(ranks >= places.unsqueeze(1), float("-inf"))
-        first = torch.arange(len(totals), device=index.device).unsqueeze(1) * self.beam_size
-        return totals, first + index // count, chosen.view(len(totals), -1).gather(1, index)
+        continued = continued.masked_fill(ranks >= beams.places.unsqueeze(1), -math.inf)
+        first = torch.arange(count, device=index.device).unsqueeze(1) * self.beam_size
+        rows = first + index // best.shape[1]
+        return continued, rows, tokens.view(count, -1).gather(1, index)
 
-    def _collect(
-        self,
-        ends: list[list[HypothesisEnd]],
-        sentences: Tensor,
-        position: int,
-        ended: Tensor,
-        totals: Tensor,
-        rows: Tensor,
-        tokens: Tensor,
-    ) -> None:
-        """Add the ``ended`` hypotheses ``(sentences, beam)`` to ``ends``, best first."""
-        penalty = self.penalty(position + 1)
-        where = ended.nonzero(as_tuple=True)
-        for sentence, row, token, total in zip(
-            sentences[where[0]].tolist(),
-            rows[where].tolist(),
-            tokens[where].tolist(),
-            totals[where].tolist(),
-            strict=True,
-        ):
-            insort(
-                ends[sentence],
-                HypothesisEnd(position, row, token, total / penalty),
-                key=_negative_score,
-            )
-
-    def _undecided(
-        self, ends: list[list[HypothesisEnd]], sentences: Tensor, totals: Tensor, limits: Tensor
-    ) -> Tensor:
-        """Return the indices of the sentences whose ``n_best`` may still change.
+    def _without_ended(
+        self, beams: "Beams", totals: Tensor, ended: Tensor, position: int
+    ) -> "Beams":
+        """Return the beams without ``ended`` hypotheses, and without prefixes that cannot matter.
 
         The log-probability of a prefix can only fall: the score of its hypotheses is at most this
-        log-probability divided by the penalty at the length limit.
+        log-probability divided by the penalty at the length limit. If ``n_best`` hypotheses are at
+        least as good, no prefix of the sentence goes on.
+
+        Args:
+            beams: the beams before the step.
+            totals: log-probabilities of the continued prefixes, ``(sentences, beam)``.
+            ended: True where a prefix is now a finished hypothesis, ``(sentences, beam)``.
+            position: number of the step, from 0.
         """
-        bounds = (totals.max(1).values / self.penalty(limits)).tolist()
-        undecided = [
-            index
-            for index, (sentence, bound) in enumerate(zip(sentences.tolist(), bounds, strict=True))
-            if bound > -math.inf
-            and (len(ends[sentence]) < self.n_best or bound > ends[sentence][self.n_best - 1].score)
-        ]
-        return torch.tensor(undecided, device=sentences.device, dtype=torch.long)
+        finished = (totals / self.penalty(position + 1)).masked_fill(~ended, -math.inf)
+        best = torch.cat([beams.best, finished], 1).topk(self.n_best).values
+        totals = totals.masked_fill(ended, -math.inf)
+        decided = totals.amax(1, keepdim=True) / beams.last_penalty.unsqueeze(1) <= best[:, -1:]
+        totals = totals.masked_fill(decided, -math.inf)
+        return beams._replace(places=beams.places - ended.sum(1), totals=totals, best=best)
+
+    def _ranked(self, found: list[HypothesisEnd]) -> list[HypothesisEnd]:
+        """Return the ``n_best`` of a sentence's hypotheses, whose scores are log-probabilities."""
+        scored = [end._replace(score=end.score / self.penalty(end.step + 1)) for end in found]
+        return sorted(scored, key=lambda end: -end.score)[: self.n_best]
 
     def penalty(self, tokens: Any) -> Any:
         """Return Wu et al. 2016, eq. 14, for a number of tokens or a tensor of such numbers."""
         return ((5 + tokens) / 6) ** self.length_penalty
-
-
-def _negative_score(end: HypothesisEnd) -> float:
-    return -end.score

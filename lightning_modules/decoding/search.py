@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.decoding.backpointers import Backpointers, HypothesisEnd
+from lightning_modules.decoding.ends import Ends
 from lightning_modules.kernels import packed_weights
 from lightning_modules.variants.base import EncoderDecoder, for_each_tensor, select_batch
 
@@ -19,6 +20,11 @@ BLOCK = 64
 """Number of columns per block in ``top``."""
 ROWS = 512
 """Number of hypotheses whose logits are in memory at a time."""
+GPU_STEPS = 8
+"""Number of steps of a search on a GPU from one decision to the next: what has ended leaves the
+batch, for which the processor waits for the GPU."""
+STEPS_TO_DECISION = {"cpu": 1}
+"""Number of such steps by the type of the device; ``GPU_STEPS`` for any other."""
 
 
 class Hypothesis(NamedTuple):
@@ -121,7 +127,7 @@ class Search(ABC):
 
 
 class GreedySearch(Search):
-    """Take the most probable token at every step; a finished sentence leaves the batch."""
+    """Take the most probable token at every step; finished sentences leave the batch."""
 
     @override
     def search(
@@ -130,25 +136,33 @@ class GreedySearch(Search):
         sentences = rows = torch.arange(len(limits), device=limits.device)
         tokens = torch.full_like(limits, BOS)
         totals = torch.zeros(len(limits), device=limits.device)
+        going = torch.ones_like(limits, dtype=torch.bool)
         state = model.initial_state(memory)
-        ends: list[list[HypothesisEnd]] = [[] for _ in limits]
+        ends = Ends(len(limits))
         for position in range(int(limits.max())):
             features, state, weights = model.step(memory, state, tokens)
             backpointers.add(tokens, rows, weights)
             scores, tokens = (best.squeeze(1) for best in best_tokens(model, features, 1))
             totals = totals + scores
-            ended = (tokens == EOS) | (limits == position + 1)
-            for row in ended.nonzero().squeeze(1).tolist():
-                end = HypothesisEnd(position, row, int(tokens[row]), float(totals[row]))
-                ends[int(sentences[row])].append(end)
-            rows = (~ended).nonzero().squeeze(1)
-            if not len(rows):
+            ended = going & ((tokens == EOS) | (limits == position + 1))
+            going = going & ~ended
+            rows = torch.arange(len(tokens), device=tokens.device)
+            ends.add(ended, sentences, rows, tokens, totals)
+            if not is_decision(position, limits.device):
+                continue
+            kept = going.nonzero().squeeze(1)
+            if not len(kept):
                 break
-            if len(rows) < len(ended):
-                sentences, limits = sentences[rows], limits[rows]
-                tokens, totals = tokens[rows], totals[rows]
-                memory, state = select_batch(memory, rows), select_batch(state, rows)
-        return ends
+            if len(kept) < len(going):
+                memory, state = select_batch(memory, kept), select_batch(state, kept)
+                sentences, limits, rows = sentences[kept], limits[kept], rows[kept]
+                tokens, totals, going = tokens[kept], totals[kept], going[kept]
+        return ends.by_sentence()
+
+
+def is_decision(position: int, device: torch.device) -> bool:
+    """Return whether sentences that have ended leave the batch after a step, counted from 0."""
+    return (position + 1) % STEPS_TO_DECISION.get(device.type, GPU_STEPS) == 0
 
 
 def best_tokens(model: EncoderDecoder, features: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -170,7 +184,8 @@ def best_tokens(model: EncoderDecoder, features: Tensor, count: int) -> tuple[Te
 def _best_of(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return ``best_tokens`` of ``logits`` ``(rows, vocabulary)``, which change in place."""
     logits = logits.float()
-    logits[:, [PAD, BOS]] = float("-inf")
+    for token in (PAD, BOS):  # a list of both would be copied to the device in each step
+        logits[:, token].fill_(float("-inf"))
     best, tokens = top(logits, min(count, logits.shape[1]))
     largest = best[:, :1]
     # In place: copying the logits would cost more than the exponentials.

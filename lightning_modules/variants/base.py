@@ -147,12 +147,21 @@ def count_parameters(model: nn.Module) -> int:
 
 
 def select_batch(tree: Any, index: Tensor) -> Any:
-    """Pick batch entries of every tensor in nested tuples; ``index`` may repeat and reorder."""
+    """Pick batch entries of every tensor in nested tuples.
+
+    Args:
+        tree: a memory, a state, or a part of one.
+        index: entries, ``(rows,)``, which may repeat and reorder; or for a state the rows of beams,
+            ``(sentences, beam)``, each from the beam of its sentence. Sentences may leave, but keep
+            their order; their beams then share what their rows have in common.
+    """
     if isinstance(tree, Selectable):
         return tree.select(index)
     if isinstance(tree, tuple):
         return _rebuilt(tree, [select_batch(branch, index) for branch in tree])
-    return tree.index_select(0, index.to(tree.device)) if isinstance(tree, Tensor) else tree
+    if not isinstance(tree, Tensor):
+        return tree
+    return tree.index_select(0, index.flatten().to(tree.device))
 
 
 def move(tree: Any, device: torch.device) -> Any:
@@ -165,7 +174,7 @@ class Selectable(ABC):
 
     @abstractmethod
     def select(self, index: Tensor) -> Any:
-        """Return the part with the rows of ``index`` ``(rows,)``, which may repeat and reorder."""
+        """Return the part with the rows of ``index``; see ``select_batch``."""
 
 
 def for_each_tensor(tree: Any, change: Callable[[Tensor], Tensor]) -> Any:

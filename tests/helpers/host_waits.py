@@ -1,7 +1,6 @@
-"""Counting how often the processor reads what a device computes, without a device."""
+"""Counting what makes the processor wait for a GPU, without a GPU."""
 
-from collections import Counter
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -9,70 +8,77 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 aten = torch.ops.aten
-READS = {
-    aten._local_scalar_dense.default,
-    aten.nonzero.default,
-    aten.masked_select.default,
-    aten.equal.default,
-    aten._unique2.default,
-    aten.unique_consecutive.default,
-    aten.unique_dim.default,
-    aten.repeat_interleave.Tensor,
-    aten.is_nonzero.default,
+ALWAYS = {
+    aten._local_scalar_dense,  # item, int(tensor), float(tensor), bool(tensor)
+    aten.equal,
+    aten.is_nonzero,
+    aten.nonzero,
+    aten.masked_select,
+    aten._unique,
+    aten._unique2,
+    aten.unique_dim,
+    aten.unique_consecutive,
 }
-"""Operators whose result the processor must know before it goes on."""
-BY_INDEX = {aten.index.Tensor, aten.index_put.default, aten.index_put_.default}
-COPIES = {Tensor.tolist, Tensor.numpy, Tensor.cpu, Tensor.__array__}
-"""Methods that copy a tensor to the processor; operators do not show it for a tensor there."""
+"""Operators whose result, or the size of whose result, the processor must know."""
+INDEXING = {aten.index, aten.index_put, aten.index_put_, aten._index_put_impl_}
+SILENT = {Tensor.cpu, Tensor.tolist}
+"""Functions that copy to the processor; for a tensor on a CPU they call no operator."""
 
 
-class HostWaits:
-    """Count the calls for which the processor would wait if the tensors were on a GPU.
+class HostWaits(TorchDispatchMode):
+    """Counts waits for a GPU within a block; tensors may lie on any device, a CPU included.
 
-    A context manager. An index list that is copied to the device is no wait.
+    A tensor on a CPU counts as on a GPU, but for a copy by ``to``. So ``tolist`` and ``item`` of
+    the processor's own tensors count too; numbers in arrays and lists do not.
     """
 
     def __init__(self) -> None:
-        self.calls: Counter[str] = Counter()
-        """Waits by the name of the operator or method."""
-        self._modes = _Operators(self.calls), _Methods(self.calls)
+        super().__init__()
+        self.where: list[str] = []
+        """Names of the operators and functions that wait, in their order."""
+        self._functions = _SilentCopies(self.where)
 
     @property
     def count(self) -> int:
         """Number of waits so far."""
-        return self.calls.total()
+        return len(self.where)
 
-    def __enter__(self) -> Self:
-        for mode in self._modes:
-            mode.__enter__()
+    def __enter__(self) -> "HostWaits":
+        super().__enter__()
+        self._functions.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
-        for mode in reversed(self._modes):
-            mode.__exit__(*error)
+        self._functions.__exit__(*error)
+        super().__exit__(*error)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if waits(func, args, kwargs):
+            self.where.append(str(func))
+        return func(*args, **kwargs)
 
 
-class _Operators(TorchDispatchMode):
-    def __init__(self, calls: Counter[str]) -> None:
-        super().__init__()
-        self.calls = calls
+class _SilentCopies(TorchFunctionMode):
+    def __init__(self, where: list[str]) -> None:
+        self._where = where
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        by_mask = func in BY_INDEX and any(
-            isinstance(index, Tensor) and index.dtype in (torch.bool, torch.uint8)
-            for index in args[1]
-        )
-        if func in READS or by_mask:
-            self.calls[str(func)] += 1
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func in SILENT and args[0].is_cpu:
+            self._where.append(f"Tensor.{func.__name__}")
         return func(*args, **(kwargs or {}))
 
 
-class _Methods(TorchFunctionMode):
-    def __init__(self, calls: Counter[str]) -> None:
-        super().__init__()
-        self.calls = calls
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func in COPIES:
-            self.calls[func.__name__] += 1
-        return func(*args, **(kwargs or {}))
+def waits(func: Any, args: Any, kwargs: Any) -> bool:
+    """Return whether an operator makes the processor wait for the device of its tensors."""
+    packet = func.overloadpacket
+    if packet in INDEXING:
+        return any(index is not None and index.dtype == torch.bool for index in args[1])
+    if packet is aten.repeat_interleave:  # the operator with a tensor of counts
+        return kwargs.get("output_size") is None
+    if packet is aten._to_copy:
+        target = kwargs.get("device")
+        return target is not None and target.type == "cpu" and not args[0].is_cpu
+    if packet is aten.copy_:
+        return args[0].is_cpu and not args[1].is_cpu
+    return packet in ALWAYS

@@ -108,17 +108,17 @@ class TransformerState(Selectable):
     @override
     def select(self, index: Tensor) -> "TransformerState":
         before = self.batch // max(1, self.entries)
-        entries, counts = (index // before).unique_consecutive(return_counts=True)
-        shared = int(counts[0]) if len(counts) and bool((counts == counts[0]).all()) else 1
-        if shared == 1:
-            entries = index // before
-        visible, layers = self.visible, self.layers
+        beams = index if index.dim() == 2 else index.unsqueeze(1)
+        count, shared = beams.shape
+        layers, visible, index = self.layers, self.visible, index.flatten()
+        # Rows of beams stay within their sentences: as many sentences are the same sentences.
+        if index.dim() == 1 or count < self.entries:
+            entries = beams[:, 0] // before
+            layers = tuple(store.select(entries) for store in layers)
         if visible is None and (before, shared) != (1, 1):
             visible = torch.ones(self.batch, len(self.steps), dtype=torch.bool, device=index.device)
-        if not torch.equal(entries, torch.arange(self.entries, device=entries.device)):
-            layers = tuple(store.select(entries) for store in layers)
-        visible = None if visible is None else visible[index]
-        return TransformerState(layers, len(entries), self.steps, self.length, len(index), visible)
+        visible = None if visible is None else visible.index_select(0, index)
+        return TransformerState(layers, count, self.steps, self.length, len(index), visible)
 
 
 class NextStep(NamedTuple):

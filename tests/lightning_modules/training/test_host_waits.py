@@ -1,5 +1,6 @@
 """Between two updates the processor never waits for the device: it prepares the next update."""
 
+from collections import Counter
 from typing import Any
 
 import pytorch_lightning as pl
@@ -25,12 +26,12 @@ def waits_by_update(space: Any, monkeypatch: Any, *overrides: str) -> dict[int, 
     found: dict[int, dict[str, int]] = {}
 
     def start(self: RankFlags, trainer: pl.Trainer, *arguments: Any) -> None:
-        waits.calls.clear()
+        waits.where.clear()
         original_start(self, trainer, *arguments)
 
     def end(self: Any, trainer: pl.Trainer, *arguments: Any) -> None:
         original_end(self, trainer, *arguments)
-        found[trainer.global_step] = dict(waits.calls)
+        found[trainer.global_step] = Counter(waits.where)
 
     original_start = RankFlags.on_train_batch_start
     original_end = pl.callbacks.ModelCheckpoint.on_train_batch_end

@@ -1,0 +1,193 @@
+"""Searches that decide every few steps what has ended, and how often they wait for a GPU."""
+
+import re
+from contextlib import suppress
+from itertools import pairwise
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from datamodules.tokenization import EOS
+from lightning_modules.decoding import Backpointers, BeamSearch, GreedySearch, Search
+from lightning_modules.decoding import search as searching
+from lightning_modules.variants.base import select_batch
+from tests.helpers.commands import ROOT
+from tests.helpers.host_waits import HostWaits
+from tests.helpers.variants import ALL, numbers, sentences, small_model
+
+SEARCHES = {
+    "greedy": GreedySearch(),
+    "beam": BeamSearch(beam_size=4),
+    "all": BeamSearch(beam_size=3, n_best=3, length_penalty=0.0),
+    "penalty": BeamSearch(beam_size=5, n_best=2, length_penalty=1.5, max_ratio=0.5, max_extra=2),
+}
+NAMES = [
+    *("bahdanau", "luong_predictive", "luong_intra", "luong_query_flags", "seq2seq", "rnnencdec"),
+    *("transformer", "transformer_learned", "transformer_rotary", "transformer_relative"),
+]
+SOURCE = sentences([5 * number % 11 + 2 for number in range(11)])
+GPU_STEPS = searching.GPU_STEPS
+
+
+def decide_every(monkeypatch, steps: int) -> None:
+    monkeypatch.setitem(searching.STEPS_TO_DECISION, "cpu", steps)
+
+
+def model_with(name: str, eos: float):
+    """A small model in float64 that ends earlier, or later where ``eos`` is negative."""
+    model = small_model(name).double()
+    model.output.bias.data[EOS] += eos
+    return model
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_steps_between_decisions_change_nothing(name, monkeypatch):
+    model = model_with(name, eos=0.2)
+    for search in SEARCHES.values():
+        decide_every(monkeypatch, 1)
+        expected = search(model, *SOURCE)
+        assert len({len(found[0].tokens) for found in expected}) > 3
+        for steps in (4, GPU_STEPS, 10_000):
+            decide_every(monkeypatch, steps)
+            for one, other in zip(search(model, *SOURCE), expected, strict=True):
+                assert [h.tokens for h in one] == [h.tokens for h in other]
+                scores = [h.score for h in other]
+                assert [h.score for h in one] == pytest.approx(scores, rel=1e-6)
+                for hypothesis, same in zip(one, other, strict=True):
+                    if same.weights is not None:
+                        torch.testing.assert_close(hypothesis.weights, same.weights)
+
+
+def test_sentences_that_have_ended_leave_at_a_decision(monkeypatch):
+    """The model advances a batch without the sentences that had ended at the last decision."""
+    decide_every(monkeypatch, 4)
+    model, sizes = model_with("seq2seq", eos=0.5), []
+    step = model.step
+
+    def counted(memory, state, last_token):
+        sizes.append(len(last_token))
+        return step(memory, state, last_token)
+
+    monkeypatch.setattr(model, "step", counted)
+    found = GreedySearch()(model, *SOURCE)
+    ends = [len(hypotheses[0].tokens) for hypotheses in found]
+    expected = [sum(end > position // 4 * 4 for end in ends) for position in range(len(sizes))]
+    assert sizes == expected
+    assert len(sizes) == -(-max(ends) // 4) * 4 or len(sizes) == max(ends)
+
+
+def waits_of(search: Search, name: str) -> tuple[list[int], int, bool]:
+    """Return the waits of each step but the last, those beside these, and whether weights exist."""
+    model, counts = model_with(name, eos=-100.0), []
+    src, mask = sentences([3, 5, 2, 4])
+    step, backpointers = model.step, Backpointers()
+
+    def counted(*given):
+        counts.append(mode.count)
+        return step(*given)
+
+    model.step = counted
+    limits = torch.tensor([1, GPU_STEPS, GPU_STEPS + 3, 2 * GPU_STEPS + 3])
+    with torch.no_grad(), HostWaits() as mode:
+        # The encoder of a recurrent model reads lengths, which lie on the CPU.
+        memory = model.encode(src, mask, mask.sum(1))
+        before = mode.count
+        ends = search.search(model, memory, limits, backpointers)
+        paths = backpointers.trace([end for found in ends for end in found])
+    steps = [later - earlier for earlier, later in pairwise(counts)]
+    return steps, mode.count - before - sum(steps), paths[0][1] is not None
+
+
+def promised() -> dict[str, tuple[int, int, int]]:
+    """The table of the page: waits of a step, of a decision and of a batch, by search."""
+    page = (ROOT / "docs" / "devices.md").read_text(encoding="utf-8")
+    section = page.partition("## Waits in a search")[2]
+    rows = re.findall(r"^\| (greedy|beam) \| (\d+) \| (\d+) \| (\d+) \|$", section, re.M)
+    assert f"every {GPU_STEPS} steps" in section
+    return {name: (int(step), int(decision), int(batch)) for name, step, decision, batch in rows}
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("kind", ["greedy", "beam"])
+def test_a_search_waits_for_a_gpu_only_to_decide(kind, name, monkeypatch):
+    decide_every(monkeypatch, GPU_STEPS)
+    steps, besides, attends = waits_of(SEARCHES[kind], name)
+    step, decision, batch = promised()[kind]
+    assert len(steps) == 2 * GPU_STEPS + 2
+    expected = [step if number % GPU_STEPS else decision for number in range(1, len(steps) + 1)]
+    assert steps == expected
+    assert besides == batch - (not attends)  # which has no weights to copy
+    assert sum(steps) + besides <= len(steps)
+
+
+def test_the_best_tokens_need_no_index_from_the_host():
+    operators = []
+
+    class Recorded(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            operators.append(func.overloadpacket)
+            return func(*args, **(kwargs or {}))
+
+    model = small_model("seq2seq")
+    with torch.no_grad(), Recorded():
+        searching.best_tokens(model, numbers(3, model.output.in_features), 2)
+    assert torch.ops.aten.topk in operators
+    assert not {torch.ops.aten.index, torch.ops.aten.index_put_} & set(operators)
+
+
+def test_waits_are_counted_on_a_cpu_as_on_a_gpu():
+    values, chosen = torch.arange(4.0), torch.tensor([True, False, True, False])
+    for act in (
+        lambda: values[0].item(),
+        lambda: int(values.max()),
+        lambda: bool(chosen.any()),
+        values.tolist,
+        lambda: values.cpu().numpy(),
+        chosen.nonzero,
+        lambda: values[chosen],
+        lambda: values.masked_select(chosen),
+        lambda: torch.equal(values, values),
+        values.unique,
+        values.unique_consecutive,
+        lambda: values.repeat_interleave(torch.tensor([1, 2, 0, 1])),
+        lambda: values.index_put_((chosen,), torch.zeros(2)),
+    ):
+        with HostWaits() as mode:
+            act()
+        assert mode.count == len(mode.where) == 1, mode.where
+    with HostWaits() as mode, suppress(NotImplementedError):  # of a device without numbers
+        torch.empty(2, device="meta").to("cpu")
+    assert mode.where == ["aten._to_copy.default"]
+    with HostWaits() as mode:
+        values[torch.tensor([2, 0])].masked_fill(chosen[:2], 0.0).repeat_interleave(2)
+        torch.where(chosen, values, 0.0).topk(2)
+    assert mode.where == []
+
+
+@pytest.mark.parametrize("name", ["transformer", "transformer_rotary", "bahdanau", "luong_intra"])
+def test_beams_that_share_equal_rows_of_their_own(name):
+    """Rows picked as beams, while a sentence leaves, equal the same rows picked one by one."""
+    model = small_model(name).double()
+    src, mask = sentences([4, 7, 2])
+    beams = torch.arange(3).unsqueeze(1).expand(-1, 2)
+    moves = [torch.tensor([[1, 1], [2, 3], [5, 4]]), torch.tensor([[1, 0], [5, 5]])]
+    with torch.no_grad():
+        memory = copies = model.encode(src, mask)
+        shared = separate = model.initial_state(memory)
+        copies = select_batch(memory, beams.flatten())
+        shared, separate = select_batch(shared, beams), select_batch(separate, beams.flatten())
+        for rows, kept in zip(moves, ([0, 1, 2], [0, 2]), strict=True):
+            for _ in range(2):
+                tokens = torch.arange(4, 4 + beams.numel())
+                one = model.step(memory, shared, tokens)
+                other = model.step(copies, separate, tokens)
+                torch.testing.assert_close(one.features, other.features, rtol=0, atol=1e-12)
+                shared, separate = one.state, other.state
+            memory, beams = select_batch((memory, beams), torch.tensor(kept))
+            copies = select_batch(copies, rows.flatten())
+            shared = select_batch(shared, rows)
+            separate = select_batch(separate, rows.flatten())
+        tokens = torch.arange(4, 8)
+        last = model.step(memory, shared, tokens), model.step(copies, separate, tokens)
+    torch.testing.assert_close(last[0].features, last[1].features, rtol=0, atol=1e-12)
