@@ -133,7 +133,7 @@ class GreedySearch(Search):
     def search(
         self, model: EncoderDecoder, memory: Any, limits: Tensor, backpointers: Backpointers
     ) -> list[list[HypothesisEnd]]:
-        sentences = rows = torch.arange(len(limits), device=limits.device)
+        every = sentences = rows = torch.arange(len(limits), device=limits.device)
         tokens = torch.full_like(limits, BOS)
         totals = torch.zeros(len(limits), device=limits.device)
         going = torch.ones_like(limits, dtype=torch.bool)
@@ -145,8 +145,8 @@ class GreedySearch(Search):
             scores, tokens = (best.squeeze(1) for best in best_tokens(model, features, 1))
             totals = totals + scores
             ended = going & ((tokens == EOS) | (limits == position + 1))
-            going = going & ~ended
-            rows = torch.arange(len(tokens), device=tokens.device)
+            going = going ^ ended
+            rows = every[: len(tokens)]
             ends.add(ended, sentences, rows, tokens, totals)
             if not is_decision(position, limits.device):
                 continue
@@ -155,7 +155,7 @@ class GreedySearch(Search):
                 break
             if len(kept) < len(going):
                 memory, state = select_batch(memory, kept), select_batch(state, kept)
-                sentences, limits, rows = sentences[kept], limits[kept], rows[kept]
+                sentences, limits, rows = sentences[kept], limits[kept], kept
                 tokens, totals, going = tokens[kept], totals[kept], going[kept]
         return ends.by_sentence()
 
