@@ -99,7 +99,7 @@ def test_threads_change_no_batch_and_no_order(workers):
 
     for one, other in zip(batches(0), batches(workers), strict=True):
         assert all(
-            torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
+            torch.equal(a, b) if isinstance(a, torch.Tensor) else np.array_equal(a, b)
             for a, b in zip(one, other, strict=True)
         )
 

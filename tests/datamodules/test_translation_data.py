@@ -58,7 +58,7 @@ class NoText:
 
 def drawn(loader):
     return [
-        [part.tolist() if isinstance(part, torch.Tensor) else part for part in batch]
+        [part.tolist() if isinstance(part, torch.Tensor | np.ndarray) else part for part in batch]
         for batch in loader
     ]
 
