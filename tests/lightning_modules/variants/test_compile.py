@@ -4,13 +4,14 @@ import shutil
 
 import pytest
 import torch
+import torch._dynamo.config
 import torch._inductor.config
 from torch._dynamo.utils import counters
 
 from datamodules.errors import UserError
 from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.kernels import packed_weights
-from lightning_modules.training.factories import compile_blocks
+from lightning_modules.training.factories import MOST_KERNELS, compile_blocks
 from lightning_modules.variants.recurrent.compiled_step import compile_step
 from tests.helpers.variants import ALL, sentences, small_model, targets
 
@@ -110,8 +111,12 @@ def test_compiled_steps_search_as_plain_steps_do(name):
 
 
 @pytest.mark.parametrize("name", by_time(LOOPS))
-def test_fifty_lengths_and_sizes_of_batches_need_few_kernels(name):
-    """In training and in a search together; a batch of one sentence has kernels of its own."""
+def test_fifty_lengths_and_sizes_of_batches_need_few_kernels(name, monkeypatch):
+    """In training and in a search together; a batch of one sentence has kernels of its own.
+
+    The past of an intra-attention begins with zero and one positions, which need more.
+    """
+    monkeypatch.setattr(torch._dynamo.config, "recompile_limit", MOST_KERNELS)
     counters.clear()
     model = small_model(name)
     model.compile_blocks(backend="eager")
@@ -123,7 +128,7 @@ def test_fifty_lengths_and_sizes_of_batches_need_few_kernels(name):
             state = model.initial_state(memory)
             for tokens in tgt.unbind(1):
                 state = model.step(memory, state, tokens).state
-    assert counters["stats"]["unique_graphs"] <= 8
+    assert counters["stats"]["unique_graphs"] <= (12 if "intra" in name else 8)
     assert not counters["graph_break"]
 
 
