@@ -96,6 +96,8 @@ CHECKS: dict[str, Check] = {
 ON_TWO_DEVICES = ("load", "validate", "force", "step")
 """Torch's backward pass has a queue for one device of an extension only."""
 PLACED = [f"model.placement.{part}={NAME}:{number}" for part, number in PARTS.items()]
+APART = "model.tied=none"
+"""Two devices cannot share a table."""
 
 
 def results_of(name: str, checks: Iterable[str], *overrides: str) -> dict[str, dict[str, Any]]:
@@ -119,7 +121,7 @@ def main(names: list[str]) -> None:
     found = {
         name: {
             "one device": results_of(name, CHECKS),
-            "two devices": results_of(name, ON_TWO_DEVICES, *PLACED),
+            "two devices": results_of(name, ON_TWO_DEVICES, *PLACED, APART),
         }
         for name in names
     }
