@@ -1,4 +1,4 @@
-"""Finding a rank that hangs: all other ranks wait for it, and none can say for which rank.
+"""Finding a rank that hangs: the other ranks wait, and a waiting rank does not know for which.
 
 A thread of every rank tells the store that connects the ranks how far its training is. The store
 answers while training threads wait, on a CPU as on a GPU.
@@ -30,7 +30,7 @@ class HungRanks(pl.Callback):
     """End all ranks with one line that names the ranks that hang.
 
     A rank hangs if it is behind the others and does not move. Where all ranks are equally far, as
-    while all compile, none is waited for.
+    while all compile, no rank waits for another.
 
     Args:
         patience: time in which a rank that is behind must move.
@@ -47,11 +47,11 @@ class HungRanks(pl.Callback):
         threading.Thread(target=self._watch, args=(rank, ranks), daemon=True).start()
 
     def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Stop to watch."""
+        """Stop watching."""
         self._ended.set()
 
     def on_exception(self, *_: Any) -> None:
-        """Stop to watch: this rank ends, and may take its time to save a checkpoint."""
+        """Stop watching: this rank ends, and may take its time to save a checkpoint."""
         self._ended.set()
 
     def _move(self, *_: Any) -> None:
@@ -87,11 +87,11 @@ class HungRanks(pl.Callback):
         server = TCPStore(*address, is_master=False, wait_for_workers=False)
         store = PrefixStore("attention-bench/progress", server)
         store.delete_key(str(rank))  # of an earlier training on the same store
-        standstill, told = Standstill(self._patience.total_seconds()), 0
+        standstill, stored = Standstill(self._patience.total_seconds()), 0
         while not self._ended.wait(self._patience.total_seconds() / ASKS):
             steps = self._steps
-            store.add(str(rank), steps - told)
-            told = steps
+            store.add(str(rank), steps - stored)
+            stored = steps
             progress = [store.add(str(each), 0) for each in range(ranks)]
             if missing := standstill.missing(progress, time.monotonic()):
                 return missing
@@ -99,7 +99,7 @@ class HungRanks(pl.Callback):
 
 
 class Standstill:
-    """Which ranks stand still behind others, and for how long.
+    """Finds the ranks that are behind the others and make no progress.
 
     Args:
         patience: seconds in which a rank that is behind must move.

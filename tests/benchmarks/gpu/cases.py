@@ -1,4 +1,4 @@
-"""What is measured, the most telling first."""
+"""The cases that are measured; the cases that decide the aims come first."""
 
 from itertools import product
 from typing import Literal, NamedTuple
@@ -48,7 +48,7 @@ LOADS: dict[Size, Load] = {
 
 
 class Case(NamedTuple):
-    """One measurement."""
+    """A case: one model at one size and precision, and what is measured of it."""
 
     variant: str
     """Key of ``FILES`` or of ``LOOPS``."""

@@ -1,4 +1,4 @@
-"""One measurement, on a GPU or, in tests, on the CPU."""
+"""Measures one case on a GPU; tests measure on the CPU."""
 
 import gc
 import logging

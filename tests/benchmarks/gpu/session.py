@@ -1,4 +1,4 @@
-"""One start: measure what is missing until the time is over, then write the page."""
+"""Measures the missing cases until the time is over, then writes the page."""
 
 import subprocess
 import time

@@ -14,7 +14,8 @@ from datamodules.batching import (
 )
 
 MEDIAN, SPREAD = 24, 0.55
-"""Of the log-normal number of subwords of a source sentence: 28 on average, as in WMT's news."""
+"""Parameters of the log-normal lengths of source sentences: 28 subwords on average, as in WMT's
+news."""
 RATIO_SPREAD = 0.15
 """Spread of the logarithm of target over source length."""
 SHORTEST, LONGEST = 3, 100
