@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import torch
 from pydantic import Field, validate_call
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from datamodules.tokenization import PAD
-from lightning_modules.attention import AttentionMemory, build_attention
+from lightning_modules.attention import build_attention
 from lightning_modules.kernels import LinearLayer, Pack, Packable
 from lightning_modules.variants.base import Decoded, Limit, Step, for_each_tensor, move
 from lightning_modules.variants.embedded import EmbeddedEncoderDecoder
@@ -23,6 +23,13 @@ from lightning_modules.variants.recurrent.compiled_step import (
     first_state,
     inputs_of_steps,
 )
+from lightning_modules.variants.recurrent.decoder_state import (
+    RecurrentMemory,
+    RecurrentState,
+    by_row,
+    concat_present,
+    cut,
+)
 from lightning_modules.variants.recurrent.encoder import EncoderOptions, build_encoder
 from lightning_modules.variants.recurrent.intra_attention import IntraAttention
 from lightning_modules.variants.recurrent.query import QueryOptions
@@ -34,35 +41,6 @@ STATE_ALONE = QueryOptions()
 Range = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NO_STATE = CellState((), None)
 RunCells = Callable[[Tensor | None, CellState], CellState]
-
-
-class RecurrentMemory(NamedTuple):
-    """The encoded source, which no step changes; unused parts are None."""
-
-    start: CellState
-    """First state of the decoder."""
-    attention: AttentionMemory | None
-    summary: Tensor | None
-    """The whole source in one vector, ``(batch, hidden)``."""
-    language: Tensor | None
-    """Embedding of the target language's tag, ``(batch, embedding)``."""
-    src: int
-    """Number of source positions, without those that pad ``attention`` for a compiled step."""
-
-
-class RecurrentState(NamedTuple):
-    """The decoder before step t; unused parts are None."""
-
-    cells: CellState
-    """``s_{t-1}``."""
-    position: Tensor
-    """t, ``(batch,)``."""
-    context: Tensor | None
-    """``c_{t-1}``, ``(batch, memory)``, for a query with the context."""
-    features: Tensor | None
-    """The last readout, ``(batch, readout)``, for input feeding."""
-    past: AttentionMemory | None
-    """``s_0`` to ``s_{t-2}``, for intra-attention."""
 
 
 class Recurrent(EmbeddedEncoderDecoder, Packable):
@@ -277,7 +255,7 @@ class Recurrent(EmbeddedEncoderDecoder, Packable):
             decoded = self._decode_stepwise(memory, embedded)
         else:
             decoded = self._decode_by_steps(memory, embedded)
-        return decoded._replace(weights=_cut(decoded.weights, memory))
+        return decoded._replace(weights=cut(decoded.weights, memory))
 
     @override
     def step(self, memory: RecurrentMemory, state: RecurrentState, last_token: Tensor) -> Step:
@@ -286,7 +264,7 @@ class Recurrent(EmbeddedEncoderDecoder, Packable):
             decoded = self._step(memory, state, embedded)
         else:
             decoded = self._run_compiled(memory, state, embedded)
-        return decoded._replace(weights=_cut(decoded.weights, memory))
+        return decoded._replace(weights=cut(decoded.weights, memory))
 
     def _step(self, memory: RecurrentMemory, state: RecurrentState, embedded: Tensor) -> Step:
         """Decode one position after tokens with embeddings ``(batch, embedding)``."""
@@ -320,7 +298,7 @@ class Recurrent(EmbeddedEncoderDecoder, Packable):
 
         The compiler can multiply both numbers, but could not divide the number of rows.
         """
-        return self._step(memory, *for_each_tensor((state, embedded), _by_row))
+        return self._step(memory, *for_each_tensor((state, embedded), by_row))
 
     def _decode_by_steps(self, memory: RecurrentMemory, embedded: Tensor) -> Decoded:
         """Run the compiled step at each position of the target ``(batch, tgt, embedding)``."""
@@ -456,18 +434,3 @@ class Recurrent(EmbeddedEncoderDecoder, Packable):
                 nn.init.uniform_(parameter, -initial_range, initial_range)
         for table in (self.src_embedding, self.tgt_embedding):
             nn.init.zeros_(table.weight[PAD].detach())
-
-
-def concat_present(*parts: Tensor | None) -> Tensor:
-    """Concatenate all parts that are not None along the last dimension."""
-    present = [part for part in parts if part is not None]
-    return present[0] if len(present) == 1 else torch.cat(present, -1)
-
-
-def _cut(weights: Tensor | None, memory: RecurrentMemory) -> Tensor | None:
-    """Return weights ``(…, src)`` without positions that pad the memory of a compiled step."""
-    return None if weights is None else weights[..., : memory.src]
-
-
-def _by_row(tensor: Tensor) -> Tensor:
-    return tensor.flatten(0, 1)
