@@ -111,12 +111,12 @@ def test_compiled_steps_search_as_plain_steps_do(name):
 
 
 @pytest.mark.parametrize("name", by_time(LOOPS))
-def test_fifty_lengths_and_sizes_of_batches_need_few_kernels(name, monkeypatch):
+@torch._dynamo.config.patch(recompile_limit=MOST_KERNELS)
+def test_fifty_lengths_and_sizes_of_batches_need_few_kernels(name):
     """In training and in a search together; a batch of one sentence has kernels of its own.
 
     The past of an intra-attention begins with zero and one positions, which need more.
     """
-    monkeypatch.setattr(torch._dynamo.config, "recompile_limit", MOST_KERNELS)
     counters.clear()
     model = small_model(name)
     model.compile_blocks(backend="eager")
