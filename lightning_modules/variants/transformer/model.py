@@ -56,7 +56,9 @@ class Transformer(EmbeddedEncoderDecoder):
             trains without a long warm-up; false: after each sublayer, as published.
         positions: position encoding: ``sinusoidal`` (section 3.5) or ``learned`` (Table 3 E) at
             the input; ``rotary`` (Su et al. 2021, arXiv 2104.09864) or ``relative`` (Shaw et al.
-            2018, arXiv 1803.02155) in the self-attentions.
+            2018, arXiv 1803.02155) in the self-attentions; or ``none``: the encoder then cannot
+            know the order of the source, and the decoder counts by its causal mask alone
+            (Kazemnejad et al. 2023, arXiv 2305.19466).
         max_length: number of learned positions of each side.
         relative_distance: relative positions farther apart than this share one vector.
         tied: shared tables; see the base class.

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-Positions = Literal["sinusoidal", "learned", "rotary", "relative"]
+Positions = Literal["sinusoidal", "learned", "rotary", "relative", "none"]
 
 
 class InputPositions(nn.Module):

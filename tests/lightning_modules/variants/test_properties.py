@@ -4,7 +4,7 @@ Recurrent: score × window × query × skeleton; Transformers: positions × norm
 """
 
 import io
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from hypothesis import given, settings
@@ -16,6 +16,7 @@ from lightning_modules.attention import SCORES, WINDOWS
 from lightning_modules.variants.base import EncoderDecoder, select_batch
 from lightning_modules.variants.recurrent import Recurrent
 from lightning_modules.variants.transformer import Transformer
+from lightning_modules.variants.transformer.positions import Positions
 
 VOCABULARY = 11
 EXACT: dict[str, Any] = {"rtol": 0, "atol": 1e-10}
@@ -59,7 +60,7 @@ def transformers(draw) -> dict:
         "key_size": size,
         "value_size": draw(st.sampled_from([1, 3])) if free_sizes else size,
         "pre_norm": draw(flags),
-        "positions": draw(st.sampled_from(["sinusoidal", "learned", "rotary", "relative"])),
+        "positions": draw(st.sampled_from(list(get_args(Positions)))),
         "max_length": draw(st.sampled_from([4, 20])),
         "relative_distance": draw(st.integers(1, 4)),
         "tied": draw(st.sampled_from(["none", "output", "all"])),
@@ -339,7 +340,7 @@ def test_the_combinations_are_many():
     assert seen_too == {
         "heads": {1, 2, 3},
         "pre_norm": {False, True},
-        "positions": {"sinusoidal", "learned", "rotary", "relative"},
+        "positions": set(get_args(Positions)),
         "tied": {"none", "output", "all"},
         "decoder_layers": {1, 2, 3},
     }

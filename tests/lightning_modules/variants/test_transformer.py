@@ -1,6 +1,7 @@
 """The Transformer and its options; ``test_variants`` tests properties of every variant."""
 
 from itertools import product
+from typing import get_args
 
 import pytest
 import torch
@@ -10,10 +11,10 @@ from lightning_modules.variants.base import Limit
 from lightning_modules.variants.options import Placement
 from lightning_modules.variants.transformer import Transformer
 from lightning_modules.variants.transformer.heads import MultiHeadAttention
-from lightning_modules.variants.transformer.positions import attention_positions
+from lightning_modules.variants.transformer.positions import Positions, attention_positions
 from tests.helpers.variants import VOCABULARY, sentences, targets
 
-KINDS = ["sinusoidal", "learned", "rotary", "relative"]
+KINDS = list(get_args(Positions))
 SIZES = [{}, {"key_size": 6, "value_size": 10}, {"key_size": 4}]
 LENGTHS = [3, 9, 1, 14]
 OPTIONS = [

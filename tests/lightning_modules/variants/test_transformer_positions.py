@@ -2,6 +2,7 @@
 
 import math
 from itertools import product
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from lightning_modules.variants.transformer.heads import MultiHeadAttention
 from lightning_modules.variants.transformer.positions import (
     AttentionPositions,
     Learned,
+    Positions,
     Relative,
     Rotary,
 )
@@ -92,8 +94,19 @@ def test_positions_beyond_the_learned_share_the_last():
     torch.testing.assert_close(learned(torch.zeros(1, 2, 6), 2)[0], encoded[2:4])
 
 
-@pytest.mark.parametrize("kind", ["sinusoidal", "learned", "rotary", "relative"])
+@pytest.mark.parametrize("kind", get_args(Positions))
 def test_attention_to_the_source_knows_no_positions(kind):
     model = Transformer(23, 23, 16, 2, 24, 1, 2, positions=kind)
     for layer in model._decoder_layers():
         assert type(layer.cross_attention.positions) is AttentionPositions
+
+
+@torch.no_grad()
+def test_without_positions_the_encoder_does_not_know_the_order_of_the_source():
+    torch.manual_seed(0)
+    model = Transformer(23, 23, 16, 2, 24, 2, 2, positions="none").double().eval()
+    src, order = torch.tensor([[5, 9, 7, 11]]), torch.tensor([2, 0, 3, 1])
+    mask = torch.ones_like(src, dtype=torch.bool)
+    straight, shuffled = (model.encode(each, mask).layers for each in (src, src[:, order]))
+    for one, other in zip(straight, shuffled, strict=True):
+        torch.testing.assert_close(other.keys, one.keys[:, :, order])

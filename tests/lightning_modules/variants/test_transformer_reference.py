@@ -1,6 +1,6 @@
 """The Transformer against its papers' equations (``tests.reference.transformer``)."""
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from torch import nn
 
 from datamodules.tokenization import BOS
 from lightning_modules.variants.transformer import Transformer
+from lightning_modules.variants.transformer.positions import Positions
 from tests.helpers.variants import VOCABULARY, sentences, targets
 from tests.reference import arrays
 from tests.reference.transformer import decode
@@ -26,7 +27,7 @@ SHAPE: dict[str, Any] = {
     "relative_distance": 3,
     "pre_norm": True,
 }
-KINDS = ("sinusoidal", "learned", "rotary", "relative")
+KINDS = get_args(Positions)
 
 
 def build(settings: dict[str, Any]) -> Transformer:
