@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt, field_validator
 
 from lightning_modules.metrics.lengths import (
+    Bounds,
     Bucket,
     LengthUnit,
     check_edges,
@@ -57,6 +58,12 @@ class Scoring(BaseModel, extra="forbid"):
         side, _, counted = self.unit.partition("_")
         kinds = {"words": "whitespace-separated words", "tokens": "13a tokens"}
         return f"{side} length ({kinds[counted]})"
+
+    def bucket_name(self, bounds: Bounds) -> str:
+        """Return the name of a length bucket for readers, such as ``11–20 words``."""
+        side, _, counted = self.unit.partition("_")
+        kind = counted if (side, counted) == ("source", "words") else f"{side} {counted}"
+        return f"{bounds.label} {kind}"
 
     def buckets(self, tests: Sequence[TestSet]) -> list[list[Bucket]]:
         """Return the length buckets of each test set; all test sets have the same edges.

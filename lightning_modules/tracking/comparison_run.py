@@ -1,4 +1,4 @@
-"""A comparison as a W&B run of its own, with curves, tables, figures and the page."""
+"""A comparison as a W&B run of its own, with scores, a chart, tables, figures and the page."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import wandb
 from omegaconf import DictConfig
 
-from lightning_modules.runs.schema import TRACKER_ID
 from lightning_modules.tracking.failsafe_run import FailsafeRun
-from lightning_modules.tracking.names import LENGTH, define_curves
+from lightning_modules.tracking.names import CURVE, tag_of
 from lightning_modules.tracking.start import start_run
 
 JOB_TYPE = "compare"
@@ -20,16 +19,15 @@ PATIENCE_SECONDS = 10.0
 """Time limit of tables and the page; no training waits for these calls."""
 PICTURES, TABLES, PAGE = "figures", "tables", "report"
 """Names under which figures, tables and the page are logged."""
-SCORES = ("bleu", "bleu_low", "bleu_high")
 
 
-class Bucket(NamedTuple):
-    """BLEU of the systems on the sentences of one range of lengths."""
+class Line(NamedTuple):
+    """BLEU of one system against length."""
 
-    length: int
-    """Upper end of the range."""
-    scores: Mapping[str, tuple[float, float | None, float | None]]
-    """BLEU by system, and the ends of its interval."""
+    system: str
+    lengths: Sequence[float]
+    """Mean length of the sentences of each bucket."""
+    scores: Sequence[float]
 
 
 class PlainTable(NamedTuple):
@@ -45,11 +43,14 @@ class ComparisonData:
 
     name: str
     config: Mapping[str, Any]
-    systems: Sequence[str]
-    """Names of the systems, then of the baselines."""
-    buckets: Sequence[Bucket]
-    whole: Mapping[str, Mapping[str, float]]
-    """Scores on the whole test set, by metric and system."""
+    notes: str | None
+    """The command that made the comparison, if known."""
+    summary: Mapping[str, float]
+    """Scores with their intervals, by the names of metrics."""
+    axis: str
+    """Title of the axis of lengths."""
+    lines: Sequence[Line]
+    """BLEU against length, of the systems and then of the baselines."""
     pictures: Mapping[str, Path]
     tables: Mapping[str, PlainTable]
     page: str
@@ -59,33 +60,42 @@ class ComparisonData:
 def track(shown: ComparisonData, out: Path, logger: DictConfig) -> FailsafeRun:
     """Log a comparison into a run of its own, which the caller closes.
 
+    A comparison that was logged before is replaced.
+
     Args:
         shown: what the run shows.
         out: the comparison's folder, which keeps the id of the run.
         logger: the group ``logger`` of the configuration.
     """
-    tracker = start_tracker(JOB_TYPE, shown.name, out, logger)
+    tags = [JOB_TYPE, tag_of(shown.name)]
+    tracker = start_tracker(JOB_TYPE, shown.name, out, logger, tags=tags, notes=shown.notes)
     tracker.describe(shown.config)
-    tracker.send(partial(_log_curves, shown=shown, names=metric_names(shown.systems)))
-    tracker.send(partial(log_pictures, pictures=shown.pictures))
+    tracker.send(lambda run: run.summary.update(dict(shown.summary)))
+    tracker.send(partial(_log_chart, shown=shown), PATIENCE_SECONDS)
+    tracker.send(partial(log_pictures, pictures=shown.pictures, of=shown.name))
     tracker.send(partial(log_tables, tables=shown.tables), PATIENCE_SECONDS)
     tracker.send(partial(_log_page, page=shown.page), PATIENCE_SECONDS)
     return tracker
 
 
-def start_tracker(job_type: str, name: str, out: Path, logger: DictConfig) -> FailsafeRun:
-    """Start a run that is no training; its id is kept in ``out``, the output folder."""
-    (out / TRACKER_ID).unlink(missing_ok=True)  # of an earlier command in the same folder
+def start_tracker(
+    job_type: str, name: str, out: Path, logger: DictConfig, **labels: Any
+) -> FailsafeRun:
+    """Start a run that is no training; its id is kept in ``out``, the output folder.
+
+    A later command in the same folder replaces the run, as it replaces the files.
+    """
     run = start_run(
         save_dir=Path(logger.save_dir),
         folder=out,
         mode=logger.mode,
         finish_seconds=logger.finish_seconds,
+        replace=True,
         project=logger.project,
         name=name,
         group=job_type,
-        tags=[job_type],
         job_type=job_type,
+        **labels,
     )
     return FailsafeRun(run)
 
@@ -103,25 +113,26 @@ def metric_names(systems: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def _log_curves(run: wandb.Run, shown: ComparisonData, names: Mapping[str, str]) -> None:
-    """Log a row for each length bucket: BLEU and its interval, for every system."""
-    define_curves(run, (f"{part}/{name}" for part in SCORES for name in names.values()))
-    for bucket in shown.buckets:
-        row = {
-            f"{part}/{names[system]}": value
-            for system, values in bucket.scores.items()
-            for part, value in zip(SCORES, values, strict=True)
-            if value is not None
+def _log_chart(run: wandb.Run, shown: ComparisonData) -> None:
+    """Log one chart with a line for each system."""
+    chart = wandb.plot.line_series(
+        xs=[line.lengths for line in shown.lines],
+        ys=[line.scores for line in shown.lines],
+        keys=[line.system for line in shown.lines],
+        title="BLEU against sentence length",
+        xname=shown.axis,
+    )
+    run.log({CURVE: chart})
+
+
+def log_pictures(run: wandb.Run, pictures: Mapping[str, Path], of: str) -> None:
+    """Log files of figures by name, each with a caption; ``of`` says what they are figures of."""
+    run.log(
+        {
+            f"{PICTURES}/{name}": wandb.Image(str(file), caption=f"{name.replace('_', ' ')}: {of}")
+            for name, file in pictures.items()
         }
-        run.log({LENGTH: bucket.length, **row})
-    for metric, scores in shown.whole.items():
-        for system, score in scores.items():
-            run.summary[f"test_{metric}/{names[system]}"] = score
-
-
-def log_pictures(run: wandb.Run, pictures: Mapping[str, Path]) -> None:
-    """Log files of figures by name."""
-    run.log({f"{PICTURES}/{name}": wandb.Image(str(file)) for name, file in pictures.items()})
+    )
 
 
 def log_tables(run: wandb.Run, tables: Mapping[str, PlainTable]) -> None:

@@ -38,9 +38,10 @@ def track_data(
         out: the output folder, which keeps the id of the run.
         logger: the group ``logger`` of the configuration.
     """
-    tracker = start_tracker(JOB_TYPE, f"{data.name}-{data.fingerprint}", out, logger)
+    name = f"{data.name}-{data.fingerprint}"
+    tracker = start_tracker(JOB_TYPE, name, out, logger, tags=[JOB_TYPE])
     tracker.describe(config)
     tracker.send(lambda run: run.summary.update(data_values(data)))
-    tracker.send(partial(log_pictures, pictures=pictures))
+    tracker.send(partial(log_pictures, pictures=pictures, of=name))
     tracker.send(partial(log_tables, tables=tables), PATIENCE_SECONDS)
     tracker.close()

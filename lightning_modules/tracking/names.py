@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.runs.schema import Data
 
 if TYPE_CHECKING:  # W&B takes half a second, and not every run is tracked there
@@ -29,6 +30,25 @@ BY_LENGTH = (f"{CURVE}/bleu", f"{CURVE}/sentences")
 
 TRIAL_BLEU = "trial/bleu"
 """Name of a trial's BLEU in the summary of its run."""
+
+
+LONGEST_TAG = 64
+"""W&B refuses longer tags."""
+
+
+def tag_of(comparison: str) -> str:
+    """Return the tag by which the runs of a comparison are found; its end is a hash."""
+    return comparison[-LONGEST_TAG:]
+
+
+def with_interval(name: str, estimate: Estimate, bucket: str = "") -> dict[str, float]:
+    """Return a score and the ends of its interval, if known, by the names of metrics.
+
+    ``bucket`` is the name of a length bucket: ``test/bleu_low/11–20 words``.
+    """
+    parts = {"": estimate.value, "_low": estimate.low, "_high": estimate.high}
+    at = f"/{bucket}" if bucket else ""
+    return {f"{name}{part}{at}": value for part, value in parts.items() if value is not None}
 
 
 def define_metrics(run: "wandb.Run") -> None:

@@ -2,13 +2,16 @@
 
 import logging
 import os
+import re
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import wandb
 
 from datamodules.errors import UserError, one_line
+from lightning_modules.runs.provenance import git_commit
 from lightning_modules.runs.reader import read_tracker_id
 from lightning_modules.runs.writer import write_tracker_id
 from lightning_modules.tracking.mode import Mode, choose_mode, sync_command
@@ -17,12 +20,21 @@ log = logging.getLogger(__name__)
 
 INIT_SECONDS = {"auto": 3.0, "online": 20.0}
 """Time limit for the server to take a run; longer if the user asks for ``online``."""
+LONGEST_NAME = 40
+"""Most characters of a run's name in its id."""
 
 
 def start_run(
-    save_dir: Path, folder: Path, mode: Mode, finish_seconds: float, **labels: Any
+    save_dir: Path,
+    folder: Path,
+    mode: Mode,
+    finish_seconds: float,
+    replace: bool = False,
+    **labels: Any,
 ) -> wandb.Run:
     """Start a new run, also beside other runs of the process, and log its address.
+
+    The id begins with the name of the run: ``wandb leet`` lists runs by their ids.
 
     Args:
         save_dir: folder under which W&B writes everything.
@@ -30,14 +42,16 @@ def start_run(
             training continues the same run.
         mode: ``auto`` never fails.
         finish_seconds: time limit for the end of the run.
-        labels: project, name, group, tags and job type.
+        replace: whether an earlier run of the ``folder`` is replaced, not continued.
+        labels: project, name, group, tags, notes and job type.
 
     Raises ``UserError`` if no run can be started in the ``mode`` that was asked for.
     """
     try:
         save_dir.mkdir(parents=True, exist_ok=True)
         _keep_to(save_dir)
-        start = _starter(mode, finish_seconds, dir=save_dir, **_identity(folder), **labels)
+        identity = _identity(folder, labels["name"], replace)
+        start = _starter(mode, finish_seconds, dir=save_dir, **identity, **labels)
         chosen, reason = choose_mode(mode)
         try:
             run = start(mode=chosen)
@@ -65,9 +79,18 @@ def _keep_to(save_dir: Path) -> None:
     wandb.setup(settings=wandb.Settings(silent=True))
 
 
-def _identity(folder: Path) -> dict[str, str]:
+def _identity(folder: Path, name: str, replace: bool) -> dict[str, str]:
+    """Return the id; without ``resume``, W&B writes a known run anew."""
     known = read_tracker_id(folder)
-    return {} if known is None else {"id": known, "resume": "allow"}
+    if known is None:
+        return {"id": new_id(name)}
+    return {"id": known} if replace else {"id": known, "resume": "allow"}
+
+
+def new_id(name: str) -> str:
+    """Return a new id that begins with a name, in characters that are safe in addresses."""
+    plain = re.sub(r"[^A-Za-z0-9_.]+", "-", name)[:LONGEST_NAME].strip("-.")
+    return "-".join(filter(None, [plain, token_hex(4)]))
 
 
 def _starter(mode: Mode, finish_seconds: float, **arguments: Any) -> "partial[wandb.Run]":
@@ -77,10 +100,11 @@ def _starter(mode: Mode, finish_seconds: float, **arguments: Any) -> "partial[wa
         init_timeout=INIT_SECONDS.get(mode, 3.0),
         finish_timeout=finish_seconds,
         finish_timeout_raises=True,
-        # The command line and the address of a repository may hold a password.
+        # W&B's own notes of command line and repository may hold a password.
         x_disable_meta=True,
         disable_git=True,
         disable_code=True,
         x_save_requirements=False,
+        git_commit=(git_commit() or "").partition("+")[0] or None,
     )
     return partial(wandb.init, reinit="create_new", settings=settings, **arguments)

@@ -1,7 +1,7 @@
 """A report in Weights & Biases: plain data, which ``lightning_modules.tracking`` takes there."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from datamodules.errors import UserError, one_line
+from lightning_modules.metrics.systems import System
 from lightning_modules.runs.reader import read_tracker_id
 from lightning_modules.tracking.comparison_report import (
     FILE,
@@ -16,8 +17,16 @@ from lightning_modules.tracking.comparison_report import (
     save_report,
     write_report,
 )
-from lightning_modules.tracking.comparison_run import Bucket, ComparisonData, PlainTable, track
+from lightning_modules.tracking.comparison_run import (
+    ComparisonData,
+    Line,
+    PlainTable,
+    metric_names,
+    track,
+)
+from lightning_modules.tracking.names import with_interval
 from lightning_modules.tracking.report_blocks import Block, Lines, Pictures, Tables
+from sweeps.comparison.command import command_of
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.tables import Table
 from sweeps.report.contents import FIGURES
@@ -25,9 +34,6 @@ from sweeps.report.findings import Findings
 from sweeps.report.report import Report
 
 log = logging.getLogger(__name__)
-
-WHOLE = ("bleu", "exact")
-"""Scores of the whole test set in the summary of the W&B run."""
 
 
 def publish_online(report: Report, page: str, out: Path, logger: DictConfig) -> None:
@@ -86,42 +92,54 @@ def run_ids(findings: Findings) -> list[str]:
 def as_data(report: Report, page: str, out: Path) -> ComparisonData:
     """Return what the W&B run of the comparison shows."""
     evaluation = report.findings.evaluation
-    whole = {
-        metric: {
-            system.name: estimate.value
-            for system in (*evaluation.systems, *evaluation.baselines)
-            if (estimate := evaluation.estimate(system, None, metric)) is not None
-        }
-        for metric in WHOLE
-    }
     return ComparisonData(
         name=report.findings.name,
         config=_run_config(report.findings, out),
-        systems=[system.name for system in (*evaluation.systems, *evaluation.baselines)],
-        buckets=list(_buckets(evaluation)),
-        whole=whole,
+        notes=command_of(out),
+        summary=_summary(evaluation),
+        axis=evaluation.scoring.length_axis,
+        lines=[_line(evaluation, each) for each in _scored(evaluation)],
         pictures={name: out / FIGURES / f"{name}.png" for name in report.figures},
         tables={name: as_plain(table) for name, table in report.tables.items()},
         page=page,
     )
 
 
-def _buckets(evaluation: Evaluation) -> Iterator[Bucket]:
-    for bounds in evaluation.bounds:
-        estimates = {
-            system.name: estimate
-            for system in (*evaluation.systems, *evaluation.baselines)
-            if (estimate := evaluation.estimate(system, bounds, "bleu")) is not None
-        }
-        yield Bucket(
-            bounds.high or bounds.low,
-            {name: (each.value, each.low, each.high) for name, each in estimates.items()},
-        )
+def _scored(evaluation: Evaluation) -> list[System]:
+    return [*evaluation.systems, *evaluation.baselines]
+
+
+def _summary(evaluation: Evaluation) -> dict[str, float]:
+    """Return every score with its interval, on the whole test set and on each length bucket."""
+    scored = _scored(evaluation)
+    keys = metric_names(system.name for system in scored)
+    parts = {None: "", **{each: evaluation.scoring.bucket_name(each) for each in evaluation.bounds}}
+    return {
+        name: value
+        for system in scored
+        for metric in evaluation.metrics
+        for bounds, bucket in parts.items()
+        if (estimate := evaluation.estimate(system, bounds, metric.name)) is not None
+        for name, value in with_interval(
+            f"test/{keys[system.name]}/{metric.name}", estimate, bucket
+        ).items()
+    }
+
+
+def _line(evaluation: Evaluation, system: System) -> Line:
+    points = {
+        bounds: estimate.value
+        for bounds in evaluation.bounds
+        if (estimate := evaluation.estimate(system, bounds, "bleu")) is not None
+    }
+    lengths = [round(evaluation.mean_length(bounds), 1) for bounds in points]
+    return Line(system.name, lengths, list(points.values()))
 
 
 def _run_config(findings: Findings, out: Path) -> dict[str, Any]:
     evaluation, comparison = findings.evaluation, findings.comparison
     return {
+        "comparison": findings.name,
         "folder": str(out),
         "systems": [system.name for system in evaluation.systems],
         "runs": run_ids(findings),

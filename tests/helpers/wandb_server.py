@@ -98,7 +98,7 @@ class WandbServer:
         if path == "/graphql":
             request = json.loads(body)
             return self._graphql(request["query"], request.get("variables") or {})
-        if stream := re.fullmatch(r"/files/\w+/[\w-]+/(\w+)/file_stream", path):
+        if stream := re.fullmatch(r"/files/\w+/[\w-]+/([\w.-]+)/file_stream", path):
             self.runs[stream[1]].stream(json.loads(body))
             self.on_stream()
             return {}

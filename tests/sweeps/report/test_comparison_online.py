@@ -18,6 +18,7 @@ from tests.helpers.run_folders import TEXT, make_failure, make_run
 from tests.helpers.wandb_server import ENTITY, KEY, Run, WandbServer
 
 PROJECT = "attention-bench"
+BUCKETS = ("1–10", "11–20", "21–30")
 JOBS = [("none", 1), (HOSTILE[0], 1), (HOSTILE[0], 2)]
 
 
@@ -96,31 +97,38 @@ def test_the_run_of_the_comparison_arrives(online, run, space):
     assert run.config["systems"] == ["none", HOSTILE[0], "untracked"]
     assert run.config["failed"] == ["luong, seed 1"]
     assert run.config["conditions"]["data"]["holds"] is True
+    assert run.config["comparison"] == "online"
+    assert run.fields["tags"] == ["compare", "online"]
+    assert run.fields["notes"].startswith("python run.py task=compare runs=")
 
 
-def test_its_curves_are_those_of_the_table(run, space):
+def test_its_scores_are_those_of_the_table(run, space):
     with (space / "online" / "tables" / "bleu_by_length.csv").open(encoding="utf-8") as file:
         table = list(csv.DictReader(file))
     names = metric_names(["none", HOSTILE[0], "untracked", "phrase table", "copy"])
-    logged = {
-        (row["bleu_by_length/length"], system, part): row[f"{part}/{name}"]
-        for row in run.history
-        if "bleu_by_length/length" in row
-        for system, name in names.items()
-        for part in ("bleu", "bleu_low", "bleu_high")
-    }
     known = {
-        (high, row["system"], part): float(row[f"{lengths}{ending}"])
+        f"test/{names[row['system']]}/bleu{ending}{bucket}": float(row[f"{column}{ending}"])
         for row in table
-        for lengths, high in (("1–10", 10), ("11–20", 20), ("21–30", 30))
-        for part, ending in (("bleu", ""), ("bleu_low", "_low"), ("bleu_high", "_high"))
+        for column, bucket in (("BLEU", ""), *((each, f"/{each} words") for each in BUCKETS))
+        for ending in ("", "_low", "_high")
+        if f"{column}{ending}" in row
     }
-    assert logged == pytest.approx(known)
-    for metric in ("bleu", "exact"):
-        assert run.summary[f"test_{metric}/phrase_table"] == pytest.approx(100)
-    assert run.summary["test_exact/none"] < 100
-    steps = {metric.get("1") for metric in run.config["_wandb"]["m"]}
-    assert {f"bleu_low/{name}" for name in names.values()} <= steps
+    assert len(known) >= 5 * 3 * 3
+    assert {name: run.summary[name] for name in known} == pytest.approx(known)
+    assert run.summary["test/phrase_table/exact"] == pytest.approx(100)
+    assert run.summary["test/none/exact"] < 100
+    assert "test/none/chrf/11–20 words" in run.summary
+
+
+def test_one_chart_has_a_line_for_each_system(run, space):
+    assert not any("bleu_by_length/length" in row for row in run.history)
+    table = json.loads(run.files[run.summary["bleu_by_length_table"]["path"]])
+    lines: dict[str, list[float]] = {}
+    for row in table["data"]:
+        line = dict(zip(table["columns"], row, strict=True))
+        lines.setdefault(line["lineKey"], []).append(line["lineVal"])
+    assert list(lines) == ["none", HOSTILE[0], "untracked", "phrase table", "copy"]
+    assert lines["none"] == [run.summary[f"test/none/bleu/{each} words"] for each in BUCKETS]
 
 
 def test_its_tables_figures_and_page_arrive(online, run, space):
@@ -136,6 +144,12 @@ def test_its_tables_figures_and_page_arrive(online, run, space):
         assert run.files[run.summary[f"figures/{file.stem}"]["path"]] == file.read_bytes()
     page = run.files[run.summary["report"]["path"]]
     assert page == (folder / "report.html").read_bytes()
+
+
+def test_figures_have_captions(run):
+    for key, logged in run.summary.items():
+        if key.startswith("figures/"):
+            assert logged["caption"] == f"{key[8:].replace('_', ' ')}: online"
 
 
 def test_the_report_arrives(online, run, space):
@@ -187,8 +201,9 @@ def test_offline_the_report_is_in_a_file_and_one_command_publishes_it(offline, s
     with WandbServer() as server:
         environment = os.environ | server.environment | {"HOME": str(space)}
         subprocess.run(sync, shell=True, env=environment, check=True, timeout=100, cwd=space)
-        [synchronised] = server.runs.values()
+        [(id, synchronised)] = server.runs.items()
         assert synchronised.fields["jobType"] == "compare"
+        summary = synchronised.summary
         again = shlex.split(publish.removeprefix("python run.py "))
         done = run_command(
             *again, "logger.mode=online", f"outputs={space}/outputs", HOME=str(space),
@@ -196,6 +211,10 @@ def test_offline_the_report_is_in_a_file_and_one_command_publishes_it(offline, s
         )  # fmt: skip
         assert done.returncode == 1  # one of the jobs failed
         assert "W&B report: http" in done.stdout
+        assert list(server.runs) == [id]  # one comparison is one run
+        assert server.runs[id].summary.keys() == summary.keys()
+        subprocess.run(sync, shell=True, env=environment, check=True, timeout=100, cwd=space)
+        assert list(server.runs) == [id]
     [report] = server.reports.values()
     assert without_run(json.loads(report["spec"])) == without_run(before)
 
@@ -213,4 +232,4 @@ def test_no_key_is_told_or_kept(online, space):
 
 def without_run(spec: dict) -> str:
     """The report without the id of the comparison's run, which changes each time."""
-    return re.sub(r'"value": \["[a-z0-9]{8}"\]', "", json.dumps(without_ids(spec)))
+    return re.sub(r'"value": \["offline-[a-z0-9]{8}"\]', "", json.dumps(without_ids(spec)))
