@@ -1,6 +1,6 @@
 """Right choices between contrastive pairs, against the distance between two words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 
@@ -13,7 +13,7 @@ CHANCE = 50
 
 
 def distance_chart(
-    groups: Sequence[ScoredGroup], names: Sequence[str], note: str, width: Width = 620
+    groups: Sequence[ScoredGroup], labels: Mapping[str, str], note: str, width: Width = 620
 ) -> Chart:
     """Draw right choices against distance: one line for each system, the mean over its seeds.
 
@@ -22,18 +22,18 @@ def distance_chart(
 
     Args:
         groups: scores of systems; groups other than those of a single distance are left out.
-        names: names of the systems in the order of the legend.
+        labels: labels of the systems by name, in the order of the legend.
         note: small type above a printed figure.
         width: width in pixels, or ``container``.
     """
     points = data_of(
-        {"place": int(group.name), "thin": group.subset.thin, **point(name, group.name, estimate)}
+        {"place": int(group.name), "thin": group.subset.thin, **point(label, group.name, estimate)}
         for group in groups
         if group.kind == "distance"
-        for name in names
+        for name, label in labels.items()
         if (estimate := group.estimate(name)) is not None
     )
     x = alt.X("place:Q", title="Distance (words)", axis=alt.Axis(grid=False))
     rule = alt.Chart(data_of([{"score": CHANCE}])).mark_rule(strokeDash=[5, 4], color=GREY)
-    layers = lines(x, METRIC.label, METRIC.from_zero, names, width)
+    layers = lines(x, METRIC.label, METRIC.from_zero, list(labels.values()), width)
     return finished(alt.layer(rule.encode(y="score:Q"), *layers, data=points), width, note)

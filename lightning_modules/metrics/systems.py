@@ -107,5 +107,13 @@ class System:
     """The outputs of one system, one for each seed."""
 
     name: str
+    """Key in files, addresses and tests."""
     test: TestSet
     outputs: Sequence[Output]
+    label: str = ""
+    """What people read; without a label that is the name."""
+
+    def __post_init__(self) -> None:
+        """Show the name of a system without a label."""
+        if not self.label:
+            object.__setattr__(self, "label", self.name)

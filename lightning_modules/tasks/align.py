@@ -24,6 +24,7 @@ from lightning_modules.metrics.alignment.word_alignment import (
     format_soft_pharaoh,
     hard_alignment,
 )
+from lightning_modules.runs.labels import label_of
 from lightning_modules.runs.reader import BrokenFileError, read_predictions
 from lightning_modules.runs.schema import PREDICTIONS, SentenceAttention
 from lightning_modules.runs.writer import write_record
@@ -80,8 +81,9 @@ def align(config: DictConfig) -> None:
     limit = config.batching.decode_max_tokens
     alignment = align_text(trained, text, pairs, gold, choice, limit)
     write_lines(folder, alignment)
+    label = label_of(trained.config.variant, [], trained.config)
     for number in numbers:
-        draw(folder / f"heat_map_{number}", number, text, alignment, trained.config.variant)
+        draw(folder / f"heat_map_{number}", number, text, alignment, label)
     summary = summarise(alignment, trained.config.variant)
     write_record(folder / ALIGNMENT_JSON, summary)
     log.info("\n".join([*summary_lines(summary), f"everything is in {folder}"]))
@@ -141,7 +143,7 @@ def write_lines(folder: Path, alignment: Alignment) -> None:
     write_text(folder / SOFT, "".join(f"{line}\n" for line in soft))
 
 
-def draw(stem: Path, number: int, text: ParallelText, alignment: Alignment, variant: str) -> None:
+def draw(stem: Path, number: int, text: ParallelText, alignment: Alignment, label: str) -> None:
     """Save the heat map of one pair; its title names the head where a model has several."""
     weights = alignment.weights[number]
     assert weights is not None
@@ -151,7 +153,7 @@ def draw(stem: Path, number: int, text: ParallelText, alignment: Alignment, vari
         target_words=text.target[number].split(),
         weights=weights.tolist(),
     )
-    title = f"{variant}, sentence {number}"
+    title = f"{label}, sentence {number}"
     if alignment.layers * alignment.heads > 1:
         title += f", layer {alignment.view.layer}, head {alignment.view.head}"
     save_chart(attention_map(attention, title), stem)

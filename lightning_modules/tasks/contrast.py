@@ -12,6 +12,7 @@ from lightning_modules.figures.charts import save_chart
 from lightning_modules.figures.distance_chart import distance_chart
 from lightning_modules.metrics.uncertainty.contrast_scores import score_groups
 from lightning_modules.metrics.uncertainty.resampling import Resamples
+from lightning_modules.runs.labels import label_of
 from lightning_modules.runs.schema import Accuracies, Accuracy, Record
 from lightning_modules.runs.writer import write_record
 from lightning_modules.testing.contrast import Asked, accuracies, choose, corpus_pairs
@@ -58,7 +59,8 @@ def contrast(config: DictConfig) -> None:
     write_contrast(folder / PAIRS, pairs)
     write_record(folder / SUMMARY, summary)
     if "distance" in summary.accuracy:
-        save_chart(distance_chart(groups, [name], "Bands 95%."), folder / CHART)
+        label = label_of(name, [], trained.config)
+        save_chart(distance_chart(groups, {name: label}, "Bands 95%."), folder / CHART)
     log.info("\n".join([*summary_lines(summary), f"everything is in {folder}"]))
 
 

@@ -131,7 +131,7 @@ def tracked_training(
     Raises ``UserError`` for settings or text that cannot be used, before the run is tracked.
     """
     setup = set_up_training(config, settings, data, job.folder)
-    about = partial(tracker_config, setup.module, job, config.variant)
+    about = partial(tracker_config, setup.module, job, config)
     with tracked(config, about) as (logger, tracker):
         maps = [AttentionMaps(tracker)] if tracker is not None and tracker.takes_pictures else []
         yield build_trainer(setup, job, logger, *callbacks, *maps), setup, tracker

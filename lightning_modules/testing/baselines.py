@@ -23,7 +23,7 @@ COUNTED = {"bleu", "exact"}
 
 
 def baseline(
-    name: str, test: TestSet, hypotheses: Sequence[str], metrics: Iterable[Metric]
+    name: str, test: TestSet, hypotheses: Sequence[str], metrics: Iterable[Metric], label: str = ""
 ) -> System:
     """Return a baseline in the form of a system; of ``metrics``, those in ``COUNTED`` are counted.
 
@@ -31,7 +31,7 @@ def baseline(
     """
     chosen = [each for each in metrics if isinstance(each, TextMetric) and each.name in COUNTED]
     statistics = translation_statistics(chosen, test.sources, hypotheses, test.references)
-    return System(name, test, [Output(0, hypotheses, statistics, chosen)])
+    return System(name, test, [Output(0, hypotheses, statistics, chosen)], label)
 
 
 def baselines_of_run(

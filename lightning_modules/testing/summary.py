@@ -7,6 +7,7 @@ from tabulate import tabulate
 
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.metric import Metric
+from lightning_modules.runs.labels import label_of
 from lightning_modules.runs.schema import Accuracies, Result, Training
 from lightning_modules.testing.scores import TestScores
 from lightning_modules.testing.scoring_settings import Scoring
@@ -16,9 +17,10 @@ from lightning_modules.training.control.budgets import find_kind, kind_of
 def summary(result: Result, scores: TestScores, scoring: Scoring, folder: Path) -> str:
     """Return a few lines: scores by length, size, speed, and the folder of all files."""
     training, decoding = result.training, result.decoding
+    label = label_of(result.variant, result.overrides, result.config)
     rows = tabulate(_by_length(scores), tablefmt="plain", disable_numparse=True, stralign="right")
     lines = [
-        f"{result.variant} seed {result.seed}: {_scores(result, scores.metrics)}",
+        f"{label} seed {result.seed}: {_scores(result, scores.metrics)}",
         *_subsets(result),
         *_replaced(result),
         *([f"without a model: {_baselines(result)}"] if result.baselines else []),

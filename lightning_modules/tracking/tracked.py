@@ -14,6 +14,7 @@ from datamodules.plugs import find_plug
 from lightning_modules.ranks.rank_environment import is_rank_zero
 from lightning_modules.runs.environment import environment
 from lightning_modules.runs.job import Job
+from lightning_modules.runs.labels import label_of, varied
 from lightning_modules.runs.provenance import git_commit
 from lightning_modules.runs.settings.table import labelling_overrides
 from lightning_modules.tracking.trackers.lightning_tracker import LightningTracker
@@ -72,15 +73,17 @@ def make_logger(node: DictConfig) -> Logger:
         ) from error
 
 
-def tracker_config(module: TranslationModule, job: Job, variant: str) -> dict[str, Any]:
+def tracker_config(module: TranslationModule, job: Job, config: DictConfig) -> dict[str, Any]:
     """Return the configuration of a training with entries for the tracker's tables.
 
-    All seeds of a system share ``system``: the variant, and the overrides that affect its results.
+    All seeds of a system share ``system``: the variant's label, and the overrides that affect its
+    results.
     """
+    label = label_of(config.variant, job.overrides, {"label": config.label})
     return {
         **module.hparams_initial,
         "model_name": job.model_name,
-        "system": ", ".join([variant, *labelling_overrides(job.overrides, variant)]),
+        "system": varied(label, labelling_overrides(job.overrides, config.variant)),
         "parameters": count_parameters(module.model),
         "folder": str(job.folder),
         "git_commit": git_commit(),

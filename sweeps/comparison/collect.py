@@ -1,6 +1,5 @@
-"""Runs collected into a comparison: distinct labels, conditions of fairness, failed jobs."""
+"""Runs collected into a comparison: names, conditions of fairness, failed jobs."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,14 +9,18 @@ from lightning_modules.runs.reader import BrokenFileError, read_failure, read_re
 from lightning_modules.runs.schema import Failure, Result
 from lightning_modules.runs.settings.table import labelling_overrides
 from sweeps.comparison.conditions import Condition, check_conditions
+from sweeps.comparison.names import Named, name_runs
 from sweeps.evaluation.outputs import TestSetCache, read_output
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A finished run, with the label of its line in the figure."""
+    """A finished run, with the name of its system."""
 
+    name: str
+    """Key of the system; its seeds share the name."""
     label: str
+    """What people read in place of the name."""
     folder: Path
     result: Result
     test: TestSet
@@ -35,32 +38,35 @@ class FailedJob:
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """The runs of one label, one for each seed: a line of the figure."""
+    """The runs of one name, one for each seed: a line of the figure."""
 
+    name: str
     label: str
     runs: list[Run]
 
     @property
     def system(self) -> System:
         """The runs' outputs as one system to be scored."""
-        return System(self.label, self.runs[0].test, [run.output for run in self.runs])
+        outputs = [run.output for run in self.runs]
+        return System(self.name, self.runs[0].test, outputs, self.label)
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Finished runs in run order, failed jobs, and the conditions of a fair comparison."""
+    """Finished runs, failed jobs, and the conditions of a fair comparison."""
 
     runs: list[Run]
+    """In run order, those of systems without attention first: others are compared with them."""
     failed: list[FailedJob]
     conditions: list[Condition]
 
     @property
     def variants(self) -> list[Variant]:
-        """The runs grouped by label, in the order in which the labels first appear."""
+        """The runs grouped by name, in the order in which the names first appear."""
         groups: dict[str, list[Run]] = {}
         for run in self.runs:
-            groups.setdefault(run.label, []).append(run)
-        return [Variant(label, runs) for label, runs in groups.items()]
+            groups.setdefault(run.name, []).append(run)
+        return [Variant(name, runs[0].label, runs) for name, runs in groups.items()]
 
     @property
     def train_limits(self) -> list[int]:
@@ -93,9 +99,17 @@ def collect(
         except BrokenFileError as error:
             failed.append(FailedJob(folder.name, folder, str(error)))
     results = [result for _, result, _, _ in finished]
-    labels = _label_test_sets(label_runs(results), [test for _, _, test, _ in finished])
-    runs = [Run(label, *parts) for label, parts in zip(labels, finished, strict=True)]
+    named = _name_test_sets(name_runs(results), [test for _, _, test, _ in finished])
+    labels = [each.label for each in named]
+    runs = [Run(each.name, each.label, *parts) for each, parts in zip(named, finished, strict=True)]
+    runs.sort(key=lambda run: has_attention(run.result))
     return Comparison(runs, failed, check_conditions(labels, results) if runs else [])
+
+
+def has_attention(result: Result) -> bool:
+    """Return whether the decoder attends to the source; every system but a recurrent one does."""
+    model = result.config.get("model") or {}
+    return model.get("attention", True) is not None
 
 
 def _failed_job(folder: Path, failure: Failure) -> FailedJob:
@@ -107,37 +121,17 @@ def _failed_job(folder: Path, failure: Failure) -> FailedJob:
     return FailedJob(label, folder, failure.error)
 
 
-def label_runs(results: Sequence[Result]) -> list[str]:
-    """Return a label for each run: its variant, and overrides that its variant's runs do not share.
-
-    Seeds of one variant share a label. A run that repeats label and seed gets ``#2``, ``#3``, …
-    """
-    all_overrides = [labelling_overrides(result.overrides, result.variant) for result in results]
-    labels: list[str] = []
-    repetitions: Counter[tuple[str, int]] = Counter()
-    for result, overrides in zip(results, all_overrides, strict=True):
-        siblings = [
-            o for r, o in zip(results, all_overrides, strict=True) if r.variant == result.variant
-        ]
-        shared = set(siblings[0]).intersection(*siblings)
-        label = ", ".join([result.variant, *(part for part in overrides if part not in shared)])
-        repetitions[label, result.seed] += 1
-        repetition = repetitions[label, result.seed]
-        labels.append(label if repetition == 1 else f"{label} #{repetition}")
-    return labels
-
-
-def _label_test_sets(labels: Sequence[str], tests: Sequence[TestSet]) -> list[str]:
-    """Add the number of the test set to the labels of seeds that were tested on another text.
+def _name_test_sets(named: Sequence[Named], tests: Sequence[TestSet]) -> list[Named]:
+    """Add the number of the test set to the names of seeds that were tested on another text.
 
     The text differs where a corpus changed between two runs of the same command.
     """
-    tests_by_label: dict[str, list[TestSet]] = {}
-    distinct_labels = []
-    for label, test in zip(labels, tests, strict=True):
-        earlier = tests_by_label.setdefault(label, [])
+    tests_by_name: dict[str, list[TestSet]] = {}
+    distinct = []
+    for each, test in zip(named, tests, strict=True):
+        earlier = tests_by_name.setdefault(each.name, [])
         if test not in earlier:
             earlier.append(test)
         number = earlier.index(test) + 1
-        distinct_labels.append(label if number == 1 else f"{label}, test set {number}")
-    return distinct_labels
+        distinct.append(each if number == 1 else each.followed_by(f", test set {number}"))
+    return distinct

@@ -5,6 +5,7 @@ from statistics import mean
 
 from lightning_modules.runs.schema import Result
 from sweeps.comparison.collect import Comparison, Variant
+from sweeps.evaluation.score_tables import system_column
 from sweeps.evaluation.tables import Column, Table
 
 MEASURES: dict[Column, Callable[[Result], float | None]] = {
@@ -28,11 +29,11 @@ MEASURES: dict[Column, Callable[[Result], float | None]] = {
 
 def speed_table(comparison: Comparison) -> Table:
     """Return a table of each variant's measures, as means over the seeds that recorded them."""
-    rows = [[each.label, *map(_mean, _recorded(each))] for each in comparison.variants]
+    rows = [[each.name, *map(_mean, _recorded(each))] for each in comparison.variants]
     return Table(
         "speed",
         "Size and speed",
-        [Column("system", "variant"), *MEASURES],
+        [system_column(each.system for each in comparison.variants), *MEASURES],
         rows,
         {"finished runs": len(comparison.runs)},
         "Means over seeds.",

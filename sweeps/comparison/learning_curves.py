@@ -9,15 +9,16 @@ import altair as alt
 
 from lightning_modules.figures.charts import Chart, data_of
 from lightning_modules.figures.lines import COLOURS, SHAPES, Width, finished, legend_of, scale_of
+from lightning_modules.metrics.systems import System
 from lightning_modules.runs.reader import BrokenFileError, read_history
 from lightning_modules.runs.schema import HistoryPoint
 from sweeps.comparison.collect import Comparison, Run
+from sweeps.evaluation.score_tables import system_column
 from sweeps.evaluation.tables import Column, Table
 
 log = logging.getLogger(__name__)
 
 COLUMNS = [
-    Column("system", "system"),
     Column("seed", "seed", "count"),
     Column("target_tokens", "target tokens", "count"),
     Column("seconds", "seconds of training", "number"),
@@ -36,7 +37,7 @@ MEASURES = {"bleu": ("val_bleu",), "loss": ("train_loss", "val_loss")}
 class LearningCurve:
     """The validations of one run."""
 
-    system: str
+    system: System
     seed: int
     points: Sequence[HistoryPoint]
     """Progress at each validation; never empty."""
@@ -44,7 +45,11 @@ class LearningCurve:
 
 def learning_curves(comparison: Comparison) -> list[LearningCurve]:
     """Return the curve of every run that has a readable history."""
-    curves = [LearningCurve(run.label, run.result.seed, _history(run)) for run in comparison.runs]
+    curves = [
+        LearningCurve(variant.system, run.result.seed, _history(run))
+        for variant in comparison.variants
+        for run in variant.runs
+    ]
     return [curve for curve in curves if curve.points]
 
 
@@ -61,7 +66,7 @@ def learning_table(curves: Sequence[LearningCurve], runs: int) -> Table:
     return Table(
         "learning",
         "Learning curves",
-        COLUMNS,
+        [system_column(each.system for each in curves), *COLUMNS],
         [list(row.values()) for row in _rows(curves)],
         {"runs": f"{len(curves)} of {runs}"},
         "A row for each validation: target tokens trained on and the seconds they took, the mean "
@@ -71,8 +76,9 @@ def learning_table(curves: Sequence[LearningCurve], runs: int) -> Table:
 
 
 def _rows(curves: Sequence[LearningCurve]) -> list[dict[str, Any]]:
+    """Return the rows of the table, with the columns of systems first."""
     return [
-        {"system": curve.system, "seed": curve.seed, **point.model_dump()}
+        {"system": curve.system.name, "seed": curve.seed, **point.model_dump()}
         for curve in curves
         for point in curve.points
     ]
@@ -80,7 +86,8 @@ def _rows(curves: Sequence[LearningCurve]) -> list[dict[str, Any]]:
 
 def learning_figures(curves: Sequence[LearningCurve], width: Width = 620) -> dict[str, Chart]:
     """Return figures of BLEU and of losses, by tokens and by seconds, one line for each run."""
-    rows = _rows(curves)
+    labels = {curve.system.name: curve.system.label for curve in curves}
+    rows = [row | {"system": labels[row["system"]]} for row in _rows(curves)]
     return {
         f"learning_{measure}_by_{pace}": _figure(rows, pace, columns, width)
         for measure, columns in MEASURES.items()

@@ -37,7 +37,7 @@ class RunRecord(Result, Job):
     @classmethod
     def of(cls, run: Run, out: Path) -> "RunRecord":
         """Return the record of a run in the comparison in ``out``."""
-        return cls(label=run.label, folder=relpath(run.folder, out), **run.result.model_dump())
+        return cls(label=run.name, folder=relpath(run.folder, out), **run.result.model_dump())
 
 
 class FailureRecord(Job):

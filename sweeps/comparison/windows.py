@@ -9,20 +9,19 @@ from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.runs.settings.table import flatten
 from sweeps.comparison.collect import Comparison, Variant
 from sweeps.evaluation.evaluation import Evaluation, Group
+from sweeps.evaluation.score_tables import system_column
 from sweeps.evaluation.significance import SignificanceTests
-from sweeps.evaluation.tables import Column, Table
+from sweeps.evaluation.tables import Cell, Column, Table
 
 GLOBAL = "global"
 OF_A_WINDOW = ("attention.window", "attention.half_width", "attention.renormalise")
 """Settings of a model that only a window has."""
 NAMES = {"local_m": "local-m", "local_p": "local-p"}
-COLUMNS = [
-    Column("system", "system"),
+MEASURES = [
     Column("window", "window"),
     Column("half_width", "D", "count"),
     Column("out_of_reach", "links farther than D (%)", "number"),
     Column("bleu", "BLEU", "estimate"),
-    Column("without", "without the window"),
     Column("bleu_without", "BLEU without", "estimate"),
     Column("cost", "cost in BLEU", "estimate", 2),
     Column("p_holm", "p, bootstrap, after Holm", "p"),
@@ -32,13 +31,13 @@ COLUMNS = [
 class WindowCost(NamedTuple):
     """BLEU of a system with a window, and of the system that lacks only the window."""
 
-    system: str
+    system: System
     window: str
     half_width: int
     out_of_reach: float | None
     """Percentage of sure gold links between words more than D positions apart."""
     bleu: Estimate | None
-    without: str
+    without: System
     bleu_without: Estimate | None
     cost: Estimate | None
     """BLEU without the window less BLEU with it; None for an untested pair."""
@@ -49,7 +48,7 @@ def window_costs(
     evaluation: Evaluation, comparison: Comparison, bleu: SignificanceTests | None
 ) -> list[WindowCost]:
     """Return the cost of each window whose system without a window is in the same comparison."""
-    variants = {variant.label: variant for variant in comparison.variants}
+    variants = {variant.name: variant for variant in comparison.variants}
     return [
         cost for group in evaluation.groups for cost in _costs(evaluation, group, variants, bleu)
     ]
@@ -60,8 +59,13 @@ def window_table(costs: Sequence[WindowCost], origin: Mapping[str, str | int]) -
     return Table(
         "windows",
         "What a window costs",
-        COLUMNS,
-        [list(cost) for cost in costs],
+        [
+            system_column(each.system for each in costs),
+            *MEASURES[:4],
+            system_column((each.without for each in costs), "without", "without the window"),
+            *MEASURES[4:],
+        ],
+        [_row(cost) for cost in costs],
         origin,
         "Each row compares a system with the system that differs only in the window. D: words on "
         "either side of the window's centre. Links farther than D: share of sure gold links "
@@ -69,6 +73,10 @@ def window_table(costs: Sequence[WindowCost], origin: Mapping[str, str | int]) -
         "see. Cost: BLEU without the window less BLEU with it, with the 95% interval over "
         "sentences and seeds; p as in the table of all tests.",
     )
+
+
+def _row(cost: WindowCost) -> list[Cell]:
+    return [cell.name if isinstance(cell, System) else cell for cell in cost]
 
 
 def lines(costs: Iterable[WindowCost]) -> Iterator[str]:
@@ -83,8 +91,8 @@ def lines(costs: Iterable[WindowCost]) -> Iterator[str]:
         if cost.value < 0:
             cost, changes = _negated(cost), "gains"
         yield (
-            f"{each.system}: {each.window}, D = {each.half_width}, {changes} {cost.value:.1f} BLEU "
-            f"[{cost.low:.1f}, {cost.high:.1f}]{reach}"
+            f"{each.system.label}: {each.window}, D = {each.half_width}, {changes} "
+            f"{cost.value:.1f} BLEU [{cost.low:.1f}, {cost.high:.1f}]{reach}"
         )
 
 
@@ -112,12 +120,12 @@ def _costs(
         half_width = int(model["attention.half_width"])
         cost, p = _tested(bleu, other, name)
         yield WindowCost(
-            system=name,
+            system=_system(group, name),
             window=NAMES[window],
             half_width=half_width,
             out_of_reach=_out_of_reach(group.systems[0].test.gold, half_width),
             bleu=evaluation.estimate(_system(group, name), None, "bleu"),
-            without=other,
+            without=_system(group, other),
             bleu_without=evaluation.estimate(_system(group, other), None, "bleu"),
             cost=cost,
             p=p,

@@ -22,7 +22,8 @@ def baselines(
 
     def named(kind: str, owner: System, lines: Sequence[str]) -> System:
         name = _free_name(f"{kind} of {owner.name}" if several else kind, taken)
-        return baseline(name, owner.test, lines, metrics)
+        label = f"{kind} of {owner.label}" if several else name
+        return baseline(name, owner.test, lines, metrics, label)
 
     made = []
     for owners in owners_by_test:

@@ -6,7 +6,7 @@ from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.uncertainty.contrast_scores import METRIC, ScoredGroup
 from sweeps.evaluation.contrast import Contrast, title_of
 from sweeps.evaluation.evaluation import Evaluation
-from sweeps.evaluation.score_tables import SYSTEM, seeds
+from sweeps.evaluation.score_tables import seeds, system_column
 from sweeps.evaluation.significance_tables import Parts, table_of_tests
 from sweeps.evaluation.tables import Cell, Column, Table
 
@@ -44,7 +44,7 @@ def origin_of(contrast: Contrast) -> dict[str, str | int]:
 
 def _wide(contrast: Contrast, name: str, by: str, groups: Sequence[ScoredGroup]) -> Table:
     """Return a table with a row for each system and a column for each group."""
-    columns = [SYSTEM, Column("seeds", "seed")]
+    columns = [system_column(contrast.systems), Column("seeds", "seed")]
     for group in groups:
         thin = "*" if group.subset.thin else ""
         title = f"{title_of(group)}{thin} (n = {group.pairs:,})"
@@ -66,7 +66,7 @@ def _every_distance(contrast: Contrast, name: str) -> Table:
         for group in contrast.of_kind("distance")
     ]
     columns = [
-        SYSTEM,
+        system_column(contrast.systems),
         Column("seeds", "seed"),
         Column("distance", "distance (words)", "count"),
         Column("pairs", "pairs", "count"),

@@ -53,6 +53,11 @@ class Evaluation:
         return sorted(used, key=lambda bounds: (bounds.low, bounds.high or float("inf")))
 
     @property
+    def labels(self) -> dict[str, str]:
+        """The labels of systems and baselines by name."""
+        return {each.name: each.label for each in (*self.systems, *self.baselines)}
+
+    @property
     def baselines(self) -> list[System]:
         """Baselines of all test sets; no system of the comparison, and without seeds."""
         return [baseline for group in self.groups for baseline in group.baselines]

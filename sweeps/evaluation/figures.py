@@ -56,7 +56,7 @@ def length_curve(
         {
             "place": place,
             "thin": min(evaluation.sentences(each)) < THIN,
-            **point(system.name, each.label, estimate),
+            **point(system.label, each.label, estimate),
         }
         for system in evaluation.systems
         for each, place in zip(bounds, places, strict=True)
@@ -81,7 +81,7 @@ def _baseline(
     The name stands where the line is highest: at the bottom of a figure lines run together.
     """
     points: list[dict[str, Any]] = [
-        {"place": place, "score": estimate.value, "baseline": baseline.name, "group": each.label}
+        {"place": place, "score": estimate.value, "baseline": baseline.label, "group": each.label}
         for each, place in places.items()
         if (estimate := evaluation.estimate(baseline, each, metric.name)) is not None
     ]
@@ -99,7 +99,7 @@ def _baseline(
     if highest in (points[0], points[-1]):  # the name runs inwards
         align = "left" if highest == points[0] else "right"
     text = alt.Chart(data_of([highest])).mark_text(
-        text=baseline.name, align=align, baseline="bottom", dy=-3, color=GREY, fontSize=11
+        text=baseline.label, align=align, baseline="bottom", dy=-3, color=GREY, fontSize=11
     )
     return [line.encode(x=x, y=y, tooltip=tooltip), text.encode(x=x, y=y)]
 
@@ -116,11 +116,11 @@ def group_curve(groups: WordGroups, width: Width = 620) -> Chart:
     axis = alt.Axis(labelAngle=0, grid=False)
     x = alt.X("group:O", sort=order, title=groups.grouped_by, axis=axis)
     points = data_of(
-        {"thin": False, **point(each.system.name, each.group, estimate)}
+        {"thin": False, **point(each.system.label, each.group, estimate)}
         for each in groups.scores
         if (estimate := each.estimates[column]) is not None
     )
-    names = list(dict.fromkeys(each.system.name for each in groups.scores))
+    names = list(dict.fromkeys(each.system.label for each in groups.scores))
     layers = lines(x, measure.title, True, names, width)
     return finished(alt.layer(*layers, data=points), width, note_of(groups.origin))
 
@@ -131,7 +131,7 @@ def note_of(origin: Mapping[str, str | int]) -> str:
 
 
 def _names(evaluation: Evaluation) -> list[str]:
-    return [system.name for system in evaluation.systems]
+    return [system.label for system in evaluation.systems]
 
 
 def _bucket_axis(

@@ -35,7 +35,8 @@ def _restricted(system: System, index: NDArray[np.int64]) -> System:
     test = system.test
     sources = None if test.sources is None else _chosen(test.sources, index)
     outputs = [_restricted_output(output, index) for output in system.outputs]
-    return System(system.name, TestSet(_chosen(test.references, index), sources), outputs)
+    chosen = TestSet(_chosen(test.references, index), sources)
+    return System(system.name, chosen, outputs, system.label)
 
 
 def _restricted_output(output: Output, index: NDArray[np.int64]) -> Output:

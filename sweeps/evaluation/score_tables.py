@@ -1,6 +1,6 @@
 """Tables of scores, scores by length, and trends over length."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -15,11 +15,15 @@ from sweeps.evaluation.tables import Cell, Column, Table
 
 ALIGNMENT = {"aer", "precision", "recall"}
 ATTENTION = {*ALIGNMENT, "entropy", "distance", "coverage"}
-SYSTEM = Column("system", "system")
 UNCERTAINTY = (
     "In brackets the 95% bootstrap interval over test sentences; after ± the standard deviation "
     "over seeds."
 )
+
+
+def system_column(systems: Iterable[System], key: str = "system", title: str = "system") -> Column:
+    """Return a column of systems: files have their names, readers see their labels."""
+    return Column(key, title, labels={system.name: system.label for system in systems})
 
 
 def score_tables(evaluation: Evaluation) -> Iterator[Table]:
@@ -60,7 +64,8 @@ def subset_scores(
             for system in group.systems
             for label, subset in subsets.items()
         ]
-    columns = [SYSTEM, Column("seeds", "seed"), Column("group", grouped_by)]
+    systems = system_column(evaluation.systems)
+    columns = [systems, Column("seeds", "seed"), Column("group", grouped_by)]
     columns += [Column("sentences", "sentences", "count"), *map(_estimate_column, metrics)]
     names = [metric.name for metric in metrics]
     if rows:
@@ -120,7 +125,8 @@ def scores(evaluation: Evaluation, name: str, title: str, metrics: Sequence[Metr
         ]
         for system, seed in shown
     ]
-    columns = [SYSTEM, Column("seeds", "seed"), Column("sentences", "sentences", "count")]
+    systems = system_column(system for system, _ in shown)
+    columns = [systems, Column("seeds", "seed"), Column("sentences", "sentences", "count")]
     columns += [_estimate_column(metric) for metric in metrics]
     return Table(
         name,
@@ -151,7 +157,7 @@ def by_length(evaluation: Evaluation, metric: Metric, of: str = "") -> Table:
         [system.name, seed, *(evaluation.estimate(system, each, metric.name) for each in bounds)]
         for system, seed in shown
     ]
-    columns = [SYSTEM, Column("seeds", "seed")]
+    columns = [system_column(system for system, _ in shown), Column("seeds", "seed")]
     for each in bounds:
         counts = evaluation.sentences(each)
         thin = "*" if min(counts) < THIN else ""
@@ -172,7 +178,7 @@ def trends(evaluation: Evaluation) -> Table:
     """Return a table of BLEU's slope over length, and where BLEU falls below 80% of its best."""
     rows = [_trend(evaluation.group(system), system) for system in evaluation.systems]
     columns = [
-        SYSTEM,
+        system_column(evaluation.systems),
         Column("slope", "BLEU per ten more words", "estimate", 2),
         Column("falls_below", "falls below 80% of its best at", "number"),
         Column("longest", "mean length of the last bucket", "number"),

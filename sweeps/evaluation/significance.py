@@ -1,6 +1,6 @@
 """Significance tests between all pairs of systems, corrected, and which systems differ by them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lightning_modules.metrics.lengths import THIN
@@ -55,17 +55,17 @@ def conclusions(evaluation: Evaluation, bleu: SignificanceTests | None) -> list[
         return []
     if bleu is None:
         return [f"No pair is tested: there are fewer than {THIN} sentences everywhere."]
-    return list(_conclusions(bleu))
+    return list(_conclusions(bleu, evaluation.labels))
 
 
-def _conclusions(bleu: SignificanceTests) -> Iterator[str]:
+def _conclusions(bleu: SignificanceTests, labels: Mapping[str, str]) -> Iterator[str]:
     whole = bleu.whole
     for method, p_values in (
         ("paired bootstrap", [each.p_bootstrap for each in whole]),
         ("approximate randomisation", [each.p_randomisation for each in whole]),
     ):
         alike = [
-            f"{each.test.first} and {each.test.second}"
+            f"{labels[each.test.first]} and {labels[each.test.second]}"
             for each, p in zip(whole, p_values, strict=True)
             if p >= SIGNIFICANT
         ]

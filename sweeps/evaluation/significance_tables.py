@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from lightning_modules.metrics.systems import System
 from sweeps.evaluation.evaluation import Evaluation
-from sweeps.evaluation.score_tables import origin
+from sweeps.evaluation.score_tables import origin, system_column
 from sweeps.evaluation.significance import SignificanceTests
 from sweeps.evaluation.tables import Cell, Column, Table
 
@@ -65,8 +65,8 @@ def table_of_tests(
         for corrected in tests.tests
     ]
     columns = [
-        Column("first", "first"),
-        Column("second", "second"),
+        system_column(systems, "first", "first"),
+        system_column(systems, "second", "second"),
         Column("seeds", "seeds"),
         Column(parts.subset, parts.subset),
         Column(parts.counted.replace(" ", "_"), parts.counted, "count"),

@@ -5,7 +5,7 @@ import html
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +28,8 @@ class Column:
     title: str
     kind: Kind = "text"
     decimals: int = 1
+    labels: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """What readers see in place of some texts; files keep the texts."""
 
     def shown(self, cell: Cell) -> str:
         """Return a cell as one line of text for readers."""
@@ -39,7 +41,9 @@ class Column:
             return shown_p(cell)
         if self.kind == "count" and isinstance(cell, int):
             return f"{cell:,}"
-        return f"{cell:,.{self.decimals}f}" if isinstance(cell, float) else _one_line(str(cell))
+        if isinstance(cell, float):
+            return f"{cell:,.{self.decimals}f}"
+        return _one_line(self.labels.get(cell, cell) if isinstance(cell, str) else str(cell))
 
     @property
     def fields(self) -> list[str]:

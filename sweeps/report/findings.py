@@ -53,7 +53,7 @@ class Findings:
             for output in system.outputs:
                 test = system.test
                 for each in suspicions_of_output(test.references, output.hypotheses, test.sources):
-                    yield f"{system.name} seed {output.seed}: {each}"
+                    yield f"{system.label} seed {output.seed}: {each}"
 
     @cached_property
     def learning(self) -> list[LearningCurve]:

@@ -173,7 +173,7 @@ def sentence_cards(group: Group) -> list[SentenceCard]:
             source=None if test.sources is None else test.sources[number],
             reference=test.references[number],
             translations=[
-                _card(system.name, each, number, test.references[number], float(score))
+                _card(system.label, each, number, test.references[number], float(score))
                 for system, each, score in zip(
                     group.systems, attentions, scores[:, number], strict=True
                 )

@@ -1,6 +1,6 @@
 """Tests of every pair of systems as matrices, one for each range of lengths."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sweeps.evaluation.significance import SIGNIFICANT, SignificanceTests
@@ -31,13 +31,14 @@ class Matrix:
     lengths: str
     sentences: str
     rows: list[tuple[str, list[MatrixCell | None]]]
-    """Each system's name with a cell for every system; None for an untested pair."""
+    """Each system's label with a cell for every system; None for an untested pair."""
 
 
-def significance_matrices(tests: SignificanceTests, systems: Sequence[str]) -> list[Matrix]:
-    """Arrange the differences and p-values of tests by ``systems``; the whole test set first.
+def significance_matrices(tests: SignificanceTests, labels: Mapping[str, str]) -> list[Matrix]:
+    """Arrange differences and p-values of tests by systems, given their labels by name, in order.
 
-    The p-values are of the paired bootstrap, after Holm's correction over all tests.
+    The whole test set comes first. The p-values are of the paired bootstrap, after Holm's
+    correction over all tests.
     """
     cells: dict[str, dict[tuple[str, str], MatrixCell]] = {}
     sentences: dict[str, set[str]] = {}
@@ -51,7 +52,10 @@ def significance_matrices(tests: SignificanceTests, systems: Sequence[str]) -> l
         Matrix(
             lengths,
             "/".join(sorted(sentences[lengths])),
-            [(row, [pairs.get((row, column)) for column in systems]) for row in systems],
+            [
+                (label, [pairs.get((row, column)) for column in labels])
+                for row, label in labels.items()
+            ],
         )
         for lengths, pairs in cells.items()
     ]

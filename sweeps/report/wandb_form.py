@@ -49,7 +49,7 @@ def publish_online(report: Report, page: str, out: Path, logger: DictConfig) -> 
     """
     sections = report_sections(report)
     tracker = track(as_data(report, page, out), out, logger)
-    systems = ", ".join(system.name for system in report.findings.evaluation.systems)
+    systems = ", ".join(system.label for system in report.findings.evaluation.systems)
     title = f"{report.findings.name}: {systems}"
     made = build_report(title, sections, tracker.project, tracker.id, run_ids(report.findings))
     write_report(made, out)
@@ -133,7 +133,7 @@ def _line(evaluation: Evaluation, system: System) -> Line:
         if (estimate := evaluation.estimate(system, bounds, "bleu")) is not None
     }
     lengths = [round(evaluation.mean_length(bounds), 1) for bounds in points]
-    return Line(system.name, lengths, list(points.values()))
+    return Line(system.label, lengths, list(points.values()))
 
 
 def _run_config(findings: Findings, out: Path) -> dict[str, Any]:

@@ -136,12 +136,12 @@ def overrides_that_affect(overrides: Iterable[str], effects: Sequence[Effect]) -
 
 
 def labelling_overrides(overrides: Iterable[str], variant: str | None) -> list[str]:
-    """Return the overrides that affect results, without variant and seed, which labels show."""
+    """Return the overrides that affect results, without variant and seed, which names show."""
     shown = {f"model={variant}", f"variant={variant}"}
     return [
         override
         for override in overrides_that_affect(overrides, RESULTS)
-        if override not in shown and key_of(override) != "seed"
+        if override not in shown and key_of(override) not in ("seed", "label")
     ]
 
 

@@ -6,7 +6,7 @@ from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.words.ngrams import Kind, SalientNgram, ngram_counts, salient
 from lightning_modules.metrics.words.word_accuracy import tokens
 from sweeps.evaluation.evaluation import Evaluation, Group
-from sweeps.evaluation.score_tables import SYSTEM
+from sweeps.evaluation.score_tables import system_column
 from sweeps.evaluation.tables import Cell, Column, Table
 
 KINDS: dict[Kind, str] = {
@@ -40,8 +40,8 @@ def _table(group: Group, name: str) -> Table:
             for one, other, ngrams in ((system, best, sides[0]), (best, system, sides[1])):
                 rows += [[one.name, other.name, label, *_cells(ngram)] for ngram in ngrams]
     columns = [
-        SYSTEM,
-        Column("other", "beside"),
+        system_column(group.systems),
+        system_column(group.systems, "other", "beside"),
         Column("kind", "what happens to it"),
         Column("ngram", "n-gram"),
         Column("count", "times", "count"),
@@ -50,7 +50,7 @@ def _table(group: Group, name: str) -> Table:
     ]
     return Table(
         name,
-        f"N-grams that set systems apart from {best.name}",
+        f"N-grams that set systems apart from {best.label}",
         columns,
         rows,
         {"test sentences": len(references), "tokenizer": "13a", "seed": "the first of each system"},

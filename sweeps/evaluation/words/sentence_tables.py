@@ -19,7 +19,7 @@ from lightning_modules.metrics.text_metrics import (
     sentence_bleu_signature,
 )
 from sweeps.evaluation.evaluation import Evaluation, Group
-from sweeps.evaluation.score_tables import SYSTEM, origin, seeds, subset_scores
+from sweeps.evaluation.score_tables import origin, seeds, subset_scores, system_column
 from sweeps.evaluation.tables import Cell, Column, Table
 
 SENTENCES_SHOWN = 10
@@ -64,7 +64,7 @@ def _buckets(evaluation: Evaluation, name: str, grouped_by: str, sort: Sort) -> 
                 count = float(np.mean(counts))
                 rows.append([system.name, seeds(system), label, count, mean])
     columns = [
-        SYSTEM,
+        system_column(evaluation.systems),
         Column("seeds", "seed"),
         Column("group", grouped_by),
         Column("count", "sentences (mean over seeds)", "number"),
@@ -116,7 +116,7 @@ def _differing(group: Group, name: str) -> Table:
     columns = [
         Column("sentence", "sentence, from 0", "count"),
         Column("range", "best less worst BLEU", "number"),
-        SYSTEM,
+        system_column(group.systems),
         Column("bleu", "sentence BLEU", "number"),
         Column("translation", "translation"),
         Column("reference", "reference"),

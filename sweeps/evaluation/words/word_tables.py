@@ -1,6 +1,6 @@
 """Tables of the words that systems get right."""
 
-from sweeps.evaluation.score_tables import SYSTEM, UNCERTAINTY, seeds
+from sweeps.evaluation.score_tables import UNCERTAINTY, seeds, system_column
 from sweeps.evaluation.tables import Cell, Column, Table
 from sweeps.evaluation.words.word_groups import WordGroups
 
@@ -8,7 +8,7 @@ from sweeps.evaluation.words.word_groups import WordGroups
 def word_table(groups: WordGroups) -> Table:
     """Return a table with a row for each system and group of words."""
     columns = [
-        SYSTEM,
+        system_column(each.system for each in groups.scores),
         Column("seeds", "seed"),
         Column("group", groups.grouped_by),
         Column(groups.counted.key, groups.counted.title, "count"),

@@ -47,7 +47,7 @@ class Agreement(Section):
         return {
             f"{BY_DISTANCE}{ending}": distance_chart(
                 contrast.groups,
-                [system.name for system in contrast.systems],
+                {system.name: system.label for system in contrast.systems},
                 note_of(origin_of(contrast)),
                 width,
             )
@@ -69,7 +69,7 @@ def _printed(contrast: Contrast) -> Printed:
     for system in contrast.systems:
         whole, *others = [group.estimate(system.name) for group in groups]
         printed.add_row(
-            Text(system.name), _shown(whole, interval=True), *(_shown(each) for each in others)
+            Text(system.label), _shown(whole, interval=True), *(_shown(each) for each in others)
         )
     return printed
 

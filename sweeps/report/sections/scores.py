@@ -61,7 +61,7 @@ class Scores(Section):
         evaluation = self.findings.evaluation
         bleu = evaluation.estimate(system, None, "bleu")
         printed.add_row(
-            Text(system.name),
+            Text(system.label),
             NOTHING if seed is None else seed,
             NOTHING if bleu is None else shown_estimate(bleu, 1),
             *(_mean(evaluation.estimate(system, each, "bleu")) for each in evaluation.bounds),

@@ -26,8 +26,8 @@ class Significance(Section):
     def matrices(self) -> list[Matrix]:
         """A matrix for each range of lengths; none without tests."""
         tests = self.findings.significance.get("bleu")
-        systems = [system.name for system in self.findings.evaluation.systems]
-        return significance_matrices(tests, systems) if tests else []
+        labels = {each.name: each.label for each in self.findings.evaluation.systems}
+        return significance_matrices(tests, labels) if tests else []
 
     @override
     def tables(self) -> Sequence[Table]:

@@ -13,7 +13,8 @@ from lightning_modules.runs.reader import find_runs, read_statistics
 from lightning_modules.runs.schema import Result
 from lightning_modules.runs.writer import write_statistics
 from lightning_modules.testing.scoring_settings import Scoring
-from sweeps.comparison.collect import collect, label_runs
+from sweeps.comparison.collect import collect
+from sweeps.comparison.names import name_runs
 from sweeps.evaluation.evaluation import evaluate
 from sweeps.evaluation.tables import as_json
 from sweeps.report.findings import Findings
@@ -33,18 +34,26 @@ from tests.helpers.run_folders import (
 from tests.sweeps.comparison.test_conditions import condition
 
 
+def named(*runs):
+    """Names and labels of runs given as (variant, seed, overrides), or also with their label."""
+    return name_runs([_run(*each) for each in runs])
+
+
+def _run(variant, seed, overrides, label=None):
+    config = {} if label is None else {"label": label}
+    return Result.model_validate(result(variant, seed, overrides=overrides, config=config))
+
+
+def names_of(*runs):
+    return [each.name for each in named(*runs)]
+
+
 def labels_of(*runs):
-    """Labels of runs given as (variant, seed, overrides)."""
-    return label_runs(
-        [
-            Result.model_validate(result(variant, seed, overrides=overrides))
-            for variant, seed, overrides in runs
-        ]
-    )
+    return [each.label for each in named(*runs)]
 
 
-def test_the_label_is_the_variant_and_seeds_share_it():
-    assert labels_of(
+def test_the_name_is_the_variant_and_seeds_share_it():
+    assert names_of(
         ("none", 1, ["model=none", "seed=1", "data=grammar"]),
         ("none", 2, ["seed=2", "data=grammar"]),
         ("luong", 1, ["model=luong", "data=grammar", "+model.score=dot"]),
@@ -53,7 +62,7 @@ def test_the_label_is_the_variant_and_seeds_share_it():
 
 def test_overrides_that_differ_within_a_variant_are_appended():
     shared = ["model=luong", "budget=1000"]
-    assert labels_of(
+    assert names_of(
         ("luong", 1, [*shared, "seed=1", "model.score=dot"]),
         ("luong", 2, [*shared, "seed=2", "model.score=dot"]),
         ("luong", 1, [*shared, "seed=1", "model.score=general", "lr=1"]),
@@ -61,9 +70,50 @@ def test_overrides_that_differ_within_a_variant_are_appended():
     ) == ["luong, model.score=dot"] * 2 + ["luong, model.score=general, lr=1", "luong"]
 
 
-def test_the_same_run_twice_still_has_two_labels():
+def test_the_same_run_twice_still_has_two_names():
     run = ("none", 1, ["model=none", "seed=1"])
-    assert labels_of(run, run, run) == ["none", "none #2", "none #3"]
+    assert names_of(run, run, run) == ["none", "none #2", "none #3"]
+
+
+def test_people_read_labels_and_the_overrides_that_tell_systems_apart():
+    assert labels_of(
+        ("luong", 1, ["model=luong", "model.score=dot", "seed=1"], "Luong"),
+        ("luong", 1, ["model=luong", "model.score=general", "label=Luong"], "Luong"),
+        ("none", 1, ["model=none"], "No attention"),
+        ("none", 1, ["model=none"], "No attention"),
+    ) == [
+        "Luong with model.score=dot",
+        "Luong with model.score=general",
+        "No attention",
+        "No attention #2",
+    ]
+
+
+def test_runs_without_labels_and_variants_that_a_user_names_show_their_names():
+    assert labels_of(
+        ("old", 1, ["model=old"]),
+        ("mine", 1, ["model=bahdanau", "variant=mine"], "Bahdanau, additive"),
+    ) == ["old", "mine"]
+
+
+def test_variants_that_share_a_label_also_show_their_names():
+    assert labels_of(
+        ("bahdanau", 1, ["model=bahdanau"], "Bahdanau"), ("copied", 1, ["model=copied"], "Bahdanau")
+    ) == ["Bahdanau (bahdanau)", "Bahdanau (copied)"]
+
+
+def test_systems_without_attention_come_first(tmp_path):
+    runs = [
+        make_run(tmp_path / name, name, config={"label": label, "model": model})
+        for name, label, model in [
+            ("transformer", "Transformer", {"heads": 4}),
+            ("seq2seq", "No attention", {"attention": None}),
+            ("bahdanau", "Bahdanau", {"attention": {"score": "additive"}}),
+        ]
+    ]
+    systems = [variant.system for variant in collect(runs).variants]
+    assert [system.name for system in systems] == ["seq2seq", "transformer", "bahdanau"]
+    assert [system.label for system in systems] == ["No attention", "Transformer", "Bahdanau"]
 
 
 def evaluated(runs, scoring=SCORING):
@@ -76,7 +126,7 @@ def test_buckets_are_averaged_over_seeds_and_run_order_is_kept(tmp_path):
         for place, (variant, seed) in enumerate([("transformer", 1), ("luong", 1), ("luong", 2)])
     ]
     comparison = collect(runs)
-    assert [variant.label for variant in comparison.variants] == ["transformer", "luong"]
+    assert [variant.name for variant in comparison.variants] == ["transformer", "luong"]
     evaluation = evaluated(runs, Scoring(edges=[10, 20, 30, 40], resamples=100))
     inside = [n for n, line in enumerate(TEXT.sources) if 11 <= len(line.split()) <= 20]
     scores = [
@@ -123,7 +173,7 @@ def test_seeds_that_were_tested_on_other_text_are_no_seeds_of_one_line(tmp_path)
         make_run(tmp_path / "2", "luong", 3, text=text(1), data={"fingerprint": "ffff"}),
     ]
     comparison = collect(runs)
-    assert [variant.label for variant in comparison.variants] == ["luong", "luong, test set 2"]
+    assert [variant.name for variant in comparison.variants] == ["luong", "luong, test set 2"]
     assert [len(variant.runs) for variant in comparison.variants] == [2, 1]
     assert not condition(comparison, "data").holds
 
@@ -164,7 +214,7 @@ def test_failed_jobs_are_named_with_their_error(tmp_path):
     (without_predictions / "predictions.jsonl").unlink()
     runs = [make_run(tmp_path / "0"), make_failure(tmp_path / "1"), tmp_path / "2"]
     comparison = collect([*runs, tmp_path / "3", tmp_path / "4", without_predictions])
-    assert [run.label for run in comparison.runs] == ["bahdanau"]
+    assert [run.name for run in comparison.runs] == ["bahdanau"]
     failures = [(job.label, job.error) for job in comparison.failed]
     assert failures[:2] == [
         ("luong, seed 1", "the loss is not a number"),
@@ -210,7 +260,7 @@ def test_a_damaged_file_is_a_failed_job_and_not_the_end(tmp_path, name, damage):
     assert f"{name}: is not what the run wrote" in changed.error
     unsealed(runs[1])
     comparison = collect(runs)
-    assert [run.label for run in comparison.runs] == ["bahdanau"]
+    assert [run.name for run in comparison.runs] == ["bahdanau"]
     [job] = comparison.failed
     assert job.error.startswith(f"{name} ")
     assert "\n" not in changed.error + job.error

@@ -80,7 +80,7 @@ def findings_of(comparison: Comparison) -> Findings:
 def test_what_a_window_costs(crossed):
     findings = findings_of(crossed)
     costs = window_costs(findings.evaluation, crossed, findings.significance["bleu"])
-    assert [(cost.system, cost.without) for cost in costs] == [
+    assert [(cost.system.name, cost.without.name) for cost in costs] == [
         (f"local, data.reordering={n}", f"free, data.reordering={n}") for n in "01"
     ]
     for cost in costs:

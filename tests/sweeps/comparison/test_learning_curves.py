@@ -126,7 +126,7 @@ def test_runs_without_a_history_are_left_out(tmp_path, caplog):
     ]
     (tmp_path / "3" / "history.csv").write_text("broken\n1\n")
     curves = learning_curves(collect(runs))
-    assert [(curve.system, curve.seed) for curve in curves] == [("luong", 1), ("luong", 2)]
+    assert [(curve.system.name, curve.seed) for curve in curves] == [("luong", 1), ("luong", 2)]
     tokens = [[point.target_tokens for point in curve.points] for curve in curves]
     assert tokens == [[1001, 2001, 3001], [1002, 2002]]
     table = learning_table(curves, len(runs))

@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def written(tmp_path):
     """The content of a comparison of one run and one failed job."""
-    run = Run("bahdanau", tmp_path / "out" / "0", RUN, TestSet([]), Output(1, [], {}))
+    run = Run("bahdanau", "Bahdanau", tmp_path / "out" / "0", RUN, TestSet([]), Output(1, [], {}))
     job = FailedJob("luong", tmp_path / "elsewhere" / "1", "no memory")
     record = ComparisonRecord(
         name="x",
