@@ -32,6 +32,8 @@ WORD_COUNTS = "word_counts.json"
 CONTRAST = "contrast.npz"
 HISTORY = "history.csv"
 PROGRESS = "progress.json"
+TRAINING, VALIDATION = "training", "validation"
+"""Phases in which a budget is spent."""
 REPRODUCTION = "reproduction.json"
 COMPARISON = "comparison.json"
 TRACKER_ID = "wandb_id"
@@ -318,10 +320,10 @@ class HistoryPoint(Record):
 
 
 class JobState(Record):
-    """``progress.json``: progress of a job of a multirun, for a table of running jobs."""
+    """``progress.json``: progress of a run, for the terminal."""
 
     doing: str
-    """Current work: ``training`` or ``testing``."""
+    """Current phase, such as ``training``, ``validation`` or ``translating the test set``."""
     updates: int = 0
     share: float = 0.0
     """Share of the training budget that is spent, 0 to 1."""

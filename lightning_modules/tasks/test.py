@@ -2,6 +2,7 @@
 
 import logging
 
+import pytorch_lightning as pl
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
@@ -9,6 +10,7 @@ from datamodules.errors import UserError, validated
 from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.chosen_metrics import find_metrics, try_metrics
 from lightning_modules.ranks.launcher import on_ranks
+from lightning_modules.ranks.rank_environment import is_rank_zero
 from lightning_modules.ranks.updates_across_ranks import share_out
 from lightning_modules.runs.checksums import verifying
 from lightning_modules.runs.job import Job
@@ -22,6 +24,7 @@ from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.testing.summary import summary
 from lightning_modules.testing.test_set import test_model, write_test
 from lightning_modules.testing.unknown_words import read_replacement
+from lightning_modules.training.callbacks import ProgressFile, enter_phase
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
 from lightning_modules.training.factories import build, build_data
 from lightning_modules.training.input_checks import check_text
@@ -63,14 +66,16 @@ def test_again(
     run_config = trained.config.copy()
     run_config.decoding, run_config.scoring = config.decoding, config.scoring
     module = build_module(run_config, training_settings(run_config), data, trained.model)
-    trainer = build(
-        config, "trainer", callbacks=[StopOnSigterm()], logger=False, enable_progress_bar=False
-    )
+    callbacks: list[pl.Callback] = [StopOnSigterm()]
+    if is_rank_zero():
+        callbacks.append(ProgressFile(job.folder))
+    trainer = build(config, "trainer", callbacks=callbacks, logger=False, enable_progress_bar=False)
     share_out(trainer, pieces=None)
     with ended_by_signals():
         tested = test_model(trainer, module, data, scoring, run_config)
     if tested is None:
         return None
+    enter_phase(trainer, "writing")
     before, history = read_result(trained.folder), read_history(trained.folder)
     clear_results(job.folder)
     if history:

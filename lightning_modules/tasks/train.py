@@ -29,6 +29,7 @@ from lightning_modules.tracking.attention_maps import AttentionMaps
 from lightning_modules.tracking.results import log_test
 from lightning_modules.tracking.tracked import tracked, tracker_config
 from lightning_modules.tracking.trackers.tracker import Tracker
+from lightning_modules.training.callbacks import enter_phase
 from lightning_modules.training.control.size_matching import match_size
 from lightning_modules.training.factories import build_data, check_classes
 from lightning_modules.training.settings import TrainingSettings, training_settings
@@ -110,6 +111,7 @@ def train_and_test(
             tested = test_model(trainer, setup.module, data, scoring, config)
         if tested is None:
             return None
+        enter_phase(trainer, "writing")
         result = write_test(
             job.folder, config, scoring, data, training, tested, job.overrides, setup.vectors
         )

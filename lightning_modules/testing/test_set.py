@@ -47,6 +47,7 @@ from lightning_modules.testing.head_attention import head_attention, shown_sente
 from lightning_modules.testing.scores import TestScores, intervals_of, score_translations, values_of
 from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.testing.unknown_words import read_replacement
+from lightning_modules.training.callbacks import enter_phase
 from lightning_modules.training.module import Translation, TranslationModule
 from lightning_modules.variants import EncoderDecoder, count_parameters
 
@@ -78,13 +79,18 @@ def test_model(
 
     Ranks share the translating and the forcing. Rank zero scores; the other ranks return None.
     """
+    enter_phase(trainer, "translating the test set")
     started = time.perf_counter()
     translations: list[Translation] = _predicted(trainer, module, datamodule=data)
     seconds = time.perf_counter() - started
+    enter_phase(trainer, "alignments of references")
     forced: list[Forced] = _predicted(trainer, ForcedDecoding(module.model), datamodule=data)
+    if scoring.contrastive:
+        enter_phase(trainer, "contrastive pairs")
     choices = _choices(trainer, module, data) if scoring.contrastive else None
     if not trainer.is_global_zero:
         return None
+    enter_phase(trainer, "scoring")
     text = data.text("test")
     step = step_by_rule(scoring.attention_step, module.model)
     statistics = forced_statistics(forced, text, data.tokenizers, step)
@@ -102,6 +108,7 @@ def test_model(
     )
     for prediction, reference_nats in zip(scores.predictions, nats, strict=True):
         prediction.reference_nats = reference_nats
+    enter_phase(trainer, "weights of heads")
     heads = _heads(module.model, translations, data, scoring, config)
     return Tested(
         parameters=count_parameters(module.model),

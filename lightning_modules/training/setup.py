@@ -1,7 +1,6 @@
 """Setting a training up: its module, its trainer, its callbacks; then training with them."""
 
 import logging
-import sys
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple
 import pytorch_lightning as pl
 import torch
 from omegaconf import DictConfig, OmegaConf
-from pytorch_lightning.callbacks import ModelCheckpoint, TQDMProgressBar
+from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import Logger
 
 from datamodules.errors import UserError
@@ -159,7 +158,7 @@ def build_module(
 def build_trainer(
     setup: TrainingSetup, job: Job, logger: Logger | None, *further: pl.Callback
 ) -> pl.Trainer:
-    """Build the trainer with its callbacks; a progress bar where a terminal shows one job.
+    """Build the trainer with its callbacks.
 
     Raises ``UserError`` where the ranks cannot share the work of an update evenly.
     """
@@ -174,17 +173,13 @@ def build_trainer(
     callbacks = [*configured, Waiting(), StopOnSigterm(), *further]
     if is_rank_zero():
         callbacks.append(ProgressLines(f"{config.variant} seed {config.seed}"))
-        if job.in_multirun:
-            callbacks.append(ProgressFile(job.folder))
-    bar = not job.in_multirun and sys.stderr.isatty()
-    if bar:
-        callbacks.append(TQDMProgressBar(leave=False))
+        callbacks.append(ProgressFile(job.folder))
     trainer: pl.Trainer = build(
         config,
         "trainer",
         callbacks=callbacks,
         logger=logger or False,
-        enable_progress_bar=bar,
+        enable_progress_bar=False,
         plugins=[WholeCheckpoints()],
     )
     share_out(trainer, config.batching.pieces)

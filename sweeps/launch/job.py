@@ -2,15 +2,18 @@
 
 import logging
 import os
+import sys
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 
+from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
+from lightning_modules.ranks.rank_environment import is_rank_zero
 from lightning_modules.runs.checksums import verifying
 from lightning_modules.runs.job import QUIET, Job
 from lightning_modules.runs.redaction import redact_files, redacted
@@ -21,6 +24,9 @@ from sweeps.launch.parent import end_with_parent
 from sweeps.launch.task_import import import_task
 
 log = logging.getLogger(__name__)
+
+WITH_BAR = ("lightning_modules.tasks.train.train", "lightning_modules.tasks.test.test")
+"""Tasks of one run that write their progress."""
 
 SECONDS_TO_SAVE = 60.0
 """Time for the jobs of a killed command to save a last checkpoint."""
@@ -43,7 +49,7 @@ def run_job(config: DictConfig) -> float | None:
         if missing := sorted(OmegaConf.missing_keys(config)):
             raise UserError(f"{missing[0]} has no value: give {missing[0]}=...")
         task = import_task(config.task, config)
-        with verifying(config.verify), _devices(config):
+        with verifying(config.verify), _devices(config), _bar(config, hydra):
             score: float | None = task(config)
         return score
     except Exception as error:
@@ -69,6 +75,16 @@ def _devices(config: DictConfig) -> AbstractContextManager[None]:
     from sweeps.launch.gpu_leases import leased  # imports torch, which takes seconds
 
     return leased(config)
+
+
+def _bar(config: DictConfig, hydra: HydraConf) -> AbstractContextManager[None]:
+    """Show a bar where a terminal shows one run."""
+    alone = hydra.mode == RunMode.RUN and is_rank_zero()
+    if not alone or config.task not in WITH_BAR or not sys.stdout.isatty():
+        return nullcontext()
+    from sweeps.launch.live_bar import live_bar  # Rich and the files of runs are not for --help
+
+    return live_bar(Path(hydra.runtime.output_dir), f"{config.variant} seed {config.seed}")
 
 
 def _leave_console() -> None:

@@ -3,54 +3,44 @@
 import atexit
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from threading import Event, Thread
 
 from omegaconf import DictConfig
 from rich.console import Console
-from rich.live import Live
 from rich.table import Table
 from rich.text import Text
+from typing_extensions import override
 
 from lightning_modules.runs.job import QUIET
 from lightning_modules.runs.reader import read_state
-from lightning_modules.runs.schema import FAILURE, RESULT, JobState
+from lightning_modules.runs.schema import FAILURE, RESULT, TRAINING, VALIDATION, JobState
 from sweeps.evaluation.tables import NOTHING
+from sweeps.launch.live_bar import clock
+from sweeps.launch.live_view import LiveView
 
-EVERY_SECONDS = 0.5
 
-
-class LiveTable:
-    """A thread that reads the progress files of the jobs and draws the table.
+class LiveTable(LiveView):
+    """The table while the jobs of ``folder`` run.
 
     ``jobs`` are the overrides of each job, in the order of their numbers.
     """
 
     def __init__(self, folder: Path, jobs: Sequence[Sequence[str]], console: Console) -> None:
-        self._folder = folder
-        self._jobs = jobs
-        self._live = Live(console=console, auto_refresh=False, transient=True)
-        self._over = Event()
-        self._thread = Thread(target=self._keep_up, daemon=True)
+        super().__init__(partial(job_table, folder, jobs), console)
 
+    @override
     def start(self) -> None:
         """Show the table until ``stop`` or the end of the program."""
         os.environ[QUIET] = "1"
-        self._live.start()
-        self._thread.start()
+        super().start()
         atexit.register(self.stop)
 
+    @override
     def stop(self) -> None:
         """Take the table away."""
-        if not self._over.is_set():
-            self._over.set()
-            self._thread.join()
-            self._live.stop()
-            os.environ.pop(QUIET, None)
-
-    def _keep_up(self) -> None:
-        while not self._over.wait(EVERY_SECONDS):
-            self._live.update(job_table(self._folder, self._jobs), refresh=True)
+        super().stop()
+        os.environ.pop(QUIET, None)
 
 
 def job_table(folder: Path, jobs: Sequence[Sequence[str]]) -> Table:
@@ -90,12 +80,8 @@ def _numbers(state: JobState) -> list[str]:
         f"{state.share:.0%}" if state.updates else NOTHING,
         f"{state.tokens_per_second:,.0f}" if state.tokens_per_second else NOTHING,
         NOTHING if bleu is None else f"{bleu:.2f}",
-        NOTHING if left is None or state.doing != "training" else _clock(left),
+        NOTHING if left is None or state.doing not in (TRAINING, VALIDATION) else clock(left),
     ]
-
-
-def _clock(seconds: float) -> str:
-    return f"{seconds // 60:.0f}:{seconds % 60:02.0f}"
 
 
 def jobs_of(config: DictConfig) -> list[list[str]]:

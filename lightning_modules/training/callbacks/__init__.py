@@ -4,6 +4,6 @@ from lightning_modules.training.callbacks.budget import TrainingBudget, budget_o
 from lightning_modules.training.callbacks.divergence import DivergedError, StopOnDivergence
 from lightning_modules.training.callbacks.examples import ExampleTranslations
 from lightning_modules.training.callbacks.history import History
-from lightning_modules.training.callbacks.progress import ProgressFile, ProgressLines
+from lightning_modules.training.callbacks.progress import ProgressFile, ProgressLines, enter_phase
 from lightning_modules.training.callbacks.resume_checkpoint import ResumeCheckpoint
 from lightning_modules.training.callbacks.waiting import Waiting

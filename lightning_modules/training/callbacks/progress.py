@@ -1,12 +1,13 @@
-"""Progress of a training and time left: a log line for each validation, and a file."""
+"""Progress of a run and time left: a log line for each validation, a file for the terminal."""
 
 import logging
 import time
 from pathlib import Path
+from typing import Any
 
 import pytorch_lightning as pl
 
-from lightning_modules.runs.schema import JobState
+from lightning_modules.runs.schema import TRAINING, VALIDATION, JobState
 from lightning_modules.runs.writer import write_state
 from lightning_modules.training.callbacks.budget import TrainingBudget, budget_of
 from lightning_modules.training.callbacks.history import History
@@ -68,42 +69,71 @@ def mean_loss(trainer: pl.Trainer) -> float:
 
 
 class ProgressFile(pl.Callback):
-    """Keep ``progress.json`` in ``folder`` up to date, at most once a second."""
+    """Keep ``progress.json`` in ``folder`` up to date, in a training at most once a second.
+
+    The terminal reads the file: the bar of a run, the table of a comparison or a study.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._clock = Clock()
         self._written = 0.0
-        self._bleu: float | None = None
+        self._state = JobState(doing="")
+
+    def enter(self, phase: str) -> None:
+        """Write that a phase begins, such as ``scoring``."""
+        self._write(doing=phase)
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Write that training begins."""
         self._clock.start(budget_of(trainer))
-        self._write(trainer)
+        self._write(**_trained(trainer), doing=TRAINING)
 
     def on_train_batch_end(self, trainer: pl.Trainer, *arguments: object) -> None:
         """Write the progress."""
-        if time.perf_counter() - self._written >= EVERY_SECONDS:
-            self._write(trainer)
+        if self._is_due:
+            self._write(**_trained(trainer), seconds_left=self._clock.left(budget_of(trainer)))
+
+    def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Write that the training waits for a validation."""
+        self._write(**_trained(trainer), doing=VALIDATION)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Write the new BLEU."""
-        self._bleu = float(trainer.callback_metrics["val/bleu"])
-        self._write(trainer)
+        left = self._clock.left(budget_of(trainer))
+        bleu = float(trainer.callback_metrics["val/bleu"])
+        self._write(doing=TRAINING, val_bleu=bleu, seconds_left=left)
 
-    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Write that the test begins."""
-        self._write(trainer, "testing")
+    def on_predict_batch_end(
+        self, trainer: pl.Trainer, pl_module: Any, outputs: Any, batch: Any, batch_idx: int, *_: Any
+    ) -> None:
+        """Write how many batches of the phase are done."""
+        if self._is_due:
+            phase = self._state.doing.partition(",")[0]
+            share = (batch_idx + 1) / trainer.num_predict_batches[0]
+            self._write(doing=f"{phase}, {share:.0%}")
 
-    def _write(self, trainer: pl.Trainer, doing: str = "training") -> None:
+    @property
+    def _is_due(self) -> bool:
+        return time.perf_counter() - self._written >= EVERY_SECONDS
+
+    def _write(self, **changes: Any) -> None:
         self._written = time.perf_counter()
-        budget = budget_of(trainer)
-        state = JobState(
-            doing=doing,
-            updates=trainer.global_step,
-            share=budget.share,
-            tokens_per_second=budget.tokens_per_second,
-            val_bleu=self._bleu,
-            seconds_left=self._clock.left(budget),
-        )
-        write_state(self.folder, state)
+        self._state = self._state.model_copy(update=changes)
+        write_state(self.folder, self._state)
+
+
+def _trained(trainer: pl.Trainer) -> dict[str, Any]:
+    budget = budget_of(trainer)
+    return {
+        "updates": trainer.global_step,
+        "share": budget.share,
+        "tokens_per_second": budget.tokens_per_second,
+    }
+
+
+def enter_phase(trainer: pl.Trainer, phase: str) -> None:
+    """Let the trainer's progress file, if the trainer has one, say that a phase begins."""
+    for callback in trainer.callbacks:  # type: ignore[attr-defined]
+        if isinstance(callback, ProgressFile):
+            callback.enter(phase)
