@@ -110,12 +110,7 @@ def read_attention(
         raise BrokenFileError(f"{schema.ATTENTION} cannot be read: its shapes fit no weights")
     ends = np.cumsum(shapes[:, 0] * shapes[:, 1], dtype=np.int64)
     return {
-        prediction.id: schema.SentenceAttention(
-            id=prediction.id,
-            source_words=prediction.source.split(),
-            target_words=prediction.hypothesis.split(),
-            weights=part.reshape(shape).astype(float).round(4).tolist(),
-        )
+        prediction.id: schema.SentenceAttention.of(prediction, part.reshape(shape))
         for prediction in predictions
         if prediction.id < len(shapes)
         for shape in [shapes[prediction.id]]

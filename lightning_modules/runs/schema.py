@@ -6,13 +6,14 @@ folder, as arrays, CSV and lines of JSON have none. The number rises whenever a 
 changed. ``renamed.upgraded`` turns older content into present content.
 """
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, field_validator
 
 from datamodules.statistics.record import CorpusStatistics
+from lightning_modules.metrics.alignment.gold import links_of_translation, parse_gold
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.runs import checksums
 from lightning_modules.runs.renamed import with_new_names
@@ -261,15 +262,6 @@ class Failure(Record):
     error: str = "failed without a message"
 
 
-class SentenceAttention(BaseModel):
-    """Word-level attention of one test sentence: weights (target words, source words)."""
-
-    id: int
-    source_words: list[str]
-    target_words: list[str]
-    weights: list[list[float]]
-
-
 class Prediction(Record):
     """One line of ``predictions.jsonl``."""
 
@@ -292,6 +284,33 @@ class Prediction(Record):
     """Translation by the phrase table of the training text."""
     reference_nats: list[float] | None = None
     """Negative log-likelihood of each whitespace-separated word of the reference."""
+
+
+class SentenceAttention(BaseModel):
+    """Word-level attention of one test sentence: weights (target words, source words)."""
+
+    id: int
+    source_words: list[str]
+    target_words: list[str]
+    weights: list[list[float]]
+    gold: list[tuple[int, int]] = []
+    """Gold links, source word first, counted from 0; empty where none are known."""
+
+    @classmethod
+    def of(cls, prediction: Prediction, weights: NDArray[np.floating]) -> Self:
+        """Join a translation and its weights ``(tgt words, src words)``.
+
+        Gold links are known for the words that the translation shares with its reference.
+        """
+        translated = prediction.hypothesis.split()
+        links = parse_gold(prediction.gold or "").possible
+        return cls(
+            id=prediction.id,
+            source_words=prediction.source.split(),
+            target_words=translated,
+            weights=weights.astype(float).round(4).tolist(),
+            gold=links_of_translation(links, prediction.reference.split(), translated),
+        )
 
 
 class WordCounts(Record):

@@ -20,6 +20,7 @@ from lightning_modules.figures.charts import save_chart
 from lightning_modules.figures.heat_map import attention_map
 from lightning_modules.metrics.alignment.gold import Gold, parse_gold
 from lightning_modules.metrics.alignment.word_alignment import (
+    Pair,
     format_pharaoh,
     format_soft_pharaoh,
     hard_alignment,
@@ -83,7 +84,9 @@ def align(config: DictConfig) -> None:
     write_lines(folder, alignment)
     label = label_of(trained.config.variant, [], trained.config)
     for number in numbers:
-        draw(folder / f"heat_map_{number}", number, text, alignment, label)
+        links = sorted(gold[number].possible) if gold else []
+        attention = sentence_attention(number, text, alignment, links)
+        draw(folder / f"heat_map_{number}", attention, alignment, label)
     summary = summarise(alignment, trained.config.variant)
     write_record(folder / ALIGNMENT_JSON, summary)
     log.info("\n".join([*summary_lines(summary), f"everything is in {folder}"]))
@@ -143,20 +146,27 @@ def write_lines(folder: Path, alignment: Alignment) -> None:
     write_text(folder / SOFT, "".join(f"{line}\n" for line in soft))
 
 
-def draw(stem: Path, number: int, text: ParallelText, alignment: Alignment, label: str) -> None:
-    """Save the heat map of one pair; its title names the head where a model has several."""
+def sentence_attention(
+    number: int, text: ParallelText, alignment: Alignment, gold: Sequence[Pair]
+) -> SentenceAttention:
+    """Return the weights of one pair that has words on both sides."""
     weights = alignment.weights[number]
     assert weights is not None
-    attention = SentenceAttention(
+    return SentenceAttention(
         id=number,
         source_words=text.source[number].split(),
         target_words=text.target[number].split(),
         weights=weights.tolist(),
+        gold=list(gold),
     )
-    title = f"{label}, sentence {number}"
+
+
+def draw(stem: Path, attention: SentenceAttention, alignment: Alignment, label: str) -> None:
+    """Save the heat map of one pair; its title names the head where a model has several."""
+    sentence = f"sentence {attention.id}"
     if alignment.layers * alignment.heads > 1:
-        title += f", layer {alignment.view.layer}, head {alignment.view.head}"
-    save_chart(attention_map(attention, title), stem)
+        sentence += f", layer {alignment.view.layer}, head {alignment.view.head}"
+    save_chart(attention_map(attention, label, sentence), stem)
 
 
 def summary_lines(summary: AlignmentSummary) -> Iterator[str]:

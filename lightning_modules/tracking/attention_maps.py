@@ -3,6 +3,7 @@
 import numpy as np
 import pytorch_lightning as pl
 
+from lightning_modules.metrics.alignment.gold import parse_gold
 from lightning_modules.metrics.sentences import readable
 from lightning_modules.runs.schema import SentenceAttention
 from lightning_modules.testing.forced_decoding import merge_words
@@ -39,5 +40,6 @@ class AttentionMaps(pl.Callback):
             source_words=source.split(),
             target_words=target.split(),
             weights=words.tolist(),
+            gold=sorted(parse_gold(text.alignments[number]).possible) if text.alignments else [],
         )
         self.tracker.log_attention("attention/validation", sentence, trainer.global_step)

@@ -69,11 +69,4 @@ def log_test(tracker: Tracker | None, tested: Tested, data: Data, folder: Path, 
 def _readable_attention(scores: TestScores) -> SentenceAttention | None:
     shown = readable([line.source for line in scores.predictions])
     weights = scores.attention[shown]
-    if weights is None:
-        return None
-    return SentenceAttention(
-        id=shown,
-        source_words=scores.predictions[shown].source.split(),
-        target_words=scores.predictions[shown].hypothesis.split(),
-        weights=weights.tolist(),
-    )
+    return None if weights is None else SentenceAttention.of(scores.predictions[shown], weights)

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import groupby
 from typing import Any
@@ -12,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lightning_modules.figures.charts import as_spec
-from lightning_modules.figures.heat_map import attention_map, positions
+from lightning_modules.figures.heat_map import attention_map, described, margin, positions
 from lightning_modules.metrics.sentences import readable
 from lightning_modules.metrics.systems import Output
 from lightning_modules.metrics.text_metrics import sentence_bleu
+from lightning_modules.metrics.words.shared_words import shared_words
 from lightning_modules.runs.reader import (
     BrokenFileError,
     read_attention,
@@ -31,13 +31,22 @@ MOST_WEIGHTS = 800_000
 HeatMap = dict[str, Any]
 
 
-def heat_map(attention: SentenceAttention, heads: NDArray[np.floating] | None = None) -> HeatMap:
+def heat_map(
+    attention: SentenceAttention,
+    heads: NDArray[np.floating] | None = None,
+    title: str = "",
+    subtitle: str = "",
+) -> HeatMap:
     """Return a Vega-Lite ``spec`` without cells, its rows and columns, and weights in thousandths.
 
-    The mean of ``heads`` ``(layers, heads, tgt words, src words)`` becomes the last head.
+    The ``margin`` in pixels is for the target words. The mean of ``heads``
+    ``(layers, heads, tgt words, src words)`` becomes the last head.
     """
+    empty = attention.model_copy(update={"weights": []})
+    spec = as_spec(attention_map(empty, title, subtitle))
     made = {
-        "spec": as_spec(attention_map(attention.model_copy(update={"weights": []}))),
+        "spec": spec | {"description": described(attention, title, subtitle)},
+        "margin": margin(attention.target_words),
         "source": positions(attention.source_words),
         "target": positions(attention.target_words),
         "weights": _thousandths(attention.weights),
@@ -111,6 +120,12 @@ class Examples:
     def drawn(self) -> bool:
         """Whether there is any heat map."""
         return any(each.heat_map for card in self.cards for each in card.translations)
+
+    @property
+    def gold_links(self) -> bool:
+        """Whether a heat map has outlines."""
+        maps = (each.heat_map for card in self.cards for each in card.translations)
+        return any(len(each["spec"]["layer"]) > 1 for each in maps if each)
 
     @cached_property
     def plain(self) -> list[dict[str, Any]]:
@@ -202,11 +217,12 @@ def _card(
     if drawn and heads is not None and heads.shape[2:] != np.shape(drawn.weights):
         heads = None  # these weights belong to another translation
     hypothesis = attention.output.hypotheses[number]
+    named = f"sentence {number}, BLEU {score:.1f}"
     return TranslationCard(
         label=label,
         hypothesis=hypothesis,
         bleu=score,
-        heat_map=heat_map(drawn, heads) if drawn else None,
+        heat_map=heat_map(drawn, heads, label, named) if drawn else None,
         note=note,
         parts=diff_parts(hypothesis, reference),
     )
@@ -215,7 +231,6 @@ def _card(
 def diff_parts(hypothesis: str, reference: str) -> list[tuple[str, bool]]:
     """Split a hypothesis into words that agree with the reference and words that differ."""
     words = hypothesis.split()
-    blocks = SequenceMatcher(None, reference.split(), words, autojunk=False).get_matching_blocks()
-    shared = {block.b + place for block in blocks for place in range(block.size)}
+    shared = set(shared_words(reference.split(), words).values())
     parts = groupby(enumerate(words), key=lambda numbered: numbered[0] not in shared)
     return [(" ".join(word for _, word in part), differs) for differs, part in parts]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightning_modules.metrics.alignment.word_alignment import Pair, parse_pharaoh
+from lightning_modules.metrics.words.shared_words import shared_words
 
 Lengths = tuple[int, int]
 """Source words and target words of a sentence pair."""
@@ -124,6 +125,17 @@ def _past_the_end(words: Lengths, first: int) -> str:
         f"points past its sentence pair ({words[0]} source and {words[1]} target words, counted "
         f"from {first})"
     )
+
+
+def links_of_translation(
+    gold: Iterable[Pair], reference: Sequence[str], translation: Sequence[str]
+) -> list[Pair]:
+    """Return gold links to words of a reference as links to the same words of a translation.
+
+    A link to a word that the translation does not share with the reference has no place there.
+    """
+    places = shared_words(reference, translation)
+    return sorted((source, places[target]) for source, target in gold if target in places)
 
 
 def alignment_statistics(

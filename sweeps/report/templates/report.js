@@ -9,18 +9,27 @@ const views = new Map(); // of what is drawn, by place
 
 async function render(place, spec, name) {
   place.dataset.name = name;
+  place.role = "img"; // one thing for a screen reader, not one for each mark
+  place.ariaLabel = spec.description ?? name.replaceAll("_", " ");
   const {view} = await vegaEmbed(place, spec, {renderer: "svg", actions: false});
   views.set(place, view);
 }
 
-function filled({spec, source, target}, weights) {
-  const values = target.flatMap((row, j) => source.map((column, i) =>
-    ({source: column, target: row, weight: weights[j][i] / 1000})));
+// A map fits its place and the screen: the cells of long sentences are small.
+
+const CELL = 20, HIGHEST = 640;
+
+function filled({spec, source, target, margin}, weights, place, head = "") {
   const made = structuredClone(spec);
-  // Of two layers, the one below only carries axes.
-  const layers = made.layer ?? [made];
-  for (const layer of layers) layer.data.values = values.slice(0, 1);
-  layers.at(-1).data.values = values;
+  const room = place.clientWidth - margin;
+  const step = Math.min(CELL, room / source.length, HIGHEST / target.length);
+  made.width = made.height = {step};
+  made.title.limit = place.clientWidth;
+  if (head) made.description = `Attention of ${made.title.text}, ${made.title.subtitle}${head}`;
+  made.title.subtitle += head;
+  if (made.layer[1]) made.layer[1].mark.strokeWidth = Math.min(2, step / 6);
+  made.layer[0].data.values = target.flatMap((row, j) => source.map((column, i) =>
+    ({source: column, target: row, weight: weights[j][i] / 1000})));
   return made;
 }
 
@@ -30,7 +39,7 @@ function draw(place) {
   if (figure) return render(place, figures[figure], figure);
   const [sentence, system] = map.split("-");
   const drawn = sentences[sentence].translations[system].heat_map;
-  return render(place, filled(drawn, drawn.weights), `attention-${map}`);
+  return render(place, filled(drawn, drawn.weights, place), `attention-${map}`);
 }
 
 function drawVisible(part) {
@@ -42,18 +51,6 @@ drawVisible(document);
 for (const fold of document.querySelectorAll("details")) {
   fold.addEventListener("toggle", () => drawVisible(fold));
 }
-
-// Paper has no folds.
-
-const opened = [];
-addEventListener("beforeprint", () => {
-  opened.push(...document.querySelectorAll("details:not([open])"));
-  for (const fold of opened) fold.open = true;
-  drawVisible(document);
-});
-addEventListener("afterprint", () => {
-  for (const fold of opened.splice(0)) fold.open = false;
-});
 
 // Tables sort by a column: up, down, and back to the order of the page.
 
@@ -126,9 +123,11 @@ function show() {
   look.querySelector(".drawing").hidden = !map;
   if (!map) return;
   const [layer, head] = [selectOf("layer").selectedIndex, selectOf("head").selectedIndex];
-  const spec = filled(map, map.heads?.[layer][head] ?? map.weights);
+  const place = look.querySelector(".chart");
+  const part = map.heads ? `, layer ${layer}, head ${selectOf("head").value}` : "";
+  const spec = filled(map, map.heads?.[layer][head] ?? map.weights, place, part);
   const name = `attention-${sentence.number}` + (map.heads ? `-layer${layer}-head${head}` : "");
-  drawing = drawing.then(() => render(look.querySelector(".chart"), spec, name));
+  drawing = drawing.then(() => render(place, spec, name));
 }
 
 function step(name, by) {
@@ -149,7 +148,8 @@ if (look) {
   show();
   look.addEventListener("change", show);
   look.addEventListener("click", ({target}) => {
-    if (target.dataset.step) step(target.dataset.step, Number(target.dataset.by));
+    const {step: name, by} = target.closest("button")?.dataset ?? {};
+    if (name) step(name, Number(by));
   });
   look.addEventListener("keydown", event => {
     if (!(event.key in ARROWS) || event.target.matches("select")) return;

@@ -9,14 +9,15 @@ import pytest
 from PIL import Image
 
 from lightning_modules.figures.charts import save_chart
-from lightning_modules.figures.heat_map import FAR, attention_map
+from lightning_modules.figures.heat_map import CELL, WIDEST, attention_map
 from lightning_modules.runs.schema import SentenceAttention
 
 ENGLISH = ["the", "old", "the", '"', "house", "'s", "<b>", "a&b"]
 FRENCH = ["la", "«", "vieille", "»", "la", "l'eau", "\\", "datum.label"]
 ARABIC = ["رأى", "البحار", "العجوز", "البيت"]
-LEGEND = ["weight", "0.0", "0.5", "1.0"]
+LEGEND = ["attention weight", "0.0", "0.5", "1.0"]
 CHINESE = ["那", "位", "老", "水手"]
+TEXTS = r"<text[^>]*>([^<]*)</text>"
 
 
 def sentence(source, target):
@@ -26,11 +27,15 @@ def sentence(source, target):
     )
 
 
-def words(drawn):
-    """Return the texts of the picture in the order of the file."""
+def drawn(chart):
     svg = io.StringIO()
-    drawn.save(svg, format="svg")
-    return [unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg.getvalue())]
+    chart.save(svg, format="svg")
+    return svg.getvalue()
+
+
+def words(chart):
+    """Return the texts of the picture in the order of the file."""
+    return [unescape(text) for text in re.findall(TEXTS, drawn(chart))]
 
 
 @pytest.mark.parametrize(
@@ -42,17 +47,48 @@ def test_every_word_stands_once_in_its_order(source, target):
     assert [word for word in written if word not in LEGEND] == source + target
 
 
-def test_a_title_stands_above():
-    written = words(attention_map(sentence(ENGLISH, FRENCH), 'layer 1, "mean"'))
-    assert 'layer 1, "mean"' in written
+def test_title_and_subtitle_stand_above():
+    written = words(attention_map(sentence(ENGLISH, FRENCH), 'layer 1, "mean"', "sentence 7"))
+    assert {'layer 1, "mean"', "sentence 7"} <= {*written}
 
 
-@pytest.mark.parametrize(("source", "target", "times"), [(19, 19, 1), (FAR, 3, 2), (5, 40, 2)])
-def test_words_far_from_the_axes_are_repeated(source, target, times):
-    sides = [f"s{i}" for i in range(source)], [f"t{j}" for j in range(target)]
-    written = words(attention_map(sentence(*sides)))
-    for side in sides:
-        assert [word for word in written if word in side] == side * times
+def long_sentence(count):
+    return sentence([f"s{i}" for i in range(count)], [f"translation{j}" for j in range(count)])
+
+
+@pytest.mark.parametrize("count", [1, 14, 56, 120])
+@pytest.mark.parametrize("width", [240, 340, WIDEST])
+def test_a_map_of_any_length_fits_its_width_with_square_cells(count, width):
+    svg = drawn(attention_map(long_sentence(count), "a system with a long name " * 9, width=width))
+    size = float(re.search(r'<svg[^>]* width="([\d.]+)"', svg)[1])
+    assert size <= width + 15  # the numbers at the ends of the legend
+    cells = re.findall(r'<path aria-label="source[^>]*d="M[\d.]+,[\d.]+h([\d.]+)v([\d.]+)h', svg)
+    assert len(cells) == count**2
+    wide, high = map(float, cells[0])
+    assert wide == pytest.approx(high, rel=0.01)
+    assert wide <= CELL
+
+
+@pytest.mark.parametrize(("width", "step"), [(WIDEST, 1), (480, 2), (240, 8)])
+def test_labels_without_room_are_thinned_and_the_others_stay_in_order(width, step):
+    """The rows of 56 words get 15, 7 and 2 pixels; a label needs 11."""
+    long = long_sentence(56)
+    svg = drawn(attention_map(long, width=width))
+    shown = re.findall(r'<text(?![^>]*opacity="0")[^>]*>([^<]*)</text>', svg)
+    expected = long.source_words[::step] + long.target_words[::step]
+    assert [word for word in shown if word[-1].isdigit() and "." not in word] == expected
+    assert 'font-size="11px"' in svg
+
+
+def test_gold_links_are_outlined_and_named():
+    attention = sentence(["a", "b", "a"], ["c", "d"])
+    plain = drawn(attention_map(attention))
+    attention.gold = [(2, 0), (0, 1)]
+    svg = drawn(attention_map(attention))
+    label = r'aria-label="source: (\d \w); target: (\d \w);[^"]*"[^>]*stroke="#d55e00"'
+    assert re.findall(label, svg) == [("2 a", "0 c"), ("0 a", "1 d")]
+    assert "gold link" in svg
+    assert "gold link" not in plain
 
 
 def test_darker_cells_are_larger_weights(tmp_path):

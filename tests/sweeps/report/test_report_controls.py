@@ -1,6 +1,5 @@
-"""Controls of the report: sort, save, print."""
+"""Controls of the report: sort, choose, save."""
 
-import base64
 import csv
 import io
 import time
@@ -114,27 +113,6 @@ def test_figures_are_saved_as_they_are_drawn(page, saved):
     assert png.startswith(b"\x89PNG")
 
 
-def test_paper_has_every_fold_open_and_every_picture(browser, folder):
-    """The page is new, with every fold closed."""
-    browser.switch_to.new_window("tab")
-    browser.get((folder / "report.html").as_uri())
-    count = """const all = document.querySelectorAll('.chart');
-        return [all.length, [...all].filter(place => place.querySelector('svg')).length]"""
-    charts, drawn = browser.execute_script(count)
-    assert drawn < charts
-    script = """window.folded = null;
-        matchMedia('print').addEventListener('change', event => { if (event.matches)
-            window.folded = document.querySelectorAll('details:not([open])').length })"""
-    browser.execute_script(script)
-    pdf = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {})["data"])
-    assert pdf.startswith(b"%PDF")
-    assert browser.execute_script("return window.folded") == 0
-    assert browser.execute_script(count) == [charts, charts - 2]  # by seconds is not chosen
-    assert browser.execute_script("return document.querySelectorAll('details[open]').length") == 1
-    browser.close()
-    browser.switch_to.window(browser.window_handles[0])
-
-
 def test_the_matrix_shows_the_tests_of_the_chosen_lengths(page):
     from selenium.webdriver.support.ui import Select
 
@@ -194,7 +172,7 @@ def looked_at(page, name=None):
 
     place = "#look .chart"
     script = """const place = document.querySelector(arguments[0]), view = views.get(place);
-        const drawn = [...place.querySelectorAll('.mark-rect.role-mark path:not([opacity="0"])')];
+        const drawn = [...place.querySelectorAll('.layer_0_marks path')];
         return [place.dataset.name, drawn.map(path => path.__data__.datum.weight)]"""
     wait = WebDriverWait(page, 30)
     wait.until(lambda _: name in (None, page.execute_script(script, place)[0]))

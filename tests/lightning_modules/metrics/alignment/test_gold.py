@@ -12,6 +12,7 @@ from lightning_modules.metrics.alignment.gold import (
     alignment_precision,
     alignment_recall,
     alignment_statistics,
+    links_of_translation,
     parse_gold,
     read_gold,
 )
@@ -35,6 +36,14 @@ def test_sure_and_possible_links_of_a_line():
     assert parse_gold("") == Gold.of([])
     with pytest.raises(ValueError, match=r"'1\?' is no alignment pair"):
         parse_gold("0-0 1?")
+
+
+def test_links_go_with_the_words_that_a_translation_shares_with_its_reference():
+    gold = [(0, 0), (1, 2), (2, 1), (2, 3)]
+    reference = ["le", "chat", "noir", "dort"]
+    assert links_of_translation(gold, reference, reference) == gold
+    assert links_of_translation(gold, reference, ["oh", "le", "chien", "noir"]) == [(0, 1), (1, 3)]
+    assert links_of_translation(gold, reference, []) == []
 
 
 def test_pharaoh_file():
