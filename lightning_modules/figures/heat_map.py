@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 from unicodedata import east_asian_width
 
 import altair as alt
@@ -123,7 +123,7 @@ def positions(words: Sequence[str]) -> list[str]:
     return [f"{position} {word}" for position, word in enumerate(words)]
 
 
-def _words(channel: Any, field: str, words: list[str], orient: str) -> Any:
+def _words(channel: Any, field: str, words: list[str], orient: Literal["top", "left"]) -> Any:
     """Return an axis whose labels are the words without the positions that make them distinct."""
     axis = alt.Axis(
         orient=orient,
