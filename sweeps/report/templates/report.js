@@ -9,10 +9,10 @@ const views = new Map(); // of what is drawn, by place
 
 async function render(place, spec, name) {
   place.dataset.name = name;
-  place.role = "img"; // one thing for a screen reader, not one for each mark
-  place.ariaLabel = spec.description ?? name.replaceAll("_", " ");
   const {view} = await vegaEmbed(place, spec, {renderer: "svg", actions: false});
   views.set(place, view);
+  place.role = "img"; // a screen reader tells of one picture, not of each mark
+  place.ariaLabel = spec.description ?? name.replaceAll("_", " ");
 }
 
 // A map fits its place and the screen: the cells of long sentences are small.
