@@ -18,7 +18,7 @@ from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.runs import checksums
 from lightning_modules.runs.renamed import with_new_names
 
-SCHEMA = 8
+SCHEMA = 9
 """Version of the contents; files without a number are of version 1."""
 VERSION_KEY = "schema"
 RESULT = checksums.RECORD

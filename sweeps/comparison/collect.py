@@ -1,6 +1,6 @@
 """Runs collected into a comparison: names, conditions of fairness, failed jobs."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +8,8 @@ from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.runs.reader import BrokenFileError, read_failure, read_result
 from lightning_modules.runs.schema import Failure, Result
 from lightning_modules.runs.settings.table import labelling_overrides
-from sweeps.comparison.conditions import Condition, check_conditions
+from sweeps.comparison.condition import Condition
+from sweeps.comparison.conditions import check_conditions
 from sweeps.comparison.names import Named, name_runs
 from sweeps.evaluation.outputs import TestSetCache, read_output
 
@@ -76,12 +77,16 @@ class Comparison:
 
 
 def collect(
-    run_dirs: Sequence[Path], metrics: Sequence[str] = (), recorded: bool = False
+    run_dirs: Sequence[Path],
+    metrics: Sequence[str] = (),
+    recorded: bool = False,
+    tuned: Collection[str] = (),
 ) -> Comparison:
     """Read run folders into a comparison; a folder without a readable result is a failed job.
 
     BLEU and ``metrics`` are counted for runs that lack them. With ``recorded``, ``metrics`` are
-    those of an earlier comparison, and a user's metric may be gone.
+    those of an earlier comparison, and a user's metric may be gone. ``tuned`` are the keys of the
+    settings that studies have chosen.
     """
     finished: list[tuple[Path, Result, TestSet, Output]] = []
     failed: list[FailedJob] = []
@@ -103,7 +108,7 @@ def collect(
     labels = [each.label for each in named]
     runs = [Run(each.name, each.label, *parts) for each, parts in zip(named, finished, strict=True)]
     runs.sort(key=lambda run: has_attention(run.result))
-    return Comparison(runs, failed, check_conditions(labels, results) if runs else [])
+    return Comparison(runs, failed, check_conditions(labels, results, tuned) if runs else [])
 
 
 def has_attention(result: Result) -> bool:

@@ -1,18 +1,15 @@
 """Conditions of a fair comparison: what must be equal between runs, checked and reported."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any, NamedTuple
 
-from pydantic import ConfigDict
-
 from lightning_modules.runs.schema import Result, Training
-from lightning_modules.runs.settings.table import flatten, setting_of
 from lightning_modules.training.control.budgets import find_kind, kind_of
 from lightning_modules.training.control.match_settings import MEASURES, Measure, SizeMatch
+from sweeps.comparison.condition import Condition, check_equal, unrecorded
 from sweeps.comparison.crossed import corpora
+from sweeps.comparison.equal_settings import check_settings
 
 PARAMETER_TOLERANCE = 0.10
 """Largest relative difference of parameters between variants that were not matched in size."""
@@ -20,34 +17,19 @@ MATCH_TOLERANCE = 0.02
 """Largest relative difference between sizes that were to match."""
 BATCH_TOLERANCE = 0.01
 """Largest share of a budget that the last batch may add; the last batch depends on the seed."""
-DECODING_TIMES = ("seconds", "sentences_per_second")
-"""Entries of ``Result.decoding`` that are no settings."""
 
 
-EQUAL_SETTINGS = ("precision", "decoding", "attention step")
-"""Conditions that compare settings, which name their condition in the table of settings."""
-FIXED_BEFORE = {"trainer.precision": "32-true", "scoring.attention_step": "predicted"}
-"""Values of settings that early versions did not have, and so did not record."""
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One condition of a fair comparison; ``text`` gives the compared values in one line."""
-
-    name: str
-    holds: bool
-    text: str
-    __pydantic_config__ = ConfigDict(extra="forbid")  # as a ``Record``
-
-
-def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[Condition]:
+def check_conditions(
+    labels: Sequence[str], results: Sequence[Result], tuned: Collection[str] = ()
+) -> list[Condition]:
     """Check all conditions over the finished runs; ``labels[i]`` names ``results[i]``.
 
-    What depends on the corpus is checked on each corpus of ``corpora`` alone.
+    What depends on the corpus is checked on each corpus of ``corpora`` alone. ``tuned`` are the
+    keys of the settings that studies have chosen.
     """
 
     def equal(name: str, value: Callable[[Result], Hashable], template: str = "{}") -> Condition:
-        return _check_equal(name, labels, [value(result) for result in results], template)
+        return check_equal(name, labels, [value(result) for result in results], template)
 
     by_corpus = [
         _check_on_corpus([labels[n] for n in numbers], [results[n] for n in numbers])
@@ -55,7 +37,7 @@ def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[C
     ]
     return [
         *map(_joined, zip(*by_corpus, strict=True)),
-        *(equal(name, partial(_settings, name)) for name in EQUAL_SETTINGS),
+        *check_settings(labels, results, tuned),
         equal("products", lambda result: result.environment.products, "multiplied by {}"),
         equal("matmul precision", lambda result: result.environment.matmul_precision),
         equal("code", _code_version, "version {}"),
@@ -65,7 +47,7 @@ def check_conditions(labels: Sequence[str], results: Sequence[Result]) -> list[C
 def _check_on_corpus(labels: Sequence[str], results: Sequence[Result]) -> list[Condition]:
     fingerprints = [result.data.fingerprint for result in results]
     return [
-        _check_equal("data", labels, fingerprints, "fingerprint {}"),
+        check_equal("data", labels, fingerprints, "fingerprint {}"),
         _check_budget(labels, results),
         _check_data_order(labels, results),
         _check_size(labels, results),
@@ -91,6 +73,15 @@ class StudyCost(NamedTuple):
     """In the unit of the trials' budget."""
 
 
+def not_tuned() -> Condition:
+    """Return what is known of the effort of tuning without studies."""
+    text = (
+        "no search: learning rates and other settings are those of conf/model and of the command, "
+        "chosen by hand; how many values were tried for each system is not recorded"
+    )
+    return Condition("tuning", True, text, by_design=True)
+
+
 def equally_tuned(costs: Sequence[StudyCost], kind: str) -> Condition:
     """Check that every study had as many trials and spent as much."""
     spent = [cost.spent for cost in costs]
@@ -105,43 +96,16 @@ def equally_tuned(costs: Sequence[StudyCost], kind: str) -> Condition:
     return Condition("tuning", holds, each)
 
 
-def _check_equal(
-    name: str, labels: Sequence[str], values: Sequence[Hashable], template: str
-) -> Condition:
-    """Check that all values are equal; the text names the runs with unusual values."""
-    unrecorded = _unrecorded(name, labels, values)
-    if unrecorded:
-        return unrecorded
-    [(usual, _), *others] = Counter(values).most_common()
-    text = template.format(usual)
-    if others:
-        unusual = [
-            f"{label}: {template.format(value)}"
-            for label, value in dict.fromkeys(zip(labels, values, strict=True))
-            if value != usual
-        ]
-        text += f", but {'; '.join(unusual)}"
-    return Condition(name, not others, text)
-
-
-def _unrecorded(name: str, labels: Sequence[str], values: Sequence[Hashable]) -> Condition | None:
-    """Return a condition that does not hold if a run did not record its value, else None."""
-    missing = [label for label, value in zip(labels, values, strict=True) if value is None]
-    if not missing:
-        return None
-    return Condition(name, False, f"not recorded by {', '.join(dict.fromkeys(missing))}")
-
-
 def _check_budget(labels: Sequence[str], results: Sequence[Result]) -> Condition:
     """Check that all runs have one kind of budget and spent equally much of the budget."""
     name, kinds = "budget", [kind_of(result.config) for result in results]
     if len(set(kinds)) > 1:
-        return _check_equal(name, labels, [f"in {find_kind(kind).unit}" for kind in kinds], "{}")
+        return check_equal(name, labels, [f"in {find_kind(kind).unit}" for kind in kinds], "{}")
     kind = find_kind(kinds[0])
     recorded = [result.training.spent(kinds[0]) for result in results]
-    unrecorded = _unrecorded(name, labels, recorded)
-    if unrecorded:
-        return unrecorded
+    missing = unrecorded(name, labels, recorded)
+    if missing:
+        return missing
     spent = [cost or 0 for cost in recorded]
     if not (kind.exact or kind.unequally_long):
         return _check_by_seed(name, labels, [result.seed for result in results], spent, kind.unit)
@@ -179,9 +143,9 @@ def _check_by_seed(
 def _check_data_order(labels: Sequence[str], results: Sequence[Result]) -> Condition:
     """Check the order of batches within each seed, because the order may depend on the seed."""
     name = "data order"
-    unrecorded = _unrecorded(name, labels, [result.training.data_order for result in results])
-    if unrecorded:
-        return unrecorded
+    missing = unrecorded(name, labels, [result.training.data_order for result in results])
+    if missing:
+        return missing
     by_seed: dict[int, list[Training]] = {}
     for result in results:
         by_seed.setdefault(result.seed, []).append(result.training)
@@ -222,9 +186,9 @@ def _check_matched_size(
     unit = MEASURES[measure]
     size = _parameters if measure == "parameters" else _flops_per_target_token
     counts = [size(result) for result in results]
-    unrecorded = _unrecorded(measure, labels, counts)
-    if unrecorded:
-        return unrecorded
+    missing = unrecorded(measure, labels, counts)
+    if missing:
+        return missing
     references = {
         (str(match["variant"]), SizeMatch.model_validate(match["found"]).other)
         for match in map(_match_settings, results)
@@ -268,9 +232,9 @@ def _flops_per_target_token(result: Result) -> float | None:
 def _check_parameters(labels: Sequence[str], results: Sequence[Result]) -> Condition:
     """Check that all runs have about as many parameters."""
     name = "parameters"
-    unrecorded = _unrecorded(name, labels, [result.parameters for result in results])
-    if unrecorded:
-        return unrecorded
+    missing = unrecorded(name, labels, [result.parameters for result in results])
+    if missing:
+        return missing
     counts = [result.parameters or 0 for result in results]
     low, high = min(counts), max(counts)
     spread = (high - low) / low if low else float(high > 0)
@@ -287,22 +251,3 @@ def _code_version(result: Result) -> str | None:
         version.partition("+")[0] for version in (result.code, result.testing_code) if version
     ]
     return " and ".join(versions) or None
-
-
-def _settings(condition: str, result: Result) -> str | None:
-    """Return the recorded values of the settings that a condition compares; None without values."""
-    decoding = {key: value for key, value in result.decoding.items() if key not in DECODING_TIMES}
-    values = {
-        key: value
-        for key, value in {
-            **FIXED_BEFORE,
-            **flatten(result.config | {"decoding": decoding}),
-        }.items()
-        if value is not None  # a setting without a value: as in runs that did not have it yet
-        and (setting := setting_of(key))
-        and setting.condition == condition
-    }
-    if values.keys() <= FIXED_BEFORE.keys():  # the condition of a single setting
-        return next(map(str, values.values()), None)
-    parts = [f"{key.rpartition('.')[2]} {value}" for key, value in sorted(values.items())]
-    return ", ".join(parts) or None

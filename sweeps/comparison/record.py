@@ -11,7 +11,7 @@ from lightning_modules.runs.schema import COMPARISON, Record, Result
 from lightning_modules.runs.writer import write_record
 from lightning_modules.testing.scoring_settings import Scoring
 from sweeps.comparison.collect import FailedJob, Run
-from sweeps.comparison.conditions import Condition
+from sweeps.comparison.condition import Condition
 
 
 class SystemRecord(Record):

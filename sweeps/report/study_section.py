@@ -37,6 +37,11 @@ class StudySection:
     parameters: Mapping[str, Sequence[str]]
     """Tuned settings, by the names of the studies."""
 
+    @property
+    def tuned(self) -> set[str]:
+        """The settings that at least one study has chosen."""
+        return {key for keys in self.parameters.values() for key in keys}
+
     def charts(self, names: Collection[str] = ()) -> dict[str, Chart]:
         """Return the drawn figures of the trials, all or those of ``names``.
 

@@ -13,7 +13,7 @@ from lightning_modules.runs.renamed import with_new_names
 from lightning_modules.runs.schema import FAILURE, RESULT
 from lightning_modules.testing.scoring_settings import Scoring
 from sweeps.comparison.collect import collect
-from sweeps.comparison.conditions import equally_tuned
+from sweeps.comparison.conditions import equally_tuned, not_tuned
 from sweeps.comparison.finished import mark_finished
 from sweeps.evaluation.evaluation import evaluate
 from sweeps.report.findings import Findings
@@ -85,7 +85,9 @@ def build_comparison(
     of an earlier comparison, whose metrics may be gone. Raises ``UserError`` that names the
     failures when no run finished, or for a metric that cannot be used.
     """
-    comparison = collect(run_dirs, scoring.metrics, recorded)
+    studies = studies_of(out)
+    tuned = studies.tuned if studies else ()
+    comparison = collect(run_dirs, scoring.metrics, recorded, tuned)
     if not comparison.runs:
         jobs: dict[str, list[str]] = {}
         for job in comparison.failed:
@@ -93,10 +95,8 @@ def build_comparison(
         causes = "; ".join(f"{error} ({', '.join(labels)})" for error, labels in jobs.items())
         raise UserError(f"no run finished, so there is nothing to compare: {causes}")
     evaluation = evaluate([variant.system for variant in comparison.variants], scoring)
-    studies = studies_of(out)
-    if studies is not None:
-        tuning = equally_tuned(studies.costs, studies.kind)
-        comparison = replace(comparison, conditions=[*comparison.conditions, tuning])
+    tuning = equally_tuned(studies.costs, studies.kind) if studies else not_tuned()
+    comparison = replace(comparison, conditions=[*comparison.conditions, tuning])
     findings = Findings(out.resolve().name, evaluation, comparison, studies)
     report = make_report(findings, settings)
     write_all(report, out)

@@ -8,9 +8,12 @@ from rich.text import Text
 from typing_extensions import override
 
 from lightning_modules.tracking.report_blocks import Block, Lines
-from sweeps.comparison.conditions import Condition
+from sweeps.comparison.condition import MARKS, Condition, State
 from sweeps.evaluation.tables import Table
 from sweeps.report.sections.section import Section
+
+STYLES: dict[State, str] = {"held": "green", "differs by design": "cyan", "NOT HELD": "bold red"}
+"""Colours of the states in the terminal."""
 
 
 class Summary(Section):
@@ -33,7 +36,7 @@ class Summary(Section):
     def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
         comparison = self.findings.comparison
         conditions = [
-            f"{'held' if condition.holds else 'NOT HELD'}, {condition.name}: {condition.text}"
+            f"{condition.state}, {condition.name}: {condition.text}"
             for condition in comparison.conditions
         ]
         warnings = [f"warning, {warning}" for warning in self.findings.suspicions]
@@ -45,14 +48,15 @@ class Conditions(Section):
     """What was equal between the runs, and what was not."""
 
     heading = "Conditions"
+    marks = MARKS
     template = '{% include "sections/conditions.html.j2" %}'
 
     @override
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
         comparison = self.findings.comparison
         for condition in comparison.conditions:
-            mark, style = ("✓ held", "green") if condition.holds else ("✗ NOT HELD", "bold red")
-            yield Text.assemble((mark, style), f" {condition.name}: {condition.text}")
+            state = (f"{MARKS[condition.state]} {condition.state}", STYLES[condition.state])
+            yield Text.assemble(state, f" {condition.name}: {condition.text}")
         for job in comparison.failed:
             failed = ("✗ failed job", "bold red")
             yield Text.assemble(failed, f" {job.label} ({job.folder}): {job.error}")

@@ -20,7 +20,8 @@ def test_equal_runs_hold_every_condition(tmp_path):
     conditions = collect(runs).conditions
     assert [c.name for c in conditions if not c.holds] == []
     names = ["data", "budget", "data order", "parameters", "precision", "decoding"]
-    names += ["attention step", "products", "matmul precision", "code"]
+    names += ["attention step", "optimizer", "learning rate", "schedule", "label smoothing"]
+    names += ["dropout", "teacher forcing", "products", "matmul precision", "code"]
     assert [c.name for c in conditions] == names
 
 
@@ -54,6 +55,13 @@ def test_equal_runs_hold_every_condition(tmp_path):
             "highest, but luong: high",
         ),
         ("attention step", {"config": {"scoring": {"attention_step": "read"}}}, "luong: read"),
+        ("label smoothing", {"config": {"label_smoothing": 0.2}}, "0.1, but luong: 0.2"),
+        ("schedule", {"config": {"scheduler": None}}, "linear, but luong: none"),
+        (
+            "optimizer",
+            {"config": {"trainer": {"gradient_clip_val": 5}}},
+            "Adam, betas [0.9, 0.98], gradient_clip_val 5",
+        ),
     ],
 )
 def test_a_condition_not_held_says_who_differs(tmp_path, name, changes, text):
@@ -65,6 +73,48 @@ def test_a_condition_not_held_says_who_differs(tmp_path, name, changes, text):
     comparison = collect(runs)
     assert [c.name for c in comparison.conditions if not c.holds] == [name]
     assert text in condition(comparison, name).text
+
+
+def rate(value):
+    return {"config": {"optimizer": {"lr": value}}}
+
+
+def test_what_files_of_models_set_differs_by_design(tmp_path):
+    runs = [
+        make_run(tmp_path / "0", "none", **rate(5e-3)),
+        make_run(tmp_path / "1", "luong", **rate(4e-3)),
+    ]
+    checked = condition(collect(runs), "learning rate")
+    assert (checked.state, checked.holds) == ("differs by design", True)
+    assert checked.text == "0.005, but luong: 0.004"
+
+
+@pytest.mark.parametrize(
+    ("commands", "state"),
+    [
+        (["optimizer.lr=0.005", "optimizer.lr=0.004"], "differs by design"),
+        (["optimizer=adam", "optimizer=sgd"], "differs by design"),
+        (["optimizer.lr=0.005", "label_smoothing=0.1"], "NOT HELD"),
+    ],
+)
+def test_lists_of_a_command_differ_by_design_and_one_stray_value_does_not(
+    tmp_path, commands, state
+):
+    runs = [
+        make_run(tmp_path / f"{n}", variant, overrides=[f"model={variant}", command], **rate(lr))
+        for n, (variant, command, lr) in enumerate(
+            zip(("none", "luong"), commands, (5e-3, 4e-3), strict=True)
+        )
+    ]
+    assert condition(collect(runs), "learning rate").state == state
+
+
+def test_what_studies_chose_differs_by_design(tmp_path):
+    chosen = {"config": {"label_smoothing": 0.2}}
+    runs = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", "luong", **chosen)]
+    assert condition(collect(runs), "label smoothing").state == "NOT HELD"
+    tuned = collect(runs, tuned=["label_smoothing"])
+    assert condition(tuned, "label smoothing").state == "differs by design"
 
 
 def test_a_setting_without_a_value_is_as_in_a_run_that_did_not_have_it(tmp_path):

@@ -10,7 +10,7 @@ from lightning_modules.metrics.systems import Output, TestSet
 from lightning_modules.runs.reader import BrokenFileError
 from lightning_modules.runs.schema import SCHEMA, Result
 from sweeps.comparison.collect import FailedJob, Run
-from sweeps.comparison.conditions import Condition
+from sweeps.comparison.condition import Condition
 from sweeps.comparison.record import (
     ComparisonRecord,
     FailureRecord,

@@ -161,7 +161,7 @@ def test_the_terminal_says_which_systems_are_alike(tmp_path):
 def test_the_page_is_loud_about_what_is_wrong(built):
     report, _ = built
     page = render_report(report)
-    assert "Not a fair comparison: 1 of 10 conditions not held" in page
+    assert "Not a fair comparison: 1 of 17 conditions not held" in page
     assert "✗ NOT HELD" in page
     assert "out of [red]memory[/red]" in page
     assert len(page.encode()) < 3_000_000
