@@ -13,7 +13,7 @@ LIGHTNING_MODULES = (
     *("runs", "attention", "metrics", "kernels"),
 )
 """Folders of ``lightning_modules``: each may import from the folders to its right."""
-SWEEPS = ("tasks", "studies", "report", "comparison", "launch", "evaluation")
+SWEEPS = ("tasks", "studies", "claims", "report", "comparison", "launch", "evaluation")
 """Folders of ``sweeps``, in the same kind of order."""
 PACKAGES = ("sweeps", "lightning_modules", "datamodules")
 """The packages, in the same kind of order."""

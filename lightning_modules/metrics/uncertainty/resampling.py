@@ -37,15 +37,23 @@ class Resamples:
 
 def resampled_sums(statistics: Array, resamples: Resamples) -> Array:
     """Sum over sentences drawn with replacement: ``(sentences, k) -> (resamples, k)``."""
-    sentences = len(statistics)
-    generator = np.random.default_rng(resamples.seed)
     sums = np.empty((resamples.count, statistics.shape[1]))
+    for chosen, counts in resampled_counts(len(statistics), resamples):
+        sums[chosen] = counts @ statistics
+    return sums
+
+
+def resampled_counts(sentences: int, resamples: Resamples) -> Iterator[tuple[slice, Array]]:
+    """Yield how often resamples have each sentence, ``(some resamples, sentences)``.
+
+    The slice tells which resamples.
+    """
+    generator = np.random.default_rng(resamples.seed)
     for start, stop in _chunks(resamples.count, sentences):
         drawn = generator.choice(sentences, size=(stop - start, sentences), replace=True)
         drawn += sentences * np.arange(stop - start)[:, None]
         times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
-        sums[start:stop] = times.astype(np.float64) @ statistics
-    return sums
+        yield slice(start, stop), times.astype(np.float64)
 
 
 def _chunks(count: int, width: int) -> Iterator[tuple[int, int]]:

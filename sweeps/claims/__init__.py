@@ -1,0 +1,1 @@
+"""Published claims: what they measure, and whether they held."""
