@@ -16,6 +16,7 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.chosen_metrics import find_metrics, try_metrics
 from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.ranks.rank_environment import is_rank_zero, world_size
+from lightning_modules.runs.commands import next_steps
 from lightning_modules.runs.identity import RunIdentity, finished_result
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.schema import TEST_FILES
@@ -46,7 +47,11 @@ def train(config: DictConfig) -> float | None:
 
     Raises ``UserError`` for settings or text that cannot be used.
     """
-    return train_in(Job.of(HydraConfig.get()), config)
+    job = Job.of(HydraConfig.get())
+    bleu = train_in(job, config)
+    if bleu is not None and not job.in_multirun:
+        log.info(next_steps(job.folder))
+    return bleu
 
 
 def train_in(job: Job, config: DictConfig) -> float | None:
@@ -59,10 +64,12 @@ def train_in(job: Job, config: DictConfig) -> float | None:
         wanted = identity_of(config, settings, data)
         finished = None if config.force else finished_result(job.folder, wanted)
         if finished is None:
-            return train_and_test(config, settings, scoring, data, job)
-        renew_hydra_digests(job.folder, finished)
-    bleu = finished.scores["bleu"]
-    log.info("%s: finished before, test BLEU %.2f; force=true runs it again", job.folder, bleu)
+            bleu = train_and_test(config, settings, scoring, data, job)
+        else:
+            renew_hydra_digests(job.folder, finished)
+            bleu = finished.scores["bleu"]
+            known = "%s: finished before, test BLEU %.2f; force=true runs it again"
+            log.info(known, job.folder, bleu)
     return bleu
 
 

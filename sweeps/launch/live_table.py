@@ -20,7 +20,24 @@ from sweeps.launch.live_bar import clock
 from sweeps.launch.live_view import LiveView
 
 
-class LiveTable(LiveView):
+class QuietView(LiveView):
+    """A view of jobs, whose lines go to their own logs alone meanwhile."""
+
+    @override
+    def start(self) -> None:
+        """Show the view until ``stop`` or the end of the program."""
+        os.environ[QUIET] = "1"
+        super().start()
+        atexit.register(self.stop)
+
+    @override
+    def stop(self) -> None:
+        """Take the view away."""
+        super().stop()
+        os.environ.pop(QUIET, None)
+
+
+class LiveTable(QuietView):
     """The table while the jobs of ``folder`` run.
 
     ``jobs`` are the overrides of each job, in the order of their numbers.
@@ -29,18 +46,10 @@ class LiveTable(LiveView):
     def __init__(self, folder: Path, jobs: Sequence[Sequence[str]], console: Console) -> None:
         super().__init__(partial(job_table, folder, jobs), console)
 
-    @override
-    def start(self) -> None:
-        """Show the table until ``stop`` or the end of the program."""
-        os.environ[QUIET] = "1"
-        super().start()
-        atexit.register(self.stop)
 
-    @override
-    def stop(self) -> None:
-        """Take the table away."""
-        super().stop()
-        os.environ.pop(QUIET, None)
+def view_of(config: DictConfig) -> LiveTable:
+    """Return the table of a multirun."""
+    return LiveTable(Path(config.hydra.sweep.dir), jobs_of(config), Console())
 
 
 def job_table(folder: Path, jobs: Sequence[Sequence[str]]) -> Table:

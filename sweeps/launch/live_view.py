@@ -12,6 +12,8 @@ from rich.live import Live
 from rich.text import Text
 
 EVERY_SECONDS = 0.5
+TIMEOUT_SECONDS = 5.0
+"""Longest wait for a storage that does not answer, at the end."""
 
 
 class LiveView:
@@ -46,7 +48,7 @@ class LiveView:
         if self._over.is_set():
             return
         self._over.set()
-        self._thread.join()
+        self._thread.join(TIMEOUT_SECONDS)
         self._live.stop()
         lines, sys.stdout, sys.stderr = sys.stdout, self._stdout, self._stderr
         _exchange(lines, self._stdout)
@@ -54,7 +56,7 @@ class LiveView:
     def _keep_up(self) -> None:
         while not self._over.wait(EVERY_SECONDS):
             drawn = self._draw()
-            if drawn is None:
+            if drawn is None or self._over.is_set():
                 continue
             if not self._live.is_started:
                 # Not earlier: the bars of a corpus that is read are drawn on standard error.

@@ -16,7 +16,11 @@ from lightning_modules.runs.redaction import redact_multirun
 from sweeps.launch.errors import exit_on_error
 from sweeps.launch.task_import import Task, import_task
 
-TRAINING = "lightning_modules.tasks.train.train"
+VIEWS = {
+    "lightning_modules.tasks.train.train": "sweeps.launch.live_table.view_of",
+    "sweeps.studies.worker.work": "sweeps.studies.live_trials.view_of",
+}
+"""Tasks of jobs that a terminal shows, and what makes the view of a configuration."""
 
 
 class MultirunCallback(Callback):
@@ -33,29 +37,24 @@ class MultirunCallback(Callback):
 
     def __init__(self, at_start: Sequence[str] = (), at_end: Sequence[str] = ()) -> None:
         self._at_start, self._at_end = list(at_start), list(at_end)
-        self._table: Any = None
+        self._view: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the table: Hydra sends a copy of this object to each job."""
-        return self.__dict__ | {"_table": None}
+        """Leave out the view: Hydra sends a copy of this object to each job."""
+        return self.__dict__ | {"_view": None}
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Call the functions, then show a table of trainings where there is a terminal."""
+        """Call the functions, then show trainings or trials where there is a terminal."""
         _call(map(get_method, self._at_start), config)
         atexit.register(redact_multirun, Path(config.hydra.sweep.dir))
-        if not sys.stdout.isatty() or config.task != TRAINING:
-            return
-        from rich.console import Console
-
-        from sweeps.launch.live_table import LiveTable, jobs_of
-
-        self._table = LiveTable(Path(config.hydra.sweep.dir), jobs_of(config), Console())
-        self._table.start()
+        if sys.stdout.isatty() and config.task in VIEWS:
+            self._view = get_method(VIEWS[config.task])(config)
+            self._view.start()
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
-        """Take the table away, then call the functions."""
-        if self._table is not None:
-            self._table.stop()
+        """Take the view away, then call the functions."""
+        if self._view is not None:
+            self._view.stop()
         _call((import_task(path, config) for path in self._at_end), config)
 
 

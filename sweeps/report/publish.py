@@ -13,7 +13,7 @@ from lightning_modules.tracking.early_import import WANDB
 from sweeps.report.contents import write_files
 from sweeps.report.html import render_report, vega
 from sweeps.report.report import Part, Report
-from sweeps.report.terminal import print_report
+from sweeps.report.terminal import print_page, print_report
 
 PAGE = "report.html"
 Drawing = tuple[Part, str, Future[Pictures]]
@@ -56,8 +56,10 @@ def publish(report: Report, out: Path, logger: DictConfig) -> None:
 
     Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
     """
-    print_report(report, out / PAGE, Console())
+    console = Console()
+    print_report(report, console)
     if logger.get("_target_") == WANDB:
         from sweeps.report.wandb_form import publish_online
 
         publish_online(report, (out / PAGE).read_text(encoding="utf-8"), out, logger)
+    print_page(out / PAGE, console)

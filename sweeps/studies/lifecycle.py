@@ -11,7 +11,9 @@ from rich.text import Text
 
 from datamodules.errors import UserError
 from lightning_modules.training.control.budgets import kind_of
+from sweeps.evaluation.tables import NOTHING
 from sweeps.launch.compose import use_hydra_config
+from sweeps.report.terminal import print_page
 from sweeps.studies.final_runs import plan_final
 from sweeps.studies.page import write_outcome
 from sweeps.studies.plan import (
@@ -23,6 +25,7 @@ from sweeps.studies.plan import (
     tuned_settings,
 )
 from sweeps.studies.results import Outcome, write_best
+from sweeps.studies.settings import shown_value
 from sweeps.studies.slots import SLOT
 from sweeps.studies.storage import open_storage, silence_optuna
 
@@ -80,22 +83,22 @@ def find_outcome(plan: StudyPlan, study: optuna.Study, kind: str) -> Outcome:
 
 
 def _print_outcome(outcome: Outcome, console: Console) -> None:
+    states = ", ".join(f"{count} {state}" for state, count in outcome.counts.items())
+    title = f"study {outcome.sweep.name}: {states}; {outcome.target_tokens:,} target tokens"
+    console.print(title, markup=False, highlight=False, soft_wrap=True)
     console.print(_table(outcome))
     for slot, why in outcome.failed:
         line = f" trial {'-' if slot is None else slot}: {why}"
         console.print(Text.assemble(("✗ failed", "bold red"), line), soft_wrap=True)
     for best in outcome.best:
-        console.print(best.line, markup=False, soft_wrap=True)
-    page = write_outcome(outcome)
-    console.print(f"open {page} in a browser", markup=False, highlight=False, soft_wrap=True)
+        console.print(best.line, markup=False, highlight=False, soft_wrap=True)
+    print_page(write_outcome(outcome), console)
 
 
 def _table(outcome: Outcome) -> Table:
     """Return a table of the ten best trials by the first objective, the best first."""
     sweep = outcome.sweep
-    states = ", ".join(f"{count} {state}" for state, count in outcome.counts.items())
-    title = f"study {sweep.name}: {states}; {outcome.target_tokens:,} target tokens"
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
+    table = Table(box=None, padding=(0, 1, 0, 0))
     table.add_column("trial")
     for name in (*sweep.objectives, *sweep.space):
         table.add_column(name, justify="right", overflow="fold")
@@ -108,5 +111,4 @@ def _table(outcome: Outcome) -> Table:
 
 
 def _shown(trial: FrozenTrial, name: str) -> str:
-    value = trial.params.get(name, "–")
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return shown_value(trial.params[name]) if name in trial.params else NOTHING

@@ -184,3 +184,8 @@ def reason(error: Exception) -> str:
 def trial_folder(folder: Path, slot: int) -> Path:
     """Return the folder of the trial of a slot, the same for every worker."""
     return folder / "trials" / f"{slot:04d}"
+
+
+def seed_folder(trial: Path, seed: int) -> Path:
+    """Return the folder of one training of a trial."""
+    return trial / f"seed-{seed}"

@@ -22,7 +22,7 @@ from lightning_modules.training.settings import TrainingSettings
 from lightning_modules.training.setup import fit
 from lightning_modules.variants import count_parameters
 from sweeps.launch.compose import hydra_job
-from sweeps.studies.plan import StudyPlan
+from sweeps.studies.plan import StudyPlan, seed_folder
 from sweeps.studies.slots import BY_SEED, SLOT
 from sweeps.studies.trial_callback import TrialCallback, Verdict, end_by
 
@@ -58,10 +58,9 @@ def train_trial(
     results: list[SeedResult] = []
     for done, seed in enumerate(sweep.seeds):
         spent = total([each.cost for each in results])
-        seed_folder = folder / f"seed-{seed}"
         arguments = [*overrides, f"seed={seed}"]
         callback = TrialCallback(trial, sweep, done, spent)
-        results.append(train_seed(arguments, seed_folder, callback))
+        results.append(train_seed(arguments, seed_folder(folder, seed), callback))
         if sweep.prunes_by == "seeds":
             trial.report(getattr(results[-1], sweep.objectives[0]), seed)
             if done + 1 < len(sweep.seeds) and trial.should_prune():

@@ -22,7 +22,7 @@ from sweeps.launch.errors import as_user_error
 from sweeps.launch.parent import end_with_parent
 from sweeps.studies.final_runs import open_final, train_final
 from sweeps.studies.plan import StudyPlan, open_study, reason, study_plans, trial_folder
-from sweeps.studies.settings import Sweep, as_overrides, suggest
+from sweeps.studies.settings import Sweep, as_overrides, shown_value, suggest
 from sweeps.studies.slots import (
     REASON,
     SLOT,
@@ -186,9 +186,11 @@ def run_one(study: optuna.Study, task: Objective) -> None:
 def train_slot(trial: optuna.Trial, plan: StudyPlan) -> list[float]:
     """Choose settings for the trial of a slot, and train it."""
     slot = trial.user_attrs[SLOT]
-    chosen = as_overrides(suggest(trial, plan.sweep.space))
-    log.info("%s trial %s  %s", plan.sweep.name, slot, " ".join(chosen))
-    return train_trial(trial, plan, [*plan.overrides, *chosen], trial_folder(plan.folder, slot))
+    chosen = suggest(trial, plan.sweep.space)
+    shown = " ".join(f"{name}={shown_value(value)}" for name, value in chosen.items())
+    log.info("%s trial %s  %s", plan.sweep.name, slot, shown)
+    overrides = [*plan.overrides, *as_overrides(chosen)]
+    return train_trial(trial, plan, overrides, trial_folder(plan.folder, slot))
 
 
 def _log_trial(study: optuna.Study, trial: FrozenTrial) -> None:

@@ -9,6 +9,7 @@ from sweeps.studies.settings.space import (
     as_overrides,
     grid,
     hydra_value,
+    shown_value,
     suggest,
 )
 from sweeps.studies.settings.sweep import Sweep

@@ -180,4 +180,15 @@ def hydra_value(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
-    return repr(value) if isinstance(value, float) else str(value)
+    return repr(_as_written(value)) if isinstance(value, float) else str(value)
+
+
+def shown_value(value: Any) -> str:
+    """Return a value for people: four digits of a number."""
+    return f"{value:.4g}" if isinstance(value, float) else hydra_value(value)
+
+
+def _as_written(value: float) -> float:
+    """Return 0.3 for the third step of 0.1, which Optuna computes as 0.30000000000000004."""
+    written = float(f"{value:.12g}")
+    return written if abs(written - value) <= 2 * math.ulp(value) else value

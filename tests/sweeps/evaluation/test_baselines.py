@@ -1,7 +1,6 @@
 """Baselines of a comparison: in tables and figures, but not among the systems."""
 
 import io
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -103,7 +102,7 @@ def test_the_figure_has_a_dashed_line_with_a_name_for_each(findings_of):
 def test_the_terminal_shows_them_in_80_columns(findings_of):
     found = findings_of(run(), run("luong"))
     console = Console(width=80, record=True, file=io.StringIO())
-    print_report(make_report(found, REPORT), Path("page"), console)
+    print_report(make_report(found, REPORT), console)
     shown = console.export_text()
     lines = [line.split() for line in shown.splitlines()]
     assert any(line[:3] == ["phrase", "table", "–"] for line in lines)

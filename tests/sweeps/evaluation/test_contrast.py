@@ -71,7 +71,7 @@ def test_every_form_of_the_report_has_the_choices(findings, capsys, tmp_path):
     page = render_report(report)
     assert "Agreement against distance" in page
     assert page.index('data-figure="bleu_by_length"') < page.index("Agreement against distance")
-    print_report(report, tmp_path / "report.html", Console(width=80))
+    print_report(report, Console(width=80))
     printed = capsys.readouterr().out
     table = printed.split("Right choices between two translations")[1]
     [good] = [line for line in table.splitlines() if line.startswith("good")][:1]

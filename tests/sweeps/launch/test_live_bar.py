@@ -142,3 +142,4 @@ def test_a_terminal_sees_one_bar_its_phases_and_at_the_end_lines_alone(tmp_path,
     assert not any("━" in line for line in screen.shown)
     assert screen.shows_cursor
     assert any("  100%  " in line for line in screen.shown)
+    assert "python run.py task=translate checkpoint=" in screen.shown[-1]

@@ -104,6 +104,7 @@ def test_a_terminal_sees_the_table_and_others_the_lines(tmp_path, monkeypatch, t
     assert status == 0, text
     assert "BLEU, whole test set" in text
     assert ("seq2seq, seed=2" in text) == terminal
+    assert "Launching" not in text
     assert ("parameters; " in text) != terminal
     assert ("  100%  " in text) != terminal
     if terminal:
