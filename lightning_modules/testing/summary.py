@@ -122,5 +122,5 @@ def _score(
     label: str, name: str, scores: Mapping[str, float], intervals: Mapping[str, tuple[float, float]]
 ) -> str:
     low, high = intervals.get(name, (None, None))
-    interval = "" if low is None else f" [{low:.1f}, {high:.1f}]"
+    interval = "" if low is None else f" [{low:.2f}, {high:.2f}]"
     return f"{label} {scores[name]:.2f}{interval}"

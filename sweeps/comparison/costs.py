@@ -9,16 +9,16 @@ from sweeps.evaluation.score_tables import system_column
 from sweeps.evaluation.tables import Column, Table
 
 MEASURES: dict[Column, Callable[[Result], float | None]] = {
-    Column("parameters", "parameters", "number", 0): lambda result: result.parameters,
-    Column("target_tokens", "target tokens trained on", "number", 0): (
+    Column("parameters", "parameters", "size"): lambda result: result.parameters,
+    Column("target_tokens", "target tokens trained on", "size"): (
         lambda result: result.training.target_tokens
     ),
-    Column("target_tokens_per_second", "training tokens/s", "number", 0): (
+    Column("target_tokens_per_second", "training tokens/s", "size"): (
         lambda result: result.training.target_tokens_per_second
     ),
     Column("seconds", "training seconds", "number"): lambda result: result.training.seconds,
     Column("waited", "share waited for data", "number", 3): lambda result: result.training.waited,
-    Column("peak_memory_mib", "peak memory MiB", "number", 0): (
+    Column("peak_memory_mib", "peak memory (MiB)", "number", 0): (
         lambda result: result.peak_memory_mib
     ),
     Column("sentences_per_second", "decoding sentences/s", "number"): (

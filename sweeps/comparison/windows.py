@@ -9,6 +9,7 @@ from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.runs.settings.table import flatten
 from sweeps.comparison.collect import Comparison, Variant
 from sweeps.evaluation.evaluation import Evaluation, Group
+from sweeps.evaluation.numbers import shown_interval, shown_number
 from sweeps.evaluation.score_tables import system_column
 from sweeps.evaluation.significance import SignificanceTests
 from sweeps.evaluation.tables import Cell, Column, Table
@@ -24,7 +25,6 @@ MEASURES = [
     Column("bleu", "BLEU", "estimate"),
     Column("bleu_without", "BLEU without", "estimate"),
     Column("cost", "cost in BLEU", "estimate", 2),
-    Column("p_holm", "p, bootstrap, after Holm", "p"),
 ]
 
 
@@ -54,8 +54,10 @@ def window_costs(
     ]
 
 
-def window_table(costs: Sequence[WindowCost], origin: Mapping[str, str | int]) -> Table:
-    """Return a table with a row for each window."""
+def window_table(
+    costs: Sequence[WindowCost], origin: Mapping[str, str | int], floor: float | None
+) -> Table:
+    """Return a table with a row for each window; ``floor`` is the least p of the tests."""
     return Table(
         "windows",
         "What a window costs",
@@ -64,6 +66,7 @@ def window_table(costs: Sequence[WindowCost], origin: Mapping[str, str | int]) -
             *MEASURES[:4],
             system_column((each.without for each in costs), "without", "without the window"),
             *MEASURES[4:],
+            Column("p_holm", "p, bootstrap, after Holm", "p", floor=floor),
         ],
         [_row(cost) for cost in costs],
         origin,
@@ -92,7 +95,7 @@ def lines(costs: Iterable[WindowCost]) -> Iterator[str]:
             cost, changes = _negated(cost), "gains"
         yield (
             f"{each.system.label}: {each.window}, D = {each.half_width}, {changes} "
-            f"{cost.value:.1f} BLEU [{cost.low:.1f}, {cost.high:.1f}]{reach}"
+            f"{shown_number(cost.value, 1)} BLEU {shown_interval(cost, 1)}{reach}"
         )
 
 

@@ -49,7 +49,8 @@ def _contrast(systems: list[System], draws: Resamples) -> Contrast:
     draws = enough_draws(draws, tested * math.comb(len(systems), 2))
     groups = score_groups(choices, draws)
     tests = [test for group in groups if group.kind != "distance" for test in _tests(group, draws)]
-    return Contrast(systems, groups, SignificanceTests(METRIC, correct(tests)), draws)
+    significance = SignificanceTests(METRIC, correct(tests), draws.count)
+    return Contrast(systems, groups, significance, draws)
 
 
 def _tests(group: ScoredGroup, draws: Resamples) -> Iterator[Test]:

@@ -4,9 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from lightning_modules.metrics.systems import System
+from lightning_modules.metrics.uncertainty.significance import Corrected
 from sweeps.evaluation.evaluation import Evaluation
+from sweeps.evaluation.numbers import p_floor
 from sweeps.evaluation.score_tables import origin, system_column
-from sweeps.evaluation.significance import SignificanceTests
+from sweeps.evaluation.significance import DAGGER, SIGNIFICANT, SignificanceTests, disagree
 from sweeps.evaluation.tables import Cell, Column, Table
 
 
@@ -61,9 +63,11 @@ def table_of_tests(
             corrected.test.p_randomisation,
             corrected.p_randomisation,
             corrected.test.p_moses,
+            _outcome(corrected),
         ]
         for corrected in tests.tests
     ]
+    alone, corrected = p_floor(tests.resamples), tests.floor
     columns = [
         system_column(systems, "first", "first"),
         system_column(systems, "second", "second"),
@@ -71,11 +75,12 @@ def table_of_tests(
         Column(parts.subset, parts.subset),
         Column(parts.counted.replace(" ", "_"), parts.counted, "count"),
         Column("difference", f"difference in {metric.label}", "estimate", tests.decimals),
-        Column("p_bootstrap", "p, bootstrap", "p"),
-        Column("p_bootstrap_holm", "after Holm", "p"),
-        Column("p_randomisation", "p, randomisation", "p"),
-        Column("p_randomisation_holm", "after Holm", "p"),
-        Column("p_sacrebleu_bs", "p, sacreBLEU --paired-bs", "p"),
+        Column("p_bootstrap", "p, bootstrap", "p", floor=alone),
+        Column("p_bootstrap_holm", "after Holm", "p", floor=corrected),
+        Column("p_randomisation", "p, randomisation", "p", floor=alone),
+        Column("p_randomisation_holm", "after Holm", "p", floor=corrected),
+        Column("p_sacrebleu_bs", "p, sacreBLEU --paired-bs", "p", floor=alone),
+        Column("outcome", "outcome at 5%"),
     ]
     return Table(
         f"{metric.name}_significance{ending}",
@@ -83,26 +88,36 @@ def table_of_tests(
         columns,
         rows,
         {**origin, "tests": len(rows)},
-        _how_to_read({*seed_counts.values()}, parts.counted, origin["resamples"], asked),
+        _how_to_read(tests, {*seed_counts.values()}, parts.counted, asked),
     )
 
 
-def _how_to_read(counts: Collection[int], counted: str, resamples: str | int, asked: int) -> str:
+def _outcome(corrected: Corrected) -> str:
+    if disagree(corrected):
+        return f"methods disagree {DAGGER}"
+    return "differ" if corrected.p_bootstrap < SIGNIFICANT else "not told apart"
+
+
+def _how_to_read(
+    tests: SignificanceTests, counts: Collection[int], counted: str, asked: int
+) -> str:
     text = (
         f"Two-sided. The bootstrap, and the 95% interval in brackets, are over {counted}"
         f"{' and seeds' if max(counts) > 1 else ''}; the randomisation test exchanges {counted} "
         "between the outputs as they are. Holm's correction is over all tests of this table, each "
         "method apart; p-values without it are of one test alone. sacreBLEU's own bootstrap test "
         "is there to compare with published values: it calls about 12% of equal systems different "
-        "at 5%."
+        f"at 5%. {tests.why_no_less}"
     )
+    if tests.why_they_disagree:
+        text += f" {tests.why_they_disagree}"
     if min(counts) == 1 < max(counts):
         text += " Of a system with one seed, other trainings are not known."
     if 2 in counts:
         text += " Two seeds are few: about 9% of families of equal systems have a difference."
-    if resamples != asked:
+    if tests.resamples != asked:
         text += (
-            f" There are {resamples} resamples, not {asked}, "
+            f" There are {tests.resamples:,} resamples, not {asked:,}, "
             "so that each of so many tests can be significant."
         )
     return text

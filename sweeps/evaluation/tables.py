@@ -1,23 +1,22 @@
-"""Tables with the origin of their numbers, written as JSON, CSV, LaTeX and Markdown."""
+"""Tables with the origin of their numbers, and their forms in JSON, CSV and Markdown."""
 
 import csv
 import html
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from tabulate import tabulate
 
-from datamodules.files import write_text
 from datamodules.writing.spreadsheet import as_cell
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from sweeps.evaluation.numbers import NOTHING, shown_estimate, shown_number, shown_p, shown_size
 
-NOTHING = "–"
 Cell = str | int | float | Estimate | None
-Kind = Literal["text", "count", "number", "estimate", "p"]
+Kind = Literal["text", "count", "size", "number", "estimate", "p"]
+"""``size`` is a number that readers see rounded, such as 1.23 M parameters."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,8 @@ class Column:
     decimals: int = 1
     labels: Mapping[str, str] = field(default_factory=dict, compare=False)
     """What readers see in place of some texts; files keep the texts."""
+    floor: float | None = None
+    """The least p-value that the resamples can give, in a column of p-values."""
 
     def shown(self, cell: Cell) -> str:
         """Return a cell as one line of text for readers."""
@@ -37,13 +38,13 @@ class Column:
             return NOTHING
         if isinstance(cell, Estimate):
             return shown_estimate(cell, self.decimals)
-        if self.kind == "p" and isinstance(cell, float):
-            return shown_p(cell)
-        if self.kind == "count" and isinstance(cell, int):
-            return f"{cell:,}"
-        if isinstance(cell, float):
-            return f"{cell:,.{self.decimals}f}"
-        return _one_line(self.labels.get(cell, cell) if isinstance(cell, str) else str(cell))
+        if isinstance(cell, str):
+            return _one_line(self.labels.get(cell, cell))
+        if self.kind == "p":
+            return shown_p(cell, self.floor)
+        if self.kind == "size":
+            return shown_size(cell)
+        return shown_number(cell, self.decimals if isinstance(cell, float) else 0)
 
     @property
     def fields(self) -> list[str]:
@@ -109,21 +110,6 @@ def _one_line(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-def shown_estimate(estimate: Estimate, decimals: int) -> str:
-    """Return ``64.1 [62.0, 66.1] ± 0.5``: mean, interval over sentences, deviation over seeds."""
-    parts = [f"{estimate.value:.{decimals}f}"]
-    if estimate.low is not None:
-        parts.append(f"[{estimate.low:.{decimals}f}, {estimate.high:.{decimals}f}]")
-    if estimate.deviation is not None:
-        parts.append(f"± {estimate.deviation:.{decimals}f}")
-    return " ".join(parts)
-
-
-def shown_p(p: float) -> str:
-    """Return a p-value with four decimals, or in scientific notation: never 0."""
-    return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
-
-
 def as_csv(table: Table) -> str:
     """Return a table as CSV: numbers in full, texts in one line, the origin in every row.
 
@@ -182,39 +168,7 @@ def _escaped(cell: str) -> str:
     return html.escape(cell, quote=False).replace("\\", "\\\\").replace("|", "\\|")
 
 
-def as_latex(table: Table) -> str:
-    """Return a LaTeX ``table`` with ``booktabs``, its origin in small type below the rows."""
-    options = {"colalign": _alignment(table), "disable_numparse": True}
-    body = tabulate(table.shown, table.titles, "latex_booktabs", **options)
-    caption, origin = map(_latex, (table.caption, table.origin_text))
-    return (
-        f"\\begin{{table}}\n\\centering\\small\n\\caption{{{caption}}}\n"
-        f"\\label{{tab:{table.name}}}\n{body}\n\n\\footnotesize {origin}\n\\end{{table}}\n"
-    )
-
-
-def _latex(text: str) -> str:
-    """Escape LaTeX's special characters as ``tabulate`` does in cells."""
-    row = tabulate([[text]], tablefmt="latex", disable_numparse=True).splitlines()[2]
-    return row.removesuffix("\\\\").strip()
-
-
 def _alignment(table: Table) -> list[str] | None:
     if not table.rows:
         return None
     return ["left" if column.kind == "text" else "right" for column in table.columns]
-
-
-FORMATS: Mapping[str, Callable[[Table], str]] = {
-    "json": as_json,
-    "csv": as_csv,
-    "tex": as_latex,
-    "md": as_markdown,
-}
-
-
-def write_tables(tables: Sequence[Table], folder: Path) -> None:
-    """Write every table in every format; each file is written whole or not at all."""
-    for table in tables:
-        for ending, text in FORMATS.items():
-            write_text(folder / f"{table.name}.{ending}", text(table))

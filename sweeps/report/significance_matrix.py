@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sweeps.evaluation.significance import SIGNIFICANT, SignificanceTests
-from sweeps.evaluation.tables import shown_p
+from lightning_modules.metrics.uncertainty.significance import Corrected
+from sweeps.evaluation.numbers import p_statement, shown_number
+from sweeps.evaluation.significance import DAGGER, SIGNIFICANT, SignificanceTests, disagree
 
 SYMBOLS = {"better": "▲", "worse": "▼", "alike": "≈"}
 
@@ -17,11 +18,14 @@ class MatrixCell:
     """A key of ``SYMBOLS``; ``alike`` without a significant difference."""
     difference: str
     p: str
+    """p by paired bootstrap: ``p = 0.0312``, or ``p < 0.0071`` at the floor of the resamples."""
+    disagreement: str = ""
+    """p by randomisation, where it disagrees with the bootstrap."""
 
     @property
     def symbol(self) -> str:
         """The verdict as a symbol, for readers who see no colours."""
-        return SYMBOLS[self.verdict]
+        return SYMBOLS[self.verdict] + (DAGGER if self.disagreement else "")
 
 
 @dataclass(frozen=True)
@@ -43,10 +47,9 @@ def significance_matrices(tests: SignificanceTests, labels: Mapping[str, str]) -
     cells: dict[str, dict[tuple[str, str], MatrixCell]] = {}
     sentences: dict[str, set[str]] = {}
     for corrected in tests.tests:
-        test, p = corrected.test, corrected.p_bootstrap
-        pairs = cells.setdefault(test.subset, {})
-        pairs[test.first, test.second] = _cell(test.difference.value, p, tests.decimals)
-        pairs[test.second, test.first] = _cell(-test.difference.value, p, tests.decimals)
+        test, pairs = corrected.test, cells.setdefault(corrected.test.subset, {})
+        pairs[test.first, test.second] = _cell(tests, corrected, test.difference.value)
+        pairs[test.second, test.first] = _cell(tests, corrected, -test.difference.value)
         sentences.setdefault(test.subset, set()).add(str(test.sentences))
     return [
         Matrix(
@@ -61,6 +64,12 @@ def significance_matrices(tests: SignificanceTests, labels: Mapping[str, str]) -
     ]
 
 
-def _cell(difference: float, p: float, decimals: int) -> MatrixCell:
-    verdict = "alike" if p >= SIGNIFICANT else "better" if difference > 0 else "worse"
-    return MatrixCell(verdict, f"{difference:+.{decimals}f}", shown_p(p))
+def _cell(tests: SignificanceTests, corrected: Corrected, difference: float) -> MatrixCell:
+    alike = corrected.p_bootstrap >= SIGNIFICANT
+    other = p_statement(corrected.p_randomisation, tests.floor)
+    return MatrixCell(
+        verdict="alike" if alike else "better" if difference > 0 else "worse",
+        difference=shown_number(difference, tests.decimals, signed=True),
+        p=p_statement(corrected.p_bootstrap, tests.floor),
+        disagreement=f"by randomisation {other}" if disagree(corrected) else "",
+    )

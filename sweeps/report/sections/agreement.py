@@ -16,7 +16,8 @@ from lightning_modules.metrics.uncertainty.contrast_scores import METRIC
 from sweeps.evaluation.contrast import Contrast
 from sweeps.evaluation.contrast_tables import BY_DISTANCE, contrast_tables, origin_of
 from sweeps.evaluation.figures import note_of
-from sweeps.evaluation.tables import NOTHING, Table, shown_estimate
+from sweeps.evaluation.numbers import NOTHING, shown_estimate
+from sweeps.evaluation.tables import Table
 from sweeps.report.printed_tables import empty_table
 from sweeps.report.sections.section import Section
 

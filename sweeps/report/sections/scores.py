@@ -12,8 +12,9 @@ from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.testing.baselines import MEANING
+from sweeps.evaluation.numbers import NOTHING, shown_estimate, shown_number
 from sweeps.evaluation.score_tables import by_length, named_seeds, score_tables, trends
-from sweeps.evaluation.tables import NOTHING, Table, shown_estimate
+from sweeps.evaluation.tables import Table
 from sweeps.report.printed_tables import empty_table
 from sweeps.report.sections.section import Section
 
@@ -72,4 +73,4 @@ class Scores(Section):
 
 def _mean(estimate: Estimate | None) -> str:
     """Return the mean alone: with intervals the row would not fit 80 columns."""
-    return NOTHING if estimate is None else f"{estimate.value:.1f}"
+    return NOTHING if estimate is None else shown_number(estimate.value, 1)

@@ -23,6 +23,12 @@ class Significance(Section):
     symbols = SYMBOLS
 
     @property
+    def notes(self) -> list[str]:
+        """What a reader of the p-values must know; nothing without tests."""
+        tests = self.findings.significance.get("bleu")
+        return [tests.why_no_less, tests.why_they_disagree] if tests else []
+
+    @property
     def matrices(self) -> list[Matrix]:
         """A matrix for each range of lengths; none without tests."""
         tests = self.findings.significance.get("bleu")
@@ -80,8 +86,12 @@ class Windows(Section):
 
     @override
     def tables(self) -> Sequence[Table]:
-        about = origin(self.findings.evaluation, "bleu")
-        return [window_table(self._costs, about)] if self._costs else []
+        about, bleu = (
+            origin(self.findings.evaluation, "bleu"),
+            self.findings.significance.get("bleu"),
+        )
+        floor = bleu.floor if bleu else None
+        return [window_table(self._costs, about, floor)] if self._costs else []
 
     @override
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:

@@ -1,11 +1,16 @@
 """Tests of pairs laid out as matrices."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.metrics.uncertainty.significance import Corrected, Test
 from sweeps.evaluation.significance import SignificanceTests
+from sweeps.evaluation.significance_tables import SENTENCES, table_of_tests
 from sweeps.report.significance_matrix import MatrixCell, significance_matrices
 
 
@@ -15,7 +20,7 @@ def family(*rows):
         Corrected(Test(first, second, lengths, count, Estimate(value), p, p, None), p, p)
         for first, second, lengths, count, value, p in rows
     ]
-    return SignificanceTests(METRICS["bleu"], tests)
+    return SignificanceTests(METRICS["bleu"], tests, resamples=10_000)
 
 
 def test_every_tested_pair_stands_twice_with_opposite_signs():
@@ -29,12 +34,12 @@ def test_every_tested_pair_stands_twice_with_opposite_signs():
     ]
     whole, short = (dict(matrix.rows) for matrix in matrices)
     assert whole == {
-        "A": [None, MatrixCell("better", "+2.50", "0.0100"), None],
-        "B": [MatrixCell("worse", "-2.50", "0.0100"), None, None],
+        "A": [None, MatrixCell("better", "+2.50", "p = 0.0100"), None],
+        "B": [MatrixCell("worse", "−2.50", "p = 0.0100"), None, None],
         "C": [None, None, None],
     }
     assert [cell and cell.verdict for cell in short["A"]] == [None, "alike", None]
-    assert short["B"][0] == MatrixCell("alike", "+1.00", "0.2000")
+    assert short["B"][0] == MatrixCell("alike", "+1.00", "p = 0.2000")
 
 
 @pytest.mark.parametrize(
@@ -46,3 +51,31 @@ def test_the_symbol_says_what_the_colour_says(p, symbols):
     assert first is not None
     assert second is not None
     assert (first.symbol, second.symbol) == symbols
+
+
+def test_a_p_value_at_the_floor_is_shown_as_less_with_the_reason():
+    least = 71 / 10_001
+    pairs = [("a", str(n), "all", 65, 1.0, 0.5 if n else least) for n in range(71)]
+    tests = family(*pairs)
+    [matrix] = significance_matrices(tests, {"a": "A", "0": "0", "1": "1"})
+    [_, at_floor, other] = dict(matrix.rows)["A"]
+    assert (at_floor.p, other.p) == ("p < 0.0071", "p = 0.5000")
+    assert "10,000 resamples" in tests.why_no_less
+    assert "71 tests less than 0.0071" in tests.why_no_less
+
+
+def test_methods_that_disagree_are_marked_and_explained():
+    made = family(("a", "b", "all", 65, 1.0, 0.01), ("a", "c", "all", 65, 1.0, 0.01))
+    assert not made.why_they_disagree
+    apart = replace(made.tests[1], p_randomisation=0.06)
+    made = replace(made, tests=[made.tests[0], apart])
+    [matrix] = significance_matrices(made, {"a": "a", "b": "b", "c": "c"})
+    [_, agreed, marked] = dict(matrix.rows)["a"]
+    assert not agreed.disagreement
+    assert marked.symbol == "▲†"
+    assert "0.0600" in marked.disagreement
+    assert made.why_they_disagree.startswith("†")
+    systems: Any = [SimpleNamespace(name=name, label=name, outputs=[None]) for name in "abc"]
+    table = table_of_tests(made, systems, SENTENCES, {"resamples": 10_000}, 10_000)
+    assert [row[-1] for row in table.rows] == ["differ", "methods disagree †"]
+    assert made.why_they_disagree in table.note
