@@ -16,7 +16,7 @@ from sweeps.comparison.record import (
     read_comparison,
     write_comparison,
 )
-from sweeps.evaluation.table_files import FORMATS, write_tables
+from sweeps.evaluation.writing.table_files import FORMATS, write_tables
 from sweeps.report.report import Report
 
 TABLES, FIGURES = "tables", "figures"

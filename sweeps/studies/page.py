@@ -7,8 +7,8 @@ from pathlib import Path
 from datamodules.files import write_text
 from lightning_modules.figures.charts import ENDINGS, save_chart
 from lightning_modules.training.control.budgets import find_kind
-from sweeps.evaluation.table_files import write_tables
 from sweeps.evaluation.tables import Column, Table, as_csv
+from sweeps.evaluation.writing.table_files import write_tables
 from sweeps.report.html import render_page
 from sweeps.report.study_section import StudySection
 from sweeps.studies.figures import (

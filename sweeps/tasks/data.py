@@ -22,8 +22,8 @@ from lightning_modules.runs.writer import write_record
 from lightning_modules.tracking.early_import import WANDB
 from lightning_modules.training.factories import build_data
 from sweeps.evaluation.corpus_tables import HISTOGRAM, cleaning_tables, corpora_table, splits_table
-from sweeps.evaluation.table_files import write_tables
 from sweeps.evaluation.tables import Table
+from sweeps.evaluation.writing.table_files import write_tables
 from sweeps.report.contents import FIGURES, TABLES
 from sweeps.report.printed_tables import printed_table, turned_table
 from sweeps.report.wandb_form import as_plain

@@ -6,9 +6,9 @@ import unicodedata
 import pytest
 
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
-from sweeps.evaluation.latex.latex_tables import as_latex
-from sweeps.evaluation.latex.text import latex_text
 from sweeps.evaluation.tables import Column, Table
+from sweeps.evaluation.writing.latex import as_latex
+from sweeps.evaluation.writing.latex_text import latex_text
 from tests.helpers.latex import assert_compiles, pdflatex
 
 ORIGIN: dict[str, str | int] = {

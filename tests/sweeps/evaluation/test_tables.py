@@ -10,9 +10,9 @@ import pytest
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from sweeps.comparison.collect import collect
 from sweeps.evaluation.evaluation import evaluate
-from sweeps.evaluation.latex.latex_tables import as_latex
-from sweeps.evaluation.table_files import FORMATS, write_tables
 from sweeps.evaluation.tables import Column, Table, as_csv, as_json, as_markdown
+from sweeps.evaluation.writing.latex import as_latex
+from sweeps.evaluation.writing.table_files import FORMATS, write_tables
 from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
 from tests.helpers.latex import assert_compiles, pdflatex

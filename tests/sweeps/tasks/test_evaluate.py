@@ -9,7 +9,7 @@ import pytest
 import sacrebleu
 from sacrebleu.significance import PairedTest, Result
 
-from sweeps.evaluation.table_files import FORMATS
+from sweeps.evaluation.writing.table_files import FORMATS
 from tests.helpers.commands import FILES, TWO, evaluate, write
 from tests.helpers.run_folders import TEXT, Text, make_run, text, translations
 

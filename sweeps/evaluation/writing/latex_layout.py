@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sweeps.evaluation.latex.text import longest_part, width
+from sweeps.evaluation.writing.latex_text import longest_part, width
 
 GAP = 3.0
 """Points on either side of a column."""

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
-from sweeps.evaluation.latex.layout import GAP, LatexColumn, fit
-from sweeps.evaluation.latex.text import latex_text
 from sweeps.evaluation.numbers import shown_estimate, shown_interval
 from sweeps.evaluation.tables import Cell, Column, Table
+from sweeps.evaluation.writing.latex_layout import GAP, LatexColumn, fit
+from sweeps.evaluation.writing.latex_text import latex_text
 
 LONG = 45
 """Lines from which a table goes over several pages."""

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from datamodules.files import write_text
-from sweeps.evaluation.latex.latex_tables import as_latex
 from sweeps.evaluation.tables import Table, as_csv, as_json, as_markdown
+from sweeps.evaluation.writing.latex import as_latex
 
 FORMATS: Mapping[str, Callable[[Table], str]] = {
     "json": as_json,

@@ -1,0 +1,1 @@
+"""Files of tables: JSON, CSV, LaTeX, Markdown."""
