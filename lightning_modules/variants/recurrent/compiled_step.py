@@ -5,12 +5,15 @@ A loop that is compiled whole would be another graph for every number of positio
 
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import torch
 import torch.fx.experimental._config
 from torch import Tensor
+from torch._dynamo.exc import FailOnRecompileLimitHit, TorchDynamoException
 
+from datamodules.errors import UserError
 from lightning_modules.variants.base import for_each_tensor
 
 Arguments = ParamSpec("Arguments")
@@ -26,7 +29,11 @@ CUDA_GRAPHS = ("reduce-overhead", "max-autotune")
 
 
 def compile_step(step: Callable[Arguments, Result], **options: Any) -> Callable[Arguments, Result]:
-    """Compile a step as one graph; ``options`` are those of ``torch.compile``."""
+    """Compile a step as one graph; ``options`` are those of ``torch.compile``.
+
+    The compiled step raises ``UserError`` if ``torch.compile`` fails, as for a class of the user
+    that decides by the numbers of a tensor.
+    """
     torch._dynamo.config.allow_rnn = True  # a step only reads the weights of torch's RNNs
     # A batch of as many sentences as the source has positions is no reason for another graph.
     torch.fx.experimental._config.use_duck_shape = False
@@ -35,13 +42,25 @@ def compile_step(step: Callable[Arguments, Result], **options: Any) -> Callable[
 
     @wraps(step)
     def run(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
-        result: Result = compiled(*for_each_tensor(arguments, _with_varying_sizes), **named)
+        try:
+            result: Result = compiled(*for_each_tensor(arguments, _with_varying_sizes), **named)
+        except (TorchDynamoException, FailOnRecompileLimitHit) as error:
+            mode = options.get("mode", "default")
+            raise UserError(f"compile={mode}: {_why(error)}; set compile=null") from error
         if with_cuda_graphs and not torch.is_grad_enabled():
             # The next step would write over the results that no backward pass needs.
             return for_each_tensor(result, torch.clone)
         return result
 
     return run
+
+
+def _why(error: Exception) -> str:
+    """Return the first line of torch's error, and the line of code to which it belongs."""
+    reason = str(error).strip().partition("\n")[0].rstrip(".:")
+    where = list(getattr(error, "real_stack", ()))[-1:]
+    places = [f" ({Path(frame.filename).name}, line {frame.lineno})" for frame in where]
+    return f"a step cannot be one graph of torch.compile: {reason}{''.join(places)}"
 
 
 def _with_varying_sizes(tensor: Tensor) -> Tensor:

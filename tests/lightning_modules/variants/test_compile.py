@@ -9,6 +9,7 @@ import torch._inductor.config
 from torch._dynamo.utils import counters
 
 from datamodules.errors import UserError
+from lightning_modules.attention.scores import Dot
 from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.kernels import packed_weights
 from lightning_modules.training.factories import MOST_KERNELS, compile_blocks
@@ -149,6 +150,25 @@ def test_a_search_with_packed_weights_leaves_out_the_compiled_step(monkeypatch):
     with torch.no_grad(), packed_weights(model, int8=True):
         memory = model.encode(*sentences([5, 3]))
         model.step(memory, model.initial_state(memory), torch.tensor([5, 6]))
+
+
+class Deciding(Dot):
+    """A score that decides by a number of a tensor, which no graph can."""
+
+    def forward(self, query, keys):
+        return super().forward(query, keys) * (2 if query.sum() > 0 else 1)
+
+
+def test_a_score_that_is_no_graph_is_told_in_one_line():
+    model = small_model("luong_global", f"model.attention.score={__name__}.Deciding")
+    model.compile_blocks(backend="eager")
+    with pytest.raises(UserError) as raised:
+        trained(model)
+    line = str(raised.value)
+    assert line.startswith("compile=default: ")
+    assert "test_compile.py, line" in line
+    assert line.endswith("; set compile=null")
+    assert "\n" not in line
 
 
 def test_without_a_compiler_one_line_says_so():
