@@ -101,7 +101,12 @@ def _figure(
     names = list(dict.fromkeys(row["system"] for row in rows))
     titles = {column.key: column.title for column in COLUMNS}
     legend = legend_of(names, label_limit=240 if width == "container" else 540)
-    points = [{**row, "what": titles[key], "value": row[key]} for row in rows for key in measured]
+    shared = ("system", "seed", *PACES)
+    points = [
+        {**{name: row[name] for name in shared}, "what": titles[key], "value": row[key]}
+        for row in rows
+        for key in measured
+    ]
     unit = "validation BLEU" if len(measured) == 1 else "loss (nats a target token)"
     highlighted = alt.selection_point(fields=["system"], bind="legend")
     base = alt.Chart().encode(

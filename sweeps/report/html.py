@@ -15,6 +15,9 @@ from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from sweeps.evaluation.tables import Cell, Column, Kind, Table, as_csv
 from sweeps.report.report import Report
 
+MOST_ROWS = 200
+"""Most rows of a table on the page, so that the page can be mailed; files have all."""
+
 
 def render_page(
     template: str,
@@ -43,6 +46,7 @@ def environment() -> Environment:
         loader=PackageLoader("sweeps.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     made.filters |= {"cells": page_cells}
+    made.globals |= {"MOST_ROWS": MOST_ROWS}
     return made
 
 
@@ -63,10 +67,10 @@ class PageCell:
 
 
 def page_cells(table: Table) -> list[list[PageCell]]:
-    """Return the rows of a table, ready to be sorted."""
+    """Return the rows that the page shows of a table, ready to be sorted."""
     return [
         [_page_cell(column, cell) for column, cell in zip(table.columns, row, strict=True)]
-        for row in table.rows
+        for row in table.rows[:MOST_ROWS]
     ]
 
 

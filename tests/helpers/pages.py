@@ -1,6 +1,11 @@
 """Reading a page in the browser, and names that a careless page would run as code."""
 
+import os
+from contextlib import contextmanager
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 from tests.helpers.run_folders import TEXT, Text
 
@@ -24,3 +29,32 @@ def rows(page, table):
     script = """return [...document.querySelectorAll(`[id="${arguments[0]}"] tbody tr`)]
         .map(row => [...row.children].map(cell => cell.textContent))"""
     return page.execute_script(script, table)
+
+
+AXE = os.environ.get("AXE")
+"""Path of ``axe.min.js``, from ``npm pack axe-core``."""
+needs_axe = pytest.mark.skipif(
+    not AXE, reason="the variable AXE names no axe.min.js (npm pack axe-core)"
+)
+
+
+@contextmanager
+def screen(browser, width=1400, scheme="light"):
+    """A screen of another width, in light or dark colours."""
+    feature = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", feature)
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    yield
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def serious_violations(browser):
+    """Return what axe finds serious or critical: each rule with its first elements."""
+    browser.set_script_timeout(300)
+    browser.execute_script(Path(AXE).read_text(encoding="utf-8"))
+    script = """axe.run().then(found => arguments[0](found.violations.map(
+        ({impact, id, nodes}) => [impact, id, nodes.slice(0, 3).map(node => node.html)])))"""
+    found = browser.execute_async_script(script)
+    return [(rule, nodes) for impact, rule, nodes in found if impact in ("serious", "critical")]

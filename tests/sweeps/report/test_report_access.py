@@ -1,49 +1,22 @@
 """The report for everybody: screen readers, keyboards, phones, wide screens, day and night."""
 
-import os
-from contextlib import contextmanager
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-from tests.helpers.pages import HOSTILE
+from tests.helpers.pages import HOSTILE, needs_axe, screen, serious_violations
 
 pytestmark = pytest.mark.chromium
 
-AXE = os.environ.get("AXE")
-"""Path of ``axe.min.js``, from ``npm pack axe-core``."""
-SERIOUS = ("serious", "critical")
 SCHEMES = ("light", "dark")
 WIDTHS = (390, 768, 1400)
 
 
-@contextmanager
-def screen(browser, width=1400, scheme="light"):
-    feature = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", feature)
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    yield
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-
-
-def violations(browser):
-    """Return what axe finds serious or critical: rule, and the first elements."""
-    browser.set_script_timeout(120)
-    browser.execute_script(Path(AXE).read_text(encoding="utf-8"))
-    script = """axe.run().then(found => arguments[0](found.violations.map(
-        ({impact, id, nodes}) => [impact, id, nodes.slice(0, 3).map(node => node.html)])))"""
-    found = browser.execute_async_script(script)
-    return [(rule, nodes) for impact, rule, nodes in found if impact in SERIOUS]
-
-
-@pytest.mark.skipif(not AXE, reason="the variable AXE names no axe.min.js (npm pack axe-core)")
+@needs_axe
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_axe_finds_nothing_serious_on_the_report(page, scheme):
     with screen(page, scheme=scheme):
-        assert violations(page) == []
+        assert serious_violations(page) == []
 
 
 def test_the_page_has_its_landmarks_and_headings_without_a_gap(page):

@@ -94,7 +94,7 @@ def test_every_table_is_saved_as_it_lies_in_the_folder(page, saved, folder):
     offered = page.execute_script(
         "return [...document.querySelectorAll('[data-csv]')].map(b => b.dataset.csv)"
     )
-    assert sorted(offered) == sorted([*shown, "every_seed"])
+    assert sorted(offered) == sorted([*shown, "every_seed", "learning"])
     for name, file in (("scores", "tables/scores.csv"), ("every_seed", "bleu_by_length.csv")):
         path = saved(f"[data-csv={name}]", f"{name}.csv")
         assert path.read_bytes() == (folder / file).read_bytes()
@@ -145,7 +145,7 @@ def test_learning_curves_are_those_of_the_files_by_tokens_and_by_seconds(page, f
     chooser = Select(page.find_element("css selector", "#learning select"))
     points = """const view = views.get(document.querySelector(`[data-figure=${arguments[0]}]`));
         return [...view.container().querySelectorAll('.mark-symbol.role-mark path')]
-            .map(path => path.__data__.datum).filter(datum => 'val_bleu' in datum)
+            .map(path => path.__data__.datum).filter(datum => 'seconds' in datum)
             .map(({seed, what, value, [arguments[1]]: place}) => [seed, what, place, value])"""
     kept = [(1, read_history(folder / "0")), (2, read_history(folder / "3"))]
     for option, pace in ((1, "seconds"), (0, "target_tokens")):

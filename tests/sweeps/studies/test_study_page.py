@@ -26,7 +26,7 @@ from sweeps.studies.plan import open_study
 from sweeps.studies.results import Best, Outcome
 from sweeps.studies.settings import Sweep, suggest
 from sweeps.studies.storage import open_storage, silence_optuna
-from tests.helpers.pages import HOSTILE, rows, texts
+from tests.helpers.pages import HOSTILE, needs_axe, rows, screen, serious_violations, texts
 
 RATE, KIND, HEADS = "optimizer.lr", f"{HOSTILE[0]} $x_$^", "+heads"
 RATES = FloatDistribution(1e-4, 1e-2, log=True)
@@ -324,10 +324,17 @@ def test_trials_sort_by_their_values(study_page):
 
 
 @pytest.mark.chromium
-def test_a_phone_scrolls_a_study_downwards_alone(study_page):
-    narrow = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-    study_page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
-    sizes = "return [document.documentElement.scrollWidth, window.innerWidth]"
-    content, window = study_page.execute_script(sizes)
-    study_page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert content <= window == 390
+@pytest.mark.parametrize("width", [390, 768, 1400])
+def test_a_study_is_scrolled_downwards_alone(study_page, width):
+    with screen(study_page, width):
+        sizes = "return [document.documentElement.scrollWidth, window.innerWidth]"
+        content, window = study_page.execute_script(sizes)
+    assert content <= window == width
+
+
+@needs_axe
+@pytest.mark.chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_on_a_study(study_page, scheme):
+    with screen(study_page, scheme=scheme):
+        assert serious_violations(study_page) == []

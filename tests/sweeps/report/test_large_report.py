@@ -1,0 +1,62 @@
+"""A page of 14 systems with 5 seeds each is small enough to mail, and opens at once."""
+
+import time
+
+import pytest
+
+from lightning_modules.testing.scoring_settings import Scoring
+from tests.helpers import run_folders
+from tests.helpers.run_folders import REPORT, history, make_run
+
+pytestmark = [pytest.mark.chromium, pytest.mark.timed]
+
+SYSTEMS, SEEDS, VALIDATIONS = 14, 5, 20
+EDGES = [10, 20, 30, 40, 50]
+SIZES = {(low - 9, low): 60 for low in (*EDGES, 60)}
+"""Number of sentences by lowest and highest length: six full buckets, as in the quickstart."""
+MOST_BYTES = 5_000_000
+MOST_SECONDS = 2
+
+
+@pytest.fixture(scope="module")
+def large_page(tmp_path_factory):
+    from sweeps.report.html import render_report
+    from sweeps.tasks import compare
+
+    out = tmp_path_factory.mktemp("large")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_folders, "SIZES", SIZES)
+        text = run_folders.text()
+    scoring = Scoring(edges=EDGES, resamples=200)
+    runs = [
+        make_run(
+            out / f"{number}_{seed}",
+            f"system{number}",
+            seed,
+            text=text,
+            history=history(seed, VALIDATIONS),
+        )
+        for number in range(SYSTEMS)
+        for seed in range(1, SEEDS + 1)
+    ]
+    with pytest.MonkeyPatch.context() as patch:  # the files of the figures take most of the time
+        patch.setattr(compare, "write_all", lambda report, _: None)
+        report = compare.build_comparison(runs, out, scoring, REPORT)
+    page = out / "report.html"
+    page.write_text(render_report(report), encoding="utf-8")
+    return page
+
+
+def test_the_page_is_small(large_page):
+    assert large_page.stat().st_size < MOST_BYTES
+
+
+def test_the_first_chart_is_drawn_soon(browser, large_page):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    drawn = "return document.querySelectorAll('.chart svg.marks').length"
+    begin = time.monotonic()
+    browser.get(large_page.as_uri())
+    wait = WebDriverWait(browser, 60, poll_frequency=0.05)
+    wait.until(lambda _: browser.execute_script(drawn))
+    assert time.monotonic() - begin < MOST_SECONDS
