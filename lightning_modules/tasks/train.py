@@ -122,7 +122,7 @@ def train_and_test(
         result = write_test(
             job.folder, config, scoring, data, training, tested, job.overrides, setup.vectors
         )
-        log_test(tracker, tested, result.data, job.folder, trainer.global_step)
+        log_test(tracker, tested, result.data, scoring, job.folder, trainer.global_step)
         log.info(summary(result, tested.scores, scoring, job.folder))
     return result.scores["bleu"]
 
@@ -141,6 +141,6 @@ def tracked_training(
     """
     setup = set_up_training(config, settings, data, job.folder)
     about = partial(tracker_config, setup.module, job, config)
-    with tracked(config, about) as (logger, tracker):
+    with tracked(config, job, about) as (logger, tracker):
         maps = [AttentionMaps(tracker)] if tracker is not None and tracker.takes_pictures else []
         yield build_trainer(setup, job, logger, *callbacks, *maps), setup, tracker

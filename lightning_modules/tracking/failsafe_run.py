@@ -9,6 +9,8 @@ from typing import Any
 import wandb
 
 from datamodules.errors import one_line
+from lightning_modules.runs.redaction import redacted
+from lightning_modules.tracking.console_log import ConsoleLog
 from lightning_modules.tracking.mode import call_with_timeout, sync_command
 
 log = logging.getLogger(__name__)
@@ -18,12 +20,14 @@ class FailsafeRun:
     """A W&B run whose failures end the tracking and nothing else.
 
     Every call goes through ``send``. The first failure prints one line; earlier records stay in the
-    folder of W&B, and later calls do nothing.
+    folder of W&B, and later calls do nothing. The run gets what the program logs until ``close``.
     """
 
     def __init__(self, run: wandb.Run) -> None:
         self._run = run
         self._failed = False
+        self._console = ConsoleLog(lambda line: self.send(lambda run: run.write_logs(line)))
+        self._console.start()
 
     @property
     def project(self) -> str:
@@ -54,9 +58,16 @@ class FailsafeRun:
         """Add entries to the configuration of the run."""
         self.send(lambda run: run.config.update(dict(entries), allow_val_change=True))
 
-    def close(self, failed: bool = False) -> None:
-        """End the run, so that the process can start another one."""
-        self._attempt(partial(self._run.finish, exit_code=int(failed)))
+    def close(self, error: BaseException | None = None) -> None:
+        """End the run, so that the process can start another one.
+
+        After an ``error`` the run ends as failed. Where a server is reached, it tells the user of
+        an error, but of no interruption.
+        """
+        if isinstance(error, Exception) and self.online:
+            self.send(partial(_alert, error=error))
+        self._console.stop()
+        self._attempt(partial(self._run.finish, exit_code=int(error is not None)))
 
     def _attempt(self, call: Callable[[], object], seconds: float | None = None) -> None:
         try:
@@ -65,6 +76,10 @@ class FailsafeRun:
             else:
                 call_with_timeout(seconds, call)
         except Exception as error:
-            if not self._failed:
+            known, self._failed = self._failed, True
+            if not known:
                 log.warning("W&B stopped (%s); later: %s", one_line(error), self.sync_command)
-            self._failed = True
+
+
+def _alert(run: wandb.Run, error: Exception) -> None:
+    run.alert(f"{run.name} failed", str(redacted(one_line(error))), level="ERROR")

@@ -1,27 +1,38 @@
 """Give the test results to a tracker."""
 
 from pathlib import Path
+from typing import Any
 
 from lightning_modules.metrics.sentences import readable
-from lightning_modules.runs.schema import Data, SentenceAttention
+from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from lightning_modules.runs.schema import Data, Prediction, SentenceAttention
 from lightning_modules.testing.scores import TestScores
+from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.testing.test_set import Tested
-from lightning_modules.tracking.names import data_values
+from lightning_modules.tracking.names import data_values, with_interval
 from lightning_modules.tracking.trackers.tracker import LengthPoint, Tracker
 
 TABLE_ROWS = 100
-COLUMNS = ("id", "source", "reference", "hypothesis", "score")
+TABLE_MAPS = 20
+"""Number of rows with attention, since W&B keeps each as a file."""
+COLUMNS = ("id", "length", "source", "reference", "hypothesis", "score")
+"""The length is the number of source words."""
+ATTENTION = "attention"
+"""A further column of models with attention: rows of target words, columns of source words."""
 DECIMALS = 4
 """Decimals of BLEU, as in ``bleu_by_length.csv``."""
 
 
-def log_test(tracker: Tracker | None, tested: Tested, data: Data, folder: Path, step: int) -> None:
+def log_test(
+    tracker: Tracker | None, tested: Tested, data: Data, scoring: Scoring, folder: Path, step: int
+) -> None:
     """Log scores, BLEU by length, a heat map, translations, corpus, warnings and, if asked, files.
 
     Args:
         tracker: the tracker of the run; None without one.
         tested: results on the test set.
         data: the corpus, and what looks wrong in it.
+        scoring: how the test set was scored; it names the length buckets.
         folder: folder of the run.
         step: number of updates of the training.
     """
@@ -34,12 +45,11 @@ def log_test(tracker: Tracker | None, tested: Tested, data: Data, folder: Path, 
         if point.bleu is not None
     ]
     values: dict[str, float | str] = {
-        **{f"test/{name}": estimate.value for name, estimate in scores.scores.items()},
+        **_test_scores(scores, scoring),
         **{
             f"test/{name.replace(' ', '_')}/bleu": subset.scores["bleu"]
             for name, subset in scores.subsets.items()
         },
-        **{f"bleu_at/{point.bounds.low:03d}": point.bleu for point in curve},
         **{
             f"baseline/{baseline.replace(' ', '_')}/{metric}": score
             for baseline, scored in scores.baselines.items()
@@ -57,13 +67,38 @@ def log_test(tracker: Tracker | None, tested: Tested, data: Data, folder: Path, 
     tracker.log_curve(curve)
     if (sentence := _readable_attention(scores)) is not None:
         tracker.log_attention("attention/test", sentence)
-    rows = [
-        [getattr(line, column) for column in COLUMNS] for line in scores.predictions[:TABLE_ROWS]
-    ]
-    tracker.log_table("predictions", COLUMNS, rows)
+    tracker.log_table("predictions", *_predictions(scores))
     if warnings := [*data.suspicions, *map(str, scores.suspicions)]:
         tracker.log_table("warnings", ("warning",), [[warning] for warning in warnings])
-    tracker.log_files(folder)
+    tracker.log_files(folder, data)
+
+
+def _test_scores(scores: TestScores, scoring: Scoring) -> dict[str, float]:
+    """Return every score on the whole test set and on each length bucket."""
+    values = [with_interval(f"test/{name}", each) for name, each in scores.scores.items()]
+    for point in scores.curve:
+        bucket = scoring.bucket_name(point.bounds)
+        for name, value in point.scores.items():
+            ends = point.bleu_interval if name == "bleu" and point.bleu_interval else (None, None)
+            values.append(with_interval(f"test/{name}", Estimate(value, *ends), bucket))
+    return {name: value for each in values for name, value in each.items()}
+
+
+def _predictions(scores: TestScores) -> tuple[list[str], list[list[Any]]]:
+    """Return columns and rows of the table of translations."""
+    shown = range(min(TABLE_ROWS, len(scores.predictions)))
+    rows = [_prediction(scores.predictions[number]) for number in shown]
+    weights = [scores.attention[number] if number < TABLE_MAPS else None for number in shown]
+    if all(each is None for each in weights):
+        return list(COLUMNS), rows
+    return [*COLUMNS, ATTENTION], [[*row, each] for row, each in zip(rows, weights, strict=True)]
+
+
+def _prediction(line: Prediction) -> list[Any]:
+    return [
+        *(line.id, len(line.source.split())),
+        *(line.source, line.reference, line.hypothesis, line.score),
+    ]
 
 
 def _readable_attention(scores: TestScores) -> SentenceAttention | None:

@@ -100,7 +100,7 @@ def _starter(mode: Mode, finish_seconds: float, **arguments: Any) -> "partial[wa
         init_timeout=INIT_SECONDS.get(mode, 3.0),
         finish_timeout=finish_seconds,
         finish_timeout_raises=True,
-        # W&B's own notes of command line and repository may hold a password.
+        # What W&B itself notes of command line and repository may hold a password.
         x_disable_meta=True,
         disable_git=True,
         disable_code=True,

@@ -1,7 +1,9 @@
 """The tracker of a training: found and made, described, closed with the training."""
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import hydra.utils
@@ -16,7 +18,9 @@ from lightning_modules.runs.environment import environment
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.labels import label_of, varied
 from lightning_modules.runs.provenance import git_commit
+from lightning_modules.runs.schema import MULTIRUN
 from lightning_modules.runs.settings.table import labelling_overrides
+from lightning_modules.tracking.names import tag_of
 from lightning_modules.tracking.trackers.lightning_tracker import LightningTracker
 from lightning_modules.tracking.trackers.tracker import Tracker
 from lightning_modules.training.module import TranslationModule
@@ -25,13 +29,14 @@ from lightning_modules.variants import count_parameters
 
 @contextmanager
 def tracked(
-    config: DictConfig, describe: Callable[[], dict[str, Any]]
+    config: DictConfig, job: Job, describe: Callable[[], dict[str, Any]]
 ) -> Iterator[tuple[Logger | None, Tracker | None]]:
     """Make the logger of a training, and close it with the context, as failed after an error.
 
     Yields the logger for the trainer, and the tracker that takes all else; None and None with
     ``logger=none`` and on ranks other than the first. ``describe`` returns entries for the
-    configuration of the run. Raises ``UserError`` for a logger that cannot be made.
+    configuration of the run; the run of a ``job`` in a comparison gets the comparison's tag. Raises
+    ``UserError`` for a logger that cannot be made.
     """
     if not config.logger or not is_rank_zero():
         yield None, None
@@ -40,11 +45,25 @@ def tracked(
     tracker = logger if isinstance(logger, Tracker) else LightningTracker(logger)
     try:
         tracker.describe(describe())
+        comparison = comparison_of(job.folder)
+        tracker.label([tag_of(comparison)] if comparison else [], command_of(job))
         yield logger, tracker
-    except BaseException:
-        tracker.close(failed=True)
+    except BaseException as error:
+        tracker.close(error)
         raise
     tracker.close()
+
+
+def comparison_of(folder: Path) -> str | None:
+    """Return the name of the comparison that a training belongs to, with its id; None if alone."""
+    inside = (parent for parent in folder.absolute().parents if (parent / MULTIRUN).is_file())
+    comparison = next(inside, None)
+    return None if comparison is None else comparison.name
+
+
+def command_of(job: Job) -> str:
+    """Return the command that repeats one training."""
+    return f"python run.py {shlex.join(job.overrides)}"
 
 
 def make_logger(node: DictConfig) -> Logger:
@@ -85,6 +104,8 @@ def tracker_config(module: TranslationModule, job: Job, config: DictConfig) -> d
         "model_name": job.model_name,
         "system": varied(label, labelling_overrides(job.overrides, config.variant)),
         "parameters": count_parameters(module.model),
+        "comparison": comparison_of(job.folder),
+        "command": command_of(job),
         "folder": str(job.folder),
         "git_commit": git_commit(),
         "environment": environment(),

@@ -7,8 +7,9 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from lightning_modules.runs.redaction import redacted
+from lightning_modules.runs.schema import MULTIRUN
 
-FILES = ("multirun.yaml", ".hydra/hydra.yaml")
+FILES = (MULTIRUN, ".hydra/hydra.yaml")
 """Files of Hydra with the overrides of a command, of a multirun first."""
 
 

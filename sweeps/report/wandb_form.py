@@ -9,6 +9,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from datamodules.errors import UserError, one_line
+from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.reader import read_tracker_id
 from lightning_modules.tracking.comparison_report import (
@@ -113,7 +114,9 @@ def _summary(evaluation: Evaluation) -> dict[str, float]:
     """Return every score with its interval, on the whole test set and on each length bucket."""
     scored = _scored(evaluation)
     keys = metric_names(system.name for system in scored)
-    parts = {None: "", **{each: evaluation.scoring.bucket_name(each) for each in evaluation.bounds}}
+    named = evaluation.scoring.bucket_name
+    parts: dict[Bounds | None, str] = {None: ""}
+    parts.update((bounds, named(bounds)) for bounds in evaluation.bounds)
     return {
         name: value
         for system in scored

@@ -34,6 +34,11 @@ class Run:
         self.history: list[dict[str, Any]] = []
         self.summary: dict[str, Any] = {}
         self.files: dict[str, bytes] = {}
+        self.console: list[str] = []
+        self.alerts: list[dict[str, Any]] = []
+        """Variables of ``NotifyScriptableRunAlert``: ``title``, ``text``, ``severity``…"""
+        self.used: list[str] = []
+        """Names of the artifacts that the run used."""
         self.exit_code: int | None = None
 
     def upsert(self, variables: dict[str, Any]) -> None:
@@ -45,6 +50,9 @@ class Run:
     def stream(self, sent: dict[str, Any]) -> None:
         """Take a piece of the file stream."""
         for name, part in sent.get("files", {}).items():
+            if name == "output.log":
+                self.console[part["offset"] :] = part["content"]
+                continue
             lines = [json.loads(line) for line in part["content"] if line]
             if name == "wandb-history.jsonl":
                 self.history[part["offset"] :] = lines
@@ -238,6 +246,42 @@ class WandbServer:
     def _CommitArtifact(self, given: dict[str, Any]) -> Any:
         self._artifact(given["artifactID"])["committed"] = True
         return {"commitArtifact": {"artifact": {"id": given["artifactID"], "digest": "d"}}}
+
+    def _UseArtifact(self, given: dict[str, Any]) -> Any:
+        id = given["input"]["artifactID"]
+        name = next(name for name in self.artifacts if encoded(name) == id)
+        self.runs[given["input"]["runName"]].used.append(name)
+        return {"useArtifact": {"artifact": {"id": id}}}
+
+    def _ArtifactByID(self, given: dict[str, Any]) -> Any:
+        name = next(name for name in self.artifacts if encoded(name) == given["id"])
+        project = {
+            "id": encoded("project"),
+            "internalId": encoded("project"),
+            "name": "attention-bench",
+            "entity": {"name": ENTITY},
+        }
+        nothing = ("description", "metadata", "historyStep", "commitHash", "updatedAt")
+        artifact = {
+            "id": given["id"],
+            "artifactSequence": {"name": name, "project": project},
+            "artifactType": {"name": self.artifacts[name]["type"]},
+            "versionIndex": 0,
+            "ttlDurationSeconds": -2,
+            "ttlIsInherited": False,
+            "tags": [],
+            "state": "COMMITTED",
+            "size": 1,
+            "digest": "d",
+            "fileCount": 1,
+            "createdAt": "2026-01-01T00:00:00",
+            "aliases": [],
+        }
+        return {"artifact": artifact | dict.fromkeys(nothing)}
+
+    def _NotifyScriptableRunAlert(self, given: dict[str, Any]) -> Any:
+        self.runs[given["runName"]].alerts.append(given)
+        return {"notifyScriptableRunAlert": {"success": True}}
 
     def _artifact(self, id: str) -> dict[str, Any]:
         return next(kept for name, kept in self.artifacts.items() if encoded(name) == id)

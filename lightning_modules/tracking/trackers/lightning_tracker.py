@@ -9,7 +9,7 @@ from PIL import Image
 from pytorch_lightning.loggers import Logger
 from typing_extensions import override
 
-from lightning_modules.runs.schema import SentenceAttention
+from lightning_modules.runs.schema import Data, SentenceAttention
 from lightning_modules.tracking.trackers.tracker import LengthPoint, Tracker
 
 
@@ -33,6 +33,10 @@ class LightningTracker(Tracker):
     @override
     def describe(self, entries: Mapping[str, Any]) -> None:
         self.logger.log_hyperparams(dict(entries))
+
+    @override
+    def label(self, tags: Sequence[str], notes: str) -> None:
+        """Leave the labels out: the configuration has the comparison and the command too."""
 
     @override
     def log_scores(self, scores: Mapping[str, float | str], step: int) -> None:
@@ -60,9 +64,9 @@ class LightningTracker(Tracker):
         """Leave the table out: Lightning's loggers have no common call for one."""
 
     @override
-    def log_files(self, folder: Path) -> None:
+    def log_files(self, folder: Path, data: Data) -> None:
         """Leave the files where they are."""
 
     @override
-    def close(self, failed: bool = False) -> None:
-        self.logger.finalize("failed" if failed else "success")
+    def close(self, error: BaseException | None = None) -> None:
+        self.logger.finalize("success" if error is None else "failed")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lightning_modules.metrics.lengths import Bounds
-from lightning_modules.runs.schema import SentenceAttention
+from lightning_modules.runs.schema import Data, SentenceAttention
 from lightning_modules.tracking.names import BY_LENGTH, LENGTH
 
 
@@ -46,6 +46,10 @@ class Tracker(ABC):
         """Add entries to the configuration of the run."""
 
     @abstractmethod
+    def label(self, tags: Sequence[str], notes: str) -> None:
+        """Add tags and a note to the run, if the tracker takes them."""
+
+    @abstractmethod
     def log_scores(self, scores: Mapping[str, float | str], step: int) -> None:
         """Log the numbers and words that sum up the run; ``step`` is its number of updates."""
 
@@ -59,12 +63,15 @@ class Tracker(ABC):
 
     @abstractmethod
     def log_table(self, key: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Log a table, if the tracker takes tables."""
+        """Log a table, if the tracker takes tables; an array in a cell holds attention weights."""
 
     @abstractmethod
-    def log_files(self, folder: Path) -> None:
-        """Keep the best checkpoint and the predictions of the run in ``folder``, if wanted."""
+    def log_files(self, folder: Path, data: Data) -> None:
+        """Keep the best checkpoint, the tokenizers and the predictions in ``folder``, if wanted.
+
+        ``data`` is the corpus that the model was trained on.
+        """
 
     @abstractmethod
-    def close(self, failed: bool = False) -> None:
-        """Write what is left, and end the run."""
+    def close(self, error: BaseException | None = None) -> None:
+        """Write what is left, and end the run, as failed after an ``error``."""

@@ -1,6 +1,7 @@
 """W&B: its mode is chosen at once, without a prompt; nothing it does reaches the training."""
 
 import logging
+import re
 import socket
 import time
 from pathlib import Path
@@ -19,18 +20,23 @@ from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.metrics.uncertainty.resampling import Interval
 from lightning_modules.runs.schema import (
+    MULTIRUN,
     TRACKER_ID,
     Accuracy,
     Baseline,
     Data,
     Prediction,
+    SentenceAttention,
     SubsetScores,
 )
 from lightning_modules.runs.writer import clear_results
 from lightning_modules.testing.scores import TestScores
+from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.testing.test_set import Tested
 from lightning_modules.tracking import mode
 from lightning_modules.tracking.results import log_test
+from lightning_modules.tracking.start import new_id
+from lightning_modules.tracking.tracked import comparison_of
 from lightning_modules.tracking.trackers import wandb_tracker
 from lightning_modules.tracking.trackers.wandb_tracker import WandbTracker
 from tests.helpers.made_text import corpus
@@ -150,13 +156,17 @@ class FakeRun:
     """Records the calls on a run; ``act`` can make a call fail or hang."""
 
     project, id, dir = "p", "i", "/outputs/wandb/offline-run-i/files"
+    name, offline, disabled = "luong-1", True, False
 
     def __init__(self):
-        self.summary, self.logged, self.ended = {}, [], []
+        self.summary, self.logged, self.ended, self.lines = {}, [], [], []
         self.defined, self.act = {}, lambda: None
 
     def define_metric(self, name, **options):
         self.defined[name] = options
+
+    def write_logs(self, line):
+        self.lines.append(line)
 
     def log(self, values):
         self.act()
@@ -165,6 +175,15 @@ class FakeRun:
     def finish(self, exit_code):
         self.act()
         self.ended.append(exit_code)
+
+
+@pytest.fixture(autouse=True)
+def no_more_log_lines():
+    """Trackers that a test leaves open take the log lines of no other test."""
+    root = logging.getLogger()
+    before = list(root.handlers)
+    yield
+    root.handlers[:] = before
 
 
 def tracked():
@@ -193,6 +212,34 @@ def test_an_error_is_told_once_and_ends_the_tracking(caplog):
     assert line.endswith("sync /outputs/wandb/offline-run-i")
 
 
+def test_the_log_is_given_to_the_run_until_its_end(caplog):
+    run, tracker = tracked()
+    with caplog.at_level(logging.INFO):
+        logging.getLogger("lightning").info("epoch %d of postgresql://me:%s@host", 1, "secret")
+        tracker.close()
+        logging.getLogger("lightning").info("later")
+    assert run.lines == ["epoch 1 of postgresql://me:***@host"]
+
+
+@pytest.mark.parametrize(
+    ("error", "offline", "alerts"),
+    [
+        (ValueError("at postgresql://me:secret@host"), False, 1),
+        (ValueError("no server"), True, 0),
+        (KeyboardInterrupt(), False, 0),
+        (None, False, 0),
+    ],
+)
+def test_a_failure_is_told_where_a_server_is_reached(error, offline, alerts):
+    run, tracker = tracked()
+    run.offline, told = offline, []
+    run.alert = lambda title, text, level: told.append((title, text, level))
+    tracker.close(error)
+    expected = ("luong-1 failed", "at postgresql://me:***@host", "ERROR")
+    assert told == [expected] * alerts
+    assert run.ended == [int(error is not None)]
+
+
 def test_what_hangs_is_left_alone(caplog):
     run, tracker = tracked()
     run.act = lambda: time.sleep(5)
@@ -211,6 +258,7 @@ def test_metrics_are_drawn_against_their_own_axes():
     assert run.defined["bleu_by_length/bleu"]["step_metric"] == "bleu_by_length/length"
 
 
+SCORING = Scoring(edges=[10, 20])
 EMPTY = Suspicion("translations are empty", 1, 2, [""])
 
 
@@ -236,10 +284,17 @@ def outcome(attention):
 def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
     run, tracker = tracked()
     log_test(
-        tracker, outcome([np.eye(2), np.eye(3)]), Data(suspicions=["a leak"]), tmp_path, step=9
+        tracker,
+        outcome([np.eye(2), np.eye(3)]),
+        Data(suspicions=["a leak"]),
+        SCORING,
+        tmp_path,
+        step=9,
     )
     assert run.summary == {
-        "test/bleu": 60.5, "test/aer": 12.0, "bleu_at/001": 61.5123, "bleu_at/021": 5.0,
+        "test/bleu": 60.5, "test/bleu_low": 50, "test/bleu_high": 70, "test/aer": 12.0,
+        "test/bleu/1–10 words": 61.512345, "test/bleu/21+ words": 5.0,
+        "test/bleu_low/1–10 words": 50, "test/bleu_high/1–10 words": 70,
         "baseline/phrase_table/bleu": 40.0, "baseline/phrase_table/exact": 5.0,
         "contrast/category/number": 75.0, "test/news/bleu": 70.0,
     }  # fmt: skip
@@ -247,9 +302,13 @@ def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
     curve = [values for values in run.logged if "bleu_by_length/bleu" in values]
     assert [tuple(point.values()) for point in curve] == [(10, 61.5123, 2), (21, 5.0, 1)]
     assert logged["predictions"].data == [
-        [0, "a b", "a b", "a b", 100.0],
-        [1, "a b c", "a b c", "a b c", 100.0],
+        [0, 2, "a b", "a b", "a b", 100.0, logged["predictions"].data[0][-1]],
+        [1, 3, "a b c", "a b c", "a b c", 100.0, logged["predictions"].data[1][-1]],
     ]
+    picture = logged["predictions"].data[1][-1].image
+    assert picture.size == (18, 18)
+    assert [picture.getpixel((6 * column, 0)) for column in range(3)] == [0, 255, 255]
+    assert logged["attention/test"]._caption == "sentence 1: a b c → a b c"
     assert logged["attention/test"].format == "png"
     assert logged["warnings"].data == [["a leak"], ["1 of 2 translations are empty: “”"]]
 
@@ -257,7 +316,7 @@ def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
 def test_the_corpus_is_summed_up(tmp_path):
     """Lines of 2, 5 and 30 words; 2 of 40 tokens are unknown."""
     run, tracker = tracked()
-    log_test(tracker, outcome([None, None]), Data(**corpus("a" * 12)), tmp_path, step=9)
+    log_test(tracker, outcome([None, None]), Data(**corpus("a" * 12)), SCORING, tmp_path, step=9)
     found = {name: value for name, value in run.summary.items() if name.startswith("data/")}
     assert found["data/leaked"] == 1
     assert found["data/padding/source"] == 0.25
@@ -268,21 +327,46 @@ def test_the_corpus_is_summed_up(tmp_path):
 
 def test_a_model_without_attention_logs_no_heat_map(tmp_path):
     run, tracker = tracked()
-    log_test(tracker, outcome([None, None]), Data(), tmp_path, step=9)
+    log_test(tracker, outcome([None, None]), Data(), SCORING, tmp_path, step=9)
     assert not any("attention/test" in values for values in run.logged)
+    [table] = [values["predictions"] for values in run.logged if "predictions" in values]
+    assert "attention" not in table.columns
     assert run.summary["test/bleu"] == 60.5
 
 
 def test_a_picture_that_cannot_be_drawn_ends_the_tracking_only(tmp_path, monkeypatch, caplog):
     run, tracker = tracked()
     monkeypatch.setattr(heat_map, "attention_map", lambda _: fail())
-    log_test(tracker, outcome([np.eye(2), np.eye(3)]), Data(), tmp_path, step=9)
+    log_test(tracker, outcome([np.eye(2), np.eye(3)]), Data(), SCORING, tmp_path, step=9)
     assert "W&B stopped" in caplog.text
     assert run.summary["test/bleu"] == 60.5
 
 
+def test_the_same_picture_is_logged_once(tmp_path):
+    run, tracker = tracked()
+    sentence = SentenceAttention(id=1, source_words=["a"], target_words=["b"], weights=[[1.0]])
+    other = sentence.model_copy(update={"weights": [[0.5]]})
+    for step, each in enumerate((sentence, sentence, other)):
+        tracker.log_attention("attention/validation", each, step)
+    assert [values["trainer/global_step"] for values in run.logged] == [0, 2]
+
+
 def test_without_a_tracker_nothing_is_logged(tmp_path):
-    log_test(None, outcome([None, None]), Data(), tmp_path, step=9)
+    log_test(None, outcome([None, None]), Data(), SCORING, tmp_path, step=9)
+
+
+def test_an_id_begins_with_the_name():
+    assert re.fullmatch(r"luong-dot-2-[0-9a-f]{8}", new_id("luong/dot 2"))
+    assert re.fullmatch(r"[0-9a-f]{8}", new_id("日本"))
+    assert len(new_id("a" * 200)) == 49
+
+
+def test_the_comparison_of_a_training_is_the_folder_of_its_multirun(tmp_path):
+    job = tmp_path / "quickstart-1a2b3c4d" / "studies" / "luong" / "trials" / "0001"
+    job.mkdir(parents=True)
+    assert comparison_of(job) is None
+    (tmp_path / "quickstart-1a2b3c4d" / MULTIRUN).touch()
+    assert comparison_of(job) == "quickstart-1a2b3c4d"
 
 
 def test_a_resumed_training_goes_on_in_the_same_run(tmp_path, monkeypatch):

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from lightning_modules.runs.schema import TRACKER_ID
+from lightning_modules.tracking.results import TABLE_MAPS
 from tests.helpers.commands import TINY, places, succeed
+from tests.helpers.commands import run as command
 from tests.helpers.wandb_server import ENTITY, KEY, Run, WandbServer
 
 PLANTED = "planted-secret"
@@ -111,6 +113,11 @@ def test_the_run_arrives_with_its_configuration(run, space):
     assert run.fields["jobType"] == "train"
     assert run.fields["tags"] == ["postgresql://me:***@host/studies"]
     assert run.exit_code == 0
+    assert run.alerts == []
+    assert run.fields["notes"].startswith("python run.py data.train_size=300 ")
+    assert run.config["command"] == run.fields["notes"]
+    assert run.config["comparison"] is None
+    assert run.fields["commit"] == run.config["git_commit"].partition("+")[0]
     result = json.loads((space / "online" / "result.json").read_text())
     assert run.config["model_name"] == "luong_global"
     assert run.config["seed"] == 1
@@ -118,6 +125,26 @@ def test_the_run_arrives_with_its_configuration(run, space):
     assert run.config["data_fingerprint"] == result["data"]["fingerprint"]
     assert run.config["folder"] == str(space / "online")
     assert {name: run.config[name] for name in result["config"]} == result["config"]
+
+
+def test_the_log_of_the_program_arrives(run, online):
+    console = "\n".join(run.console)
+    assert "test BLEU" in console
+    assert PLANTED not in console
+
+
+def test_a_failure_is_told_at_once(space):
+    with WandbServer() as server:
+        given = [*QUICK, *places(space), f"hydra.run.dir={space}/failed", "optimizer.lr=1e30"]
+        environment = {"HOME": str(space), **server.environment}
+        done = command(*given, "logger.finish_seconds=60", "scheduler=constant", **environment)
+    assert done.returncode != 0, done.stdout
+    [run] = server.runs.values()
+    [alert] = run.alerts
+    assert alert["title"] == "luong_global-1 failed"
+    assert "NaN or infinite" in alert["text"] or "the training loss is" in alert["text"]
+    assert alert["severity"] == "ERROR"
+    assert run.exit_code == 1
 
 
 def test_the_course_of_training_arrives(run):
@@ -138,9 +165,14 @@ def test_the_course_of_training_arrives(run):
 def test_the_curve_arrives_as_it_is_in_the_file(run, space):
     known = curve_in(space / "online")
     assert curve_of(run.history) == known
-    assert {name: run.summary[name] for name in run.summary if name.startswith("bleu_at/")} == {
-        f"bleu_at/{high - 9:03d}": bleu for high, bleu in known.items()
-    }
+    at = {high: f"{high - 9}–{high} words" for high in known}
+    bleu = {high: run.summary[f"test/bleu/{bucket}"] for high, bucket in at.items()}
+    assert bleu == pytest.approx(known, abs=1e-4)
+    for bucket in at.values():
+        low, high = (run.summary[f"test/bleu_{end}/{bucket}"] for end in ("low", "high"))
+        assert low <= run.summary[f"test/bleu/{bucket}"] <= high
+        assert {f"test/{name}/{bucket}" for name in ("chrf", "exact")} <= run.summary.keys()
+    assert run.summary["test/bleu_low"] <= run.summary["test/bleu"] <= run.summary["test/bleu_high"]
     drawn = {metric.get("1"): metric for metric in run.config["_wandb"]["m"]}
     assert not any("*" in str(name) for name in drawn)
     assert "bleu_by_length/bleu" in drawn
@@ -150,14 +182,25 @@ def test_translations_and_artifacts_arrive(online, run, space):
     server, folder = online[1], space / "online"
     table = json.loads(run.files[run.summary["predictions"]["path"]])
     predictions = [json.loads(line) for line in (folder / "predictions.jsonl").open()]
-    assert table["columns"] == ["id", "source", "reference", "hypothesis", "score"]
-    assert [row[-1] for row in table["data"]] == [line["score"] for line in predictions]
+    columns = ["id", "length", "source", "reference", "hypothesis", "score", "attention"]
+    assert table["columns"] == columns
+    rows = [dict(zip(columns, row, strict=True)) for row in table["data"]]
+    assert [row["score"] for row in rows] == [line["score"] for line in predictions]
+    assert [row["length"] for row in rows] == [len(line["source"].split()) for line in predictions]
+    tables = [kept["files"] for kept in server.artifacts.values() if kept["type"] == "run_table"]
+    pictures = [name for files in tables for name in files if name.endswith(".png")]
+    assert len(pictures) == min(len(predictions), TABLE_MAPS)
     id = (folder / TRACKER_ID).read_text().strip()
     model, lines = server.artifacts[f"model-{id}"], server.artifacts[f"predictions-{id}"]
     assert model["committed"]
     assert lines["committed"]
     tokenizers = {f"tokenizers/{file.name}" for file in (folder / "tokenizers").iterdir()}
     assert set(model["files"]) == {"checkpoints/best.ckpt", *tokenizers}
+    fingerprint = run.config["data_fingerprint"]
+    assert set(run.used) == {f"corpus-{fingerprint}", f"tokenizers-{fingerprint}"}
+    assert set(server.artifacts[f"tokenizers-{fingerprint}"]["files"]) == {
+        file.name for file in (folder / "tokenizers").iterdir()
+    }
     contents = set(server.uploads.values())
     for name in ("checkpoints/best.ckpt", "predictions.jsonl"):
         assert (folder / name).read_bytes() in contents
@@ -183,7 +226,11 @@ def test_an_offline_run_is_synchronised_with_the_command_that_is_told(offline, s
     assert curve_of(run.history) == curve_in(space / "offline")
     assert run.files[run.summary["predictions"]["path"]]
     made = [name for name in server.artifacts if "warnings" not in name]
-    assert len(made) == 3  # one of them is the table of translations
+    # Tokenizers, model, predictions and the table of translations; the server is told of the
+    # corpus too.
+    assert {server.artifacts[name]["type"] for name in made} == {
+        *("dataset", "tokenizers", "model", "predictions", "run_table")
+    }
     assert all(artifact["committed"] for artifact in server.artifacts.values())
 
 
