@@ -12,8 +12,11 @@ from tests.helpers.run_folders import TEXT, Text
 HOSTILE = ["</script><script>alert(1)</script>", "\"'`", "שלום", "語", "<b>", "the", "the"]
 WORDS = [*HOSTILE, *["le"] * 13]  # the length of an easily read sentence
 HOSTILE_TEXT = Text(
-    [" ".join(WORDS), *TEXT.sources[1:]], [" ".join(WORDS), *TEXT.references[1:]], TEXT.gold
+    [" ".join(WORDS), *TEXT.sources[1:]],
+    [" ".join(WORDS), *TEXT.references[1:]],
+    ["", *TEXT.gold[1:]],
 )
+"""Its first sentence has no gold links, the others have some."""
 
 
 HEADS = {0: np.random.default_rng(0).dirichlet(np.ones(len(WORDS)), (2, 3, len(WORDS)))}

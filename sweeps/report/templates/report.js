@@ -28,8 +28,9 @@ function filled({spec, source, target, margin}, weights, place, head = "") {
   if (head) made.description = `Attention of ${made.title.text}, ${made.title.subtitle}${head}`;
   made.title.subtitle += head;
   if (made.layer[1]) made.layer[1].mark.strokeWidth = Math.min(2, step / 6);
-  made.layer[0].data.values = target.flatMap((row, j) => source.map((column, i) =>
+  const values = target.flatMap((row, j) => source.map((column, i) =>
     ({source: column, target: row, weight: weights[j][i] / 1000})));
+  made.layer[0].data = {values};
   return made;
 }
 
