@@ -70,7 +70,8 @@ class LiveTrials(QuietView):
             study_table(plan, trials) for plan, trials in zip(self._plans, studies, strict=True)
         ]
         ended = all(trial.state.is_finished() for trials in studies for trial in trials)
-        return Group(*tables, *([job_table(self._out, self._final)] if ended else []))
+        finals = [job_table(self._out, self._final)] if ended and self._final else []
+        return Group(*tables, *finals)
 
 
 def view_of(config: DictConfig) -> LiveTrials:

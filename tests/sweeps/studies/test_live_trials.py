@@ -94,6 +94,13 @@ def test_a_long_study_shows_its_best_trials_alone(tmp_path):
     assert [row[4] for row in ended] == [str(value) for value in range(19, 19 - ENDED, -1)]
 
 
+def test_a_study_without_final_runs_ends_as_one_line(tmp_path):
+    plan, storage, study = planned(tmp_path, trials=1)
+    study.tell(begin(study), 5.0)
+    [line] = shown(LiveTrials([plan], storage, None, tmp_path, Console())._drawn())
+    assert " ".join(line) == "study study: 1 of 1 trials ended, best bleu 5"
+
+
 def test_final_runs_follow_once_all_trials_have_ended(tmp_path):
     plan, storage, study = planned(tmp_path, trials=1)
     tuned = Tuned(variants={"bahdanau": "recurrent"}, seeds=[7, 8])
