@@ -14,10 +14,10 @@ from sweeps.claims.intervals import Spread, effect_interval
 
 LEAST_SEEDS = 3
 """Seeds of each system without which nothing is decided: the rule was calibrated from three on."""
-HELD_LEVEL, FAILED_LEVEL = 0.95, 0.90
-"""Levels of the intervals that must lie beyond the margin."""
-LEVEL = 1 - HELD_LEVEL
+LEVEL = 0.05
 """Largest p-value of a decided verdict."""
+WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
+"""Levels of intervals: what could be wrong at both ends needs the wide one to err in 5%."""
 SCOPES = {
     "laptop": "at laptop scale on a synthetic corpus",
     "bench": "at bench scale on a small corpus of real text",
@@ -49,6 +49,16 @@ class Margin:
     def __post_init__(self) -> None:
         if not self.size > 0:
             raise ValueError(f"a margin must be above 0, not {self.size}")
+
+    @property
+    def held_level(self) -> float:
+        """Level of the interval that must show that the claim holds."""
+        return NARROW if self.no_difference else WIDE
+
+    @property
+    def failed_level(self) -> float:
+        """Level of the interval that must show that the claim does not hold."""
+        return WIDE if self.no_difference else NARROW
 
     def held(self, interval: Interval) -> NDArray[np.bool_]:
         """Return whether an interval, its ends ``(…)``, shows that the claim holds."""
@@ -92,14 +102,14 @@ def judge(spread: Spread, differences: Differences, margin: Margin) -> Verdict:
     """Return the verdict on a claim, from nothing but the claim's own systems."""
     effect, seeds = float(differences.effect(spread.means)), int(spread.seeds.min())
     if seeds < LEAST_SEEDS:
-        interval = _interval(spread, differences, HELD_LEVEL) if seeds > 1 else None
+        interval = _interval(spread, differences) if seeds > 1 else None
         return Verdict(Outcome.UNDECIDED, effect, interval, 1.0, margin, seeds)
     held, failed = decide(spread, differences, margin)
     outcome = Outcome.HELD if held else Outcome.FAILED if failed else Outcome.UNDECIDED
     return Verdict(
         outcome=outcome,
         effect=effect,
-        interval=_interval(spread, differences, HELD_LEVEL),
+        interval=_interval(spread, differences),
         p=_p(spread, differences, margin),
         margin=margin,
         seeds=seeds,
@@ -111,11 +121,12 @@ def decide(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return whether a claim held and whether it did not, ``(…)`` each, for three seeds or more.
 
-    Held: the 95% interval lies above the margin (inside it, for a claim of no difference). Did not
-    hold: the 90% interval lies below the margin (wholly outside it).
+    Held: the 95% interval lies above the margin. Did not hold: the 90% interval lies below it. A
+    claim of no difference holds if the 90% interval lies inside (-margin, margin), as two one-sided
+    tests would have it, and does not if the 95% interval lies wholly outside.
     """
-    held = margin.held(effect_interval(spread, differences, HELD_LEVEL))
-    return held, margin.failed(effect_interval(spread, differences, FAILED_LEVEL))
+    held = margin.held(effect_interval(spread, differences, margin.held_level))
+    return held, margin.failed(effect_interval(spread, differences, margin.failed_level))
 
 
 def correct_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -131,26 +142,22 @@ def correct_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
     ]
 
 
-def _interval(spread: Spread, differences: Differences, level: float) -> Interval:
-    return Interval(*map(float, effect_interval(spread, differences, level)))
+def _interval(spread: Spread, differences: Differences) -> Interval:
+    return Interval(*map(float, effect_interval(spread, differences, WIDE)))
 
 
 def _p(spread: Spread, differences: Differences, margin: Margin) -> float:
-    """Return the p-value of a verdict: 1 less the largest level at which it would be decided.
+    """Return the smaller p-value of both outcomes; each is at most 0.05 where it is decided."""
 
-    The levels of "did not hold" count half, since its level is 90%.
-    """
-
-    def least(shown: Callable[[Interval], NDArray[np.bool_]]) -> float:
+    def least(shown: Callable[[Interval], NDArray[np.bool_]], level: float) -> float:
+        """Return 1 less the largest level that shows an outcome, as if ``level`` were 95%."""
         low, high = np.log(1e-12), 0.0
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
-            level = 1 - np.exp(middle)
-            if shown(effect_interval(spread, differences, level)):
+            if shown(effect_interval(spread, differences, 1 - np.exp(middle))):
                 high = middle
             else:
                 low = middle
-        return float(np.exp(high))
+        return float(np.exp(high)) * LEVEL / (1 - level) if high < 0 else 1.0
 
-    held, failed = least(margin.held), least(margin.failed)
-    return min(held, failed * LEVEL / (1 - FAILED_LEVEL) if failed < 1 else 1.0)
+    return min(least(margin.held, margin.held_level), least(margin.failed, margin.failed_level))
