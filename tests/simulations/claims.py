@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lightning_modules.metrics.bleu import bleu_counts
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.metric import Array
 from lightning_modules.metrics.uncertainty.resampling import Resamples
@@ -23,7 +24,7 @@ from sweeps.claims.intervals import Spread, effect_interval
 from sweeps.claims.power import needed
 from sweeps.claims.quantities import Score
 from sweeps.claims.verdict import Margin, decide
-from tests.helpers.made_text import corrupted, statistics_of
+from tests.helpers.made_text import corrupted
 from tests.helpers.simulations import POPULATION, population
 
 DAY = date(2026, 1, 1)
@@ -191,9 +192,7 @@ def pool(rate: float, deviation: float) -> Array:
     references = population()[0]
     rng = np.random.default_rng([10, int(1000 * rate), int(1000 * deviation)])
     rates = rate + deviation * rng.normal(size=POOL)
-    return np.stack(
-        [statistics_of(corrupted(references, r, rng), references)["bleu"] for r in rates]
-    )
+    return np.stack([bleu_counts(corrupted(references, r, rng), references) for r in rates])
 
 
 def of_text(deviation: float, seeds: int, count: int, equal: bool = False) -> tuple[Rates, float]:
