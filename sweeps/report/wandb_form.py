@@ -36,6 +36,9 @@ from sweeps.report.report import Report
 
 log = logging.getLogger(__name__)
 
+FIRST_FIGURES = 3
+"""Number of figures before the runs."""
+
 
 def publish_online(report: Report, page: str, out: Path, logger: DictConfig) -> None:
     """Log a report as a W&B run, and save a W&B report of it.
@@ -70,11 +73,41 @@ def publish_online(report: Report, page: str, out: Path, logger: DictConfig) -> 
 
 def report_sections(report: Report) -> list[tuple[str, list[Block]]]:
     """Return the headings of the W&B report, each with its blocks; empty sections are left out."""
-    sections = [
-        (part.section.heading, [block for block in part.blocks() if not _is_empty(block)])
-        for part in report.parts
-    ]
-    return [(heading, blocks) for heading, blocks in sections if blocks]
+    return in_reading_order([(part.section.heading, part.blocks()) for part in report.parts])
+
+
+def in_reading_order(
+    sections: Sequence[tuple[str, Sequence[Block]]],
+) -> list[tuple[str, list[Block]]]:
+    """Put the first lines and three figures before the runs, and all else at the end."""
+    first: list[tuple[str, list[Block]]] = []
+    runs: list[tuple[str, list[Block]]] = []
+    rest: list[tuple[str, list[Block]]] = []
+    room = FIRST_FIGURES
+    for place, (heading, blocks) in enumerate(sections):
+        for block in blocks:
+            if isinstance(block, Pictures):
+                now, later = block.names[:room], block.names[room:]
+                room -= len(now)
+                first.append((heading, [Pictures(now)]))
+                rest.append((heading, [Pictures(later)]))
+            elif isinstance(block, Lines):
+                (rest if place else first).append((heading, [block]))
+            else:
+                (rest if isinstance(block, Tables) else runs).append((heading, [block]))
+    return _joined([*first, *runs, *rest])
+
+
+def _joined(sections: Sequence[tuple[str, list[Block]]]) -> list[tuple[str, list[Block]]]:
+    """Join neighbours with the same heading; leave empty blocks out."""
+    joined: list[tuple[str, list[Block]]] = []
+    for heading, blocks in sections:
+        shown = [block for block in blocks if not _is_empty(block)]
+        if joined and joined[-1][0] == heading:
+            joined[-1][1].extend(shown)
+        elif shown:
+            joined.append((heading, shown))
+    return joined
 
 
 def _is_empty(block: Block) -> bool:
