@@ -82,7 +82,9 @@ def _bar(config: DictConfig, hydra: HydraConf) -> AbstractContextManager[None]:
     alone = hydra.mode == RunMode.RUN and is_rank_zero()
     if not alone or config.task not in WITH_BAR or not sys.stdout.isatty():
         return nullcontext()
-    from sweeps.launch.live_bar import live_bar  # Rich and the files of runs are not for --help
+    from sweeps.launch.live.live_bar import (
+        live_bar,  # Rich and the files of runs are not for --help
+    )
 
     return live_bar(Path(hydra.runtime.output_dir), f"{config.variant} seed {config.seed}")
 

@@ -17,7 +17,7 @@ from sweeps.launch.errors import exit_on_error
 from sweeps.launch.task_import import Task, import_task
 
 VIEWS = {
-    "lightning_modules.tasks.train.train": "sweeps.launch.live_table.view_of",
+    "lightning_modules.tasks.train.train": "sweeps.launch.live.live_table.view_of",
     "sweeps.studies.worker.work": "sweeps.studies.live_trials.view_of",
 }
 """Tasks of jobs that a terminal shows, and what makes the view of a configuration."""

@@ -16,8 +16,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from lightning_modules.runs.reader import read_state
 from lightning_modules.runs.schema import PROGRESS, JobState
 from sweeps.evaluation.tables import NOTHING
-from sweeps.launch.live_bar import clock
-from sweeps.launch.live_table import QuietView, job_table
+from sweeps.launch.live.live_bar import clock
+from sweeps.launch.live.live_table import QuietView, job_table
 from sweeps.studies.plan import (
     StudyPlan,
     Tuned,

@@ -14,7 +14,7 @@ from sweeps.studies.live_trials import ENDED, LiveTrials, study_table
 from sweeps.studies.plan import StudyPlan, Tuned, create_study, seed_folder, trial_folder
 from sweeps.studies.settings import as_overrides
 from tests.helpers.commands import ROOT, TINY, places
-from tests.helpers.screen import watch
+from tests.sweeps.launch.live.screen import watch
 from tests.sweeps.studies.test_studies import sweep_of
 
 DROPOUT = {"type": "float", "low": 0.0, "high": 0.4, "step": 0.1}

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from lightning_modules.runs.reader import read_state
 from lightning_modules.runs.schema import PROGRESS, TRAINING, VALIDATION, JobState
-from sweeps.launch.live_view import LiveView
+from sweeps.launch.live.live_view import LiveView
 
 
 @contextmanager

@@ -15,10 +15,10 @@ from rich.text import Text
 
 from lightning_modules.runs.schema import JobState
 from lightning_modules.runs.writer import write_state
-from sweeps.launch.live_bar import clock, live_bar, run_bar
-from sweeps.launch.live_view import LiveView
+from sweeps.launch.live.live_bar import clock, live_bar, run_bar
+from sweeps.launch.live.live_view import LiveView
 from tests.helpers.commands import ROOT, TINY, places
-from tests.helpers.screen import Screen, watch
+from tests.sweeps.launch.live.screen import Screen, watch
 
 HALF = JobState(
     doing="training",

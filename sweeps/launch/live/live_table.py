@@ -16,8 +16,8 @@ from lightning_modules.runs.job import QUIET
 from lightning_modules.runs.reader import read_state
 from lightning_modules.runs.schema import FAILURE, RESULT, TRAINING, VALIDATION, JobState
 from sweeps.evaluation.numbers import NOTHING
-from sweeps.launch.live_bar import clock
-from sweeps.launch.live_view import LiveView
+from sweeps.launch.live.live_bar import clock
+from sweeps.launch.live.live_view import LiveView
 
 
 class QuietView(LiveView):

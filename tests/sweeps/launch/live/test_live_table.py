@@ -14,7 +14,7 @@ from lightning_modules.runs.reader import read_state
 from lightning_modules.runs.schema import JobState
 from lightning_modules.runs.writer import write_state
 from sweeps.launch.errors import CONF
-from sweeps.launch.live_table import job_table, jobs_of
+from sweeps.launch.live.live_table import job_table, jobs_of
 from tests.helpers.commands import ROOT, TINY, places
 
 
