@@ -5,9 +5,11 @@ width that it is given: its cells shrink, and where labels would overlap, every 
 out.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from string import ascii_lowercase
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 from unicodedata import east_asian_width
@@ -16,54 +18,97 @@ import altair as alt
 import numpy as np
 import vl_convert
 
-from lightning_modules.figures.charts import PNG_SCALE, as_spec, data_of
+from lightning_modules.figures.charts import as_spec, data_of
+from lightning_modules.figures.sizes import COLUMN, TEXT, Width, style_of
 from lightning_modules.runs.schema import SentenceAttention
 
 BLUES = ["#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"]
 ORANGE = "#d55e00"
-CELL = 20
-"""Largest side of the cell of one weight, in pixels."""
-WIDEST = 960
-"""Width in pixels that a map without a given width fits."""
-FONT = 11
-LONGEST_LABEL = 110
-"""Most pixels of a word beside the map; the rest of a longer word is cut off."""
+PNG_SCALE = 2
+"""Pixels of a picture for each point."""
+CELL = 1.8
+"""Largest side of the cell of one weight, in sizes of type."""
+LONGEST_LABEL = 10
+"""Most room for a word beside the map, in sizes of type; the rest of a longer word is cut off."""
+GAP = 16
+"""Room between two panels, in points."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One heat map of a figure."""
+
+    attention: SentenceAttention
+    title: str
+    subtitle: str
 
 
 def attention_map(
-    attention: SentenceAttention, title: str = "", subtitle: str = "", width: int = WIDEST
+    attention: SentenceAttention, title: str = "", subtitle: str = "", width: Width = TEXT
 ) -> alt.LayerChart:
-    """Draw word weights (0 to 1) and gold links, at most ``width`` pixels wide."""
+    """Draw word weights (0 to 1) and gold links, at most ``width`` wide.
+
+    A page fits the map, drawn for ``container``, into its place.
+    """
+    return _map(Panel(attention, title, subtitle), width).configure_axis(ticks=False, domain=False)
+
+
+def attention_panels(panels: Sequence[Panel], width: Width) -> alt.ConcatChart:
+    """Draw maps with letters, with one key: four in two columns, or two in a narrow column."""
+    columns = 1 if width == COLUMN else 2
+    room = (float(width) - GAP * (columns - 1)) / columns
+    drawn = [
+        _map(replace(panel, title=f"({letter}) {panel.title}"), room)
+        for letter, panel in zip(ascii_lowercase[: 2 * columns], panels, strict=False)
+    ]
+    return (
+        alt.concat(*drawn, columns=columns, spacing=GAP)
+        .resolve_scale(color="shared", stroke="shared")
+        .properties(description=" ".join(chart.description for chart in drawn))
+        .configure_axis(ticks=False, domain=False)
+    )
+
+
+def _map(panel: Panel, width: Width) -> alt.LayerChart:
+    attention, type_size = panel.attention, type_of(width)
     columns, rows = positions(attention.source_words), positions(attention.target_words)
     cells = [
         {"source": column, "target": row, "weight": weight}
         for row, weights in zip(rows, attention.weights, strict=False)
         for column, weight in zip(columns, weights, strict=False)
     ]
-    x, y = _words(alt.X, "source", columns, "top"), _words(alt.Y, "target", rows, "left")
+    x = _words(alt.X, "source", columns, "top", type_size)
+    y = _words(alt.Y, "target", rows, "left", type_size)
     tooltip = ["source:N", "target:N", alt.Tooltip("weight:Q", format=".3f")]
     weights = (
         alt.Chart(data_of(cells))
         .mark_rect(stroke="#e4e4e4", strokeWidth=0.5)
-        .encode(x=x, y=y, color=_shades(), tooltip=tooltip)
+        .encode(x=x, y=y, color=_shades(type_size), tooltip=tooltip)
     )
     side = cell(attention, width)
     layers = [weights]
     if attention.gold:
-        links = [{"source": columns[i], "target": rows[j], "link": "gold link"}
-                 for i, j in attention.gold]  # fmt: skip
+        links = [
+            {"source": columns[i], "target": rows[j], "link": "gold link"}
+            for i, j in attention.gold
+        ]
         outline = alt.Chart(data_of(links)).mark_rect(filled=False, strokeWidth=min(2, side / 6))
-        layers.append(outline.encode(x=x, y=y, stroke=_outlines()))
-    sizes: Mapping[str, Any] = {"width": alt.Step(side), "height": alt.Step(side)}
-    named = alt.TitleParams(
-        title, subtitle=subtitle, anchor="start", frame="bounds", limit=width, offset=8
-    )
-    words = described(attention, title, subtitle)
-    return (
-        alt.layer(*layers)
-        .properties(description=words, **sizes, **({"title": named} if title else {}))
-        .configure_axis(ticks=False, domain=False)
-    )
+        layers.append(outline.encode(x=x, y=y, stroke=_outlines(type_size)))
+    given: dict[str, Any] = {"width": alt.Step(side), "height": alt.Step(side)}
+    if panel.title:
+        given["title"] = alt.TitleParams(
+            panel.title, subtitle=panel.subtitle, anchor="start", frame="bounds", offset=8,
+            limit=alt.Undefined if width == "container" else float(width),
+            fontSize=type_size + 1, subtitleFontSize=type_size,
+        )  # fmt: skip
+    words = described(attention, panel.title, panel.subtitle)
+    drawn: Any = alt.layer(*layers).properties(description=words, **given)
+    return drawn
+
+
+def type_of(width: Width) -> float:
+    """Return the size of the type of a map: that of the labels of all figures."""
+    return style_of(width).type - (width == "container")
 
 
 def described(attention: SentenceAttention, title: str, subtitle: str) -> str:
@@ -76,16 +121,19 @@ def described(attention: SentenceAttention, title: str, subtitle: str) -> str:
     return f"Attention{' of ' if named else ''}{named}. Most weight: {'; '.join(most)}."
 
 
-def cell(attention: SentenceAttention, width: int) -> float:
-    """Return the side of a cell in pixels, so that the map is at most ``width`` pixels wide."""
+def cell(attention: SentenceAttention, width: Width) -> float:
+    """Return the side of a cell, so that the map is at most ``width`` wide."""
+    largest = CELL * type_of(width)
+    if width == "container":
+        return largest
     columns = max(1, len(attention.source_words))
-    return min(CELL, (width - margin(attention.target_words)) / columns)
+    return min(largest, (width - margin(attention.target_words, width)) / columns)
 
 
-def margin(words: Sequence[str]) -> int:
-    """Return the pixels at the left of a map in which the target words stand."""
+def margin(words: Sequence[str], width: Width) -> float:
+    """Return the room at the left of a map in which the target words stand."""
     longest = max((sum(map(_em, word)) for word in words), default=0)
-    return min(LONGEST_LABEL, round(FONT * longest)) + 10
+    return type_of(width) * (min(LONGEST_LABEL, longest) + 1)
 
 
 def _em(letter: str) -> float:
@@ -93,17 +141,21 @@ def _em(letter: str) -> float:
     return 1.0 if east_asian_width(letter) in "WF" else 0.6
 
 
-def _shades() -> alt.Color:
+def _shades(type_size: float) -> alt.Color:
     return alt.Color(
         "weight:Q",
         title="attention weight",
         scale=alt.Scale(domain=[0, 0.25, 0.5, 0.75, 1], range=BLUES, interpolate="rgb"),
-        legend=alt.Legend(orient="bottom", gradientLength=120),
+        legend=alt.Legend(
+            orient="bottom", gradientLength=120, titleFontSize=type_size, labelFontSize=type_size
+        ),
     )
 
 
-def _outlines() -> alt.Stroke:
-    legend = alt.Legend(orient="bottom", symbolType="square", symbolStrokeWidth=2)
+def _outlines(type_size: float) -> alt.Stroke:
+    legend = alt.Legend(
+        orient="bottom", symbolType="square", symbolStrokeWidth=2, labelFontSize=type_size
+    )
     scale = alt.Scale(domain=["gold link"], range=[ORANGE])
     return alt.Stroke("link:N", title=None, scale=scale, legend=legend)
 
@@ -123,14 +175,16 @@ def positions(words: Sequence[str]) -> list[str]:
     return [f"{position} {word}" for position, word in enumerate(words)]
 
 
-def _words(channel: Any, field: str, words: list[str], orient: Literal["top", "left"]) -> Any:
+def _words(
+    channel: Any, field: str, words: list[str], orient: Literal["top", "left"], type_size: float
+) -> Any:
     """Return an axis whose labels are the words without the positions that make them distinct."""
     axis = alt.Axis(
         orient=orient,
         labelExpr="slice(datum.label, indexof(datum.label, ' ') + 1)",
         labelAngle=-90 if orient == "top" else 0,
-        labelFontSize=FONT,
-        labelLimit=LONGEST_LABEL,
+        labelFontSize=type_size,
+        labelLimit=LONGEST_LABEL * type_size,
         labelOverlap="parity",
     )
     return channel(f"{field}:O", sort=words, title=None, axis=axis)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lightning_modules.figures.charts import as_spec
-from lightning_modules.figures.heat_map import attention_map, described, margin, positions
+from lightning_modules.figures.heat_map import Panel, attention_map, described, margin, positions
 from lightning_modules.metrics.sentences import readable
 from lightning_modules.metrics.systems import Output
 from lightning_modules.metrics.text_metrics import sentence_bleu
@@ -28,25 +28,23 @@ from sweeps.evaluation.words.sentence_tables import ranked
 
 MOST_WEIGHTS = 800_000
 """Most weights of single heads on a page, about 2 MB."""
+SCRIPTED = ("label", "hypothesis", "heat_map", "note")
+"""What the script of the page knows of a translation."""
 HeatMap = dict[str, Any]
 
 
-def heat_map(
-    attention: SentenceAttention,
-    heads: NDArray[np.floating] | None = None,
-    title: str = "",
-    subtitle: str = "",
-) -> HeatMap:
+def heat_map(panel: Panel, heads: NDArray[np.floating] | None = None) -> HeatMap:
     """Return a Vega-Lite ``spec`` without cells, its rows and columns, and weights in thousandths.
 
     The ``margin`` in pixels is for the target words. The mean of ``heads``
     ``(layers, heads, tgt words, src words)`` becomes the last head.
     """
+    attention, names = panel.attention, (panel.title, panel.subtitle)
     empty = attention.model_copy(update={"weights": []})
-    spec = as_spec(attention_map(empty, title, subtitle))
+    spec = as_spec(attention_map(empty, *names, "container"))
     made = {
-        "spec": spec | {"description": described(attention, title, subtitle)},
-        "margin": margin(attention.target_words),
+        "spec": spec | {"description": described(attention, *names)},
+        "margin": margin(attention.target_words, "container"),
         "source": positions(attention.source_words),
         "target": positions(attention.target_words),
         "weights": _thousandths(attention.weights),
@@ -91,7 +89,10 @@ class TranslationCard:
     label: str
     hypothesis: str
     bleu: float
+    panel: Panel | None
+    """The attention on this sentence, with its title."""
     heat_map: HeatMap | None
+    """The same for the page."""
     note: str
     parts: list[tuple[str, bool]]
     """The hypothesis cut up: words, and whether the reference lacks them at their place."""
@@ -130,7 +131,23 @@ class Examples:
     @cached_property
     def plain(self) -> list[dict[str, Any]]:
         """The cards for the script of the page."""
-        return [asdict(card) for card in self.cards]
+        return [
+            {
+                "number": card.number,
+                "why": card.why,
+                "source": card.source,
+                "translations": [
+                    {name: getattr(each, name) for name in SCRIPTED} for each in card.translations
+                ],
+            }
+            for card in self.cards
+        ]
+
+    @property
+    def panels(self) -> list[Panel]:
+        """The attention of all systems on the first sentence, then on the others."""
+        every = (each.panel for card in self.cards for each in card.translations)
+        return [panel for panel in every if panel]
 
 
 def example_sentences(groups: Sequence[Group]) -> Examples:
@@ -217,12 +234,13 @@ def _card(
     if drawn and heads is not None and heads.shape[2:] != np.shape(drawn.weights):
         heads = None  # these weights belong to another translation
     hypothesis = attention.output.hypotheses[number]
-    named = f"sentence {number}, BLEU {score:.1f}"
+    panel = Panel(drawn, label, f"sentence {number}, BLEU {score:.1f}") if drawn else None
     return TranslationCard(
         label=label,
         hypothesis=hypothesis,
         bleu=score,
-        heat_map=heat_map(drawn, heads, label, named) if drawn else None,
+        panel=panel,
+        heat_map=heat_map(panel, heads) if panel else None,
         note=note,
         parts=diff_parts(hypothesis, reference),
     )

@@ -5,7 +5,10 @@ from typing import Any
 
 from typing_extensions import override
 
-from lightning_modules.tracking.report_blocks import Block, RunMedia
+from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.heat_map import attention_panels
+from lightning_modules.figures.sizes import Width
+from lightning_modules.tracking.report_blocks import Block, Pictures, RunMedia
 from sweeps.report.sections.section import Section
 
 MEDIA = {
@@ -22,12 +25,22 @@ class Attention(Section):
     template = '{% include "sections/attention.html.j2" %}'
 
     @override
+    def figures(self, width: Width) -> Mapping[str, Chart]:
+        panels = self.findings.examples.panels
+        return {"attention": attention_panels(panels, width)} if panels else {}
+
+    @override
+    def page_figures(self) -> Mapping[str, Chart]:
+        """Return nothing: the page has heat maps to step through."""
+        return {}
+
+    @override
     def page_data(self) -> Mapping[str, Any]:
         return {"attentions": self.findings.examples.plain}
 
     @override
     def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
-        return [RunMedia(MEDIA)]
+        return [RunMedia(MEDIA), Pictures(figures)]
 
 
 class Sentences(Section):

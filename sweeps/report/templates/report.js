@@ -17,12 +17,12 @@ async function render(place, spec, name) {
 
 // A map fits its place and the screen: the cells of long sentences are small.
 
-const CELL = 20, HIGHEST = 640;
+const HIGHEST = 640;
 
 function filled({spec, source, target, margin}, weights, place, head = "") {
   const made = structuredClone(spec);
   const room = place.clientWidth - margin;
-  const step = Math.min(CELL, room / source.length, HIGHEST / target.length);
+  const step = Math.min(spec.width.step, room / source.length, HIGHEST / target.length);
   made.width = made.height = {step};
   made.title.limit = place.clientWidth;
   if (head) made.description = `Attention of ${made.title.text}, ${made.title.subtitle}${head}`;

@@ -9,7 +9,8 @@ import pytest
 from PIL import Image
 
 from lightning_modules.figures.charts import save_chart
-from lightning_modules.figures.heat_map import CELL, WIDEST, attention_map
+from lightning_modules.figures.heat_map import Panel, attention_map, attention_panels
+from lightning_modules.figures.sizes import COLUMN, TEXT
 from lightning_modules.runs.schema import SentenceAttention
 
 ENGLISH = ["the", "old", "the", '"', "house", "'s", "<b>", "a&b"]
@@ -57,7 +58,7 @@ def long_sentence(count):
 
 
 @pytest.mark.parametrize("count", [1, 14, 56, 120])
-@pytest.mark.parametrize("width", [240, 340, WIDEST])
+@pytest.mark.parametrize("width", [COLUMN, 340, TEXT, 2 * TEXT])
 def test_a_map_of_any_length_fits_its_width_with_square_cells(count, width):
     svg = drawn(attention_map(long_sentence(count), "a system with a long name " * 9, width=width))
     size = float(re.search(r'<svg[^>]* width="([\d.]+)"', svg)[1])
@@ -66,18 +67,18 @@ def test_a_map_of_any_length_fits_its_width_with_square_cells(count, width):
     assert len(cells) == count**2
     wide, high = map(float, cells[0])
     assert wide == pytest.approx(high, rel=0.01)
-    assert wide <= CELL
+    assert wide <= 15
 
 
-@pytest.mark.parametrize(("width", "step"), [(WIDEST, 1), (480, 2), (240, 8)])
+@pytest.mark.parametrize(("width", "step"), [(2 * TEXT, 1), (TEXT, 2), (COLUMN, 4)])
 def test_labels_without_room_are_thinned_and_the_others_stay_in_order(width, step):
-    """The rows of 56 words get 15, 7 and 2 pixels; a label needs 11."""
+    """The rows of 56 words get 14, 7 and 3 points; a label needs 8."""
     long = long_sentence(56)
     svg = drawn(attention_map(long, width=width))
     shown = re.findall(r'<text(?![^>]*opacity="0")[^>]*>([^<]*)</text>', svg)
     expected = long.source_words[::step] + long.target_words[::step]
     assert [word for word in shown if word[-1].isdigit() and "." not in word] == expected
-    assert 'font-size="11px"' in svg
+    assert 'font-size="8px"' in svg
 
 
 def test_gold_links_are_outlined_and_named():
@@ -89,6 +90,18 @@ def test_gold_links_are_outlined_and_named():
     assert re.findall(label, svg) == [("2 a", "0 c"), ("0 a", "1 d")]
     assert "gold link" in svg
     assert "gold link" not in plain
+
+
+@pytest.mark.parametrize(("width", "letters"), [(TEXT, "abcd"), (COLUMN, "ab")])
+def test_panels_have_letters_one_key_and_the_width_of_a_paper(width, letters):
+    attention = sentence(ENGLISH, FRENCH)
+    attention.gold = [(0, 0)]
+    svg = drawn(attention_panels([Panel(attention, "a system", "sentence 7")] * 5, width))
+    titles = [text for text in re.findall(TEXTS, svg) if text.endswith("a system")]
+    assert titles == [f"({letter}) a system" for letter in letters]
+    assert svg.count(">attention weight<") == svg.count(">gold link<") == 1
+    assert float(re.search(r'<svg[^>]* width="([\d.]+)"', svg)[1]) <= width + 15
+    assert {*re.findall(r'font-size="(\d+)px"', svg)} == {"8", "9"}
 
 
 def test_darker_cells_are_larger_weights(tmp_path):
