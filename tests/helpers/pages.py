@@ -34,6 +34,11 @@ def rows(page, table):
     return page.execute_script(script, table)
 
 
+def number(cell):
+    """Return the first number of a cell, such as ``−13.44 [−15, −12]`` or ``< 0.0028``."""
+    return float(cell.removeprefix("< ").split()[0].replace("−", "-"))
+
+
 AXE = os.environ.get("AXE")
 """Path of ``axe.min.js``, from ``npm pack axe-core``."""
 needs_axe = pytest.mark.skipif(

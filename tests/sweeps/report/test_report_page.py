@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageStat
 
-from tests.helpers.pages import HOSTILE, WORDS, rows, texts
+from tests.helpers.pages import HOSTILE, WORDS, number, rows, texts
 
 pytestmark = pytest.mark.chromium
 
@@ -61,7 +61,7 @@ def test_tables_show_systems_and_numbers(page):
         ("none", HOSTILE[0]), ("none", "luong"), (HOSTILE[0], "luong"),
     }  # fmt: skip
     for row in rows(page, "bleu_significance"):
-        assert all(float(p) > 0 for p in row[6:10])
+        assert all(number(p) > 0 for p in row[6:10])
     assert [row[0] for row in rows(page, "speed")] == systems
 
 
