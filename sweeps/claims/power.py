@@ -16,11 +16,13 @@ from sweeps.claims.intervals import Spread
 from sweeps.claims.verdict import LEAST_SEEDS, Margin, decide
 
 PROMISE = 0.8
-"""Share of the simulations that must be decided."""
+"""Probability with which promised seeds or sentences decide."""
 MOST_SEEDS = 100
 MOST_TIMES = 100
 """Largest multiples of the seen test set that are asked for."""
 SIMULATIONS = 2000
+_LEAST_SHARE = PROMISE + 0.02
+"""Share of the simulations that must be decided: the promise and two standard errors."""
 _SEED = 0
 
 
@@ -97,14 +99,14 @@ def needed(spread: Spread, differences: Differences, margin: Margin, sentences: 
 
 
 def _smallest(power_of: Callable[[int], float], least: int, most: int) -> int | None:
-    """Return the smallest number that keeps the promise, to within 2%, or None."""
-    if power_of(least) >= PROMISE:
+    """Return the smallest number that keeps the promise, to within 2% of it, or None."""
+    if power_of(least) >= _LEAST_SHARE:
         return least
-    if power_of(most) < PROMISE:
+    if power_of(most) < _LEAST_SHARE:
         return None
     while most - least > max(1, least // 50):
         middle = round(np.sqrt(least * most)) if most > 2 * least else (least + most) // 2
-        if power_of(middle) >= PROMISE:
+        if power_of(middle) >= _LEAST_SHARE:
             most = middle
         else:
             least = middle

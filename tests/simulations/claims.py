@@ -176,6 +176,8 @@ def promises(effect: float, noise: Noise, pilots: int, known: bool = False) -> P
         seeds.append(count)
         decided.append(held + failed)
         wrong.append(failed if effect > MARGIN.size else held)
+    if not seeds:
+        return Promise(np.nan, np.nan, np.nan, 1.0)
     return Promise(
         float(np.mean(decided)), float(np.mean(wrong)), float(np.median(seeds)),
         1 - len(seeds) / pilots,
@@ -268,7 +270,7 @@ def head(*names: str) -> tuple[str, str]:
 def row(*cells: int | float | str) -> str:
     """Return a line of a table; fractions are shares."""
     texts = (f"{cell:.1%}" if isinstance(cell, float) else str(cell) for cell in cells)
-    return f"| {' | '.join(texts)} |"
+    return f"| {' | '.join(texts)} |".replace("nan%", "–").replace("nan", "–")
 
 
 def main() -> None:

@@ -51,7 +51,7 @@ def test_needed_seeds_keep_the_promise_and_fewer_do_not():
 def test_what_seeds_cannot_mend_sentences_can_and_the_reverse():
     of_sentences = needed(spread(1.5, 3, 0.01, sentences=1), difference(), MARGIN, 1000)
     assert of_sentences.seeds is None
-    assert of_sentences.sentences == pytest.approx(1000 * (2.8 / 0.5) ** 2, rel=0.1)
+    assert of_sentences.sentences == pytest.approx(1000 * ((1.96 + 0.915) / 0.5) ** 2, rel=0.1)
     of_seeds = needed(spread(1.5, 3, 1), difference(), MARGIN, 1000)
     assert of_seeds.sentences is None
 
