@@ -96,6 +96,27 @@ def equal_edges(lengths: Sequence[int], count: int) -> list[int]:
     return sorted({int(edge) for edge in ordered[last]})
 
 
+def merged_edges(
+    lengths: Sequence[NDArray[np.int64]], edges: Sequence[int], least: int
+) -> list[int]:
+    """Return those ``edges`` between which every test set has at least ``least`` sentences.
+
+    ``lengths`` are the sentence lengths of each test set. From the shortest sentences on, a bucket
+    takes in the next one until it has enough; the last takes in the rest. A text with too few
+    sentences has one bucket. The last bucket ends where the bucket of the longest sentence does.
+    """
+    longest = max((int(each.max()) for each in lengths if len(each)), default=1)
+    inner = [edge for edge in edges if edge < longest]
+    end = next((edge for edge in edges if edge >= longest), None)
+    kept: list[int] = []
+    for edge in inner:
+        shorter = [((each <= edge) & (each > (kept or [-1])[-1])).sum() for each in lengths]
+        longer = [(each > edge).sum() for each in lengths]
+        if min(*shorter, *longer) >= least:
+            kept.append(edge)
+    return kept + ([] if end is None else [end]) or [longest]
+
+
 def check_edges(edges: Sequence[int]) -> None:
     """Raise ``ValueError`` unless ``edges`` are one or more ascending positive integers."""
     positive = all(isinstance(edge, int) and edge > 0 for edge in edges)

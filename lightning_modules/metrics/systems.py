@@ -42,6 +42,8 @@ class TestSet:
     """Labels of the words of the references."""
     sets: Sequence[str] | None = None
     """Name of the test set that each sentence is from, where a corpus has several."""
+    files: Mapping[str, str] | None = None
+    """The user's files that the test set was read from, by option."""
     unknown: set[int] | None = None
     """Numbers of the sentences with a word that the vocabularies of a system lack."""
 
@@ -90,6 +92,8 @@ class Output:
     """Metrics of translations to show, where the statistics have them."""
     folder: Path | None = None
     """Folder of the run that wrote the output."""
+    file: str | None = None
+    """The user's file with the hypotheses, as the user named it."""
     word_labels: Labels | None = None
     """Labels of the words of the hypotheses."""
     reference_nats: Sequence[Sequence[float]] | None = None

@@ -12,6 +12,7 @@ from lightning_modules.metrics.lengths import (
     check_edges,
     equal_edges,
     length_buckets,
+    merged_edges,
     sentence_lengths,
 )
 from lightning_modules.metrics.systems import TestSet
@@ -29,6 +30,8 @@ class Scoring(BaseModel, extra="forbid"):
     """Inclusive upper bounds of the length buckets, rising."""
     equal_buckets: PositiveInt | None = None
     """Number of buckets with about equally many sentences; None to use ``edges``."""
+    least_sentences: NonNegativeInt = 0
+    """Sentences that a bucket of ``edges`` has at least; see ``merged_edges``. 0 merges none."""
     unit: LengthUnit = "source_words"
     metrics: list[str] = list(TEXT_METRICS)
     """Names or dotted paths of metrics of translations; see ``chosen_metrics.find_metrics``."""
@@ -74,4 +77,6 @@ class Scoring(BaseModel, extra="forbid"):
         edges = self.edges
         if self.equal_buckets is not None:
             edges = equal_edges([length for each in lengths for length in each], self.equal_buckets)
+        elif self.least_sentences:
+            edges = merged_edges(lengths, edges, self.least_sentences)
         return [length_buckets(each, edges) for each in lengths]

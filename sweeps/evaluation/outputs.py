@@ -73,6 +73,7 @@ def read_test_set(files: Mapping[str, str]) -> TestSet:
         reference_word_counts=_word_counts(files, "train_references", _whitespace_words),
         labels=_read_sentence_labels(files.get("sentence_labels"), len(references)),
         word_labels=_read_word_values(labels, f"word_labels.{REFERENCES}", references),
+        files=dict(files),
     )
 
 
@@ -101,6 +102,7 @@ def read_file_system(
             hypotheses=hypotheses,
             statistics=statistics,
             metrics=metrics,
+            file=file,
             word_labels=_read_word_values(labels, f"word_labels.{name}", hypotheses),
             reference_nats=_read_nats(likelihoods, f"log_likelihoods.{name}", test.references),
         )

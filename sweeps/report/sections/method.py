@@ -1,6 +1,6 @@
 """How the numbers were made."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -9,6 +9,7 @@ from typing_extensions import override
 from lightning_modules.runs.schema import Result
 from lightning_modules.tracking.report_blocks import Block, Lines
 from lightning_modules.training.control.budgets import find_kind, kind_of
+from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.score_tables import origin
 from sweeps.report.findings import Findings
 from sweeps.report.sections.section import Section
@@ -47,7 +48,21 @@ def method(findings: Findings) -> list[tuple[str, list[str]]]:
     }
     results = [run.result for run in findings.comparison.runs]
     lines = [(name, list(dict.fromkeys(map(say, results)))) for name, say in aspects.items()]
-    return [("Scores", [_scoring(findings)]), *(each for each in lines if each[1])]
+    files = list(_files(findings.evaluation))
+    named = [("Files", files)] if files else []
+    return [*named, ("Scores", [_scoring(findings)]), *(each for each in lines if each[1])]
+
+
+def _files(evaluation: Evaluation) -> Iterator[str]:
+    """Yield each file or run folder that the user named, after its override."""
+    tests = {id(group.systems[0].test): group.systems[0].test for group in evaluation.groups}
+    files = [test.files for test in tests.values() if test.files]
+    for option, file in (each for named in files for each in named.items()):
+        yield f"{option}: {file}"
+    for system in evaluation.systems if files else []:
+        for output in system.outputs:
+            seed = f", seed {output.seed}" if len(system.outputs) > 1 else ""
+            yield f"systems.{system.name}{seed}: {output.file or output.folder}"
 
 
 def _scoring(findings: Findings) -> str:

@@ -9,7 +9,7 @@ from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from sweeps.evaluation.tables import Column, Table
 from sweeps.evaluation.writing.latex import as_latex
 from sweeps.evaluation.writing.latex_text import latex_text
-from tests.helpers.latex import assert_compiles, pdflatex
+from tests.sweeps.evaluation.pdflatex import assert_compiles, pdflatex
 
 ORIGIN: dict[str, str | int] = {
     "signature": "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0",

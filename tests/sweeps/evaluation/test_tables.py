@@ -15,8 +15,8 @@ from sweeps.evaluation.writing.latex import as_latex
 from sweeps.evaluation.writing.table_files import FORMATS, write_tables
 from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
-from tests.helpers.latex import assert_compiles, pdflatex
 from tests.helpers.run_folders import REPORT, SCORING, TEXT, make_run, text
+from tests.sweeps.evaluation.pdflatex import assert_compiles, pdflatex
 
 ORIGIN: dict[str, str | int] = {
     "test sentences": 65,

@@ -352,3 +352,14 @@ def test_intervals_of_word_groups_do_not_depend_on_other_systems(here, quick_rep
         )
     assert found[0] == found[1]
     assert found[0]["words_by_case"]
+
+
+def test_a_page_of_files_names_them_and_has_buckets_of_enough_sentences(here, quick_reports):
+    assert evaluate(*TWO, buckets=()) == 0
+    [luong, _] = rows(here / "out", "bleu_by_length")
+    assert "1–30" in luong  # the text has 65 sentences
+    page = (here / "out" / "report.html").read_text(encoding="utf-8")
+    for named in TWO:
+        option, _, file = named.partition("=")
+        assert f"{option}: {file}" in page
+    assert f"references: {FILES[0].partition('=')[2]}" in page
