@@ -22,8 +22,8 @@ COLUMNS = [
     Column("seed", "seed", "count"),
     Column("target_tokens", "target tokens", "count"),
     Column("seconds", "seconds of training", "number"),
-    Column("train_loss", "training loss (nats)", "number", 3),
-    Column("val_loss", "validation loss (nats)", "number", 3),
+    Column("train_loss", "training loss (nats per token)", "number", 3),
+    Column("val_loss", "validation loss (nats per token)", "number", 3),
     Column("val_bleu", "validation BLEU", "number", 2),
 ]
 Pace = Literal["target_tokens", "seconds"]

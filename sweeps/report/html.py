@@ -94,7 +94,8 @@ def render_report(report: Report) -> str:
     for part in report.parts:
         with part.blamed():
             template = templates.from_string(part.section.template)
-            shown = {"tables": part.tables, "figures": list(part.page_figures)}
+            tables = part.section.page_tables(part.tables)
+            shown = {"tables": tables, "figures": list(part.page_figures)}
             sections.append(Markup(template.render(section=part.section, **shown)))
             files |= part.section.page_texts()
             data |= part.section.page_data()

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 import altair as alt
-from optuna.distributions import CategoricalDistribution, FloatDistribution
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.importance import get_param_importances
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
@@ -24,7 +24,7 @@ from sweeps.studies.settings import hydra_value
 NAME = "search_performance"
 TITLES = {
     "bleu": "validation BLEU",
-    "loss": "validation loss (nats)",
+    "loss": "validation loss (nats per token)",
     "parameters": "parameters",
     "seconds": "seconds of training",
 }
@@ -41,6 +41,8 @@ NOTE = (
     "those that finished. Draws are independent; those of a sampler that learns are not, and "
     "their curve says what they came to, not what fewer of them would have."
 )
+WHOLE: Mapping[str, Any] = {"tickMinStep": 1, "format": "~s"}
+"""Ticks of an axis of whole numbers."""
 Trials = Sequence[FrozenTrial]
 COMPLETE, FAIL, MAXIMIZE = TrialState.COMPLETE, TrialState.FAIL, StudyDirection.MAXIMIZE
 
@@ -234,7 +236,7 @@ def _history(trials: Trials, goal: _Goal, with_best: bool) -> Chart:
         for trial, best_so_far in zip(trials, best, strict=True)
     ]
     title = f"{goal.title} (line: best so far)" if with_best else goal.title
-    axes = _axis(alt.X, "trial", "trial", tickMinStep=1), _axis(alt.Y, "value", title)
+    axes = _axis(alt.X, "trial", "trial", **WHOLE), _axis(alt.Y, "value", title)
     base = _chart(rows, "trial", "value").encode(*axes)
     points = base.mark_point(filled=True, size=40, color=COLOURS[0])
     line = base.mark_line(interpolate="step-after", color=COLOURS[1])
@@ -250,7 +252,7 @@ def _intermediate_values(trials: Trials) -> Chart:
         row = {"trial": trial.number, "state": trial.state.name.lower(), "steps": steps}
         rows.append({**row, "values": short, "step": steps[-1], "value": short[-1]})
     colour, shape = _looks("state", sorted({row["state"] for row in rows}))
-    axes = _axis(alt.X, "step", "step"), _axis(alt.Y, "value", "intermediate value")
+    axes = _axis(alt.X, "step", "step", **WHOLE), _axis(alt.Y, "value", "intermediate value")
     base = _chart(rows, "trial", "state", "step", "value").encode(*axes, colour)
     lines = base.mark_line(strokeWidth=1, opacity=0.6).encode(detail="trial:N")
     lines = lines.transform_flatten(["steps", "values"], ["step", "value"])
@@ -311,14 +313,21 @@ def _slice(trials: Trials, name: str, kind: Any, goal: _Goal) -> alt.Chart:
         x = x.scale(domain=list(map(_shown, kind.choices))).axis(labelAngle=-30, labelLimit=120)
     else:
         x = x.scale(domain=[kind.low, kind.high], type="log" if kind.log else "linear")
-        x = x.axis(format="~g", tickCount=5, grid=False)
+        whole = WHOLE if isinstance(kind, IntDistribution) else {"format": "~g"}
+        x = x.axis(tickCount=5, grid=False, **whole)
     chart = _chart(rows, "trial", "setting", "value").encode(x, _axis(alt.Y, "value", goal.title))
     return chart.mark_point(filled=True, color=COLOURS[0]).properties(width=230, height=230)
 
 
 def _chart(rows: Sequence[Mapping[str, Any]], *shown: str) -> alt.Chart:
-    """Return a chart of rows; its tooltips show the fields ``shown``."""
-    return alt.Chart(data_of(rows)).encode(tooltip=[f"{name}:N" for name in shown])
+    """Return a chart of rows; its tooltips show the fields ``shown``, numbers with six digits."""
+    return alt.Chart(data_of(rows)).encode(tooltip=[_tooltip(rows, name) for name in shown])
+
+
+def _tooltip(rows: Sequence[Mapping[str, Any]], name: str) -> alt.Tooltip:
+    if all(isinstance(row.get(name), int | float | None) for row in rows):
+        return alt.Tooltip(f"{name}:Q", format=".6~r")
+    return alt.Tooltip(f"{name}:N")
 
 
 def _axis(channel: Any, field: str, title: str, **axis: Any) -> Any:

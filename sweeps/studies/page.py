@@ -21,7 +21,7 @@ from sweeps.studies.figures import (
 )
 from sweeps.studies.plan import IDENTITY
 from sweeps.studies.results import Outcome
-from sweeps.studies.settings import Choices, Floats, Integers, hydra_value
+from sweeps.studies.settings import Choices, Floats, Integers, hydra_value, shown_value
 
 STUDIES = "studies"
 
@@ -105,6 +105,7 @@ def render_outcome(outcome: Outcome, section: StudySection) -> str:
         section=section,
         trials=outcome.trials_table,
         method=method(outcome),
+        shown=shown_value,
         figures=section.curves("container") | section.charts(),
         files={table.name: as_csv(table) for table in tables},
     )

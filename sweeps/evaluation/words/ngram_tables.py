@@ -1,6 +1,7 @@
 """Tables of the n-grams that systems get right or wrong differently often."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.words.ngrams import Kind, SalientNgram, ngram_counts, salient
@@ -56,6 +57,16 @@ def _table(group: Group, name: str) -> Table:
         {"test sentences": len(references), "tokenizer": "13a", "seed": "the first of each system"},
         "The ratio is (a + 1) / (a + b + 2) for a times in the one and b in the other.",
     )
+
+
+def ten_for_each_pair(table: Table) -> Table:
+    """Return the ten n-grams of the largest ratio for each pair of systems and each order of it."""
+    pairs: dict[tuple[Cell, Cell], list[Sequence[Cell]]] = {}
+    for row in sorted(table.rows, key=lambda row: -float(row[-1])):  # type: ignore[arg-type]
+        pairs.setdefault((row[0], row[1]), []).append(row)
+    order = dict.fromkeys((row[0], row[1]) for row in table.rows)
+    rows = [row for pair in order for row in pairs[pair][:TOP_NGRAMS]]
+    return replace(table, rows=rows, note=f"{table.note} Ten for each pair; all are in the files.")
 
 
 def _bleu(group: Group, system: System) -> float:

@@ -1,18 +1,24 @@
 """Tables of sentences by BLEU, length or label, and of sentences on which systems differ most."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.count_histogram import count_histogram
+from lightning_modules.figures.lines import Width
 from lightning_modules.metrics.bleu import bleu
 from lightning_modules.metrics.sentences import (
+    LENGTH_DIFFERENCE_BUCKETS,
+    SCORE_BUCKETS,
     SentenceBucket,
     bucket_by_label,
     bucket_by_length_difference,
     bucket_by_score,
     most_different,
 )
-from lightning_modules.metrics.systems import Output, Subsets, TestSet
+from lightning_modules.metrics.systems import Output, Subsets, System, TestSet
 from lightning_modules.metrics.text_metrics import (
     SENTENCE_BLEU,
     sentence_bleu,
@@ -23,6 +29,11 @@ from sweeps.evaluation.score_tables import origin, seeds, subset_scores, system_
 from sweeps.evaluation.tables import Cell, Column, Table
 
 SENTENCES_SHOWN = 10
+BUCKETED: dict[str, Sequence[str]] = {
+    "sentences_by_score": SCORE_BUCKETS,
+    "sentences_by_length_difference": LENGTH_DIFFERENCE_BUCKETS,
+}
+"""All buckets of the tables that the page draws instead, by the names of the tables."""
 Sort = Callable[[Output, Sequence[str]], list[SentenceBucket]]
 """A function that puts an output's sentences into buckets, given the references."""
 
@@ -78,6 +89,32 @@ def _buckets(evaluation: Evaluation, name: str, grouped_by: str, sort: Sort) -> 
         origin(evaluation, "bleu") | {SENTENCE_BLEU: sentence_bleu_signature()},
         "Of several seeds, means over those with such sentences.",
     )
+
+
+def bucket_chart(table: Table, systems: Sequence[System], width: Width) -> Chart:
+    """Draw the table of a name in ``BUCKETED``: the sentences of each system in each bucket."""
+    labels = {system.name: system.label for system in systems}
+    keys = ("system", "seeds", "group", "sentences", "bleu")
+    found = [dict(zip(keys, row, strict=True)) for row in table.rows]
+    used = {each["group"] for each in found}
+    groups = BUCKETED[table.name]
+    places = [place for place, group in enumerate(groups) if group in used]
+    shown = groups[min(places) : max(places) + 1] if places else groups
+    rows = [{**each, "system": labels[str(each["system"])]} for each in found]
+    return count_histogram(rows, list(labels.values()), shown, table.columns[2].title, width)
+
+
+def once_a_sentence(table: Table) -> Table:
+    """Return the table of differing sentences with source and reference once a sentence."""
+    sentence, spread, system, score, translation, *_ = table.columns
+    rows: list[list[Cell]] = []
+    for row in table.rows:
+        number, difference, _, _, _, reference, source = row
+        if not rows or rows[-1][0] != number:
+            given = [("source", source), ("reference", reference)]
+            rows += [[number, difference, name, None, text] for name, text in given if text]
+        rows.append(list(row[:5]))
+    return replace(table, columns=[sentence, spread, system, score, translation], rows=rows)
 
 
 def _labelled(test: TestSet) -> Subsets:

@@ -1,7 +1,7 @@
 """What every section of a report is."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -24,6 +24,9 @@ class Section(ABC):
     """Jinja template of the page, or of a part of it. The template knows the ``section``, its
     ``tables`` by name, and the names of its ``figures``."""
 
+    charted: Collection[str] = ()
+    """Names of tables that the page shows as charts alone; each can be saved as CSV."""
+
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
 
@@ -42,6 +45,10 @@ class Section(ABC):
         On the page, a figure with the name of a table stands above the table.
         """
         return {}
+
+    def page_tables(self, tables: Mapping[str, Table]) -> Mapping[str, Table]:
+        """Return the ``tables`` as the page shows them, by name; files have all rows."""
+        return tables
 
     def page_figures(self) -> Mapping[str, Chart]:
         """Return the charts of the page; these may be more than those in files."""

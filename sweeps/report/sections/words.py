@@ -10,8 +10,13 @@ from lightning_modules.figures.lines import Width
 from lightning_modules.tracking.report_blocks import Block, Pictures
 from sweeps.evaluation.figures import group_curve
 from sweeps.evaluation.tables import Table
-from sweeps.evaluation.words.ngram_tables import ngram_tables
-from sweeps.evaluation.words.sentence_tables import sentence_tables
+from sweeps.evaluation.words.ngram_tables import ngram_tables, ten_for_each_pair
+from sweeps.evaluation.words.sentence_tables import (
+    BUCKETED,
+    bucket_chart,
+    once_a_sentence,
+    sentence_tables,
+)
 from sweeps.evaluation.words.word_groups import WordGroups, word_groups
 from sweeps.evaluation.words.word_tables import word_table
 from sweeps.report.sections.section import Section
@@ -22,6 +27,7 @@ class Words(Section):
 
     heading = "Words, n-grams and sentences"
     template = '{% include "sections/folds.html.j2" %}'
+    charted = BUCKETED
 
     @cached_property
     def _groups(self) -> list[WordGroups]:
@@ -34,8 +40,22 @@ class Words(Section):
         return [*words, *ngram_tables(evaluation), *sentence_tables(evaluation)]
 
     @override
+    def page_tables(self, tables: Mapping[str, Table]) -> Mapping[str, Table]:
+        shorter = {"ngrams": ten_for_each_pair, "differing": once_a_sentence}
+        return {
+            name: shorter.get(name.partition("_")[0], lambda whole: whole)(table)
+            for name, table in tables.items()
+        }
+
+    @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
-        return {each.name: group_curve(each, width) for each in self._groups if each.drawn}
+        words = {each.name: group_curve(each, width) for each in self._groups if each.drawn}
+        systems = self.findings.evaluation.systems
+        return words | {
+            table.name: bucket_chart(table, systems, width)
+            for table in sentence_tables(self.findings.evaluation)
+            if table.name in BUCKETED
+        }
 
     @override
     def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:

@@ -12,7 +12,10 @@ from tests.helpers.pages import HEADS, HOSTILE, WORDS, number, rows
 
 MEASURES = {
     "bleu": {"val_bleu": "validation BLEU"},
-    "loss": {"train_loss": "training loss (nats)", "val_loss": "validation loss (nats)"},
+    "loss": {
+        "train_loss": "training loss (nats per token)",
+        "val_loss": "validation loss (nats per token)",
+    },
 }
 
 pytestmark = pytest.mark.chromium

@@ -52,6 +52,7 @@ def test_two_systems_are_scored_as_by_sacrebleu_and_told_in_every_format(here, c
     drawn = [f"{name}_by_length" for name in (*by_sacrebleu(["a"], ["a"]), "words_by_frequency")]
     drawn = [name.replace("words_by_frequency_by_length", "words_by_frequency") for name in drawn]
     drawn += ["words_by_case", "source_words_by_frequency"]
+    drawn += ["sentences_by_score", "sentences_by_length_difference"]
     figures = {f"{name}.{ending}" for name in drawn for ending in ("svg", "png", "pdf")}
     assert {path.name for path in (out / "figures").iterdir()} == figures
     written = [*(out / "tables").iterdir(), *(out / "figures").iterdir(), out / "report.html"]
@@ -354,7 +355,7 @@ def test_intervals_of_word_groups_do_not_depend_on_other_systems(here, quick_rep
     assert found[0]["words_by_case"]
 
 
-def test_a_page_of_files_names_them_and_has_buckets_of_enough_sentences(here, quick_reports):
+def test_a_page_of_files_names_them_and_has_buckets_of_enough_sentences(here):
     assert evaluate(*TWO, buckets=()) == 0
     [luong, _] = rows(here / "out", "bleu_by_length")
     assert "1–30" in luong  # the text has 65 sentences
