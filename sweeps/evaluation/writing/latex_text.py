@@ -53,7 +53,7 @@ def _escaped(character: str) -> str:
 
 def _accented(character: str) -> str:
     """Write a letter with its accents; a letter or an accent that LaTeX lacks by its number."""
-    base, *marks = unicodedata.normalize("NFD", character)
+    base, *marks = tuple(unicodedata.normalize("NFD", character))
     if not (base.isascii() and base.isalpha() and all(mark in ACCENTS for mark in marks) and marks):
         return f"U+{ord(character):04X}"
     written = {"i": r"\i", "j": r"\j"}.get(base, base)
