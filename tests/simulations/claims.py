@@ -251,7 +251,7 @@ def tables(count: int) -> Iterator[str]:
         yield row(seeds, str(deviation), *at_margin, covered)
     yield from head("effect", "seed noise", "variance", "seeds", "decided", "wrong", "no promise")
     for effect, noise, known in product((0.0, 2.0, 4.0), NOISES[:3], (False, True)):
-        found = promises(effect, noise, max(20, count // 100), known)
+        found = promises(effect, noise, max(20, count // 250), known)
         seen = "known" if known else "of three seeds"
         yield row(f"{effect:g}", noise.name, seen, f"{found.median:.0f}", *found[:2], found.none)
     yield from head("seed noise", "three seeds, then five: did not hold, at the margin")
