@@ -137,7 +137,8 @@ def test_the_matrix_shows_the_tests_of_the_chosen_lengths(page):
                 cell = cells[names.index(first)][names.index(second)]
                 sign = "" if value < 0 else "+"
                 head, below, *_ = cell.split("\n")
-                assert head == f"{symbol} {sign}{difference.split()[0]}"
+                dagger = "†" if len(cell.split("\n")) > 2 else ""  # the methods disagree
+                assert head == f"{symbol}{dagger} {sign}{difference.split()[0]}"
                 assert below.endswith(p)
 
 
