@@ -5,34 +5,37 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from lightning_modules.figures.charts import Chart, data_of
-from lightning_modules.figures.lines import COLOURS, Width, finished, legend_of, scale_of
+from lightning_modules.figures.legends import legend_of
+from lightning_modules.figures.lines import finished, looks_scales
+from lightning_modules.figures.sizes import TEXT, Width
 
 
 def count_histogram(
     rows: Sequence[Mapping[str, object]],
-    labels: Sequence[str],
+    labels: Mapping[str, str],
     groups: Sequence[str],
     title: str,
-    width: Width = 620,
+    width: Width = TEXT,
 ) -> Chart:
     """Draw the number of sentences against their group, a bar for each system.
 
     Args:
         rows: ``system`` (its label), ``group``, ``sentences``, and ``bleu`` of these sentences.
-        labels: labels of the systems, in the order of the legend.
+        labels: labels of the systems by name, in the order of the legend.
         groups: all groups in order, those without sentences too.
         title: title of the groups.
-        width: width in pixels, or ``container``.
+        width: width of the figure.
     """
     highlighted = alt.selection_point(fields=["system"], bind="legend")
-    legend = legend_of(labels, label_limit=240 if width == "container" else 540)
+    legend = legend_of(list(labels.values()), width)
+    colour, _, _ = looks_scales(labels)
     axis = alt.Axis(labelAngle=-45, labelOverlap=False, grid=False)
     bars = alt.Chart(data_of(rows)).mark_bar()
     chart = bars.encode(
         x=alt.X("group:O", sort=list(groups), title=title, axis=axis).scale(domain=list(groups)),
-        xOffset=alt.XOffset("system:N", sort=list(labels)),
+        xOffset=alt.XOffset("system:N", sort=list(labels.values())),
         y=alt.Y("sentences:Q", title="sentences (mean over seeds)"),
-        color=alt.Color("system:N", title=None, scale=scale_of(labels, COLOURS), legend=legend),
+        color=alt.Color("system:N", title=None, scale=colour, legend=legend),
         opacity=alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15)),
         tooltip=[
             alt.Tooltip("system:N"),

@@ -1,23 +1,33 @@
 """Lines of systems with bands and seeds, described once in Vega-Lite for the page and for print."""
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil, floor, log10
+from statistics import median
+from typing import Any
 
 import altair as alt
 
-from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.charts import Chart, data_of
+from lightning_modules.figures.end_labels import end_labels
+from lightning_modules.figures.legends import legend_of
+from lightning_modules.figures.looks import looks_of
+from lightning_modules.figures.sizes import Width, style_of
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 
-Width = int | Literal["container"]
-# Okabe and Ito's colours, distinct for colour-blind readers; yellow is too pale on white.
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
-GREY = "#777"
-# One shape fewer than colours, so that pairs repeat only after 42 lines.
-SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
+Point = dict[str, Any]
+Range = tuple[float, float]
+CROWD, CROWDED = 4, (80.0, 100.0)
+"""So many lines in so narrow a range get a figure that magnifies the range."""
+MAGNIFIED = "_magnified"
+"""End of the name of a figure that magnifies another."""
 
 
-def point(system: str, group: str, estimate: Estimate) -> dict[str, object]:
-    """Return the data of a point: the score of a system on a group of sentences or words."""
+def point(system: str, group: str, estimate: Estimate, thin: bool = False) -> Point:
+    """Return the data of a point: the score of a system on a group of sentences or words.
+
+    A group is ``thin`` if it has so few that its score says little.
+    """
     return {
         "system": system,
         "group": group,
@@ -26,87 +36,201 @@ def point(system: str, group: str, estimate: Estimate) -> dict[str, object]:
         "high": estimate.high,
         "worst seed": min(estimate.seeds, default=estimate.value),
         "best seed": max(estimate.seeds, default=estimate.value),
+        "thin": thin,
     }
 
 
-def lines(
-    x: alt.X, label: str, from_zero: bool, names: Sequence[str], width: Width
-) -> list[alt.Chart]:
-    """Return layers that draw points of ``point`` with their ``thin``: bands, lines, seeds, marks.
+@dataclass(frozen=True)
+class Lines:
+    """What a figure of lines shows: the mean of each system over its seeds."""
 
-    Args:
-        x: the horizontal axis.
-        label: title of the vertical axis.
-        from_zero: whether the vertical axis begins at 0.
-        names: names of the systems in the order of the legend.
-        width: width of the figure in pixels, or ``container``.
+    labels: Mapping[str, str]
+    """Labels of the systems by name, in the order of the legend."""
+    points: Sequence[Point]
+    """Points of ``point`` with the fields of ``x``, each system's from left to right; ``system`` is
+    a label."""
+    x: alt.X
+    y_title: str
+    from_zero: bool
+    """Whether the vertical axis begins at 0."""
+    title: str = ""
+    note: str = ""
+    """Where the numbers come from: it goes into the caption."""
+    others: Sequence[alt.Chart] = field(default=())
+    """Layers below the lines."""
+    reached: Sequence[float] = ()
+    """Values of ``others`` that the vertical axis must reach."""
+
+    @property
+    def range(self) -> Range:
+        """The range of the vertical axis."""
+        ends = [p[k] for p in self.points for k in ("low", "high", "worst seed", "best seed")]
+        values = [*(value for value in ends if value is not None), *self.reached]
+        return rounded_out(0.0 if self.from_zero else min(values), max(values))
+
+    @property
+    def crowded(self) -> Range | None:
+        """The range in which at least four lines run that are hard to tell apart, if any."""
+        by_system = [
+            [p for p in self.points if p["system"] == label and not p["thin"]]
+            for label in self.labels.values()
+        ]
+        crowd = [each for each in by_system if each and _is_crowded(each)]
+        low, high = self.range
+        if len(crowd) < CROWD or high - low <= CROWDED[1] - CROWDED[0]:
+            return None
+        values = [p[key] for each in crowd for p in each for key in ("score", "low", "high")]
+        inside = [value for value in values if value is not None and _within(value, CROWDED)]
+        return rounded_out(min(inside), max(inside))
+
+    @property
+    def description(self) -> str:
+        """The main numbers in words: the first and the last score of each system."""
+        said = [f"{self.y_title} against {self.x['title']}."]
+        for label in self.labels.values():
+            solid = [p for p in self.points if p["system"] == label and not p["thin"]]
+            if solid:
+                ends = [solid[0], solid[-1]] if len(solid) > 1 else solid
+                scores = ", ".join(f"{p['score']:.3g} at {p['group']}" for p in ends)
+                said.append(f"{label}: {scores}.")
+        return " ".join(said)
+
+
+def _is_crowded(points: Sequence[Point]) -> bool:
+    return _within(median(each["score"] for each in points), CROWDED)
+
+
+def _within(score: float, ends: Range) -> bool:
+    return ends[0] <= score <= ends[1]
+
+
+def rounded_out(low: float, high: float) -> Range:
+    """Return a range with round ends that holds ``low`` and ``high``."""
+    step = 10.0 ** floor(log10((high - low) or abs(high) or 1.0))
+    step /= 2 if (high - low) / step > 4 else 5
+    ends = floor(low / step) * step, max(ceil(high / step), floor(low / step) + 1) * step
+    return round(ends[0], 10), round(ends[1], 10)
+
+
+def figures_of(name: str, lines: Lines, width: Width) -> dict[str, Chart]:
+    """Return the figure of lines by its name, with one that magnifies where lines are crowded.
+
+    Nothing without points.
     """
+    if not lines.points:
+        return {}
+    drawn = {name: draw_lines(lines, width)}
+    if lines.crowded is not None:
+        drawn[f"{name}{MAGNIFIED}"] = draw_lines(lines, width, lines.crowded)
+    return drawn
+
+
+def draw_lines(lines: Lines, width: Width, magnified: Range | None = None) -> Chart:
+    """Draw lines, all or those in the ``magnified`` range of the vertical axis.
+
+    A line is the mean over seeds, its band the 95% interval. A thin bar goes from the lowest to the
+    highest seed. A thin group has a hollow mark, which no line reaches.
+    """
+    style = style_of(width)
+    ends = magnified or lines.range
+    y = alt.Scale(domain=list(ends), nice=False, zero=False)
+    layers = [
+        *lines.others,
+        *_layers(lines, width, y),
+        *(end_labels(lines.points, lines.labels, lines.x, ends, width) if style.labelled else ()),
+    ]
+    title, description = lines.title, lines.description
+    if magnified:
+        between = f"{ends[0]:g} to {ends[1]:g}"
+        title = f"{title or lines.y_title} from {between}, magnified"
+        description = f"{description} The figure shows {between} alone."
+    chart = alt.layer(*layers, data=data_of(lines.points))
+    return finished(chart, width, lines.note, title, description)
+
+
+def _layers(lines: Lines, width: Width, y: alt.Scale) -> list[alt.Chart]:
+    style, labels = style_of(width), list(lines.labels.values())
     highlighted = alt.selection_point(fields=["system"], bind="legend")
-    legend = legend_of(names, label_limit=240 if width == "container" else 540)
+    colour, shape, dash = looks_scales(lines.labels)
+    legend = legend_of(labels, width, beside=style.labelled)
+    clear = alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15))
+    pale = alt.when(highlighted).then(alt.value(0.16)).otherwise(alt.value(0.03))
     base = alt.Chart().encode(
-        x=x,
-        color=alt.Color("system:N", title=None, scale=scale_of(names, COLOURS), legend=legend),
-        tooltip=[
-            alt.Tooltip("system:N"),
-            alt.Tooltip("group:N"),
-            alt.Tooltip("score:Q", title=label, format=".3~f"),
-            alt.Tooltip("low:Q", title="95% from", format=".3~f"),
-            alt.Tooltip("high:Q", title="to", format=".3~f"),
-            alt.Tooltip("worst seed:Q", title="lowest seed", format=".3~f"),
-            alt.Tooltip("best seed:Q", title="highest seed", format=".3~f"),
-        ],
+        x=lines.x,
+        y=alt.Y("score:Q", title=lines.y_title, scale=y),
+        color=alt.Color("system:N", title=None, scale=colour, legend=legend),
+        opacity=clear,
+        tooltip=_tooltip(lines.y_title),
     )
-    shown = base.encode(
-        y=alt.Y("score:Q", title=label, scale=alt.Scale(zero=from_zero)),
-        opacity=alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15)),
+    # What is null breaks a line.
+    joined = base.transform_calculate(
+        **{key: f"datum.thin ? null : datum.{key}" for key in ("score", "low", "high")}
     )
-    band = base.mark_area().encode(
-        y=alt.Y("low:Q"),
-        y2="high:Q",
-        opacity=alt.when(highlighted).then(alt.value(0.16)).otherwise(alt.value(0.03)),
+    band = joined.mark_area(clip=True).encode(y=alt.Y("low:Q"), y2="high:Q", opacity=pale)
+    line = joined.mark_line(strokeWidth=style.line, clip=True).encode(
+        strokeDash=alt.StrokeDash("system:N", scale=dash, legend=None)
     )
-    seeds = shown.mark_rule(strokeWidth=1.5).encode(y="worst seed:Q", y2="best seed:Q")
-    shape = alt.Shape("system:N", title=None, scale=scale_of(names, SHAPES), legend=legend)
+    seeds = base.mark_rule(strokeWidth=0.75 * style.line, clip=True).encode(
+        y="worst seed:Q", y2="best seed:Q"
+    )
+    interval = (
+        base.transform_filter("datum.thin")
+        .mark_rule(strokeWidth=0.5 * style.line, strokeDash=[1, 2], clip=True)
+        .encode(y="low:Q", y2="high:Q")
+    )
     hollow = (
         alt.when("datum.thin")
         .then(alt.value("white"))
-        .otherwise(alt.Fill("system:N", scale=scale_of(names, COLOURS), legend=legend))
+        .otherwise(alt.Fill("system:N", scale=colour, legend=legend))
     )
-    marks = shown.mark_point(size=80).encode(shape=shape, fill=hollow).add_params(highlighted)
-    return [band, shown.mark_line(strokeWidth=2), seeds, marks]
+    marks = base.mark_point(size=style.mark, strokeWidth=style.line / 2, clip=True).encode(
+        shape=alt.Shape("system:N", title=None, scale=shape, legend=legend), fill=hollow
+    )
+    return [band, line, seeds, interval, marks.add_params(highlighted)]
 
 
-def finished(chart: Chart, width: Width, note: str, title: str = "") -> Chart:
-    """Set the sizes of a figure; put ``title`` above it, and small ``note`` above a printed one."""
-    look = alt.Config(
-        view=alt.ViewConfig(stroke=None),
-        axis=alt.AxisConfig(titleFontSize=12),
-        legend=alt.LegendConfig(labelFontSize=12),
+def _tooltip(title: str) -> list[alt.Tooltip]:
+    numbers = {
+        "score": title,
+        "low": "95% from",
+        "high": "to",
+        "worst seed": "lowest seed",
+        "best seed": "highest seed",
+    }
+    return [
+        alt.Tooltip("system:N"),
+        alt.Tooltip("group:N"),
+        *(alt.Tooltip(f"{key}:Q", title=name, format=".3~f") for key, name in numbers.items()),
+    ]
+
+
+def looks_scales(labels: Mapping[str, str]) -> tuple[alt.Scale, alt.Scale, alt.Scale]:
+    """Return scales from labels to colours, marks and dashes, given labels by name."""
+    looks = looks_of(labels).values()
+    domain = list(labels.values())
+    return (
+        alt.Scale(domain=domain, range=[look.colour for look in looks]),
+        alt.Scale(domain=domain, range=[look.shape for look in looks]),
+        alt.Scale(domain=domain, range=[list(look.dash) for look in looks]),
     )
-    given: dict[str, Any] = {"width": width, "height": 340, "config": look}
-    # The page has the note beside the figure, and may be narrow.
-    small = "" if width == "container" else note
+
+
+def finished(
+    chart: Chart, width: Width, note: str, title: str = "", description: str = ""
+) -> Chart:
+    """Set the sizes of a figure, a ``title`` above it, and its ``description`` in words.
+
+    The ``note`` on the origin of the numbers goes into the caption, not into the picture.
+    """
+    style = style_of(width)
+    given: dict[str, Any] = {"width": width, "height": style.height, "config": style.config}
+    if width != "container":  # what is beside the plot counts as part of the width
+        given["autosize"] = alt.AutoSizeParams(type="fit-x", contains="padding")
+        given["padding"] = 1
     if title:
-        given["title"] = alt.TitleParams(
-            title, subtitle=small, anchor="start", fontSize=13, subtitleFontSize=8,
-            subtitleColor=GREY, offset=18,
-        )  # fmt: skip
-    elif small:
-        given["title"] = alt.TitleParams(
-            small, anchor="start", fontSize=8, fontWeight="normal", color=GREY, offset=18
-        )
+        given["title"] = title
+    if description:
+        given["description"] = description
+    given["usermeta"] = {"caption": note}
     finished: Chart = chart.properties(**given)
     return finished
-
-
-def legend_of(names: Sequence[str], label_limit: int) -> alt.Legend:
-    """Return a legend below the figure, with labels of at most ``label_limit`` pixels."""
-    # Two columns fit a phone, except for long labels, such as labels with overrides.
-    columns = 1 if max(map(len, names)) > 18 else 2
-    # symbolOpacity: the band is pale, but its symbol in the legend must not be pale.
-    return alt.Legend(orient="bottom", columns=columns, labelLimit=label_limit, symbolOpacity=1)
-
-
-def scale_of(names: Sequence[str], values: Sequence[str]) -> alt.Scale:
-    """Return a scale from names to ``values``, in order, starting again after the last value."""
-    return alt.Scale(domain=names, range=[values[i % len(values)] for i in range(len(names))])

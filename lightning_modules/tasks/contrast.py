@@ -9,7 +9,9 @@ from omegaconf import DictConfig
 
 from datamodules.contrast import ContrastPair, read_contrast, write_contrast
 from lightning_modules.figures.charts import save_chart
-from lightning_modules.figures.distance_chart import distance_chart
+from lightning_modules.figures.distance_chart import distance_lines
+from lightning_modules.figures.lines import draw_lines
+from lightning_modules.figures.sizes import TEXT
 from lightning_modules.metrics.uncertainty.contrast_scores import score_groups
 from lightning_modules.metrics.uncertainty.resampling import Resamples
 from lightning_modules.runs.labels import label_of
@@ -60,7 +62,8 @@ def contrast(config: DictConfig) -> None:
     write_record(folder / SUMMARY, summary)
     if "distance" in summary.accuracy:
         label = label_of(name, [], trained.config)
-        save_chart(distance_chart(groups, {name: label}, "Bands 95%."), folder / CHART)
+        lines = distance_lines(groups, {name: label}, "Bands: 95% bootstrap intervals.")
+        save_chart(draw_lines(lines, TEXT), folder / CHART)
     log.info("\n".join([*summary_lines(summary), f"everything is in {folder}"]))
 
 

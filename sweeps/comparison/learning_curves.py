@@ -3,12 +3,16 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Literal
 
 import altair as alt
 
 from lightning_modules.figures.charts import Chart, data_of
-from lightning_modules.figures.lines import COLOURS, SHAPES, Width, finished, legend_of, scale_of
+from lightning_modules.figures.end_labels import end_labels
+from lightning_modules.figures.legends import legend_of
+from lightning_modules.figures.lines import finished, looks_scales, rounded_out
+from lightning_modules.figures.sizes import TEXT, Width, style_of
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.reader import BrokenFileError, read_history
 from lightning_modules.runs.schema import HistoryPoint
@@ -84,35 +88,43 @@ def _rows(curves: Sequence[LearningCurve]) -> list[dict[str, Any]]:
     ]
 
 
-def learning_figures(curves: Sequence[LearningCurve], width: Width = 620) -> dict[str, Chart]:
+def learning_figures(curves: Sequence[LearningCurve], width: Width = TEXT) -> dict[str, Chart]:
     """Return figures of BLEU and of losses, by tokens and by seconds, one line for each run."""
     labels = {curve.system.name: curve.system.label for curve in curves}
     rows = [row | {"system": labels[row["system"]]} for row in _rows(curves)]
     return {
-        f"learning_{measure}_by_{pace}": _figure(rows, pace, columns, width)
+        f"learning_{measure}_by_{pace}": _figure(rows, labels, pace, columns, width)
         for measure, columns in MEASURES.items()
         for pace in PACES
     }
 
 
 def _figure(
-    rows: Sequence[Mapping[str, Any]], pace: Pace, measured: Sequence[str], width: Width
+    rows: Sequence[Mapping[str, Any]],
+    labels: Mapping[str, str],
+    pace: Pace,
+    measured: Sequence[str],
+    width: Width,
 ) -> Chart:
-    names = list(dict.fromkeys(row["system"] for row in rows))
-    titles = {column.key: column.title for column in COLUMNS}
-    legend = legend_of(names, label_limit=240 if width == "container" else 540)
+    titles, style = {column.key: column.title for column in COLUMNS}, style_of(width)
+    colour, shape, _ = looks_scales(labels)
+    legend = legend_of(list(labels.values()), width, beside=style.labelled)
     shared = ("system", "seed", *PACES)
     points = [
         {**{name: row[name] for name in shared}, "what": titles[key], "value": row[key]}
         for row in rows
         for key in measured
+        if row[key] is not None and isfinite(row[key])
     ]
+    known = [point["value"] for point in points]
+    ends = rounded_out(min(known), max(known)) if known else (0.0, 1.0)
     unit = "validation BLEU" if len(measured) == 1 else "loss (nats a target token)"
     highlighted = alt.selection_point(fields=["system"], bind="legend")
+    x = alt.X(f"{pace}:Q", title=titles[pace], axis=alt.Axis(grid=False, tickCount=6, format="~s"))
     base = alt.Chart().encode(
-        x=alt.X(f"{pace}:Q", title=titles[pace], axis=alt.Axis(grid=False, tickCount=6)),
-        y=alt.Y("value:Q", title=unit, scale=alt.Scale(zero=False)),
-        color=alt.Color("system:N", title=None, scale=scale_of(names, COLOURS), legend=legend),
+        x=x,
+        y=alt.Y("value:Q", title=unit, scale=alt.Scale(domain=list(ends), nice=False, zero=False)),
+        color=alt.Color("system:N", title=None, scale=colour, legend=legend),
         detail=["seed:N", "what:N"],
         opacity=alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15)),
         tooltip=[
@@ -123,13 +135,28 @@ def _figure(
             *(alt.Tooltip(f"{key}:Q", title=titles[key], format=",.6~r") for key in PACES),
         ],
     )
-    lines = base.mark_line(strokeWidth=2)
+    lines = base.mark_line(strokeWidth=style.line)
     if len(measured) > 1:
         dashes = alt.Scale(domain=[titles[key] for key in measured], range=[[4, 3], [1, 0]])
-        kinds = alt.Legend(orient="bottom", columns=1, symbolType="stroke", labelLimit=240)
-        dash = alt.StrokeDash("what:N", title=None, scale=dashes, legend=kinds)
-        lines = lines.encode(strokeDash=dash)
-    shape = alt.Shape("system:N", title=None, scale=scale_of(names, SHAPES), legend=legend)
-    marks = base.mark_point(size=40, filled=True).encode(shape=shape).add_params(highlighted)
-    chart = alt.layer(lines, marks, data=data_of(points))
-    return finished(chart, width, "One line a seed.")
+        kinds = alt.Legend(orient="bottom", columns=1, symbolType="stroke")
+        lines = lines.encode(
+            strokeDash=alt.StrokeDash("what:N", title=None, scale=dashes, legend=kinds)
+        )
+    marks = base.mark_point(size=style.mark / 2, filled=True).encode(
+        shape=alt.Shape("system:N", title=None, scale=shape, legend=legend)
+    )
+    beside = end_labels(points, labels, x, ends, width, "value") if style.labelled else []
+    chart = alt.layer(lines, marks.add_params(highlighted), *beside, data=data_of(points))
+    return finished(chart, width, "One line a seed.", "", _described(points, labels, pace, unit))
+
+
+def _described(
+    points: Sequence[Mapping[str, Any]], labels: Mapping[str, str], pace: Pace, unit: str
+) -> str:
+    """Return the last value of the first seed of each system in words."""
+    said = [f"{unit} against {pace.replace('_', ' ')}, after the last validation of a seed."]
+    for label in labels.values():
+        of_system = [point for point in points if point["system"] == label]
+        seed = [point for point in of_system if point["seed"] == of_system[0]["seed"]]
+        said += [f"{label}: {seed[-1]['value']:.3g} after {seed[-1][pace]:,.0f}."] if seed else []
+    return " ".join(said)

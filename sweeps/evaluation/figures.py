@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 import altair as alt
 
-from lightning_modules.figures.charts import Chart, data_of
-from lightning_modules.figures.lines import GREY, Width, finished, lines, point
+from lightning_modules.figures.charts import data_of
+from lightning_modules.figures.lines import Lines, point
+from lightning_modules.figures.sizes import GREY, Width, style_of
 from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.systems import System
@@ -17,18 +18,16 @@ from sweeps.evaluation.words.word_groups import WordGroups
 
 MARGIN = 0.08
 """Empty part of the axis at either end, as a share of the curve's width."""
-ROOM_FOR_A_LABEL = 0.09
-"""Width of a bucket's label, as a share of the axis's width."""
 
 
-def length_curve(
+def length_lines(
     evaluation: Evaluation,
     metric: Metric,
+    width: Width,
     limits: Sequence[int] = (),
-    width: Width = 620,
     title: str = "",
-) -> Chart:
-    """Draw a score against sentence length: one line for each system, the mean over its seeds.
+) -> Lines:
+    """Return a score against sentence length: one line for each system, the mean over its seeds.
 
     A point is at the mean length of its bucket. The band is the 95% bootstrap interval over test
     sentences. A thin bar goes from the lowest to the highest seed. Dashed rules are at ``limits``,
@@ -36,115 +35,139 @@ def length_curve(
     its number of sentences; ``*`` and a hollow mark mean fewer than 30 sentences.
     """
     bounds = evaluation.bounds
-    places = [round(evaluation.mean_length(each), 2) for each in bounds]
-    margin = MARGIN * (places[-1] - places[0]) or 1.0
-    domain = [places[0] - margin, places[-1] + margin]
+    places = {each: round(evaluation.mean_length(each), 2) for each in bounds}
+    first, last = places[bounds[0]], places[bounds[-1]]
+    margin = MARGIN * (last - first) or 1.0
+    domain = [first - margin, last + margin]
     # A limit beyond the axis is left out: all test sentences are shorter.
     rules = [
         layer
         for row, limit in enumerate(limit for limit in limits if limit + 0.5 < domain[1])
-        for layer in _limit_rule(limit, domain, row)
+        for layer in _limit_rule(limit, domain, row, style_of(width).type)
     ]
     axis = evaluation.scoring.length_axis
-    x = alt.X(
-        "place:Q",
-        title=axis[0].upper() + axis[1:],
-        scale=alt.Scale(domain=domain, nice=False),
-        axis=_bucket_axis(evaluation, places, domain),
-    )
-    points = data_of(
-        {
-            "place": place,
-            "thin": min(evaluation.sentences(each)) < THIN,
-            **point(system.label, each.label, estimate),
-        }
+    points = [
+        {"place": place, **point(system.label, each.label, estimate, _thin(evaluation, each))}
         for system in evaluation.systems
-        for each, place in zip(bounds, places, strict=True)
+        for each, place in places.items()
         if (estimate := evaluation.estimate(system, each, metric.name)) is not None
-    )
-    layers = lines(x, metric.label, metric.from_zero, _names(evaluation), width)
-    places_by_bounds = dict(zip(bounds, places, strict=True))
-    baselines = [
-        layer
-        for baseline in evaluation.baselines
-        for layer in _baseline(evaluation, baseline, metric, places_by_bounds)
     ]
-    note = note_of(origin(evaluation, metric.name))
-    return finished(alt.layer(*rules, *baselines, *layers, data=points), width, note, title)
+    by_baseline = [
+        (baseline, found)
+        for baseline in evaluation.baselines
+        if (found := _baseline_points(evaluation, baseline, metric, places))
+    ]
+    return Lines(
+        labels={system.name: system.label for system in evaluation.systems},
+        points=points,
+        x=alt.X(
+            "place:Q",
+            title=axis[0].upper() + axis[1:],
+            scale=alt.Scale(domain=domain, nice=False),
+            axis=_bucket_axis(evaluation, list(places.values()), domain, width),
+        ),
+        y_title=metric.label,
+        from_zero=metric.from_zero,
+        title=title,
+        note=note_of(origin(evaluation, metric.name)),
+        others=[
+            *rules,
+            *(layer for each in by_baseline for layer in _baseline(*each, metric, width)),
+        ],
+        reached=[each["score"] for _, found in by_baseline for each in found],
+    )
+
+
+def _thin(evaluation: Evaluation, bounds: Bounds) -> bool:
+    return min(evaluation.sentences(bounds)) < THIN
+
+
+def _baseline_points(
+    evaluation: Evaluation, baseline: System, metric: Metric, places: Mapping[Bounds, float]
+) -> list[dict[str, Any]]:
+    return [
+        {"place": place, "score": estimate.value, "baseline": baseline.label, "group": each.label}
+        for each, place in places.items()
+        if not _thin(evaluation, each)
+        and (estimate := evaluation.estimate(baseline, each, metric.name)) is not None
+    ]
 
 
 def _baseline(
-    evaluation: Evaluation, baseline: System, metric: Metric, places: Mapping[Bounds, float]
+    baseline: System, points: Sequence[dict[str, Any]], metric: Metric, width: Width
 ) -> list[alt.Chart]:
-    """Return the line of a baseline and its name; nothing without scores.
+    """Return the line of a baseline and its name.
 
     The name stands where the line is highest: at the bottom of a figure lines run together.
     """
-    points: list[dict[str, Any]] = [
-        {"place": place, "score": estimate.value, "baseline": baseline.label, "group": each.label}
-        for each, place in places.items()
-        if (estimate := evaluation.estimate(baseline, each, metric.name)) is not None
-    ]
-    if not points:
-        return []
     x, y = alt.X("place:Q"), alt.Y("score:Q")
+    style = style_of(width)
     tooltip = [
         alt.Tooltip("baseline:N"),
         alt.Tooltip("group:N"),
         alt.Tooltip("score:Q", title=metric.label, format=".3~f"),
     ]
-    line = alt.Chart(data_of(points)).mark_line(strokeWidth=1, strokeDash=[4, 3], color=GREY)
+    line = alt.Chart(data_of(points)).mark_line(
+        strokeWidth=style.line / 2, strokeDash=[4, 3], color=GREY, clip=True
+    )
     highest = max(points, key=lambda point: point["score"])
     align: Literal["left", "center", "right"] = "center"
     if highest in (points[0], points[-1]):  # the name runs inwards
         align = "left" if highest == points[0] else "right"
     text = alt.Chart(data_of([highest])).mark_text(
-        text=baseline.label, align=align, baseline="bottom", dy=-3, color=GREY, fontSize=11
-    )
+        text=baseline.label, align=align, baseline="bottom", dy=-3, color=GREY,
+        fontSize=style.type, clip=True,
+    )  # fmt: skip
     return [line.encode(x=x, y=y, tooltip=tooltip), text.encode(x=x, y=y)]
 
 
-def group_curve(groups: WordGroups, width: Width = 620) -> Chart:
-    """Draw the measure ``drawn`` over groups of words, one line for each system.
+def group_lines(groups: WordGroups) -> Lines:
+    """Return the measure ``drawn`` over groups of words, one line for each system.
 
-    The groups keep their order.
+    The groups keep their order; those without words in the references are left out.
     """
     column, measure = next(
         (place, each) for place, each in enumerate(groups.measures) if each.key == groups.drawn
     )
-    order = list(dict.fromkeys(each.group for each in groups.scores))
-    axis = alt.Axis(labelAngle=0, grid=False)
-    x = alt.X("group:O", sort=order, title=groups.grouped_by, axis=axis)
-    points = data_of(
-        {"thin": False, **point(each.system.label, each.group, estimate)}
-        for each in groups.scores
-        if (estimate := each.estimates[column]) is not None
+    shown = [each for each in groups.scores if each.words]
+    order = list(dict.fromkeys(each.group for each in shown))
+    axis = alt.Axis(labelAngle=0, grid=False, labelOverlap="greedy")
+    return Lines(
+        labels={each.system.name: each.system.label for each in shown},
+        points=[
+            point(each.system.label, each.group, estimate, each.words < THIN)
+            for each in shown
+            if (estimate := each.estimates[column]) is not None
+        ],
+        x=alt.X("group:O", sort=order, title=groups.grouped_by, axis=axis),
+        y_title=measure.title,
+        from_zero=True,
+        note=note_of(groups.origin),
     )
-    names = list(dict.fromkeys(each.system.label for each in groups.scores))
-    layers = lines(x, measure.title, True, names, width)
-    return finished(alt.layer(*layers, data=points), width, note_of(groups.origin))
 
 
 def note_of(origin: Mapping[str, str | int]) -> str:
-    """Return the small type of a printed figure: where its numbers come from."""
-    return "Bands 95%. " + "; ".join(f"{key} {value}" for key, value in origin.items())
-
-
-def _names(evaluation: Evaluation) -> list[str]:
-    return [system.label for system in evaluation.systems]
+    """Return what the caption of a figure says: how to read it, and where its numbers come from."""
+    about = "; ".join(f"{key} {value}" for key, value in origin.items())
+    return (
+        "Lines: means over seeds; bands: 95% bootstrap intervals; thin bars: lowest to highest "
+        f"seed; hollow marks, which no line reaches: fewer than {THIN}. {about}."
+    )
 
 
 def _bucket_axis(
-    evaluation: Evaluation, places: Sequence[float], domain: Sequence[float]
+    evaluation: Evaluation, places: Sequence[float], domain: Sequence[float], width: Width
 ) -> alt.Axis:
-    names = []
+    names, longest = [], 0
     for bounds, place in zip(evaluation.bounds, places, strict=True):
-        counts = evaluation.sentences(bounds)
-        thin = "*" if min(counts) < THIN else ""
-        count = "/".join(map(str, counts))
-        names.append(f"'{place:g}': ['{bounds.label}', 'n = {count}{thin}']")
+        counts = "/".join(map(str, evaluation.sentences(bounds)))
+        count = f"n = {counts}{'*' if _thin(evaluation, bounds) else ''}"
+        names.append(f"'{place:g}': ['{bounds.label}', '{count}']")
+        longest = max(longest, len(count), len(bounds.label))
+    style = style_of(width)
     gaps = [b - a for a, b in pairwise(places)]
-    crowded = min(gaps, default=domain[1]) / (domain[1] - domain[0]) < ROOM_FOR_A_LABEL
+    room = style.room * min(gaps, default=domain[1]) / (domain[1] - domain[0])
+    crowded = room < style.type * (0.55 * longest + 0.5)
     return alt.Axis(
         values=list(places),
         labelExpr=f"{{{', '.join(names)}}}[datum.value]",
@@ -155,7 +178,9 @@ def _bucket_axis(
     )
 
 
-def _limit_rule(limit: int, domain: Sequence[float], row: int) -> tuple[alt.Chart, alt.Chart]:
+def _limit_rule(
+    limit: int, domain: Sequence[float], row: int, type: float
+) -> tuple[alt.Chart, alt.Chart]:
     """Return the rule at a training limit, and its label in the given ``row`` above the plot."""
     place = limit + 0.5
     # The label of a rule near an end of the axis runs inwards, so that the label is not cut off.
@@ -168,7 +193,8 @@ def _limit_rule(limit: int, domain: Sequence[float], row: int) -> tuple[alt.Char
         text=f"longest training sentence: {limit} words",
         align=align,
         baseline="bottom",
-        color="#555",
+        color=GREY,
+        fontSize=type,
     )
     rule = base.mark_rule(strokeDash=[5, 4], color=GREY)
-    return rule, text.encode(y=alt.value(-4 - 14 * row))
+    return rule, text.encode(y=alt.value(-3 - 1.2 * type * row))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from datamodules.files import write_text
-from lightning_modules.figures.charts import ENDINGS, Pictures, write_pictures
+from lightning_modules.figures.charts import CAPTION, ENDINGS, Pictures, write_pictures
 from lightning_modules.metrics.chosen_metrics import signatures
 from lightning_modules.runs.reader import BrokenFileError
 from lightning_modules.runs.schema import CURVE
@@ -17,7 +17,7 @@ from sweeps.comparison.record import (
     write_comparison,
 )
 from sweeps.evaluation.writing.table_files import FORMATS, write_tables
-from sweeps.report.report import Report
+from sweeps.report.report import NARROW, Report
 
 TABLES, FIGURES = "tables", "figures"
 
@@ -43,9 +43,10 @@ def _remove_earlier(out: Path) -> None:
         earlier = read_comparison(out)
     except BrokenFileError:
         return
-    for kind, names in ((TABLES, earlier.tables), (FIGURES, earlier.figures)):
+    narrow = [f"{name}{NARROW}" for name in earlier.figures]
+    for kind, names in ((TABLES, earlier.tables), (FIGURES, [*earlier.figures, *narrow])):
         for name in names:
-            for ending in (*FORMATS, *ENDINGS):
+            for ending in (*FORMATS, *ENDINGS, CAPTION):
                 (out / kind / f"{Path(name).name}.{ending}").unlink(missing_ok=True)
 
 

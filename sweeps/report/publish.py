@@ -37,7 +37,7 @@ def write_all(report: Report, out: Path) -> None:
 def _start_drawing(report: Report, thread: Executor) -> list[Drawing]:
     drawings = []
     for part in report.parts:
-        for name, chart in part.figures.items():
+        for name, chart in part.files.items():
             with part.blamed():
                 drawings.append((part, name, thread.submit(draw, as_spec(chart))))
     return drawings

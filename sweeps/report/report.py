@@ -12,14 +12,14 @@ from rich.console import RenderableType
 from datamodules.errors import UserError
 from datamodules.plugs import find_plug, make_plug
 from lightning_modules.figures.charts import Chart
-from lightning_modules.figures.lines import Width
+from lightning_modules.figures.sizes import COLUMN, TEXT
 from lightning_modules.tracking.report_blocks import Block
 from sweeps.evaluation.tables import Table
 from sweeps.report.findings import Findings
 from sweeps.report.sections import Section
 
-PRINTED: Width = 620
-"""Width of the figures in files."""
+NARROW = "_column"
+"""End of the names of the files of a figure that is as wide as one column of a paper."""
 Named = TypeVar("Named")
 
 
@@ -47,9 +47,16 @@ class Part:
 
     @cached_property
     def figures(self) -> dict[str, Chart]:
-        """The figures by the names of their files, in the width of the files."""
+        """The figures by the names of their files, as wide as the text of a paper."""
         with self.blamed():
-            return _checked_charts(self.section.figures(PRINTED))
+            return _checked_charts(self.section.figures(TEXT))
+
+    @cached_property
+    def files(self) -> dict[str, Chart]:
+        """The figures by the names of their files, in both widths of a paper."""
+        with self.blamed():
+            narrow = _checked_charts(self.section.figures(COLUMN))
+        return self.figures | {f"{name}{NARROW}": chart for name, chart in narrow.items()}
 
     @cached_property
     def page_figures(self) -> dict[str, Chart]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from lightning_modules.figures.charts import Chart
-from lightning_modules.figures.lines import Width
+from lightning_modules.figures.sizes import Width
 from sweeps.comparison.conditions import StudyCost
 from sweeps.evaluation.tables import Table
 

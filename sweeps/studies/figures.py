@@ -15,7 +15,10 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from lightning_modules.figures.charts import Chart, as_spec, data_of
-from lightning_modules.figures.lines import COLOURS, SHAPES, Width, finished, legend_of, scale_of
+from lightning_modules.figures.legends import legend_of
+from lightning_modules.figures.lines import finished, looks_scales
+from lightning_modules.figures.looks import COLOURS
+from lightning_modules.figures.sizes import Width
 from lightning_modules.metrics.expected_best import expected_best
 from sweeps.evaluation.tables import Column, Table
 from sweeps.report.study_section import StudyFigure
@@ -108,7 +111,7 @@ def performance_curves(
 def _curve(points: Sequence[SearchPoint], objective: str, pace: str, width: Width) -> Chart:
     names = list(dict.fromkeys(point.study for point in points))
     titles = _performance_titles(objective)
-    colour, shape = _looks("study", names, 240 if width == "container" else 540)
+    colour, shape = _looks("study", names, width)
     highlighted = alt.selection_point(fields=["study"], bind="legend")
     axis = alt.Axis(grid=False, tickMinStep=1, format="~s" if pace == "target_tokens" else "d")
     base = alt.Chart().encode(
@@ -238,8 +241,8 @@ def _history(trials: Trials, goal: _Goal, with_best: bool) -> Chart:
     title = f"{goal.title} (line: best so far)" if with_best else goal.title
     axes = _axis(alt.X, "trial", "trial", **WHOLE), _axis(alt.Y, "value", title)
     base = _chart(rows, "trial", "value").encode(*axes)
-    points = base.mark_point(filled=True, size=40, color=COLOURS[0])
-    line = base.mark_line(interpolate="step-after", color=COLOURS[1])
+    points = base.mark_point(filled=True, size=40, color=COLOURS[1])
+    line = base.mark_line(interpolate="step-after", color=COLOURS[2])
     return alt.layer(line.encode(_axis(alt.Y, "best", title)), points) if with_best else points
 
 
@@ -316,7 +319,7 @@ def _slice(trials: Trials, name: str, kind: Any, goal: _Goal) -> alt.Chart:
         whole = WHOLE if isinstance(kind, IntDistribution) else {"format": "~g"}
         x = x.axis(tickCount=5, grid=False, **whole)
     chart = _chart(rows, "trial", "setting", "value").encode(x, _axis(alt.Y, "value", goal.title))
-    return chart.mark_point(filled=True, color=COLOURS[0]).properties(width=230, height=230)
+    return chart.mark_point(filled=True, color=COLOURS[1]).properties(width=230, height=230)
 
 
 def _chart(rows: Sequence[Mapping[str, Any]], *shown: str) -> alt.Chart:
@@ -334,11 +337,12 @@ def _axis(channel: Any, field: str, title: str, **axis: Any) -> Any:
     return channel(f"{field}:Q", title=title).scale(zero=False).axis(tickCount=6, **axis)
 
 
-def _looks(field: str, names: Sequence[str], label_limit: int = 240) -> Iterator[Any]:
+def _looks(field: str, names: Sequence[str], width: Width = "container") -> Iterator[Any]:
     """Yield the encodings of a field by colours and by shapes, with one legend."""
-    legend = legend_of(names, label_limit)
-    for channel, looks in ((alt.Color, COLOURS), (alt.Shape, SHAPES)):
-        yield channel(f"{field}:N", title=None, scale=scale_of(names, looks), legend=legend)
+    legend = legend_of(names, width)
+    colours, shapes, _ = looks_scales({name: name for name in names})
+    for channel, scale in ((alt.Color, colours), (alt.Shape, shapes)):
+        yield channel(f"{field}:N", title=None, scale=scale, legend=legend)
 
 
 def _shown(value: Any) -> str:

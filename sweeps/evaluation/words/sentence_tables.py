@@ -7,7 +7,7 @@ import numpy as np
 
 from lightning_modules.figures.charts import Chart
 from lightning_modules.figures.count_histogram import count_histogram
-from lightning_modules.figures.lines import Width
+from lightning_modules.figures.sizes import Width
 from lightning_modules.metrics.bleu import bleu
 from lightning_modules.metrics.sentences import (
     LENGTH_DIFFERENCE_BUCKETS,
@@ -101,7 +101,7 @@ def bucket_chart(table: Table, systems: Sequence[System], width: Width) -> Chart
     places = [place for place, group in enumerate(groups) if group in used]
     shown = groups[min(places) : max(places) + 1] if places else groups
     rows = [{**each, "system": labels[str(each["system"])]} for each in found]
-    return count_histogram(rows, list(labels.values()), shown, table.columns[2].title, width)
+    return count_histogram(rows, labels, shown, table.columns[2].title, width)
 
 
 def once_a_sentence(table: Table) -> Table:

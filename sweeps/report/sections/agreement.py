@@ -9,8 +9,9 @@ from rich.text import Text
 from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart
-from lightning_modules.figures.distance_chart import distance_chart
-from lightning_modules.figures.lines import Width
+from lightning_modules.figures.distance_chart import distance_lines
+from lightning_modules.figures.lines import figures_of
+from lightning_modules.figures.sizes import Width
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.metrics.uncertainty.contrast_scores import METRIC
 from sweeps.evaluation.contrast import Contrast
@@ -45,16 +46,13 @@ class Agreement(Section):
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
-        return {
-            f"{BY_DISTANCE}{ending}": distance_chart(
-                contrast.groups,
-                {system.name: system.label for system in contrast.systems},
-                note_of(origin_of(contrast)),
-                width,
-            )
-            for contrast, ending in self._named
-            if contrast.of_kind("distance")
-        }
+        figures: dict[str, Chart] = {}
+        for contrast, ending in self._named:
+            if contrast.of_kind("distance"):
+                labels = {system.name: system.label for system in contrast.systems}
+                lines = distance_lines(contrast.groups, labels, note_of(origin_of(contrast)))
+                figures |= figures_of(f"{BY_DISTANCE}{ending}", lines, width)
+        return figures
 
     @override
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart
-from lightning_modules.figures.lines import Width
+from lightning_modules.figures.lines import figures_of
+from lightning_modules.figures.sizes import Width
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.tracking.report_blocks import Block, LengthCurves, Pictures
 from sweeps.evaluation.evaluation import Evaluation
-from sweeps.evaluation.figures import length_curve
+from sweeps.evaluation.figures import length_lines
 from sweeps.evaluation.score_tables import by_length
 from sweeps.evaluation.tables import Table
 from sweeps.report.findings import Findings
@@ -35,11 +36,9 @@ class BleuByLength(Section):
         title = ALL_SETS if self.findings.sets else ""
         for place, part in enumerate(self.findings.evaluation.parts, start=1):
             ending = "" if place == 1 else f"_{place}"
-            drawn = _curves(part, self.findings, bleu, width, title)
-            curves |= {f"{name}{ending}": chart for name, chart in drawn.items()}
+            curves |= _curves(part, self.findings, bleu, width, title, ending)
         for each, part in self.findings.sets.items():
-            drawn = _curves(part, self.findings, bleu, width, each)
-            curves |= {f"{name}_of_{each}": chart for name, chart in drawn.items()}
+            curves |= _curves(part, self.findings, bleu, width, each, f"_of_{each}")
         return curves
 
     @override
@@ -81,10 +80,12 @@ def _curves(
     metrics: Sequence[Metric],
     width: Width,
     title: str = "",
+    ending: str = "",
 ) -> dict[str, Chart]:
     words = evaluation.scoring.unit.endswith("words")
     limits = findings.comparison.train_limits if words else ()
-    return {
-        f"{metric.name}_by_length": length_curve(evaluation, metric, limits, width, title)
-        for metric in metrics
-    }
+    curves: dict[str, Chart] = {}
+    for metric in metrics:
+        lines = length_lines(evaluation, metric, width, limits, title)
+        curves |= figures_of(f"{metric.name}_by_length{ending}", lines, width)
+    return curves

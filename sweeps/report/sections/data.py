@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart
 from lightning_modules.figures.length_histogram import length_histogram
-from lightning_modules.figures.lines import Width
+from lightning_modules.figures.sizes import Width
 from lightning_modules.runs.schema import Data
 from sweeps.evaluation.corpus_tables import (
     HISTOGRAM,

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from lightning_modules.figures.charts import Chart
-from lightning_modules.figures.lines import Width
+from lightning_modules.figures.sizes import Width
 from lightning_modules.tracking.report_blocks import Block, Pictures, Tables
 from sweeps.evaluation.tables import Table
 from sweeps.report.findings import Findings
@@ -40,7 +40,7 @@ class Section(ABC):
         return []
 
     def figures(self, width: Width) -> Mapping[str, Chart]:
-        """Return charts by the names of their files, ``width`` wide (pixels, or ``container``).
+        """Return charts by the names of their files, ``width`` wide (points, or ``container``).
 
         On the page, a figure with the name of a table stands above the table.
         """

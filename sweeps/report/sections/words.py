@@ -6,9 +6,10 @@ from functools import cached_property
 from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart
-from lightning_modules.figures.lines import Width
+from lightning_modules.figures.lines import figures_of
+from lightning_modules.figures.sizes import Width
 from lightning_modules.tracking.report_blocks import Block, Pictures
-from sweeps.evaluation.figures import group_curve
+from sweeps.evaluation.figures import group_lines
 from sweeps.evaluation.tables import Table
 from sweeps.evaluation.words.ngram_tables import ngram_tables, ten_for_each_pair
 from sweeps.evaluation.words.sentence_tables import (
@@ -49,7 +50,12 @@ class Words(Section):
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
-        words = {each.name: group_curve(each, width) for each in self._groups if each.drawn}
+        words = {
+            name: chart
+            for each in self._groups
+            if each.drawn
+            for name, chart in figures_of(each.name, group_lines(each), width).items()
+        }
         systems = self.findings.evaluation.systems
         return words | {
             table.name: bucket_chart(table, systems, width)

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from sweeps.comparison.collect import collect
 from sweeps.evaluation.evaluation import evaluate
-from sweeps.evaluation.figures import length_curve
+from sweeps.evaluation.figures import length_lines
 from sweeps.evaluation.score_tables import by_length, score_tables
 from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
@@ -90,13 +90,12 @@ def test_buckets_are_those_of_the_comparison(findings_of):
 
 def test_the_figure_has_a_dashed_line_with_a_name_for_each(findings_of):
     evaluation = findings_of(run(), run("luong")).evaluation
-    layers = length_curve(evaluation, evaluation.metrics[0]).to_dict()["layer"]
-    marks = [layer["mark"] for layer in layers]
+    lines = length_lines(evaluation, evaluation.metrics[0], "container")
+    marks = [layer.to_dict()["mark"] for layer in lines.others]
     assert sum("strokeDash" in mark for mark in marks) == 2
     assert [mark["text"] for mark in marks if mark["type"] == "text"] == ["phrase table", "copy"]
     [aer] = [each for each in evaluation.metrics if each.name == "aer"]
-    layers = length_curve(evaluation, aer).to_dict()["layer"]
-    assert not any("strokeDash" in layer["mark"] for layer in layers)
+    assert length_lines(evaluation, aer, "container").others == []
 
 
 def test_the_terminal_shows_them_in_80_columns(findings_of):

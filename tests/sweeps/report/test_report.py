@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from lightning_modules.figures.charts import CAPTION, ENDINGS
 from lightning_modules.tracking.report_blocks import Lines
 from sweeps.comparison.collect import collect
 from sweeps.evaluation.evaluation import evaluate
@@ -54,7 +55,12 @@ def test_the_files_are_all_there_and_nothing_is_left_half_written(built):
     figures = {path.name for path in (out / "figures").iterdir()}
     names = {name.partition(".")[0] for name in figures}
     assert {"bleu_by_length", "ter_by_length", "aer_by_length", "words_by_frequency"} < names
-    assert figures == {f"{name}.{ending}" for name in names for ending in ("svg", "png", "pdf")}
+    pictures = {f"{name}.{ending}" for name in names for ending in ENDINGS}
+    captions = figures - pictures
+    assert pictures < figures
+    assert {"bleu_by_length.txt", "bleu_by_length_column.txt"} < captions
+    assert {name.partition(".")[2] for name in captions} == {CAPTION}
+    assert names == report.figures.keys() | {f"{name}_column" for name in report.figures}
     for name in names:
         assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert (out / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
