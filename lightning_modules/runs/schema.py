@@ -187,10 +187,7 @@ Accuracies = dict[str, dict[str, Accuracy]]
 
 
 class Result(Record):
-    """``result.json``: only the variant, the seed and the test BLEU must be there.
-
-    A field with a title is a line of the report's section on the method.
-    """
+    """``result.json``: only the variant, the seed and the test BLEU must be there."""
 
     variant: str
     seed: int
@@ -224,9 +221,9 @@ class Result(Record):
     peak_memory_mib: float | None = None
     """Peak memory of the process in MiB; jobs of a comparison share processes."""
     git_commit: str | None = None
-    code: str | None = Field(None, title="Code that trained")
+    code: str | None = None
     """Version of the code that trained; see ``provenance.code_versions``."""
-    testing_code: str | None = Field(None, title="Code that tested")
+    testing_code: str | None = None
     """Version of the code that tested."""
     config: dict[str, Any] = {}
     """The resolved configuration, without passwords."""

@@ -92,7 +92,7 @@ def lines(costs: Iterable[WindowCost]) -> Iterator[str]:
             reach = f"; {each.out_of_reach:.1f}% of the links are farther than D"
         cost, changes = each.cost, "costs"
         if cost.value < 0:
-            cost, changes = _negated(cost), "gains"
+            cost, changes = -cost, "gains"
         yield (
             f"{each.system.label}: {each.window}, D = {each.half_width}, {changes} "
             f"{shown_number(cost.value, 1)} BLEU {shown_interval(cost, 1)}{reach}"
@@ -157,15 +157,8 @@ def _tested(
         if (test.first, test.second) == (first, second):
             return test.difference, p
         if (test.first, test.second) == (second, first):
-            return _negated(test.difference), p
+            return -test.difference, p
     return None, None
-
-
-def _negated(difference: Estimate) -> Estimate:
-    low, high = difference.low, difference.high
-    return Estimate(
-        -difference.value, None if high is None else -high, None if low is None else -low
-    )
 
 
 def _out_of_reach(gold: Sequence[Gold] | None, half_width: int) -> float | None:

@@ -1,19 +1,30 @@
 """What a comparison has found, as data, before anything is presented."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.testing.suspicions import suspicions_of_output
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.learning_curves import LearningCurve, learning_curves
+from sweeps.comparison.origin import Origin
 from sweeps.evaluation.contrast import Contrast, contrasts
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.named_sets import evaluate_sets
 from sweeps.evaluation.significance import SignificanceTests, conclusions, significance_tests
+from sweeps.report.opening.finding import Finding
+from sweeps.report.opening.headline import headline
 from sweeps.report.sentence_cards import Examples, example_sentences
 from sweeps.report.study_section import StudySection
+
+ONE_TRAINING = (
+    "This is about these trainings: a system with one seed was trained once, and another training "
+    "may come out otherwise. In simulations, two equal systems of one seed each differ "
+    "“significantly” in 17% to 89% of comparisons, the more often the more the seed matters; with "
+    "two or three seeds in at most 5% (docs/evaluation.md). Train with seed=1,2,3."
+)
+"""What is to be said wherever a system has one seed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +37,8 @@ class Findings:
     """Runs, failed jobs and conditions; empty for an evaluation of files."""
     studies: StudySection | None = None
     """Studies that tuned the systems; None without tuning."""
+    origin: Origin = field(default_factory=Origin)
+    """Command, question and date, where known."""
 
     @cached_property
     def significance(self) -> dict[str, SignificanceTests]:
@@ -36,6 +49,17 @@ class Findings:
     def sets(self) -> dict[str, Evaluation]:
         """BLEU on each test set by name, where a run has several test sets; else nothing."""
         return evaluate_sets(self.evaluation.systems, self.evaluation.scoring)
+
+    @cached_property
+    def headline(self) -> list[Finding]:
+        """What was found, in a few sentences, each with its test."""
+        return headline(self.evaluation, self.significance.get("bleu"), self.comparison)
+
+    @property
+    def caution(self) -> str | None:
+        """What is to be said of findings about trainings that no other seed repeats."""
+        once = any(len(system.outputs) == 1 for system in self.evaluation.systems)
+        return ONE_TRAINING if once and self.comparison.runs and self.significance else None
 
     @cached_property
     def conclusions(self) -> list[str]:

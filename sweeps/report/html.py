@@ -13,6 +13,7 @@ from markupsafe import Markup
 from lightning_modules.figures.charts import Chart, as_spec
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from sweeps.evaluation.tables import Cell, Column, Kind, Table, as_csv
+from sweeps.report.opening.opening import Opening
 from sweeps.report.report import Report
 
 MOST_ROWS = 200
@@ -82,6 +83,15 @@ def _page_cell(column: Column, cell: Cell) -> PageCell:
     return PageCell(column.kind, shown, "" if value is None else value)
 
 
+@dataclass(frozen=True)
+class PageSection:
+    """A section of the page that is not empty."""
+
+    name: str
+    heading: str
+    content: Markup
+
+
 def render_report(report: Report) -> str:
     """Return the page as text.
 
@@ -89,14 +99,16 @@ def render_report(report: Report) -> str:
     """
     templates = environment()
     files = {name: as_csv(table) for name, table in report.tables.items()}
-    sections: list[Markup] = []
+    sections: list[PageSection] = []
     data: dict[str, Any] = {}
     for part in report.parts:
         with part.blamed():
             template = templates.from_string(part.section.template)
             tables = part.section.page_tables(part.tables)
             shown = {"tables": tables, "figures": list(part.page_figures)}
-            sections.append(Markup(template.render(section=part.section, **shown)))
+            content = template.render(section=part.section, **shown)
+            if content.strip():
+                sections.append(PageSection(part.name, part.section.heading, Markup(content)))
             files |= part.section.page_texts()
             data |= part.section.page_data()
     return render_page(
@@ -105,5 +117,6 @@ def render_report(report: Report) -> str:
         files=files,
         data=data,
         findings=report.findings,
+        opening=Opening(report.findings),
         sections=sections,
     )

@@ -34,6 +34,8 @@ class ReportSettings(BaseModel, extra="forbid"):
 class Part:
     """A section with its tables and figures, which are made once."""
 
+    name: str
+    """The name of the section in ``report.sections``."""
     setting: str
     """Override that names the section, such as ``report.sections.mine=my_section.Mine``."""
     section: Section
@@ -126,7 +128,7 @@ def make_report(findings: Findings, settings: ReportSettings) -> Report:
 def _part(findings: Findings, name: str, path: str) -> Part:
     setting = f"report.sections.{name}"
     kind = find_plug(setting, path, {}, Section)
-    return Part(f"{setting}={path}", make_plug(setting, path, kind, findings))
+    return Part(name, f"{setting}={path}", make_plug(setting, path, kind, findings))
 
 
 def _joined(parts: Iterable[tuple[str, Mapping[str, Named]]]) -> dict[str, Named]:

@@ -27,7 +27,6 @@ from lightning_modules.tracking.comparison_run import (
 )
 from lightning_modules.tracking.names import with_interval
 from lightning_modules.tracking.report_blocks import Block, Lines, Pictures, Tables
-from sweeps.comparison.command import command_of
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.tables import Table
 from sweeps.report.contents import FIGURES
@@ -129,7 +128,7 @@ def as_data(report: Report, page: str, out: Path) -> ComparisonData:
     return ComparisonData(
         name=report.findings.name,
         config=_run_config(report.findings, out),
-        notes=command_of(out),
+        notes=report.findings.origin.command,
         summary=_summary(evaluation),
         axis=evaluation.scoring.length_axis,
         lines=[_line(evaluation, each) for each in _scored(evaluation)],

@@ -15,6 +15,7 @@ from lightning_modules.testing.scoring_settings import Scoring
 from sweeps.comparison.collect import collect
 from sweeps.comparison.conditions import equally_tuned, not_tuned
 from sweeps.comparison.finished import mark_finished
+from sweeps.comparison.origin import origin_of
 from sweeps.evaluation.evaluation import evaluate
 from sweeps.report.findings import Findings
 from sweeps.report.publish import publish, write_all
@@ -97,7 +98,8 @@ def build_comparison(
     evaluation = evaluate([variant.system for variant in comparison.variants], scoring)
     tuning = equally_tuned(studies.costs, studies.kind) if studies else not_tuned()
     comparison = replace(comparison, conditions=[*comparison.conditions, tuning])
-    findings = Findings(out.resolve().name, evaluation, comparison, studies)
+    origin = origin_of(out, [run.folder for run in comparison.runs])
+    findings = Findings(out.resolve().name, evaluation, comparison, studies, origin)
     report = make_report(findings, settings)
     write_all(report, out)
     return report

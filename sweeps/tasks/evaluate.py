@@ -12,6 +12,7 @@ from lightning_modules.metrics.systems import Output, System, TestSet
 from lightning_modules.runs.reader import BrokenFileError, read_result
 from lightning_modules.testing.scoring_settings import Scoring
 from sweeps.comparison.collect import Comparison
+from sweeps.comparison.origin import origin_of
 from sweeps.evaluation.evaluation import evaluate
 from sweeps.evaluation.outputs import (
     OPTIONS,
@@ -53,7 +54,8 @@ def evaluate_systems(config: DictConfig) -> None:
         evaluation = evaluate(systems, scoring)
     except ValueError as error:
         raise UserError(f"scoring.unit={scoring.unit}: {error}; give sources=FILE") from None
-    findings = Findings(out.name, evaluation, Comparison([], [], []))
+    nothing = Comparison([], [], [])
+    findings = Findings(out.name, evaluation, nothing, origin=origin_of(out))
     report = make_report(findings, validated(ReportSettings, config.report, "report"))
     write_all(report, out)
     publish(report, out, config.logger)

@@ -30,6 +30,16 @@ class Estimate:
     seeds: tuple[float, ...] = ()
     """Score of each seed."""
 
+    def __neg__(self) -> "Estimate":
+        """Return the estimate of the score times -1, as of a difference the other way round."""
+        return Estimate(
+            -self.value,
+            None if self.high is None else -self.high,
+            None if self.low is None else -self.low,
+            self.deviation,
+            tuple(-score for score in self.seeds),
+        )
+
     @classmethod
     def of(cls, scores: Array, resampled: Array) -> Self | None:
         """Make an estimate of scores ``(seeds,)`` and mean resampled scores ``(resamples,)``.

@@ -106,7 +106,7 @@ def _tests(
         differences = resampled[a] - resampled[b]
         sentence_variance = float((resampled_sentences[a] - resampled_sentences[b]).var())
         degrees = degrees_of_freedom([scores[a], scores[b]], sentence_variance)
-        difference, p = _bootstrapped(observed, differences, degrees)
+        difference, p = bootstrapped(observed, differences, degrees)
         single = len(scores[a]) == len(scores[b]) == 1
         tests.append(
             Test(
@@ -123,7 +123,7 @@ def _tests(
     return tests
 
 
-def _bootstrapped(observed: float, differences: Array, degrees: float) -> tuple[Estimate, float]:
+def bootstrapped(observed: float, differences: Array, degrees: float) -> tuple[Estimate, float]:
     """Return a difference with its interval, and its p-value."""
     deviations = differences - observed
     estimate = Estimate(observed, *interval(observed + expansion(degrees) * deviations))

@@ -1,7 +1,6 @@
 """How the numbers were made."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from typing_extensions import override
@@ -9,13 +8,16 @@ from typing_extensions import override
 from lightning_modules.runs.schema import Result
 from lightning_modules.tracking.report_blocks import Block, Lines
 from lightning_modules.training.control.budgets import find_kind, kind_of
-from sweeps.evaluation.evaluation import Evaluation
-from sweeps.evaluation.score_tables import origin
 from sweeps.report.findings import Findings
+from sweeps.report.opening.opening import files_of
 from sweeps.report.sections.section import Section
 
-TITLES = {name: field.title for name, field in Result.model_fields.items() if field.title}
-"""Titles of the fields of a result that are lines of their own."""
+WRITTEN = (
+    "tables/ and bleu_by_length.csv: all numbers",
+    "figures/: every figure",
+    "comparison.json: settings, conditions and results of the runs",
+)
+"""Files beside the page."""
 
 
 class Method(Section):
@@ -43,37 +45,29 @@ def method(findings: Findings) -> list[tuple[str, list[str]]]:
         "Training": _training,
         "Decoding": lambda result: _listed(result.decoding, "not recorded"),
         "Environment": lambda result: _listed(result.environment.model_dump(), "not recorded"),
-        "Code": lambda result: f"commit {result.git_commit or 'not recorded'}",
-        **{title: partial(_field, name) for name, title in TITLES.items()},
+        "Code": _code,
     }
     results = [run.result for run in findings.comparison.runs]
     lines = [(name, list(dict.fromkeys(map(say, results)))) for name, say in aspects.items()]
-    files = list(_files(findings.evaluation))
-    named = [("Files", files)] if files else []
-    return [*named, ("Scores", [_scoring(findings)]), *(each for each in lines if each[1])]
-
-
-def _files(evaluation: Evaluation) -> Iterator[str]:
-    """Yield each file or run folder that the user named, after its override."""
-    tests = {id(group.systems[0].test): group.systems[0].test for group in evaluation.groups}
-    files = [test.files for test in tests.values() if test.files]
-    for option, file in (each for named in files for each in named.items()):
-        yield f"{option}: {file}"
-    for system in evaluation.systems if files else []:
-        for output in system.outputs:
-            seed = f", seed {output.seed}" if len(system.outputs) > 1 else ""
-            yield f"systems.{system.name}{seed}: {output.file or output.folder}"
+    scores = [_scoring(findings), *_signatures(findings)]
+    files = [*files_of(findings.evaluation), *WRITTEN]
+    return [("Scores", scores), *(each for each in lines if each[1]), ("Files", files)]
 
 
 def _scoring(findings: Findings) -> str:
     scoring = findings.evaluation.scoring
-    signature = origin(findings.evaluation, "bleu")["signature"]
     draws = findings.evaluation.draws
     return (
         "sacreBLEU on detokenised text, computed afresh over the sentences of each length bucket; "
         f"{scoring.length_axis}; intervals and tests with {draws.count} resamples from "
-        f"seed {draws.seed}; signature {signature}"
+        f"seed {draws.seed}"
     )
+
+
+def _signatures(findings: Findings) -> list[str]:
+    """Return the signature of every metric that the report shows."""
+    metrics = [metric for metric in findings.evaluation.metrics if metric.signature]
+    return [f"{metric.label}: {metric.signature}" for metric in metrics]
 
 
 def _corpus(result: Result) -> str:
@@ -106,9 +100,12 @@ def _training(result: Result) -> str:
     return f"a budget in {find_kind(kind).unit}: {training.target_tokens:,} target tokens{updates}"
 
 
-def _field(name: str, result: Result) -> str:
-    value = getattr(result, name)
-    return "not recorded" if value is None else str(value)
+def _code(result: Result) -> str:
+    """Return commit and versions of the code; one version where it trained and tested."""
+    commit = f"commit {result.git_commit or 'not recorded'}"
+    if result.code == result.testing_code or result.testing_code is None:
+        return f"{commit}, version {result.code or 'not recorded'}"
+    return f"{commit}, version {result.code} trained and {result.testing_code} tested"
 
 
 def _listed(settings: dict[str, Any], otherwise: str) -> str:

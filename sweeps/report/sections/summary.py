@@ -1,7 +1,8 @@
-"""What a reader must know first: unfair conditions, failed jobs, texts that look wrong; and all
-conditions of a fair comparison."""
+"""What a reader must know first: findings, unfair conditions, failed jobs, texts that look
+wrong; and all conditions of a fair comparison."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -10,6 +11,7 @@ from typing_extensions import override
 from lightning_modules.tracking.report_blocks import Block, Lines
 from sweeps.comparison.condition import MARKS, Condition, State
 from sweeps.evaluation.tables import Table
+from sweeps.report.opening.opening import Opening
 from sweeps.report.sections.section import Section
 
 STYLES: dict[State, str] = {"held": "green", "differs by design": "cyan", "NOT HELD": "bold red"}
@@ -17,7 +19,7 @@ STYLES: dict[State, str] = {"held": "green", "differs by design": "cyan", "NOT H
 
 
 class Summary(Section):
-    """Alarms on top of page and terminal; in W&B also the conclusions and conditions."""
+    """Findings, alarms and what was compared; in W&B also the conditions."""
 
     heading = "What was found"
     template = '{% include "sections/summary.html.j2" %}'
@@ -27,8 +29,17 @@ class Summary(Section):
         """Conditions of a fair comparison that do not hold."""
         return [each for each in self.findings.comparison.conditions if not each.holds]
 
+    @cached_property
+    def opening(self) -> Opening:
+        """What was compared."""
+        return Opening(self.findings)
+
     @override
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
+        for finding in self.findings.headline:
+            yield Text.assemble("• ", finding.claim, (f" ({finding.test})", "dim"))
+        if self.findings.caution:
+            yield Text(self.findings.caution, "dim")
         for warning in self.findings.suspicions:
             yield Text.assemble(("✗ looks wrong", "bold red"), f" {warning}")
 
@@ -41,7 +52,9 @@ class Summary(Section):
         ]
         warnings = [f"warning, {warning}" for warning in self.findings.suspicions]
         failed = [f"failed, {job.label}: {job.error}" for job in comparison.failed]
-        return [Lines([*self.findings.conclusions, *conditions, *failed, *warnings])]
+        found = [str(finding) for finding in self.findings.headline]
+        caution = [self.findings.caution] if self.findings.caution else []
+        return [Lines([*found, *caution, *conditions, *failed, *warnings])]
 
 
 class Conditions(Section):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -178,7 +179,12 @@ def test_the_page_has_every_table_once_and_points_to_no_file(built):
     page = (out / "report.html").read_text(encoding="utf-8")
     for name in report.tables:
         assert page.count(f'<table id="{name}" ') == 1
-    assert "<a " not in page
+    shown = page.partition("<script")[0]
+    addresses = re.findall('<a [^>]*href="([^"]*)"', shown)
+    assert addresses
+    for address in addresses:
+        assert address.startswith("#")
+        assert f'id="{address[1:]}"' in shown
 
 
 def test_a_fair_comparison_raises_no_alarm(tmp_path):

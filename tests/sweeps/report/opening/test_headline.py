@@ -1,0 +1,133 @@
+"""Sentences about what was found follow the scores, and say no more than the tests."""
+
+import random
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+
+from lightning_modules.metrics.systems import Output, System, TestSet
+from lightning_modules.metrics.text_metrics import Bleu
+from lightning_modules.testing.scoring_settings import Scoring
+from sweeps.comparison.collect import Comparison
+from sweeps.evaluation.evaluation import evaluate
+from sweeps.evaluation.significance import significance_tests
+from sweeps.report.opening.headline import headline
+from tests.helpers.made_text import statistics_of
+
+NOTHING = Comparison([], [], [])
+SCORING = Scoring(edges=[10, 20, 30], resamples=200)
+WORDS = [f"word{number}" for number in range(40)]
+RATES = {
+    "steady": lambda length: 0.1,
+    "falling": lambda length: 0.02 * length,
+    "weak": lambda length: 0.5,
+    "parting": lambda length: 0.1 if length <= 10 else 0.4,
+}
+"""Share of wrong words by the length of the sentence."""
+
+
+@cache
+def made_test(sentences=240):
+    rng = random.Random(1)
+    lines = [" ".join(rng.choices(WORDS, k=rng.randint(4, 30))) for _ in range(sentences)]
+    return TestSet(lines, lines)
+
+
+@cache
+def translations(kind, seed=1):
+    rng = random.Random(f"{kind} {seed}")
+    return [
+        " ".join(
+            "wrong" if rng.random() < RATES[kind](len(line.split())) else word
+            for word in line.split()
+        )
+        for line in made_test().references
+    ]
+
+
+def system(name, kind, seeds=(1,)):
+    test = made_test()
+    outputs = []
+    for seed in seeds:
+        lines = translations(kind, seed)
+        outputs.append(Output(seed, lines, statistics_of(lines, test.references), [Bleu()]))
+    return System(name, test, outputs, f"the {name}, labelled")
+
+
+def findings(*systems):
+    evaluation = evaluate(systems, SCORING)
+    tests = significance_tests(evaluation)
+    return headline(evaluation, tests.get("bleu"), NOTHING)
+
+
+def test_the_story_of_a_falling_system_names_its_tests():
+    best, lengths, parting = findings(system("a", "falling"), system("b", "steady"))
+    assert best.claim.startswith("“the b, labelled” has the highest BLEU, ")
+    assert "paired bootstrap, p " in best.test
+    assert "Holm's correction over 4 tests" in best.test
+    assert lengths.claim.startswith(
+        "Between 1–10 and 21–30 words, BLEU of “the a, labelled” falls from "
+    )
+    assert "of “the b, labelled” it " in lengths.claim
+    assert lengths.test.startswith("trend of the difference against length, paired bootstrap")
+    assert parting.claim.startswith("“the b, labelled” is ahead of “the a, labelled” ")
+    for each in (best, lengths, parting):
+        assert each.claim.count("[") == each.claim.count("]") >= 1
+
+
+def test_curves_part_where_the_difference_becomes_real():
+    *_, parting = findings(system("a", "steady"), system("b", "parting"))
+    assert "from 11–20 words on, and not before: by " in parting.claim
+
+
+@pytest.mark.parametrize("kinds", [("falling", "steady"), ("weak", "falling", "steady")])
+def test_exchanged_scores_exchange_the_sentences(kinds):
+    """The names move with the scores, and nothing else of the sentences changes."""
+    names = "abc"[: len(kinds)]
+    forward = findings(*(system(n, kind) for n, kind in zip(names, kinds, strict=True)))
+    turned = findings(*(system(n, kind) for n, kind in zip(reversed(names), kinds, strict=True)))
+    exchanged = dict(zip(names, reversed(names), strict=True))
+
+    def moved(claim):
+        return re.sub(r"the (\w), labelled", lambda m: f"the {exchanged[m[1]]}, labelled", claim)
+
+    assert [moved(each.claim) for each in forward] == [each.claim for each in turned]
+    assert [each.test for each in forward] == [each.test for each in turned]
+
+
+def test_shuffled_scores_leave_no_sentence_of_a_difference():
+    """Each sentence's two translations change sides at random: then the systems are equal."""
+    rng = np.random.default_rng(3)
+    pair = translations("falling"), translations("steady")
+    sides = rng.integers(2, size=len(pair[0]))
+    test = made_test()
+    systems = []
+    for name, turned in (("a", 0), ("b", 1)):
+        lines = [pair[side ^ turned][place] for place, side in enumerate(sides)]
+        outputs = [Output(1, lines, statistics_of(lines, test.references), [Bleu()])]
+        systems.append(System(name, test, outputs))
+    assert _no_difference(findings(*systems))
+
+
+@pytest.mark.parametrize("seeds", [(1,), (1, 2)])
+def test_two_equal_systems_differ_in_no_sentence(seeds):
+    assert _no_difference(findings(system("a", "steady", seeds), system("b", "steady", seeds)))
+
+
+def _no_difference(found):
+    [only] = found
+    return only.claim.startswith("No system is shown to have a higher BLEU than another: ")
+
+
+def test_systems_that_are_alike_share_the_first_place():
+    best, *_ = findings(system("a", "steady"), system("b", "steady"), system("c", "weak"))
+    assert best.claim.startswith("The highest BLEU have “the a, labelled” with ")
+    assert "and “the b, labelled” with" in best.claim
+    assert "whose order is not shown" in best.claim
+    assert "“the c, labelled”, the next" in best.claim
+
+
+def test_one_system_alone_has_no_findings():
+    assert findings(system("a", "steady")) == []
