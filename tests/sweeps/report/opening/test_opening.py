@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
@@ -71,7 +72,8 @@ def test_findings_of_one_seed_are_about_these_trainings(tmp_path, seeds, caution
 
 
 def test_the_badge_counts_the_states_and_a_broken_condition_comes_first(tmp_path):
-    rates = {"config": {"optimizer": {**CONFIG["optimizer"], "lr": 5e-3}}}
+    adam: Any = CONFIG["optimizer"]
+    rates: dict[str, Any] = {"config": {"optimizer": {**adam, "lr": 5e-3}}}
     fair = [make_run(tmp_path / "0", "none", **rates), make_run(tmp_path / "1", "luong")]
     assert [words for _, words in Opening(found(fair)).badge] == [
         "✓ 15 held",
