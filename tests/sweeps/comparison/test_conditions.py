@@ -1,5 +1,7 @@
 """What must be equal for a comparison to be fair."""
 
+from typing import Any
+
 import pytest
 
 from sweeps.comparison.collect import collect
@@ -110,7 +112,7 @@ def test_lists_of_a_command_differ_by_design_and_one_stray_value_does_not(
 
 
 def test_what_studies_chose_differs_by_design(tmp_path):
-    chosen = {"config": {"label_smoothing": 0.2}}
+    chosen: dict[str, Any] = {"config": {"label_smoothing": 0.2}}
     runs = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", "luong", **chosen)]
     assert condition(collect(runs), "label smoothing").state == "NOT HELD"
     tuned = collect(runs, tuned=["label_smoothing"])
