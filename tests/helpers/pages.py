@@ -14,7 +14,7 @@ WORDS = [*HOSTILE, *["le"] * 13]  # the length of an easily read sentence
 HOSTILE_TEXT = Text(
     [" ".join(WORDS), *TEXT.sources[1:]],
     [" ".join(WORDS), *TEXT.references[1:]],
-    ["", *TEXT.gold[1:]],
+    ["", *(TEXT.gold or [])[1:]],
 )
 """Its first sentence has no gold links, the others have some."""
 
@@ -61,7 +61,7 @@ def screen(browser, width=1400, scheme="light"):
 def serious_violations(browser):
     """Return what axe finds serious or critical: each rule with its first elements."""
     browser.set_script_timeout(300)
-    browser.execute_script(Path(AXE).read_text(encoding="utf-8"))
+    browser.execute_script(Path(AXE or "").read_text(encoding="utf-8"))
     script = """axe.run().then(found => arguments[0](found.violations.map(
         ({impact, id, nodes}) => [impact, id, nodes.slice(0, 3).map(node => node.html)])))"""
     found = browser.execute_async_script(script)

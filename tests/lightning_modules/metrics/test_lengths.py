@@ -219,7 +219,7 @@ def test_falls_below_80_percent_of_the_best(points, expected):
     assert length == (None if expected is None else pytest.approx(expected))
 
 
-EDGES = [10, 20, 30, 40, 50, 60]
+BOUNDS = [10, 20, 30, 40, 50, 60]
 
 
 @pytest.mark.parametrize("least", [1, 30, 100])
@@ -227,20 +227,20 @@ EDGES = [10, 20, 30, 40, 50, 60]
 @pytest.mark.parametrize("mean", [5, 25, 70])
 def test_merged_buckets_hold_enough_sentences_where_the_text_has_them(size, mean, least):
     lengths = 1 + np.random.default_rng(size).poisson(mean, size).astype(np.int64)
-    edges = merged_edges([lengths], EDGES, least)
+    edges = merged_edges([lengths], BOUNDS, least)
     buckets = length_buckets(lengths, edges)
-    assert set(edges) <= {*EDGES, int(lengths.max())}
+    assert set(edges) <= {*BOUNDS, int(lengths.max())}
     assert sum(len(bucket.index) for bucket in buckets) == size
     assert len(buckets) == 1 or min(len(bucket.index) for bucket in buckets) >= least
-    whole = length_buckets(lengths, [edge for edge in EDGES if edge < lengths.max()] or [60])
+    whole = length_buckets(lengths, [edge for edge in BOUNDS if edge < lengths.max()] or [60])
     if min(len(bucket.index) for bucket in whole) >= least:
         assert len(buckets) == len(whole)  # nothing to merge
 
 
 def test_merged_edges_by_hand():
     lengths = np.array([5] * 100 + [15] * 40 + [25] * 60 + [35] * 99, np.int64)
-    assert merged_edges([lengths], EDGES, 100) == [10, 40]
-    assert merged_edges([lengths], EDGES, 99) == [10, 30, 40]
-    assert merged_edges([lengths, lengths[:150]], EDGES, 100) == [40]
-    assert merged_edges([np.array([70, 80])], EDGES, 100) == [80]
-    assert merged_edges([np.repeat([5, 70], 100)], EDGES, 100) == [10]
+    assert merged_edges([lengths], BOUNDS, 100) == [10, 40]
+    assert merged_edges([lengths], BOUNDS, 99) == [10, 30, 40]
+    assert merged_edges([lengths, lengths[:150]], BOUNDS, 100) == [40]
+    assert merged_edges([np.array([70, 80])], BOUNDS, 100) == [80]
+    assert merged_edges([np.repeat([5, 70], 100)], BOUNDS, 100) == [10]

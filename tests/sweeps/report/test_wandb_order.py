@@ -1,11 +1,11 @@
 """A W&B report shows three figures before the runs, and the rest at the end."""
 
-from lightning_modules.tracking.report_blocks import Lines, Pictures, RunTable, Tables
+from lightning_modules.tracking.report_blocks import Block, Lines, Pictures, RunTable, Tables
 from sweeps.report.wandb_form import in_reading_order
 
 
 def test_three_figures_come_before_the_runs():
-    sections = [
+    sections: list[tuple[str, list[Block]]] = [
         ("Findings", [Lines(["a"]), Tables([])]),
         ("Curves", [RunTable(), Pictures(["1", "2"])]),
         ("Others", [Pictures(["3", "4"]), Tables(["t"])]),
