@@ -116,6 +116,8 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture
 def quick_reports(monkeypatch):
     """Draw no pictures and no page, which take most of the time."""
-    monkeypatch.setattr("sweeps.report.publish.draw", lambda spec: (b"", b"", b""))
+    monkeypatch.setattr(
+        "sweeps.report.publish.draw", lambda spec: dict.fromkeys(("svg", "png", "pdf"), b"")
+    )
     monkeypatch.setattr("sweeps.report.publish.vega", str)
     monkeypatch.setattr("sweeps.report.publish.render_report", lambda report: "")

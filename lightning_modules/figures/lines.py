@@ -168,14 +168,14 @@ def _layers(lines: Lines, width: Width, y: alt.Scale) -> list[alt.Chart]:
     )
     band = joined.mark_area(clip=True).encode(y=alt.Y("low:Q"), y2="high:Q", opacity=pale)
     line = joined.mark_line(strokeWidth=style.line, clip=True).encode(
-        strokeDash=alt.StrokeDash("system:N", scale=dash, legend=None)
+        strokeDash=alt.StrokeDash("system:N", title=None, scale=dash, legend=legend)
     )
     seeds = base.mark_rule(strokeWidth=0.75 * style.line, clip=True).encode(
         y="worst seed:Q", y2="best seed:Q"
     )
     interval = (
         base.transform_filter("datum.thin")
-        .mark_rule(strokeWidth=0.5 * style.line, strokeDash=[1, 2], clip=True)
+        .mark_rule(strokeWidth=0.5 * style.line, strokeDash=[1, 2], clip=True, aria=False)
         .encode(y="low:Q", y2="high:Q")
     )
     hollow = (

@@ -110,7 +110,7 @@ def test_darker_cells_are_larger_weights(tmp_path):
         id=0, source_words=["a", "b"], target_words=["c", "d"], weights=[[1, 0], [0, 1]]
     )
     save_chart(attention_map(kept), tmp_path / "map")
-    assert {path.suffix for path in tmp_path.iterdir()} == {".svg", ".png", ".pdf"}
+    assert {path.suffix for path in tmp_path.iterdir()} == {".svg", ".png", ".pdf", ".txt"}
     svg = (tmp_path / "map.svg").read_text()
     fills = re.findall(r'aria-label="[^"]*weight: ([01.]+)"[^>]*fill="([^"]+)"', svg)
     assert [colour for _, colour in fills] == [

@@ -70,7 +70,9 @@ def test_every_form_of_the_report_has_the_choices(findings, capsys, tmp_path):
     assert "contrast_by_distance" in report.figures
     page = render_report(report)
     assert "Agreement against distance" in page
-    assert page.index('data-figure="bleu_by_length"') < page.index("Agreement against distance")
+    assert page.index('data-figure="bleu_by_length"') < page.index(
+        'data-figure="contrast_by_distance"'
+    )
     print_report(report, Console(width=80))
     printed = capsys.readouterr().out
     table = printed.split("Right choices between two translations")[1]

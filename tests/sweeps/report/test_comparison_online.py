@@ -12,6 +12,7 @@ import pytest
 
 from lightning_modules.runs.schema import TRACKER_ID
 from lightning_modules.tracking.comparison_run import metric_names
+from sweeps.report.report import NARROW
 from tests.helpers.commands import run as run_command
 from tests.helpers.pages import HOSTILE
 from tests.helpers.run_folders import TEXT, make_failure, make_run
@@ -141,6 +142,8 @@ def test_its_tables_figures_and_page_arrive(online, run, space):
         shown = [["" if cell is None else str(cell) for cell in row] for row in table["data"]]
         assert shown == [row[: len(table["columns"])] for row in rows]
     for file in (folder / "figures").glob("*.png"):
+        if file.stem.endswith(NARROW):  # the same picture for a column of a paper
+            continue
         assert run.files[run.summary[f"figures/{file.stem}"]["path"]] == file.read_bytes()
     page = run.files[run.summary["report"]["path"]]
     assert page == (folder / "report.html").read_bytes()

@@ -283,6 +283,9 @@ WRITERS = {
     "sweeps/report/html.py",
     "sweeps/report/printed_tables.py",
     "sweeps/report/wandb_form.py",
+    "sweeps/evaluation/writing/latex.py",
+    "sweeps/evaluation/words/ngram_tables.py",  # the ten of the page
+    "sweeps/evaluation/words/sentence_tables.py",  # their chart, and the page's form
     "lightning_modules/tracking/comparison_run.py",
 }
 """Files that read the rows of a table, in order to present the table."""

@@ -59,7 +59,8 @@ def test_a_p_value_at_the_floor_is_shown_as_less_with_the_reason():
     tests = family(*pairs)
     [matrix] = significance_matrices(tests, {"a": "A", "0": "0", "1": "1"})
     [_, at_floor, other] = dict(matrix.rows)["A"]
-    assert at_floor and other
+    assert at_floor
+    assert other
     assert (at_floor.p, other.p) == ("p < 0.0071", "p = 0.5000")
     assert "10,000 resamples" in tests.why_no_less
     assert "71 tests less than 0.0071" in tests.why_no_less
@@ -72,7 +73,8 @@ def test_methods_that_disagree_are_marked_and_explained():
     made = replace(made, tests=[made.tests[0], apart])
     [matrix] = significance_matrices(made, {"a": "a", "b": "b", "c": "c"})
     [_, agreed, marked] = dict(matrix.rows)["a"]
-    assert agreed and marked
+    assert agreed
+    assert marked
     assert not agreed.disagreement
     assert marked.symbol == "▲†"
     assert "0.0600" in marked.disagreement

@@ -13,7 +13,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState, create_trial
 
 from datamodules.errors import UserError, validated
-from lightning_modules.figures.charts import ENDINGS, as_spec
+from lightning_modules.figures.charts import CAPTION, ENDINGS, as_spec
 from sweeps.comparison.conditions import equally_tuned
 from sweeps.launch.compose import use_hydra_config
 from sweeps.launch.errors import CONF
@@ -185,9 +185,11 @@ def test_the_files_are_all_there(studied):
     figures = {path.name for path in (studied.folder / "figures").iterdir()}
     names = {"importances", "history", "intermediate_values", "parallel_coordinates", "slices"}
     curves = {f"search_performance_by_{pace}" for pace in ("trials", "target_tokens")}
-    assert figures == {f"{name}.{ending}" for name in names | curves for ending in ENDINGS}
+    drawn = {f"{name}.{ending}" for name in names | curves for ending in ENDINGS}
+    assert figures == drawn | {f"{name}.{CAPTION}" for name in curves}
     starts = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
-    for path in (studied.folder / "figures").iterdir():
+    for name in drawn:
+        path = studied.folder / "figures" / name
         assert path.read_bytes().startswith(starts[path.suffix[1:]])
 
 

@@ -9,6 +9,7 @@ from PIL import Image
 
 from datamodules.batching import Sequences
 from datamodules.tokenization import SPECIALS, UNK, Bpe, Bytes, Words
+from lightning_modules.figures.looks import COLOURS
 from lightning_modules.runs.reader import read_record
 from lightning_modules.runs.schema import Data
 from sweeps.tasks.data import DataSummary, cut_lines
@@ -90,7 +91,7 @@ def test_the_files_hold_the_same(shown, space):
         assert (folder / "figures" / f"length_histogram.{ending}").is_file()
     with Image.open(folder / "figures" / "length_histogram.png") as picture:
         colours = picture.convert("RGB").getcolors(1_000_000)
-    assert {(0, 0x72, 0xB2), (0xD5, 0x5E, 0)} <= {colour for _, colour in colours or []}
+    assert {*COLOURS[1:3]} <= {"#%02x%02x%02x" % colour for _, colour in colours or []}
 
 
 def test_weights_and_biases_get_the_same(shown):

@@ -53,10 +53,11 @@ def test_two_systems_are_scored_as_by_sacrebleu_and_told_in_every_format(here, c
     drawn = [name.replace("words_by_frequency_by_length", "words_by_frequency") for name in drawn]
     drawn += ["words_by_case", "source_words_by_frequency"]
     drawn += ["sentences_by_score", "sentences_by_length_difference"]
-    figures = {f"{name}.{ending}" for name in drawn for ending in ("svg", "png", "pdf")}
+    drawn += [f"{name}_column" for name in drawn]
+    figures = {f"{name}.{ending}" for name in drawn for ending in ("svg", "png", "pdf", "txt")}
     assert {path.name for path in (out / "figures").iterdir()} == figures
     written = [*(out / "tables").iterdir(), *(out / "figures").iterdir(), out / "report.html"]
-    assert all(path.stat().st_size > 100 for path in written)
+    assert all(path.stat().st_size > 100 for path in written if path.suffix != ".txt")
     assert "luong" in (out / "report.html").read_text(encoding="utf-8")
     output = capfd.readouterr().out
     assert "BLEU differs" in output

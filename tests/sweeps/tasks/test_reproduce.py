@@ -67,7 +67,7 @@ def test_threads_are_those_of_the_record(run, space, capsys):
 @pytest.mark.parametrize(
     ("name", "content", "line"),
     [
-        ("config.yaml", "", "lacks activation_checkpointing, with which the run was made"),
+        ("config.yaml", "", "lacks about, with which the run was made"),
         ("config.yaml", "a: [1", r"cannot be read as the record of a run \(while parsing"),
         ("config.yaml", "- 1", "is no record of a run"),
         ("hydra.yaml", "", "is no record of a run"),
