@@ -1,6 +1,7 @@
 """How many sentences each system has in each group, such as ten ranges of sentence BLEU."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import altair as alt
 
@@ -11,10 +12,11 @@ from lightning_modules.figures.sizes import TEXT, Width
 
 
 def count_histogram(
-    rows: Sequence[Mapping[str, object]],
+    rows: Sequence[Mapping[str, Any]],
     labels: Mapping[str, str],
     groups: Sequence[str],
     title: str,
+    note: str,
     width: Width = TEXT,
 ) -> Chart:
     """Draw the number of sentences against their group, a bar for each system.
@@ -24,6 +26,7 @@ def count_histogram(
         labels: labels of the systems by name, in the order of the legend.
         groups: all groups in order, those without sentences too.
         title: title of the groups.
+        note: where the numbers come from.
         width: width of the figure.
     """
     highlighted = alt.selection_point(fields=["system"], bind="legend")
@@ -44,4 +47,16 @@ def count_histogram(
             alt.Tooltip("bleu:Q", title="their corpus BLEU", format=".1f"),
         ],
     )
-    return finished(chart.add_params(highlighted), width, "")
+    said = _description(rows, labels.values(), title)
+    return finished(chart.add_params(highlighted), width, note, description=said)
+
+
+def _description(rows: Sequence[Mapping[str, Any]], labels: Iterable[str], title: str) -> str:
+    """Return in words which group has most sentences of each system."""
+    said = [f"Number of sentences against {title}."]
+    for label in labels:
+        own = [row for row in rows if row["system"] == label and row["sentences"]]
+        if own:
+            most = max(own, key=lambda row: float(row["sentences"]))
+            said.append(f"{label}: most in {most['group']}, {most['sentences']:.0f}.")
+    return " ".join(said)

@@ -101,7 +101,7 @@ def bucket_chart(table: Table, systems: Sequence[System], width: Width) -> Chart
     places = [place for place, group in enumerate(groups) if group in used]
     shown = groups[min(places) : max(places) + 1] if places else groups
     rows = [{**each, "system": labels[str(each["system"])]} for each in found]
-    return count_histogram(rows, labels, shown, table.columns[2].title, width)
+    return count_histogram(rows, labels, shown, table.columns[2].title, table.caption, width)
 
 
 def once_a_sentence(table: Table) -> Table:

@@ -91,7 +91,8 @@ def test_the_files_hold_the_same(shown, space):
         assert (folder / "figures" / f"length_histogram.{ending}").is_file()
     with Image.open(folder / "figures" / "length_histogram.png") as picture:
         colours = picture.convert("RGB").getcolors(1_000_000)
-    assert {*COLOURS[1:3]} <= {"#%02x%02x%02x" % colour for _, colour in colours or []}
+    drawn = {f"#{red:02x}{green:02x}{blue:02x}" for _, (red, green, blue) in colours or []}
+    assert {*COLOURS[1:3]} <= drawn
 
 
 def test_weights_and_biases_get_the_same(shown):
