@@ -130,9 +130,12 @@ def test_a_run_knows_the_gold_alignments_of_its_references(space, trained, align
     assert scored["aer"] == pytest.approx(100 * content["aer"])
 
 
+FILES = ("svg", "png", "pdf", "txt")
+
+
 def test_the_first_sentences_are_drawn(aligned, trained):
     drawn = {path.name for path in aligned.glob("heat_map_*")}
-    assert drawn == {f"heat_map_{n}.{end}" for n in range(3) for end in ("svg", "png", "pdf")}
+    assert drawn == {f"heat_map_{n}.{end}" for n in range(3) for end in FILES}
     picture = (aligned / "heat_map_1.svg").read_text(encoding="utf-8")
     assert ">transformer, sentence 1, layer 1, head mean<" in picture
     for side in ("source", "reference"):
