@@ -34,6 +34,12 @@ def drawn(chart):
     return svg.getvalue()
 
 
+def drawn_width(svg):
+    found = re.search(r'<svg[^>]* width="([\d.]+)"', svg)
+    assert found
+    return float(found[1])
+
+
 def words(chart):
     """Return the texts of the picture in the order of the file."""
     return [unescape(text) for text in re.findall(TEXTS, drawn(chart))]
@@ -61,8 +67,7 @@ def long_sentence(count):
 @pytest.mark.parametrize("width", [COLUMN, 340, TEXT, 2 * TEXT])
 def test_a_map_of_any_length_fits_its_width_with_square_cells(count, width):
     svg = drawn(attention_map(long_sentence(count), "a system with a long name " * 9, width=width))
-    size = float(re.search(r'<svg[^>]* width="([\d.]+)"', svg)[1])
-    assert size <= width + 15  # the numbers at the ends of the legend
+    assert drawn_width(svg) <= width + 15  # the numbers at the ends of the legend
     cells = re.findall(r'<path aria-label="source[^>]*d="M[\d.]+,[\d.]+h([\d.]+)v([\d.]+)h', svg)
     assert len(cells) == count**2
     wide, high = map(float, cells[0])
@@ -100,7 +105,7 @@ def test_panels_have_letters_one_key_and_the_width_of_a_paper(width, letters):
     titles = [text for text in re.findall(TEXTS, svg) if text.endswith("a system")]
     assert titles == [f"({letter}) a system" for letter in letters]
     assert svg.count(">attention weight<") == svg.count(">gold link<") == 1
-    assert float(re.search(r'<svg[^>]* width="([\d.]+)"', svg)[1]) <= width + 15
+    assert drawn_width(svg) <= width + 15
     assert {*re.findall(r'font-size="(\d+)px"', svg)} == {"8", "9"}
 
 
