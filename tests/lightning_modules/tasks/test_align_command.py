@@ -137,7 +137,8 @@ def test_the_first_sentences_are_drawn(aligned, trained):
     drawn = {path.name for path in aligned.glob("heat_map_*")}
     assert drawn == {f"heat_map_{n}.{end}" for n in range(3) for end in FILES}
     picture = (aligned / "heat_map_1.svg").read_text(encoding="utf-8")
-    assert ">transformer, sentence 1, layer 1, head mean<" in picture
+    for title in ("Transformer (Vaswani et al.)", "sentence 1, layer 1, head mean"):
+        assert f">{title}<" in picture
     for side in ("source", "reference"):
         for word in predictions(trained)[1][side].split():
             assert f">{word}<" in picture
