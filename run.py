@@ -19,6 +19,7 @@ from sweeps.launch.errors import run_main
 from sweeps.launch.torchrun import rank_arguments
 
 MULTIRUN = ("-m", "--multirun")
+CLAIMS = "claims="
 CONF = str(Path(__file__).parent / "conf")
 
 
@@ -33,6 +34,8 @@ def main(config: DictConfig) -> float | None:
 def program() -> None:
     """Run the command line, or one rank of it."""
     refuse_old_names(sys.argv[1:])
+    if any(given.startswith(CLAIMS) for given in sys.argv):
+        sys.argv.append("task=claims")
     # Hydra takes -m before or after all overrides, but not between them.
     sys.argv[1:] = sorted(rank_arguments(sys.argv[1:]), key=lambda given: given not in MULTIRUN)
     main()

@@ -1,8 +1,17 @@
-"""``${help_on_settings:}``: the settings at the top of the configuration, for ``--help``."""
+"""What ``--help`` lists: the groups with their choices, and the settings outside groups."""
+
+from itertools import groupby
 
 from omegaconf import OmegaConf
 
-from lightning_modules.runs.settings.table import settings
+from lightning_modules.runs.settings.table import CONF, settings
+
+
+def help_on_groups() -> str:
+    """Return a line for each group with its choices; claims are no choices of a training."""
+    files = sorted(CONF.glob("*/*.yaml"))
+    groups = groupby(files, key=lambda file: file.parent.name)
+    return "\n".join(f"{group}: {', '.join(file.stem for file in of)}" for group, of in groups)
 
 
 def help_on_settings() -> str:
@@ -15,4 +24,5 @@ def help_on_settings() -> str:
     return "\n".join(f"  {setting.key:<23} {setting.meaning}" for setting in shown)
 
 
+OmegaConf.register_new_resolver("help_on_groups", help_on_groups, replace=True)
 OmegaConf.register_new_resolver("help_on_settings", help_on_settings, replace=True)

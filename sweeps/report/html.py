@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from lightning_modules.figures.charts import Chart, as_spec
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from sweeps.evaluation.numbers import shown_number
 from sweeps.evaluation.tables import Cell, Column, Kind, Table, as_csv
 from sweeps.report.opening.opening import Opening
 from sweeps.report.report import Report
@@ -46,7 +47,7 @@ def environment() -> Environment:
     made = Environment(
         loader=PackageLoader("sweeps.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    made.filters |= {"cells": page_cells}
+    made.filters |= {"cells": page_cells, "number": shown_number}
     made.globals |= {"MOST_ROWS": MOST_ROWS}
     return made
 

@@ -13,11 +13,11 @@ import numpy as np
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import length_buckets
 from lightning_modules.metrics.uncertainty.resampling import Resamples
-from sweeps.claims.differences import difference
-from sweeps.claims.draws import Draws
-from sweeps.claims.intervals import Spread
-from sweeps.claims.quantities import Quantity, Score, Slope
-from sweeps.claims.verdict import Margin, judge
+from sweeps.claims.statistics.differences import difference
+from sweeps.claims.statistics.draws import Draws
+from sweeps.claims.statistics.intervals import Spread
+from sweeps.claims.statistics.quantities import Quantity, Score, Slope
+from sweeps.claims.statistics.verdict import Margin, judge
 
 SEEDS = 5
 EDGES = (10, 20, 30, 40, 50)

@@ -83,7 +83,7 @@ def inside(*arguments: str) -> None:
 
 def _composed_once(arguments: Sequence[str]) -> AbstractContextManager[object]:
     """Spare Hydra its first composition, which finds out whether a file asks for a multirun."""
-    if any(argument.startswith(("comparison=", "sweep=")) for argument in arguments):
+    if any(argument.startswith(("comparison=", "sweep=", "claims=")) for argument in arguments):
         return nullcontext()
     return patch.object(Hydra, "get_mode", lambda *_, **__: None)
 

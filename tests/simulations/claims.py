@@ -18,12 +18,12 @@ from lightning_modules.metrics.bleu import bleu_counts
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.metric import Array
 from lightning_modules.metrics.uncertainty.resampling import Resamples
-from sweeps.claims.differences import Differences, difference, optimum, order
-from sweeps.claims.draws import Draws
-from sweeps.claims.intervals import Spread, effect_interval
-from sweeps.claims.power import needed
-from sweeps.claims.quantities import Score
-from sweeps.claims.verdict import Margin, decide
+from sweeps.claims.statistics.differences import Differences, difference, optimum, order
+from sweeps.claims.statistics.draws import Draws
+from sweeps.claims.statistics.intervals import Spread, effect_interval
+from sweeps.claims.statistics.power import needed
+from sweeps.claims.statistics.quantities import Score
+from sweeps.claims.statistics.verdict import Margin, decide
 from tests.helpers.made_text import corrupted
 from tests.helpers.simulations import POPULATION, population
 

@@ -123,7 +123,7 @@ def _reads(task: str, key: str) -> bool:
         return True
     if task == "reproduce":  # trains from the record of a run, into other folders
         return key.partition(".")[0] in top_keys_that_affect(["presentation", "nothing"])
-    if task == "settings":  # explains the settings of a training
+    if task in ("settings", "claims"):  # explain, or give to all runs, the settings of a training
         return _reads("train", key)
     return task == "train" and "study" in setting.tasks
 

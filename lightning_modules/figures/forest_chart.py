@@ -1,0 +1,116 @@
+"""Effects with their intervals, one below the other: a forest plot."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import altair as alt
+
+from lightning_modules.figures.charts import Chart, data_of
+from lightning_modules.figures.lines import finished
+from lightning_modules.figures.looks import COLOURS
+from lightning_modules.figures.sizes import GREY, Width, style_of
+
+LOOKS = {
+    "held": (COLOURS[1], "circle"),
+    "did not hold": (COLOURS[2], "cross"),
+    "not decidable": (GREY, "square"),
+}
+"""Colour and mark of each outcome."""
+TICKS = (-100, -30, -10, -3, -1, 0, 1, 3, 10, 30, 100)
+ROW = 2.2
+"""Height of a row, as a multiple of the size of type."""
+TITLE = "Effect, in multiples of the smallest effect that counts"
+
+NOTE = (
+    "Effects of claims with their 95% intervals over seeds and test sentences. Effects are above 0 "
+    "in the direction of the claim, and in multiples of the smallest effect that counts, at the "
+    "dashed line. Open diamonds are effects that the papers report, on the papers' data."
+)
+
+
+class Effect(NamedTuple):
+    """A row of a forest plot; numbers are multiples of the row's margin."""
+
+    claim: str
+    outcome: str
+    effect: float
+    low: float | None
+    high: float | None
+    published: float | None
+
+
+def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
+    """Draw effects in units of their margins, with 95% intervals and published effects.
+
+    A dashed rule is at the margin, a full one at 0. Published effects are open diamonds. The axis
+    is linear near 0 and logarithmic beyond 1, since effects may be a hundred margins.
+    """
+    style = style_of(width)
+    # An effect without an interval, of one seed, has a mark alone.
+    rows = [
+        each._asdict() | {"low": _or(each.low, each.effect), "high": _or(each.high, each.effect)}
+        for each in effects
+    ]
+    names, outcomes = [each.claim for each in effects], list(LOOKS)
+    colours, shapes = ([look[part] for look in LOOKS.values()] for part in (0, 1))
+    y = alt.Y(
+        "claim:N",
+        sort=names,
+        title=None,
+        scale=alt.Scale(domain=names),
+        axis=alt.Axis(labelLimit=0, ticks=False, domain=False, grid=True),
+    )
+    scale = alt.Scale(type="symlog", constant=1, nice=False, padding=8)
+    axis = alt.Axis(values=[*TICKS], grid=False, labelOverlap=True)
+    legend = alt.Legend(orient="top", title=None)
+    base = alt.Chart().encode(
+        y=y,
+        color=alt.Color(
+            "outcome:N", scale=alt.Scale(domain=outcomes, range=colours), legend=legend
+        ),
+        tooltip=[
+            alt.Tooltip("claim:N"),
+            alt.Tooltip("outcome:N"),
+            *(
+                alt.Tooltip(f"{key}:Q", title=name, format=".3~f")
+                for key, name in (("effect", "effect"), ("low", "95% from"), ("high", "to"))
+            ),
+        ],
+    )
+    rules = [
+        alt.Chart(data_of([{"at": at}]))
+        .mark_rule(color=GREY, strokeDash=dash, aria=False)
+        .encode(x=alt.X("at:Q"))
+        for at, dash in ((0, [1, 0]), (1, [5, 4]))
+    ]
+    interval = base.mark_rule(strokeWidth=style.line).encode(
+        x=alt.X("low:Q", title=TITLE, scale=scale, axis=axis), x2="high:Q"
+    )
+    marks = base.mark_point(size=1.4 * style.mark, filled=True, opacity=1).encode(
+        x="effect:Q",
+        shape=alt.Shape("outcome:N", scale=alt.Scale(domain=outcomes, range=shapes), legend=legend),
+    )
+    published = (
+        alt.Chart()
+        .transform_filter("isValid(datum.published)")
+        .mark_point(shape="diamond", size=2 * style.mark, color="black", opacity=1)
+        .encode(
+            x="published:Q", y=y, tooltip=["claim:N", alt.Tooltip("published:Q", format=".3~f")]
+        )
+    )
+    chart = alt.layer(*rules, interval, marks, published, data=data_of(rows))
+    drawn = finished(chart, width, NOTE, description=_description(effects))
+    return drawn.properties(height=ROW * style.type * len(effects))
+
+
+def _or(value: float | None, otherwise: float) -> float:
+    return otherwise if value is None else value
+
+
+def _description(effects: Sequence[Effect]) -> str:
+    by_outcome = [
+        f"{outcome}: {', '.join(names)}."
+        for outcome in LOOKS
+        if (names := [each.claim for each in effects if each.outcome == outcome])
+    ]
+    return f"Forest plot of {len(effects)} effects. {' '.join(by_outcome)}"

@@ -1,0 +1,129 @@
+"""A published claim: a file of ``conf/claim``, checked against these models."""
+
+from datetime import date
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import Field, NonNegativeInt, PositiveFloat, field_validator, model_validator
+
+from sweeps.claims.flavours import FLAVOURS
+from sweeps.claims.measures import AnyMeasure, Strict
+
+TierName = Literal["laptop", "bench", "paper"]
+BLEU = "BLEU"
+TIERS: tuple[TierName, ...] = get_args(TierName)
+
+
+class Paper(Strict):
+    """Where claims are from: ``paper.yaml`` of a folder of ``conf/claim``."""
+
+    authors: str
+    year: int
+    title: str
+    link: str
+
+
+class Published(Strict):
+    """Values that the paper reports for the systems of a claim."""
+
+    unit: str
+    """What the values are, such as ``BLEU`` or ``AER (%)``."""
+    flavour: str | None = None
+    """How the paper computed BLEU: a name of ``flavours``."""
+    data: str
+    values: dict[str, float]
+    """By the names of the systems."""
+    read_off: bool = False
+    """Whether the values were read off a picture."""
+
+    @field_validator("flavour")
+    @classmethod
+    def _known(cls, name: str | None) -> str | None:
+        """Refuse a flavour in which our own runs cannot be scored: unlike numbers compare badly."""
+        if name is not None and name not in FLAVOURS:
+            raise ValueError(f"no known flavour of BLEU; give one of {'; '.join(FLAVOURS)}")
+        return name
+
+    @model_validator(mode="after")
+    def _bleu_has_a_flavour(self) -> Self:
+        if (self.unit == BLEU) != (self.flavour is not None):
+            raise ValueError(f"unit={self.unit}: published {BLEU} has a flavour, and nothing else")
+        return self
+
+
+class SmallestEffect(Strict):
+    """The smallest effect that counts, in the unit of what is measured."""
+
+    value: PositiveFloat
+    why: str
+    written: date
+    """The day on which the margin was written, before the first run."""
+
+
+class Tier(Strict):
+    """How a claim is run at one scale."""
+
+    overrides: tuple[str, ...] = ()
+    """Overrides of all systems, after those of ``conf/tier``."""
+    systems: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Overrides that replace those of a system of the claim."""
+    seeds: Annotated[tuple[NonNegativeInt, ...], Field(min_length=1)] = (1, 2, 3)
+    needs: str | None = None
+    """What is missing to run the claim at this scale."""
+
+
+class Claim(Strict):
+    """A statement of a paper about systems that can be trained here."""
+
+    name: str
+    """``PAPER.NAME``, from the path of the file."""
+    paper: Paper
+    statement: str
+    """In our words."""
+    place: str
+    """Section, table or figure of the paper."""
+    figures: Literal["read in the paper", "not verified"]
+    """Whether somebody has read the published figures in the paper itself."""
+    published: Published | None = None
+    systems: dict[str, tuple[str, ...]]
+    """Overrides of each system over the defaults and the tier."""
+    measure: AnyMeasure
+    no_difference: bool = False
+    """Whether the claim is that the effect lies within the margin on both sides of 0."""
+    margin: SmallestEffect
+    rates: Literal["of the files", "tuned alike"] = "of the files"
+    """Where the learning rates of the systems are from."""
+    needs: str | None = None
+    """What the harness lacks to run the claim at any scale."""
+    tiers: dict[TierName, Tier] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _names_agree(self) -> Self:
+        if self.needs is not None:
+            return self
+        published = self.published.values if self.published else {}
+        named = [*self.measure.systems, *published]
+        named += [system for tier in self.tiers.values() for system in tier.systems]
+        for system in named:
+            if system not in self.systems:
+                raise ValueError(f"{system} is no system of the claim")
+        return self
+
+    @property
+    def published_in_unit(self) -> bool:
+        """Whether the published values are in the unit that the claim measures."""
+        unit = self.published.unit if self.published else ""
+        return unit.lower().startswith(self.measure.score.replace("_", " "))
+
+    def overrides(self, system: str, tier: TierName) -> list[str]:
+        """Return the overrides of a system at a tier, without the seed."""
+        at = self.tiers[tier]
+        return [f"tier={tier}", *at.overrides, *at.systems.get(system, self.systems[system])]
+
+    def why_not(self, tier: TierName) -> str | None:
+        """Return why the claim cannot be run at a tier; None if it can."""
+        if self.needs is not None:
+            return f"needs {self.needs}"
+        if tier not in self.tiers:
+            return f"has no tier {tier}"
+        needs = self.tiers[tier].needs
+        return None if needs is None else f"needs {needs}"

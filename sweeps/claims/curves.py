@@ -1,0 +1,56 @@
+"""The curves behind a verdict: the score of each system against length, or against distance."""
+
+import altair as alt
+import numpy as np
+
+from lightning_modules.figures.lines import Lines, point
+from lightning_modules.metrics.metric import Metric
+from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from sweeps.claims.evidence import Evidence
+from sweeps.claims.statistics.differences import above
+from sweeps.claims.statistics.intervals import Spread, effect_interval
+from sweeps.claims.statistics.quantities import Rows, Score
+from sweeps.claims.statistics.verdict import WIDE
+
+
+def claim_lines(evidence: Evidence, metric: Metric) -> Lines:
+    """Return the score of each system against length; the bands are over seeds and sentences."""
+    systems, buckets = list(evidence.runs), evidence.lengths.buckets
+    points = [
+        {
+            "place": round(bucket.mean_length or 0.0, 2),
+            **point(system, bucket.bounds.label, estimate),
+        }
+        for system in systems
+        for bucket in buckets
+        if (estimate := estimate_of(evidence, metric, system, bucket.index)) is not None
+    ]
+    return Lines(
+        labels={system: system for system in systems},
+        points=points,
+        x=alt.X(
+            "place:Q",
+            title=evidence.axis[0].upper() + evidence.axis[1:],
+            scale=alt.Scale(zero=False, nice=False, padding=20),
+        ),
+        y_title=metric.label,
+        from_zero=metric.from_zero,
+    )
+
+
+def estimate_of(
+    evidence: Evidence, metric: Metric, system: str, rows: Rows | None = None
+) -> Estimate | None:
+    """Return a score on some rows, with its interval over seeds and sentences.
+
+    None where the score is not defined; no interval for one seed.
+    """
+    try:
+        values = evidence.values(Score(metric, rows), system)
+    except ValueError:  # such as a length ratio without references
+        return None
+    seeds = tuple(map(float, values.observed))
+    if len(seeds) == 1:
+        return Estimate(seeds[0], seeds=seeds)
+    low, high = effect_interval(Spread.of([values]), above(0.0), WIDE)
+    return Estimate(float(np.mean(seeds)), float(low), float(high), seeds=seeds)

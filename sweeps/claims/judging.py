@@ -1,0 +1,52 @@
+"""From finished runs to verdicts: each claim is judged alone, on its own systems."""
+
+from dataclasses import dataclass, replace
+
+from lightning_modules.testing.scoring_settings import Scoring
+from sweeps.claims.claim import Claim
+from sweeps.claims.evidence import Evidence, Records, UnusableError
+from sweeps.claims.plan import Plan
+from sweeps.claims.statistics.intervals import Spread
+from sweeps.claims.statistics.power import Needed, needed
+from sweeps.claims.statistics.verdict import Margin, Outcome, Verdict, correct_verdicts, judge
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A claim with its verdict and what led to it, or the reason why there is none."""
+
+    claim: Claim
+    evidence: Evidence | None = None
+    spread: Spread | None = None
+    """Means and variances of ``claim.measure.systems``."""
+    verdict: Verdict | None = None
+    corrected: Verdict | None = None
+    """The verdict after Holm's correction over all claims that were judged together."""
+    needed: Needed | None = None
+    """What would decide a claim that is not decidable."""
+    failure: str | None = None
+
+
+def judge_all(plan: Plan, scoring: Scoring) -> list[Judged]:
+    """Return the verdicts on the claims of a plan, each independent of the others, in order."""
+    records = Records(plan, scoring)
+    judged = [_judged(claim, records) for claim in plan.claims]
+    verdicts = {one.claim.name: one.verdict for one in judged if one.verdict is not None}
+    corrected = dict(zip(verdicts, correct_verdicts([*verdicts.values()]), strict=True))
+    return [replace(one, corrected=corrected.get(one.claim.name)) for one in judged]
+
+
+def _judged(claim: Claim, records: Records) -> Judged:
+    measure = claim.measure
+    try:
+        evidence = records.evidence(claim)
+        quantity = measure.quantity(evidence.lengths)
+        spread = Spread.of([evidence.values(quantity, system) for system in measure.systems])
+    except (UnusableError, ValueError) as error:
+        return Judged(claim, failure=str(error))
+    margin = Margin(claim.margin.value, claim.margin.written, claim.no_difference)
+    verdict = judge(spread, measure.differences, margin)
+    missing = None
+    if verdict.outcome is Outcome.UNDECIDED:
+        missing = needed(spread, measure.differences, margin, evidence.sentences)
+    return Judged(claim, evidence, spread, verdict, needed=missing)

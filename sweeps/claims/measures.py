@@ -1,0 +1,258 @@
+"""What the file of a claim may measure, and the quantity and the differences behind each.
+
+Every measure is made so that its effect is above 0 where the claim holds.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from lightning_modules.metrics.chosen_metrics import METRICS
+from lightning_modules.metrics.contrast import Choices, RightChoices
+from lightning_modules.metrics.lengths import Bucket
+from lightning_modules.metrics.metric import Metric
+from sweeps.claims.statistics.differences import (
+    Differences,
+    above,
+    below,
+    difference,
+    optimum,
+    order,
+)
+from sweeps.claims.statistics.quantities import Quantity, RelativeScore, Score
+from sweeps.claims.statistics.quantities import Slope as SlopeOf
+
+ScoreName = Literal["bleu", "exact", "chrf", "length_ratio", "aer", "perplexity"]
+Range = tuple[int | None, int | None]
+"""Lengths or distances in words, both ends inclusive; None: no limit."""
+ALL: Range = (None, None)
+
+
+class Lengths(NamedTuple):
+    """Lengths of the sentences of a test set."""
+
+    words: NDArray[np.int64]
+    """Source words of each sentence, ``(sentences,)``."""
+    buckets: Sequence[Bucket]
+    """Length buckets with enough sentences."""
+    longest_trained: int | None
+    """Longest training sentence of all systems of the claim, in words."""
+
+
+class Strict(BaseModel):
+    """A part of a claim; unknown keys are mistakes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Measure(Strict):
+    """What is measured; the metric is BLEU unless ``score`` names another."""
+
+    score: ScoreName = "bleu"
+    of_scores: ClassVar[bool] = True
+    """Whether the effect is a difference of scores, and not of slopes or shares."""
+
+    @property
+    def metric(self) -> Metric:
+        """The metric of the score."""
+        return METRICS[self.score]
+
+    @property
+    def systems(self) -> Sequence[str]:
+        """The systems whose outputs are read, in the order of ``differences``."""
+        raise NotImplementedError
+
+    @property
+    def differences(self) -> Differences:
+        """The differences of systems that make the effect."""
+        return difference()
+
+    def quantity(self, lengths: Lengths) -> Quantity:
+        """Return what is computed for each seed of each system."""
+        raise NotImplementedError
+
+
+class Single(Measure):
+    """A measure of one system."""
+
+    system: str
+
+    @property
+    def systems(self) -> Sequence[str]:
+        """The one system."""
+        return (self.system,)
+
+
+class Pair(Measure):
+    """A measure of two systems: that of ``more`` minus that of ``less``."""
+
+    more: str
+    less: str
+
+    @property
+    def systems(self) -> Sequence[str]:
+        """The two systems."""
+        return self.more, self.less
+
+
+class Difference(Pair):
+    """Difference of a score on the sentences of some source lengths."""
+
+    kind: Literal["difference"]
+    lengths: Range = ALL
+
+    def quantity(self, lengths: Lengths) -> Quantity:
+        """Return the score on these sentences."""
+        return Score(self.metric, _within(lengths.words, self.lengths))
+
+
+class SlopeDifference(Pair):
+    """Difference of the slopes of a score over the length, for every ten words."""
+
+    kind: Literal["slope_difference"]
+    of_scores: ClassVar[bool] = False
+
+    def quantity(self, lengths: Lengths) -> Quantity:
+        """Return the slope over the length buckets."""
+        return SlopeOf(self.metric, lengths.buckets)
+
+
+class Beyond(Pair):
+    """Difference of what is left of a score beyond the lengths of training, as a share.
+
+    1 is no loss: the score on sentences longer than those of training, divided by that on others.
+    """
+
+    kind: Literal["beyond"]
+    of_scores: ClassVar[bool] = False
+
+    def quantity(self, lengths: Lengths) -> Quantity:
+        """Return the share. Raises ``ValueError`` if the lengths of training are not known."""
+        limit = lengths.longest_trained
+        if limit is None:
+            raise ValueError("the lengths of the training sentences are not known")
+        return RelativeScore(
+            self.metric,
+            beyond=np.flatnonzero(lengths.words > limit),
+            inside=np.flatnonzero(lengths.words <= limit),
+        )
+
+
+class Agreement(Pair):
+    """Difference of the share of right choices between two translations, in points."""
+
+    kind: Literal["agreement"]
+    of_scores: ClassVar[bool] = False
+    category: str | None = None
+    distances: Range = ALL
+
+    @property
+    def metric(self) -> Metric:
+        """Right choices in percent."""
+        return RightChoices()
+
+    def quantity(self, lengths: Lengths) -> Quantity:
+        """Return the share of right choices among the rows, which are pairs."""
+        return Score(self.metric)
+
+    def chosen(self, choices: Choices) -> NDArray[np.bool_]:
+        """Return which pairs count, ``(pairs,)``."""
+        of_category = choices.category == self.category if self.category else True
+        return np.asarray(of_category & _inside(choices.distance, self.distances))
+
+
+class Level(Single):
+    """How far a score lies above ``above``, or below ``below``."""
+
+    kind: Literal["level"]
+    above: float | None = None
+    below: float | None = None
+    lengths: Range = ALL
+
+    @property
+    def differences(self) -> Differences:
+        """The distance from the level."""
+        return above(self.above) if self.above is not None else below(self.below or 0.0)
+
+    def quantity(self, lengths: Lengths) -> Quantity:
+        """Return the score on these sentences."""
+        return Score(self.metric, _within(lengths.words, self.lengths))
+
+
+class Slope(Single):
+    """Slope of a score over the length for every ten words, times ``sign``."""
+
+    kind: Literal["slope"]
+    of_scores: ClassVar[bool] = False
+    sign: Literal[1, -1] = 1
+
+    @property
+    def differences(self) -> Differences:
+        """The distance of the slope from 0."""
+        return above(0.0) if self.sign > 0 else below(0.0)
+
+    def quantity(self, lengths: Lengths) -> Quantity:
+        """Return the slope over the length buckets."""
+        return SlopeOf(self.metric, lengths.buckets)
+
+
+class Order(Measure):
+    """The smallest step down between neighbours in ``order``, the highest score first."""
+
+    kind: Literal["order"]
+    order: Annotated[list[str], Field(min_length=3)]
+
+    @property
+    def systems(self) -> Sequence[str]:
+        """The systems, the highest first."""
+        return self.order
+
+    @property
+    def differences(self) -> Differences:
+        """The steps between neighbours."""
+        return order(len(self.order))
+
+    def quantity(self, lengths: Lengths) -> Quantity:
+        """Return the score on all sentences."""
+        return Score(self.metric)
+
+
+class Optimum(Measure):
+    """How far the score at ``best`` lies above the best score of all other rungs."""
+
+    kind: Literal["optimum"]
+    rungs: Annotated[list[str], Field(min_length=3)]
+    best: str
+
+    @property
+    def systems(self) -> Sequence[str]:
+        """The rungs, in order."""
+        return self.rungs
+
+    @property
+    def differences(self) -> Differences:
+        """The best rung against each other one."""
+        return optimum(len(self.rungs), [self.rungs.index(self.best)], self.metric.better or 1)
+
+    def quantity(self, lengths: Lengths) -> Quantity:
+        """Return the score on all sentences."""
+        return Score(self.metric)
+
+
+AnyMeasure = Annotated[
+    Difference | Level | Slope | SlopeDifference | Beyond | Order | Optimum | Agreement,
+    Field(discriminator="kind"),
+]
+
+
+def _within(words: NDArray[np.int64], lengths: Range) -> NDArray[np.int64] | None:
+    return None if lengths == ALL else np.flatnonzero(_inside(words, lengths))
+
+
+def _inside(numbers: NDArray[Any], limits: Range) -> NDArray[np.bool_]:
+    low, high = limits
+    least = numbers.min() if low is None else low
+    return (numbers >= least) & (numbers <= (numbers.max() if high is None else high))

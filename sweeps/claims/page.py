@@ -1,0 +1,87 @@
+"""The scoreboard as files: one page, tables and figures."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from datamodules.files import write_text
+from lightning_modules.figures.charts import Chart, save_chart
+from lightning_modules.figures.forest_chart import forest_chart
+from lightning_modules.figures.lines import draw_lines
+from lightning_modules.figures.sizes import COLUMN, TEXT
+from sweeps.claims.beside import Beside, beside
+from sweeps.claims.claim import TierName
+from sweeps.claims.curves import claim_lines
+from sweeps.claims.judging import Judged
+from sweeps.claims.scoreboard import (
+    ON_PAGE,
+    effects_of,
+    outcome_of,
+    scoreboard,
+    summary,
+    with_columns,
+)
+from sweeps.claims.statistics.verdict import SCOPES
+from sweeps.evaluation.tables import as_csv
+from sweeps.evaluation.writing.table_files import write_tables
+from sweeps.report.html import render_page
+
+PAGE, FOREST = "report.html", "forest"
+TITLE = "Published claims, tested again"
+
+
+class Shown(NamedTuple):
+    """A claim as the page shows it."""
+
+    judged: Judged
+    outcome: str
+    means: Mapping[str, float]
+    """What was measured, by system: means over seeds."""
+    beside: Beside | None
+    curve: str | None
+    """Name of the figure of its curves."""
+
+
+def write_scoreboard(
+    judged: Sequence[Judged], left_out: Mapping[str, str], tier: TierName, out: Path
+) -> Path:
+    """Write tables, figures and the page into ``out``; return the page.
+
+    Each file is written whole or not at all. ``left_out`` are claims that cannot be run at the
+    tier, with the reason.
+    """
+    table = scoreboard(judged, tier)
+    write_tables([table], out / "tables")
+    charts: dict[str, Chart] = {}
+    effects = effects_of(judged)
+    if effects:
+        charts[FOREST] = forest_chart(effects, "container")
+        for width, end in ((TEXT, ""), (COLUMN, "_column")):
+            save_chart(forest_chart(effects, width), out / "figures" / f"{FOREST}{end}")
+    shown = [_shown(one, charts) for one in judged]
+    page = render_page(
+        "claims.html.j2",
+        figures=charts,
+        files={table.name: as_csv(table)},
+        title=TITLE,
+        summary=summary(judged, tier),
+        scope=SCOPES[tier],
+        table=with_columns(table, ON_PAGE),
+        claims=shown,
+        left_out=left_out,
+    )
+    write_text(out / PAGE, page)
+    return out / PAGE
+
+
+def _shown(one: Judged, charts: dict[str, Chart]) -> Shown:
+    """Return a claim as the page shows it; its curves are added to ``charts``."""
+    if one.evidence is None or one.spread is None:
+        return Shown(one, outcome_of(one), {}, None, None)
+    claim = one.claim
+    lines, name = claim_lines(one.evidence, claim.measure.metric), claim.name.replace(".", "_")
+    curve = name if len({each["place"] for each in lines.points}) > 1 else None
+    if curve:
+        charts[name] = draw_lines(lines, "container")
+    means = dict(zip(claim.measure.systems, map(float, one.spread.means), strict=True))
+    return Shown(one, outcome_of(one), means, beside(claim, one.evidence), curve)

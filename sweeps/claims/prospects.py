@@ -1,0 +1,60 @@
+"""The chance that a plan decides a claim, before anything is trained."""
+
+import numpy as np
+
+from sweeps.claims.claim import Claim
+from sweeps.claims.plan import Plan
+from sweeps.claims.scoreboard import published_effect
+from sweeps.claims.statistics.intervals import Spread
+from sweeps.claims.statistics.power import power
+from sweeps.claims.statistics.verdict import LEAST_SEEDS, Margin
+
+EFFECT = 3.0
+"""Assumed effect of a claim without published values, in multiples of its margin."""
+SEEDS, BOTH, SENTENCES, TOGETHER = 1.0, 0.3, 0.5, 0.8
+"""Assumed deviations in multiples of the margin, over seeds, over seeds and sentences, and over
+sentences; and the correlation of two systems over sentences."""
+MANY = 1000
+"""Seeds from which an assumed variance is as good as known."""
+NOTE = (
+    "decides: the chance of a verdict if the published effect is the true one (a claim without "
+    "published values: three times the smallest effect that counts) and seeds deviate by the "
+    "smallest effect that counts"
+)
+
+
+def powers(plan: Plan) -> dict[str, str]:
+    """Return the chance of a verdict as text, by the names of the claims that lack runs."""
+    missing = {run.identity for run in plan.missing}
+    lacking = [
+        claim for claim in plan.claims if any(r.identity in missing for r in plan.runs_of(claim))
+    ]
+    return {claim.name: _power(claim, plan.seeds_of(claim)) for claim in lacking}
+
+
+def _power(claim: Claim, seeds: int) -> str:
+    if seeds < LEAST_SEEDS:
+        return f"never with {seeds}"
+    margin = Margin(claim.margin.value, claim.margin.written, claim.no_difference)
+    return f"{power(assumed(claim), claim.measure.differences, margin, seeds):.0%}"
+
+
+def assumed(claim: Claim) -> Spread:
+    """Return the means and variances that are assumed of the systems of a claim."""
+    differences, unit = claim.measure.differences, claim.margin.value
+    effect = published_effect(claim)
+    if effect is None:
+        effect = 0.0 if claim.no_difference else EFFECT * unit
+    systems = differences.weights.shape[-1]
+    # Means with which every difference is the effect.
+    entries = differences.weights.reshape(-1, systems)
+    wanted = np.full(len(entries), effect + differences.reference)
+    means = np.linalg.lstsq(entries, wanted, rcond=None)[0]
+    together = np.full((systems, systems), TOGETHER) + (1 - TOGETHER) * np.eye(systems)
+    return Spread(
+        means=means,
+        seeds=np.full(systems, MANY),
+        between_seeds=np.full(systems, (SEEDS * unit) ** 2 + (BOTH * unit) ** 2),
+        both=np.full(systems, (BOTH * unit) ** 2),
+        sentences=together * (SENTENCES * unit) ** 2,
+    )

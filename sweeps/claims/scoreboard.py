@@ -1,0 +1,125 @@
+"""The scoreboard: every claim that was asked for, with its verdict, as a table and a figure."""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from lightning_modules.figures.forest_chart import Effect
+from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from sweeps.claims.claim import Claim, TierName
+from sweeps.claims.judging import Judged
+from sweeps.claims.statistics.verdict import SCOPES, Outcome
+from sweeps.evaluation.tables import Cell, Column, Table
+
+NAME = "claims"
+NO_VERDICT = "no verdict"
+COLUMNS = (
+    Column("claim", "claim"),
+    Column("statement", "statement"),
+    Column("place", "paper"),
+    Column("measured", "measured"),
+    Column("published", "published effect", "number", 2),
+    Column("ours", "our effect", "estimate", 2),
+    Column("margin", "least effect", "number", 2),
+    Column("seeds", "seeds", "count"),
+    Column("verdict", "verdict"),
+    Column("corrected", "after Holm"),
+    Column("minutes", "training (min)", "number"),
+    Column("why", "what is missing"),
+)
+PRINTED = ("claim", "published", "ours", "margin", "verdict", "corrected")
+"""Columns that a terminal has room for."""
+ON_PAGE = ("claim", "statement", "published", "ours", "margin", "verdict", "corrected")
+"""Columns of the table on the page, which tells all else below it."""
+
+
+def scoreboard(judged: Sequence[Judged], tier: TierName) -> Table:
+    """Return a row for every claim, also for those without a verdict."""
+    return Table(
+        NAME,
+        "Published claims, tested again",
+        list(COLUMNS),
+        [_row(one) for one in judged],
+        {"tier": tier, "claims": len(judged)},
+        f"Verdicts reach no farther than this: {SCOPES[tier]}. Effects, with 95% intervals over "
+        "seeds and test sentences, are above 0 in the direction of the claim. Holm's correction is "
+        "over the claims of this table.",
+    )
+
+
+def with_columns(table: Table, keys: Collection[str]) -> Table:
+    """Return a table with some of its columns."""
+    places = [place for place, column in enumerate(table.columns) if column.key in keys]
+    columns = [table.columns[place] for place in places]
+    rows = [[row[place] for place in places] for row in table.rows]
+    return replace(table, columns=columns, rows=rows)
+
+
+def summary(judged: Sequence[Judged], tier: TierName) -> str:
+    """Return how many claims held, did not hold, and stayed open, in one line."""
+    counts = Counter(outcome_of(one) for one in judged)
+    named = [f"{counts[outcome]} {outcome}" for outcome in Outcome]
+    if counts[NO_VERDICT]:
+        named.append(f"{counts[NO_VERDICT]} without a verdict")
+    return f"{len(judged)} claims: {', '.join(named)}; {SCOPES[tier]}"
+
+
+def outcome_of(one: Judged) -> str:
+    """Return the outcome of a claim as text."""
+    return NO_VERDICT if one.verdict is None else str(one.verdict.outcome)
+
+
+def effects_of(judged: Sequence[Judged]) -> list[Effect]:
+    """Return the rows of the forest plot: one for each claim with a verdict."""
+    return [effect for one in judged if (effect := _effect(one)) is not None]
+
+
+def published_effect(claim: Claim) -> float | None:
+    """Return the effect that the paper's values have.
+
+    None unless the paper has a value of every system, and in the unit that the claim measures.
+    """
+    published, measure = claim.published, claim.measure
+    if published is None or not measure.of_scores or not claim.published_in_unit:
+        return None
+    if not set(measure.systems) <= set(published.values):
+        return None
+    values = np.array([published.values[system] for system in measure.systems])
+    effect = float(measure.differences.effect(values))
+    return effect if math.isfinite(effect) else None
+
+
+def _row(one: Judged) -> list[Cell]:
+    claim, verdict = one.claim, one.verdict
+    return [
+        claim.name,
+        claim.statement,
+        f"{claim.paper.authors} ({claim.paper.year}), {claim.place}",
+        claim.measure.metric.label,
+        published_effect(claim),
+        None if verdict is None else Estimate(verdict.effect, *(verdict.interval or (None, None))),
+        claim.margin.value,
+        None if verdict is None else verdict.seeds,
+        outcome_of(one),
+        None if one.corrected is None else str(one.corrected.outcome),
+        None if one.evidence is None else one.evidence.seconds / 60,
+        one.failure or (one.needed.text() if one.needed else None),
+    ]
+
+
+def _effect(one: Judged) -> Effect | None:
+    if one.verdict is None:
+        return None
+    margin, published = one.claim.margin.value, published_effect(one.claim)
+    low, high = one.verdict.interval or (None, None)
+    return Effect(
+        claim=one.claim.name,
+        outcome=str(one.verdict.outcome),
+        effect=one.verdict.effect / margin,
+        low=None if low is None else low / margin,
+        high=None if high is None else high / margin,
+        published=None if published is None else published / margin,
+    )

@@ -1,0 +1,1 @@
+"""Verdicts on claims: what is measured, how it varies, and what that decides."""

@@ -1,0 +1,48 @@
+"""Claims on runs that are made of random mistakes, not trained."""
+
+from pathlib import Path
+from typing import Any
+
+from sweeps.claims.claim import Claim
+from sweeps.claims.plan import Plan
+from sweeps.claims.runs import Need, Wanted
+from tests.helpers.run_folders import make_run
+
+PAPER = {"authors": "A. Author", "year": 2020, "title": "A paper", "link": "https://example.org"}
+SYSTEMS = {"attention": ["model=bahdanau"], "none": ["model=seq2seq"]}
+VARIANTS = {"attention": "luong", "none": "none", "transformer": "transformer"}
+"""Which mistakes a system makes; see ``run_folders.ERRORS``."""
+MEASURE = {"kind": "difference", "more": "attention", "less": "none"}
+
+
+def a_claim(name="one", **changes: Any) -> Claim:
+    """A claim that attention is better; ``changes`` replace entries of its file."""
+    content = {
+        "name": f"paper.{name}",
+        "paper": PAPER,
+        "statement": "Attention is better.",
+        "place": "Table 1",
+        "figures": "not verified",
+        "systems": SYSTEMS,
+        "measure": MEASURE,
+        "margin": {"value": 1.0, "why": "one BLEU", "written": "2026-11-25"},
+        "tiers": {"laptop": {"seeds": [1, 2, 3]}},
+    }
+    return Claim.model_validate(content | changes)
+
+
+def plan_of(folder: Path, *claims: Claim, seeds=(1, 2, 3), made=True, **changes: Any) -> Plan:
+    """The plan of claims whose runs are all finished; each system has the same runs in all."""
+    wanted: dict[str, Wanted] = {}
+    for claim in claims:
+        for system in claim.systems:
+            for seed in seeds:
+                name = f"{system}-{seed}"
+                if name not in wanted:
+                    place = folder / name
+                    wanted[name] = Wanted(name, (), place, system, {"target_tokens": 1000}, [])
+                    if made and not place.exists():
+                        make_run(place, VARIANTS[system], seed, **changes)
+                wanted[name].needs.append(Need(claim.name, system, seed))
+    finished = {name: run.folder for name, run in wanted.items()} if made else {}
+    return Plan(claims, {}, list(wanted.values()), finished)

@@ -1,0 +1,149 @@
+"""Claims on finished runs: verdicts, and what is told where there is none."""
+
+import shutil
+
+import numpy as np
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+
+from datamodules.contrast import ContrastPair
+from lightning_modules.metrics.contrast import Choices
+from sweeps.claims.judging import judge_all
+from sweeps.claims.statistics.verdict import Outcome
+from tests.helpers.run_folders import SCORING, make_failure, make_run, text
+from tests.sweeps.claims.claim_runs import MEASURE, SYSTEMS, a_claim, plan_of
+
+SCORES = BLEU()
+SWAPPED = {"kind": "difference", "more": "none", "less": "attention"}
+THREE = SYSTEMS | {"transformer": ["model=transformer"]}
+
+
+def judged(folder, *claims, **options):
+    return judge_all(plan_of(folder, *claims, **options), SCORING)
+
+
+def test_a_claim_holds_and_with_swapped_systems_does_not(tmp_path):
+    claim, swapped = a_claim(), a_claim("swapped", measure=SWAPPED)
+    first, second = judged(tmp_path, claim, swapped)
+    assert first.verdict.outcome is Outcome.HELD
+    assert second.verdict.outcome is Outcome.FAILED
+    assert first.verdict.effect == pytest.approx(-second.verdict.effect)
+    assert first.verdict.effect == pytest.approx(first.spread.means[0] - first.spread.means[1])
+
+
+def test_means_are_the_scores_of_the_runs(tmp_path):
+    [one] = judged(tmp_path, a_claim())
+    for system, mean in zip(("attention", "none"), one.spread.means, strict=True):
+        scores = [
+            SCORES.corpus_score(run.output.hypotheses, [run.test.references]).score
+            for run in one.evidence.runs[system]
+        ]
+        assert len({*scores}) == 3
+        assert mean == pytest.approx(np.mean(scores))
+
+
+def test_a_verdict_does_not_depend_on_other_claims(tmp_path):
+    claim = a_claim()
+    others = [a_claim(f"other{number}", measure=SWAPPED) for number in range(8)]
+    [alone] = judged(tmp_path, claim)
+    together = judged(tmp_path, *others, claim)[-1]
+    assert alone.verdict == together.verdict
+    assert alone.corrected.p < together.corrected.p or alone.corrected.p == 1
+
+
+def test_one_seed_decides_nothing(tmp_path):
+    [one] = judged(tmp_path, a_claim(), seeds=[1])
+    assert one.verdict.outcome is Outcome.UNDECIDED
+    assert one.verdict.interval is None
+    assert one.needed.seeds == 3
+
+
+def test_a_failed_system_ends_its_claims_alone(tmp_path):
+    claim = a_claim()
+    other = a_claim(
+        "other",
+        systems=THREE,
+        measure={"kind": "difference", "more": "transformer", "less": "none"},
+    )
+    plan = plan_of(tmp_path, claim, other)
+    shutil.rmtree(tmp_path / "attention-2")
+    make_failure(tmp_path / "attention-2", error="the loss is NaN")
+    first, second = judge_all(plan, SCORING)
+    assert first.failure == "attention, seed 2: the loss is NaN"
+    assert first.verdict is first.corrected is None
+    assert second.verdict
+    assert second.verdict.outcome is Outcome.HELD
+
+
+def test_a_run_that_is_missing_is_named(tmp_path):
+    plan = plan_of(tmp_path, a_claim())
+    shutil.rmtree(tmp_path / "none-3")
+    assert judge_all(plan, SCORING)[0].failure == "none, seed 3: was not trained"
+
+
+def test_systems_on_different_sentences_are_not_compared(tmp_path):
+    make_run(tmp_path / "none-3", "none", 3, text=text(seed=7))
+    [one] = judged(tmp_path, a_claim())
+    assert one.failure == "its systems were tested on different sentences"
+
+
+@pytest.mark.parametrize(
+    ("measure", "outcome"),
+    [
+        (MEASURE | {"lengths": [11, None]}, Outcome.HELD),
+        (MEASURE | {"score": "aer"}, None),  # "none" has no alignments
+        ({"kind": "level", "system": "none", "above": 90}, Outcome.FAILED),
+        ({"kind": "level", "system": "none", "below": 90}, Outcome.HELD),
+        ({"kind": "beyond", "more": "attention", "less": "none"}, "any"),
+        ({"kind": "slope", "system": "none", "sign": -1}, "any"),
+        ({"kind": "slope_difference", "more": "attention", "less": "none"}, "any"),
+        ({"kind": "order", "order": ["transformer", "attention", "none"]}, "any"),
+        ({"kind": "optimum", "rungs": ["none", "attention", "transformer"], "best": "none"},
+         Outcome.FAILED),
+    ],
+)  # fmt: skip
+def test_measures_of_finished_runs(tmp_path, measure, outcome):
+    [one] = judged(tmp_path, a_claim(measure=measure, systems=THREE))
+    if outcome is None:
+        assert "has no links" in one.failure
+    else:
+        assert outcome in ("any", one.verdict.outcome)
+        low, high = one.verdict.interval
+        assert low <= one.verdict.effect <= high
+
+
+def test_unknown_lengths_of_training_have_no_beyond(tmp_path):
+    measure = {"kind": "beyond", "more": "attention", "less": "none"}
+    [one] = judged(tmp_path, a_claim(measure=measure), train_max_words=None)
+    assert one.failure == "the lengths of the training sentences are not known"
+
+
+def choices(share, seed):
+    pairs = [
+        ContrastPair(
+            f"a {n // 2}", f"b {n}", f"c {n}", ("number", "gender")[n % 2], 1 + n % 20, False
+        )
+        for n in range(400)
+    ]
+    wrong = np.random.default_rng(seed).random(400) > share
+    return Choices.of(pairs, np.ones(400) + 2 * wrong, np.full(400, 2.0))
+
+
+def test_right_choices_of_a_category_and_distance_are_compared(tmp_path):
+    claim = a_claim(
+        measure={"kind": "agreement", "more": "attention", "less": "none",
+                 "category": "number", "distances": [11, None]},
+    )  # fmt: skip
+    for seed in (1, 2, 3):
+        make_run(tmp_path / f"attention-{seed}", "luong", seed, choices=choices(0.95, seed))
+        make_run(tmp_path / f"none-{seed}", "none", seed, choices=choices(0.5, seed + 10))
+    [one] = judged(tmp_path, claim)
+    assert one.verdict.outcome is Outcome.HELD
+    assert one.evidence.sentences == 100  # sources with such a pair
+    assert set(one.evidence.lengths.words) == {*range(11, 21, 2)}
+
+
+def test_a_run_without_contrastive_pairs_is_named(tmp_path):
+    measure = {"kind": "agreement", "more": "attention", "less": "none"}
+    [one] = judged(tmp_path, a_claim(measure=measure))
+    assert one.failure == "luong was trained without scoring.contrastive=true"

@@ -1,0 +1,109 @@
+"""Plans: runs once, those that exist, time, and the chance of a verdict."""
+
+from dataclasses import replace
+
+import pytest
+
+from sweeps.claims.plan import Plan, hours, job_seconds, plan_table, rates_of
+from sweeps.claims.prospects import assumed, powers
+from sweeps.claims.runs import read_runs, wanted_runs, write_runs
+from tests.sweeps.claims.claim_runs import SYSTEMS, a_claim, plan_of
+
+SHARED = ["budget.target_tokens=1000", "data.train_size=50"]
+
+
+@pytest.fixture(scope="module")
+def wanted(hydra_of_conf):
+    other = a_claim(
+        "other",
+        systems={"without": SYSTEMS["none"]},
+        measure={"kind": "slope", "system": "without"},
+    )
+    return wanted_runs([a_claim(), other], "laptop", SHARED)
+
+
+def test_claims_share_runs(wanted):
+    assert len(wanted) == 6  # two systems with three seeds
+    assert len({run.identity for run in wanted}) == len({run.folder for run in wanted}) == 6
+    needs = {need.claim for run in wanted for need in run.needs if run.variant == "seq2seq"}
+    assert needs == {"paper.one", "paper.other"}
+    assert {run.overrides[-1] for run in wanted} == {"seed=1", "seed=2", "seed=3"}
+    assert all(run.budget == {"target_tokens": 1000} for run in wanted)
+
+
+def test_a_file_keeps_what_is_wanted(wanted, tmp_path):
+    write_runs(wanted, tmp_path)
+    assert read_runs(tmp_path) == wanted
+
+
+def test_other_seeds_replace_those_of_the_file(hydra_of_conf):
+    runs = wanted_runs([a_claim()], "laptop", SHARED, seeds=range(1, 6))
+    assert sorted(run.overrides[-1] for run in runs if run.variant == "bahdanau") == [
+        f"seed={seed}" for seed in range(1, 6)
+    ]
+
+
+def test_time_follows_from_the_rates_of_finished_runs(tmp_path):
+    claim = a_claim()
+    plan = plan_of(tmp_path, claim)  # 1,500,000 target tokens in 63.2 seconds
+    rates = rates_of(plan.finished)
+    assert rates["luong", "target_tokens"] == pytest.approx(1_500_000 / 63.2)
+    assert plan.missing == []
+    open_plan = replace(plan, finished={})
+    assert len(open_plan.missing) == 6
+    needed = job_seconds(open_plan.missing, rates)
+    assert needed is not None
+    twice = [run._replace(budget={"target_tokens": 2000}) for run in open_plan.missing]
+    assert job_seconds(twice, rates) == pytest.approx(2 * needed)
+    assert job_seconds(open_plan.missing, {}) is None
+    assert job_seconds([twice[0]._replace(budget={"own": 1})], rates) is None
+
+
+def test_the_table_has_a_row_for_every_claim(tmp_path):
+    plan = plan_of(tmp_path, a_claim(), a_claim("two"), made=False)
+    table = plan_table(plan, powers(plan), 2)
+    assert table.row_count == 2
+    assert "2 claims need 6 runs; 6 are missing: time unknown" in str(table.title)
+    assert list(table.columns[0].cells) == ["paper.one", "paper.two"]
+
+
+def test_more_seeds_decide_more_often(tmp_path):
+    def chance(seeds):
+        plan = plan_of(tmp_path, a_claim(), seeds=range(seeds), made=False)
+        return powers(plan)["paper.one"]
+
+    assert chance(2) == "never with 2"
+    chances = [int(chance(seeds).rstrip("%")) for seeds in (3, 6, 12)]
+    assert chances == sorted(chances)
+    assert chances[-1] > 60 > chances[0]
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        {"kind": "difference", "more": "attention", "less": "none"},
+        {"kind": "level", "system": "none", "below": 20.0},
+        {"kind": "order", "order": ["attention", "none", "transformer"]},
+        {"kind": "optimum", "rungs": ["attention", "none", "transformer"], "best": "none"},
+    ],
+)
+def test_the_assumed_effect_is_three_margins_unless_published(measure):
+    systems = SYSTEMS | {"transformer": ["model=transformer"]}
+    claim = a_claim(measure=measure, systems=systems)
+    effect = claim.measure.differences.effect(assumed(claim).means)
+    assert effect == pytest.approx(3.0)
+    values = {"attention": 30.0, "none": 19.0, "transformer": 12.0}
+    published = {"unit": "BLEU", "flavour": "sacrebleu", "data": "a corpus", "values": values}
+    told = a_claim(measure=measure, systems=systems, published=published)
+    expected = {"difference": 11.0, "level": 1.0, "order": 7.0, "optimum": -11.0}[measure["kind"]]
+    assert told.measure.differences.effect(assumed(told).means) == pytest.approx(expected)
+
+
+def test_an_empty_plan_has_no_chances(tmp_path):
+    plan = plan_of(tmp_path, a_claim())
+    assert powers(plan) == {}
+    assert isinstance(plan, Plan)
+
+
+def test_hours():
+    assert [hours(seconds) for seconds in (20, 100, 3700)] == ["0 min", "2 min", "1 h 02 min"]

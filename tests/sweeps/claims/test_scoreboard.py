@@ -1,0 +1,134 @@
+"""The scoreboard: every claim appears, numbers are those of the verdicts, files are complete."""
+
+import csv
+import json
+import shutil
+
+import pytest
+
+from lightning_modules.figures.forest_chart import forest_chart
+from sweeps.claims.beside import beside
+from sweeps.claims.curves import claim_lines
+from sweeps.claims.judging import judge_all
+from sweeps.claims.page import write_scoreboard
+from sweeps.claims.scoreboard import (
+    ON_PAGE,
+    effects_of,
+    published_effect,
+    scoreboard,
+    summary,
+    with_columns,
+)
+from tests.helpers.run_folders import SCORING
+from tests.sweeps.claims.claim_runs import a_claim, plan_of
+
+BLEU = {"unit": "BLEU", "flavour": "multi-bleu, tokenised", "data": "a corpus"}
+TWO = BLEU | {"values": {"attention": 26.75, "none": 17.82}}
+BEYOND = {"kind": "beyond", "more": "attention", "less": "none"}
+SWAPPED = {"kind": "difference", "more": "none", "less": "attention"}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """A claim that holds, one that does not, and one of which a run is missing."""
+    folder = tmp_path_factory.mktemp("claims")
+    systems = {"transformer": ["model=transformer"], "none": ["model=seq2seq"]}
+    lost = {"kind": "difference", "more": "transformer", "less": "none"}
+    claims = [
+        a_claim("holds", published=TWO),
+        a_claim("fails", measure=SWAPPED),
+        a_claim("lost", systems=systems, measure=lost),
+    ]
+    plan = plan_of(folder, *claims)
+    shutil.rmtree(folder / "transformer-1")
+    return judge_all(plan, SCORING)
+
+
+def test_every_claim_has_a_row_with_its_verdict(judged):
+    rows = {row[0]: row for row in scoreboard(judged, "laptop").rows}
+    titles = [column.key for column in scoreboard(judged, "laptop").columns]
+    verdict = {name: row[titles.index("verdict")] for name, row in rows.items()}
+    assert verdict == {
+        "paper.holds": "held",
+        "paper.fails": "did not hold",
+        "paper.lost": "no verdict",
+    }
+    assert rows["paper.lost"][titles.index("why")] == "transformer, seed 1: was not trained"
+    assert summary(judged, "laptop") == (
+        "3 claims: 1 held, 1 did not hold, 0 not decidable, 1 without a verdict; "
+        "at laptop scale on a synthetic corpus"
+    )
+
+
+def test_the_files_have_every_claim(judged, tmp_path):
+    page = write_scoreboard(judged, {"paper.else": "needs a thing"}, "laptop", tmp_path)
+    text = page.read_text()
+    assert all(f'id="{one.claim.name}"' in text for one in judged)
+    assert "paper.else: needs a thing" in text
+    assert "26.75" in text
+    with (tmp_path / "tables" / "claims.csv").open() as file:
+        rows = {row["claim"]: row for row in csv.DictReader(file)}
+    effect = judged[0].verdict.effect
+    assert float(rows["paper.holds"]["ours"]) == pytest.approx(effect)
+    content = json.loads((tmp_path / "tables" / "claims.json").read_text())
+    assert content["rows"][0]["ours"]["value"] == pytest.approx(effect)
+    assert "did not hold" in (tmp_path / "tables" / "claims.tex").read_text()
+    for width in ("", "_column"):
+        assert (tmp_path / "figures" / f"forest{width}.pdf").is_file()
+
+
+def test_the_table_of_the_page_has_some_columns(judged):
+    table = with_columns(scoreboard(judged, "laptop"), ON_PAGE)
+    assert [column.key for column in table.columns] == list(ON_PAGE)
+    assert len(table.rows) == len(judged)
+
+
+def test_effects_are_multiples_of_margins(judged):
+    wide = a_claim("holds", margin={"value": 4.0, "why": "four", "written": "2026-11-25"})
+    assert len(effects_of(judged)) == 2
+    effect = effects_of(judged)[0]
+    assert effect.effect == pytest.approx(judged[0].verdict.effect / 1.0)
+    assert effect.published == pytest.approx(26.75 - 17.82)
+    assert wide.margin.value == 4.0
+
+
+def test_the_forest_says_in_words_what_it_shows(judged):
+    chart = forest_chart(effects_of(judged), "container")
+    assert chart.description == (
+        "Forest plot of 2 effects. held: paper.holds. did not hold: paper.fails."
+    )
+
+
+def test_published_effects_need_values_in_the_unit_of_the_claim():
+    assert published_effect(a_claim(published=TWO)) == pytest.approx(8.93)
+    assert published_effect(a_claim(published=TWO, measure=SWAPPED)) == pytest.approx(-8.93)
+    assert published_effect(a_claim()) is None
+    assert published_effect(a_claim(published=BLEU | {"values": {"none": 17.82}})) is None
+    assert published_effect(a_claim(published=TWO, measure=BEYOND)) is None
+    share = {"unit": "length ratio", "data": "a corpus", "values": {"none": 0.86}}
+    below = {"kind": "level", "system": "none", "score": "length_ratio", "below": 1.0}
+    assert published_effect(a_claim(published=share, measure=below)) == pytest.approx(0.14)
+    in_bleu = {"kind": "level", "system": "none", "below": 1.0}
+    assert published_effect(a_claim(published=share, measure=in_bleu)) is None
+
+
+def test_ours_stands_beside_in_the_flavour_of_the_paper(judged):
+    claim, evidence = judged[0].claim, judged[0].evidence
+    found = beside(claim, evidence)
+    assert found is not None
+    assert found.flavour == "multi-bleu, tokenised"
+    assert found.published == [26.75, 17.82]
+    # The made sentences have no punctuation: all tokenisers agree.
+    assert found.ours == pytest.approx(judged[0].spread.means, abs=0.5)
+    assert found.agreement is None
+    assert beside(judged[1].claim, evidence) is None
+
+
+def test_curves_have_a_point_for_each_system_and_length(judged):
+    evidence, claim = judged[0].evidence, judged[0].claim
+    lines = claim_lines(evidence, claim.measure.metric)
+    points = {(point["system"], point["group"]): point for point in lines.points}
+    groups = {bucket.bounds.label for bucket in evidence.lengths.buckets}
+    assert {*points} == {(s, g) for s in ("attention", "none") for g in groups}
+    for point in points.values():
+        assert point["low"] < point["score"] < point["high"]

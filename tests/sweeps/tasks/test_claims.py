@@ -1,0 +1,100 @@
+"""``task=claims``: mistakes, plans, and the claim of ``docs/plugs/claim.md`` end to end."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sweeps.claims.catalogue import all_claims
+from tests.helpers.commands import TINY, example, in_process, mistake, places, run, succeed
+
+SMALL = [part for part in TINY if not part.startswith(("val_sentences", "scoring"))]
+CHEAP = [*SMALL, "scoring.resamples=200", "logger=none"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["claims=bahdanau", "tier=laptop"], "claims=bahdanau: no such claim; give all, a paper"),
+        (["claims=bahdanau2015"], "tier=null: give one of laptop, bench, paper"),
+        (["claims=bahdanau2015", "tier=desk"], "Could not find 'tier/desk'"),
+        (["claims=bahdanau2015", "tier=laptop", "seed=3"], "seed=3: claims name their seeds"),
+        (["claims=bahdanau2015", "tier=laptop", "seed_count=0"], "seed_count=0: give"),
+        (["claims=cho2014", "tier=laptop", "data.train_sizes=3"], "data.train_size"),
+        (["claims=newman2020", "tier=laptop"], "none of the claims can be run at tier=laptop"),
+        (["claims=[]", "tier=laptop"], "claims=[]: give all, a paper"),
+    ],
+)
+def test_a_mistake_is_one_line(given, message, tmp_path):
+    assert message in mistake(*given, f"outputs={tmp_path}")
+    assert not list(tmp_path.rglob("result.json"))
+
+
+def test_a_plan_trains_nothing(tmp_path, capsys):
+    status = in_process("claims=cho2014", "tier=laptop", "plan=true", f"outputs={tmp_path}")
+    assert status == 0
+    told = capsys.readouterr().out
+    assert "need" in told
+    assert "cho2014.falls_with_length" in told
+    assert not list(tmp_path.rglob("result.json"))
+
+
+def test_the_list_has_every_claim(capsys):
+    assert in_process("claims=list") == 0
+    told = capsys.readouterr().out
+    assert all(name in told for name in all_claims())
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("claims")
+
+
+@pytest.fixture(scope="module")
+def tested(space) -> tuple[list[str], str]:
+    """The command of the page, with small trainings, and what the command printed."""
+    _, command = example("claim", space)
+    [claim] = [part for part in command if part.startswith("claims=")]
+    file = space / claim.partition("=")[2]
+    given = [f"claims={file}", "tier=laptop", *CHEAP, *places(space)]
+    return given, succeed(*given)
+
+
+@pytest.mark.long
+def test_the_claim_of_the_page_gets_a_verdict(tested, space):
+    _, told = tested
+    assert "1 claims: " in told
+    folder = space / "outputs" / "claims" / "laptop"
+    [row] = json.loads((folder / "tables" / "claims.json").read_text())["rows"]
+    assert row["claim"] == "mine.more_heads"
+    assert row["seeds"] == 3
+    assert row["published"] == pytest.approx(0.9)
+    assert (folder / "report.html").is_file()
+    assert len(list(space.rglob("result.json"))) == 6
+
+
+@pytest.mark.long
+def test_the_same_command_trains_nothing_again(tested, space):
+    given, before = tested
+    times = {file: file.stat().st_mtime_ns for file in space.rglob("result.json")}
+    told = succeed(*given)
+    assert "0 are missing" in told
+    assert {file: file.stat().st_mtime_ns for file in space.rglob("result.json")} == times
+    assert told.splitlines()[-2:] == before.splitlines()[-2:]  # the same verdict
+
+
+@pytest.mark.long
+def test_a_system_that_fails_ends_its_claim_alone(tested, space):
+    given, _ = tested
+    file = Path(given[0].partition("=")[2])
+    content = yaml.safe_load(file.read_text())
+    content["systems"]["none"] = ["model=seq2seq", "optimizer.lr=1e30"]
+    content["measure"] |= {"less": "none"}
+    broken = file.with_name("broken.yaml")
+    broken.write_text(yaml.safe_dump(content))
+    done = run(f"claims=[{file},{broken}]", *given[1:])
+    assert done.returncode == 1
+    assert "2 claims: " in done.stdout
+    assert "1 without a verdict" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
