@@ -19,7 +19,7 @@ from lightning_modules.runs.settings.table import key_of
 from lightning_modules.runs.writer import write_failure
 from lightning_modules.tasks.train import train_in
 from lightning_modules.testing.scoring_settings import Scoring
-from sweeps.claims.catalogue import all_claims, choose
+from sweeps.claims.catalogue import ALL, all_claims, choose
 from sweeps.claims.claim import TIERS, Claim, TierName
 from sweeps.claims.judging import judge_all
 from sweeps.claims.page import write_scoreboard
@@ -51,16 +51,21 @@ TAKEN = ".taken.lock"
 
 
 def begin(config: DictConfig) -> None:
-    """Print the plan, or the list of all claims; end the command if there is nothing to train.
+    """Print the plan, after the list of all claims where asked for, and stop if that is all.
+
+    With nothing to train, the claims are judged at once.
 
     Raises ``UserError`` before the first training.
     """
     console = Console()
     settings = OmegaConf.masked_copy(config, [key for key in map(str, config) if key != "hydra"])
     check_settings(settings, config.hydra.overrides.task)
-    if config.claims == LIST:
+    listed = config.claims == LIST
+    if listed:
         console.print(_list_of(list(all_claims().values())))
-        raise SystemExit(0)
+        if config.hydra.runtime.choices.tier is None:
+            raise SystemExit(0)
+        config.claims = ALL
     wanted = _wanted(config)
     plan = _plan(config, wanted)
     chances = powers(plan)
@@ -69,7 +74,7 @@ def begin(config: DictConfig) -> None:
         console.print(NOTE, soft_wrap=True, highlight=False)
     for name, why in plan.left_out.items():
         console.print(f"{name}: not run, {why}", markup=False, highlight=False, soft_wrap=True)
-    if config.plan:
+    if config.plan or listed:
         raise SystemExit(0)
     write_runs(wanted, Path(config.hydra.sweep.dir))
     if not plan.missing:
