@@ -71,7 +71,8 @@ def track(shown: ComparisonData, out: Path, logger: DictConfig) -> FailsafeRun:
     tracker = start_tracker(JOB_TYPE, shown.name, out, logger, tags=tags, notes=shown.notes)
     tracker.describe(shown.config)
     tracker.send(lambda run: run.summary.update(dict(shown.summary)))
-    tracker.send(partial(_log_chart, shown=shown), PATIENCE_SECONDS)
+    if shown.lines:
+        tracker.send(partial(_log_chart, shown=shown), PATIENCE_SECONDS)
     tracker.send(partial(log_pictures, pictures=shown.pictures, of=shown.name))
     tracker.send(partial(log_tables, tables=shown.tables), PATIENCE_SECONDS)
     tracker.send(partial(_log_page, page=shown.page), PATIENCE_SECONDS)

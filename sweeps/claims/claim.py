@@ -1,8 +1,10 @@
 """A published claim: a file of ``conf/claim``, checked against these models."""
 
+import math
 from datetime import date
 from typing import Annotated, Literal, Self, get_args
 
+import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveFloat, field_validator, model_validator
 
 from sweeps.claims.flavours import FLAVOURS
@@ -109,10 +111,20 @@ class Claim(Strict):
         return self
 
     @property
-    def published_in_unit(self) -> bool:
-        """Whether the published values are in the unit that the claim measures."""
-        unit = self.published.unit if self.published else ""
-        return unit.lower().startswith(self.measure.score.replace("_", " "))
+    def published_effect(self) -> float | None:
+        """The effect that the paper's values have.
+
+        None unless the paper has a value of every system, and in the unit that the claim measures.
+        """
+        published, measure = self.published, self.measure
+        if published is None or not measure.of_scores:
+            return None
+        in_unit = published.unit.lower().startswith(measure.score.replace("_", " "))
+        if not in_unit or not set(measure.systems) <= set(published.values):
+            return None
+        values = np.array([published.values[system] for system in measure.systems])
+        effect = float(measure.differences.effect(values))
+        return effect if math.isfinite(effect) else None
 
     def overrides(self, system: str, tier: TierName) -> list[str]:
         """Return the overrides of a system at a tier, without the seed."""

@@ -4,7 +4,6 @@ import numpy as np
 
 from sweeps.claims.claim import Claim
 from sweeps.claims.plan import Plan
-from sweeps.claims.scoreboard import published_effect
 from sweeps.claims.statistics.intervals import Spread
 from sweeps.claims.statistics.power import power
 from sweeps.claims.statistics.verdict import LEAST_SEEDS, Margin
@@ -42,7 +41,7 @@ def _power(claim: Claim, seeds: int) -> str:
 def assumed(claim: Claim) -> Spread:
     """Return the means and variances that are assumed of the systems of a claim."""
     differences, unit = claim.measure.differences, claim.margin.value
-    effect = published_effect(claim)
+    effect = claim.published_effect
     if effect is None:
         effect = 0.0 if claim.no_difference else EFFECT * unit
     systems = differences.weights.shape[-1]

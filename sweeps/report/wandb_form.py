@@ -50,21 +50,51 @@ def publish_online(report: Report, page: str, out: Path, logger: DictConfig) -> 
 
     Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
     """
-    sections = report_sections(report)
-    tracker = track(as_data(report, page, out), out, logger)
     systems = ", ".join(system.label for system in report.findings.evaluation.systems)
-    title = f"{report.findings.name}: {systems}"
-    made = build_report(title, sections, tracker.project, tracker.id, run_ids(report.findings))
+    save_online(
+        title=f"{report.findings.name}: {systems}",
+        data=as_data(report, page, out),
+        sections=report_sections(report),
+        runs=run_ids(report.findings),
+        again=f"python run.py task=report runs={out}",
+        out=out,
+        logger=logger,
+    )
+
+
+def save_online(
+    title: str,
+    data: ComparisonData,
+    sections: Sequence[tuple[str, Sequence[Block]]],
+    runs: Sequence[str],
+    again: str,
+    out: Path,
+    logger: DictConfig,
+) -> None:
+    """Log what a page shows as a W&B run, and save a W&B report of it.
+
+    Args:
+        title: title of the report.
+        data: what the run shows.
+        sections: headings of the report with their blocks.
+        runs: W&B ids of the runs that the page is about.
+        again: command that saves the report later.
+        out: folder of the page.
+        logger: the group ``logger`` of the configuration.
+
+    Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
+    """
+    tracker = track(data, out, logger)
+    made = build_report(title, sections, tracker.project, tracker.id, runs)
     write_report(made, out)
     tracker.close()
-    later = f"python run.py task=report runs={out}"
     if not tracker.online:
-        log.info("W&B report: in %s; once the runs are on a server: %s", FILE, later)
+        log.info("W&B report: in %s; once the runs are on a server: %s", FILE, again)
         return
     try:
         log.info("W&B report: %s", save_report(made, out))
     except Exception as error:
-        line = f"W&B does not take the report ({one_line(error)}); later: {later}"
+        line = f"W&B does not take the report ({one_line(error)}); later: {again}"
         if logger.mode == "online":
             raise UserError(line) from None
         log.warning(line)

@@ -19,14 +19,15 @@ from lightning_modules.runs.settings.table import key_of
 from lightning_modules.runs.writer import write_failure
 from lightning_modules.tasks.train import train_in
 from lightning_modules.testing.scoring_settings import Scoring
+from lightning_modules.tracking.early_import import WANDB
 from sweeps.claims.catalogue import ALL, all_claims, choose
 from sweeps.claims.claim import TIERS, Claim, TierName
 from sweeps.claims.judging import judge_all
-from sweeps.claims.page import write_scoreboard
 from sweeps.claims.plan import Plan, plan_table
 from sweeps.claims.prospects import NOTE, powers
 from sweeps.claims.runs import Wanted, finished_runs, read_runs, wanted_runs, write_runs
-from sweeps.claims.scoreboard import PRINTED, scoreboard, summary, with_columns
+from sweeps.claims.scoreboard.page import write_scoreboard
+from sweeps.claims.scoreboard.rows import PRINTED, scoreboard, summary, with_columns
 from sweeps.launch.compose import hydra_job
 from sweeps.launch.errors import as_user_error
 from sweeps.report.printed_tables import printed_table
@@ -101,6 +102,10 @@ def end(config: DictConfig) -> None:
     table.columns[0].no_wrap = True
     console.print(table)
     page = write_scoreboard(judged, plan.left_out, tier, out)
+    if config.logger.get("_target_") == WANDB:
+        from sweeps.claims.scoreboard.online import publish_claims
+
+        publish_claims(judged, tier, out, config.logger)
     for line in (summary(judged, tier), f"open {page} in a browser"):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     if any(one.verdict is None for one in judged):

@@ -5,20 +5,15 @@ import json
 import shutil
 
 import pytest
+from omegaconf import DictConfig
 
 from lightning_modules.figures.forest_chart import forest_chart
-from sweeps.claims.beside import beside
-from sweeps.claims.curves import claim_lines
 from sweeps.claims.judging import judge_all
-from sweeps.claims.page import write_scoreboard
-from sweeps.claims.scoreboard import (
-    ON_PAGE,
-    effects_of,
-    published_effect,
-    scoreboard,
-    summary,
-    with_columns,
-)
+from sweeps.claims.scoreboard import online
+from sweeps.claims.scoreboard.beside import beside
+from sweeps.claims.scoreboard.curves import claim_lines
+from sweeps.claims.scoreboard.page import write_scoreboard
+from sweeps.claims.scoreboard.rows import ON_PAGE, effects_of, scoreboard, summary, with_columns
 from tests.helpers.run_folders import SCORING
 from tests.sweeps.claims.claim_runs import a_claim, plan_of
 
@@ -100,16 +95,16 @@ def test_the_forest_says_in_words_what_it_shows(judged):
 
 
 def test_published_effects_need_values_in_the_unit_of_the_claim():
-    assert published_effect(a_claim(published=TWO)) == pytest.approx(8.93)
-    assert published_effect(a_claim(published=TWO, measure=SWAPPED)) == pytest.approx(-8.93)
-    assert published_effect(a_claim()) is None
-    assert published_effect(a_claim(published=BLEU | {"values": {"none": 17.82}})) is None
-    assert published_effect(a_claim(published=TWO, measure=BEYOND)) is None
+    assert a_claim(published=TWO).published_effect == pytest.approx(8.93)
+    assert a_claim(published=TWO, measure=SWAPPED).published_effect == pytest.approx(-8.93)
+    assert a_claim().published_effect is None
+    assert a_claim(published=BLEU | {"values": {"none": 17.82}}).published_effect is None
+    assert a_claim(published=TWO, measure=BEYOND).published_effect is None
     share = {"unit": "length ratio", "data": "a corpus", "values": {"none": 0.86}}
     below = {"kind": "level", "system": "none", "score": "length_ratio", "below": 1.0}
-    assert published_effect(a_claim(published=share, measure=below)) == pytest.approx(0.14)
+    assert a_claim(published=share, measure=below).published_effect == pytest.approx(0.14)
     in_bleu = {"kind": "level", "system": "none", "below": 1.0}
-    assert published_effect(a_claim(published=share, measure=in_bleu)) is None
+    assert a_claim(published=share, measure=in_bleu).published_effect is None
 
 
 def test_ours_stands_beside_in_the_flavour_of_the_paper(judged):
@@ -132,3 +127,18 @@ def test_curves_have_a_point_for_each_system_and_length(judged):
     assert {*points} == {(s, g) for s in ("attention", "none") for g in groups}
     for point in points.values():
         assert point["low"] < point["score"] < point["high"]
+
+
+def test_wandb_gets_every_verdict(judged, tmp_path, monkeypatch):
+    told = {}
+    monkeypatch.setattr(online, "save_online", lambda **given: told.update(given))
+    write_scoreboard(judged, {}, "laptop", tmp_path)
+    online.publish_claims(judged, "laptop", tmp_path, DictConfig({}))
+    data = told["data"]
+    assert data.config["verdicts"]["paper.lost"] == "no verdict"
+    assert data.summary["claim/paper.holds"] == judged[0].verdict.effect
+    assert data.summary["claim/paper.holds_low"] == judged[0].verdict.interval[0]
+    assert "claim/paper.lost" not in data.summary
+    assert data.pictures["forest"].is_file()
+    assert len(data.tables["claims"].rows) == 3
+    assert "paper.fails" in data.page

@@ -9,11 +9,11 @@ from lightning_modules.figures.charts import Chart, save_chart
 from lightning_modules.figures.forest_chart import forest_chart
 from lightning_modules.figures.lines import draw_lines
 from lightning_modules.figures.sizes import COLUMN, TEXT
-from sweeps.claims.beside import Beside, beside
 from sweeps.claims.claim import TierName
-from sweeps.claims.curves import claim_lines
 from sweeps.claims.judging import Judged
-from sweeps.claims.scoreboard import (
+from sweeps.claims.scoreboard.beside import Beside, beside
+from sweeps.claims.scoreboard.curves import claim_lines
+from sweeps.claims.scoreboard.rows import (
     ON_PAGE,
     effects_of,
     outcome_of,
@@ -26,7 +26,7 @@ from sweeps.evaluation.tables import as_csv
 from sweeps.evaluation.writing.table_files import write_tables
 from sweeps.report.html import render_page
 
-PAGE, FOREST = "report.html", "forest"
+PAGE, FIGURES, FOREST = "report.html", "figures", "forest"
 TITLE = "Published claims, tested again"
 
 
@@ -57,7 +57,7 @@ def write_scoreboard(
     if effects:
         charts[FOREST] = forest_chart(effects, "container")
         for width, end in ((TEXT, ""), (COLUMN, "_column")):
-            save_chart(forest_chart(effects, width), out / "figures" / f"{FOREST}{end}")
+            save_chart(forest_chart(effects, width), out / FIGURES / f"{FOREST}{end}")
     shown = [_shown(one, charts) for one in judged]
     page = render_page(
         "claims.html.j2",

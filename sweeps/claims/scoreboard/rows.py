@@ -1,17 +1,14 @@
 """The scoreboard: every claim that was asked for, with its verdict, as a table and a figure."""
 
-import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from lightning_modules.figures.forest_chart import Effect
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.judging import Judged
-from sweeps.claims.statistics.verdict import SCOPES, Outcome
+from sweeps.claims.statistics.verdict import SCOPES, Outcome, Verdict
 from sweeps.evaluation.tables import Cell, Column, Table
 
 NAME = "claims"
@@ -72,24 +69,16 @@ def outcome_of(one: Judged) -> str:
     return NO_VERDICT if one.verdict is None else str(one.verdict.outcome)
 
 
+def effect_of(one: Judged) -> Estimate | None:
+    """Return the effect of a claim with its interval; None without a verdict."""
+    if one.verdict is None:
+        return None
+    return Estimate(one.verdict.effect, *(one.verdict.interval or (None, None)))
+
+
 def effects_of(judged: Sequence[Judged]) -> list[Effect]:
     """Return the rows of the forest plot: one for each claim with a verdict."""
-    return [effect for one in judged if (effect := _effect(one)) is not None]
-
-
-def published_effect(claim: Claim) -> float | None:
-    """Return the effect that the paper's values have.
-
-    None unless the paper has a value of every system, and in the unit that the claim measures.
-    """
-    published, measure = claim.published, claim.measure
-    if published is None or not measure.of_scores or not claim.published_in_unit:
-        return None
-    if not set(measure.systems) <= set(published.values):
-        return None
-    values = np.array([published.values[system] for system in measure.systems])
-    effect = float(measure.differences.effect(values))
-    return effect if math.isfinite(effect) else None
+    return [_row_of_forest(one.claim, one.verdict) for one in judged if one.verdict is not None]
 
 
 def _row(one: Judged) -> list[Cell]:
@@ -99,8 +88,8 @@ def _row(one: Judged) -> list[Cell]:
         claim.statement,
         f"{claim.paper.authors} ({claim.paper.year}), {claim.place}",
         claim.measure.metric.label,
-        published_effect(claim),
-        None if verdict is None else Estimate(verdict.effect, *(verdict.interval or (None, None))),
+        claim.published_effect,
+        effect_of(one),
         claim.margin.value,
         None if verdict is None else verdict.seeds,
         outcome_of(one),
@@ -110,15 +99,13 @@ def _row(one: Judged) -> list[Cell]:
     ]
 
 
-def _effect(one: Judged) -> Effect | None:
-    if one.verdict is None:
-        return None
-    margin, published = one.claim.margin.value, published_effect(one.claim)
-    low, high = one.verdict.interval or (None, None)
+def _row_of_forest(claim: Claim, verdict: Verdict) -> Effect:
+    margin, published = claim.margin.value, claim.published_effect
+    low, high = verdict.interval or (None, None)
     return Effect(
-        claim=one.claim.name,
-        outcome=str(one.verdict.outcome),
-        effect=one.verdict.effect / margin,
+        claim=claim.name,
+        outcome=str(verdict.outcome),
+        effect=verdict.effect / margin,
         low=None if low is None else low / margin,
         high=None if high is None else high / margin,
         published=None if published is None else published / margin,

@@ -1,0 +1,1 @@
+"""The scoreboard of claims: table, page, figures, the same in Weights & Biases."""
