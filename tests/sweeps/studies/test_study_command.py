@@ -109,7 +109,7 @@ def test_tuned_variants_are_compared_on_fresh_seeds(space):
     folder = space / "outputs" / "comparisons" / "tuned"
     comparison = json.loads((folder / "comparison.json").read_text())
     runs = [(run["label"], run["seed"]) for run in comparison["runs"]]
-    assert runs == [("transformer", 11), ("transformer", 12), ("seq2seq", 11), ("seq2seq", 12)]
+    assert runs == [("seq2seq", 11), ("seq2seq", 12), ("transformer", 11), ("transformer", 12)]
     [tuning] = [each for each in comparison["conditions"] if each["name"] == "tuning"]
     assert tuning["holds"]
     assert tuning["text"].startswith("2 trials, ")

@@ -131,7 +131,7 @@ def test_a_terminal_sees_one_bar_its_phases_and_at_the_end_lines_alone(tmp_path,
     monkeypatch.chdir(ROOT)
     command = [
         sys.executable, "run.py", "model=seq2seq", *TINY, *places(tmp_path), "logger=none",
-        "budget.target_tokens=20000",
+        "budget.target_tokens=20000", "data.test_size=1500",  # a test that lasts some seconds
     ]  # fmt: skip
     status, screen, screens = watch(command)
     bars = [line for lines in screens for line in lines if "━" in line]
