@@ -109,9 +109,10 @@ def _figure(
     titles, style = {column.key: column.title for column in COLUMNS}, style_of(width)
     colour, shape, _ = looks_scales(labels)
     legend = legend_of(list(labels.values()), width, beside=style.labelled)
-    shared = ("system", "seed", *PACES)
+    shared = ("system", "seed", pace)
+    kinds = {key: titles[key].partition(" (")[0] for key in measured}  # the axis has the unit
     points = [
-        {**{name: row[name] for name in shared}, "what": titles[key], "value": row[key]}
+        {**{name: row[name] for name in shared}, "what": kinds[key], "value": row[key]}
         for row in rows
         for key in measured
         if row[key] is not None and isfinite(row[key])
@@ -132,15 +133,15 @@ def _figure(
             alt.Tooltip("seed:N"),
             alt.Tooltip("what:N"),
             alt.Tooltip("value:Q", format=".3~f"),
-            *(alt.Tooltip(f"{key}:Q", title=titles[key], format=",.6~r") for key in PACES),
+            alt.Tooltip(f"{pace}:Q", title=titles[pace], format=",.6~r"),
         ],
     )
     lines = base.mark_line(strokeWidth=style.line)
     if len(measured) > 1:
-        dashes = alt.Scale(domain=[titles[key] for key in measured], range=[[4, 3], [1, 0]])
-        kinds = alt.Legend(orient="bottom", columns=1, symbolType="stroke")
+        dashes = alt.Scale(domain=[*kinds.values()], range=[[4, 3], [1, 0]])
+        legend_of_kinds = alt.Legend(orient="bottom", columns=1, symbolType="stroke")
         lines = lines.encode(
-            strokeDash=alt.StrokeDash("what:N", title=None, scale=dashes, legend=kinds)
+            strokeDash=alt.StrokeDash("what:N", title=None, scale=dashes, legend=legend_of_kinds)
         )
     marks = base.mark_point(size=style.mark / 2, filled=True).encode(
         shape=alt.Shape("system:N", title=None, scale=shape, legend=legend)

@@ -17,7 +17,7 @@ from sweeps.evaluation.tables import Cell, Column, Kind, Table, as_csv
 from sweeps.report.opening.opening import Opening
 from sweeps.report.report import Report
 
-MOST_ROWS = 200
+MOST_ROWS = 100
 """Most rows of a table on the page, so that the page can be mailed; files have all."""
 
 

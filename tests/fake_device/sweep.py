@@ -7,12 +7,19 @@ import json
 import sys
 import traceback
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch.nn.utils import clip_grad_norm_
+from torch.utils._pytree import tree_map_only
 
 from datamodules.batching import Batch, EncodedPairs, Sequences, collate
+from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.decoding.backpointers import Backpointers
+from lightning_modules.decoding.ends import Ends
+from lightning_modules.decoding.search import Search
 from lightning_modules.variants import EmbeddedEncoderDecoder
 from lightning_modules.variants.base import move
 from tests.fake_device.device import NAME, register, without_numbers
@@ -78,6 +85,39 @@ def step(model: EmbeddedEncoderDecoder, batch: Batch) -> None:
             token = model.logits(features).argmax(1)
 
 
+def search_with(search: Search) -> Check:
+    """Return the check of a search of three steps, whose host never asks what has ended."""
+
+    def check(model: EmbeddedEncoderDecoder, batch: Batch) -> None:
+        module = sys.modules[type(search).__module__]
+        going_on = (
+            patch.object(module, "int", lambda _: 3, create=True),  # the longest limit
+            patch.object(module, "is_decision", lambda *_: False),
+            patch.object(Ends, "by_sentence", lambda _: []),
+        )
+        with torch.no_grad(), ExitStack() as stack:
+            for part in going_on:
+                stack.enter_context(part)
+            memory = model.eval().encode(*batch.source)
+            limits = torch.full((len(batch.src),), 3, device=model.device)
+            assert search.search(model, memory, limits, Backpointers()) == []
+
+    return check
+
+
+def resume(model: EmbeddedEncoderDecoder, batch: Batch) -> None:
+    """Load the state of an optimizer as a checkpoint holds it: on the CPU."""
+    optimizer = torch.optim.Adam(model.parameters(), fused=True)
+    loss_of(model.train(), batch).backward()
+    optimizer.step()
+    on_host = tree_map_only(torch.Tensor, lambda kept: kept.to("cpu"), optimizer.state_dict())
+    again = torch.optim.Adam(model.parameters(), fused=True)
+    again.load_state_dict(on_host)
+    for parameter, state in again.state.items():
+        assert {value.device for value in state.values()} == {parameter.device}
+    again.step()
+
+
 def load(model: EmbeddedEncoderDecoder, batch: Batch) -> None:
     """Load weights as a checkpoint holds them: on the CPU."""
     state = model.state_dict()
@@ -91,9 +131,12 @@ CHECKS: dict[str, Check] = {
     "validate": validate,
     "force": force,
     "step": step,
+    "greedy search": search_with(GreedySearch()),
+    "beam search": search_with(BeamSearch(beam_size=3)),
     "train": train,
+    "resume": resume,
 }
-ON_TWO_DEVICES = ("load", "validate", "force", "step")
+ON_TWO_DEVICES = ("load", "validate", "force", "step", "greedy search", "beam search")
 """Torch's backward pass has a queue for one device of an extension only."""
 PLACED = [f"model.placement.{part}={NAME}:{number}" for part, number in PARTS.items()]
 APART = "model.tied=none"

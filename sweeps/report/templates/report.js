@@ -43,9 +43,16 @@ function draw(place) {
   return render(place, filled(drawn, drawn.weights, place), `attention-${map}`);
 }
 
-function drawVisible(part) {
+// The browser shows each picture before the next one is drawn.
+const shownSoFar = () => new Promise(resolve => setTimeout(resolve));
+
+async function drawVisible(part) {
   const places = part.querySelectorAll(".chart:is([data-figure], [data-map])");
-  for (const place of places) if (place.checkVisibility()) draw(place);
+  for (const place of places) {
+    if (!place.checkVisibility()) continue;
+    await draw(place);
+    await shownSoFar();
+  }
 }
 
 drawVisible(document);

@@ -1,6 +1,7 @@
 """A page of 14 systems with 5 seeds each is small enough to mail, and opens at once."""
 
 import time
+from statistics import median
 
 import pytest
 
@@ -52,11 +53,17 @@ def test_the_page_is_small(large_page):
 
 
 def test_the_first_chart_is_drawn_soon(browser, large_page):
+    """The median of three times counts: at first the browser itself is still at work."""
+    assert median(seconds_to_open(browser, large_page) for _ in range(3)) < MOST_SECONDS
+
+
+def seconds_to_open(browser, page):
     from selenium.webdriver.support.ui import WebDriverWait
 
     drawn = "return document.querySelectorAll('.chart svg.marks').length"
+    browser.get("about:blank")
     begin = time.monotonic()
-    browser.get(large_page.as_uri())
+    browser.get(page.as_uri())
     wait = WebDriverWait(browser, 60, poll_frequency=0.05)
     wait.until(lambda _: browser.execute_script(drawn))
-    assert time.monotonic() - begin < MOST_SECONDS
+    return time.monotonic() - begin
