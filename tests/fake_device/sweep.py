@@ -90,11 +90,11 @@ def search_with(search: Search) -> Check:
 
     def check(model: EmbeddedEncoderDecoder, batch: Batch) -> None:
         module = sys.modules[type(search).__module__]
-        going_on = (
+        going_on: list[Any] = [
             patch.object(module, "int", lambda _: 3, create=True),  # the longest limit
             patch.object(module, "is_decision", lambda *_: False),
             patch.object(Ends, "by_sentence", lambda _: []),
-        )
+        ]
         with torch.no_grad(), ExitStack() as stack:
             for part in going_on:
                 stack.enter_context(part)
