@@ -24,16 +24,12 @@ PNG_SCALE = 3
 
 
 def data_of(rows: Iterable[Mapping[str, object]]) -> alt.Data:
-    """Return the data of a chart, one mapping for each mark, its numbers with six digits.
+    """Return the data of a chart, one mapping for each mark.
 
     Layers share the data of their chart: Altair copies what a chart holds with every step.
     """
     with debug_mode(False):  # to check every value would take longer than to draw a heat map
-        return alt.Data(values=[{key: _short(row[key]) for key in row} for row in rows])
-
-
-def _short(value: object) -> object:
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+        return alt.Data(values=list(rows))
 
 
 def as_spec(chart: Chart) -> dict[str, Any]:

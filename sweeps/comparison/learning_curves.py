@@ -112,7 +112,11 @@ def _figure(
     shared = ("system", "seed", pace)
     kinds = {key: titles[key].partition(" (")[0] for key in measured}  # the axis has the unit
     points = [
-        {**{name: row[name] for name in shared}, "what": kinds[key], "value": row[key]}
+        {
+            **{name: row[name] for name in shared},
+            "what": kinds[key],
+            "value": float(f"{row[key]:.6g}"),
+        }
         for row in rows
         for key in measured
         if row[key] is not None and isfinite(row[key])

@@ -27,7 +27,7 @@ from sweeps.claims.plan import Plan, plan_table
 from sweeps.claims.prospects import NOTE, powers
 from sweeps.claims.runs import Wanted, finished_runs, read_runs, wanted_runs, write_runs
 from sweeps.claims.scoreboard.page import write_scoreboard
-from sweeps.claims.scoreboard.rows import PRINTED, scoreboard, summary, with_columns
+from sweeps.claims.scoreboard.rows import PRINTED, scoreboard, summary
 from sweeps.launch.compose import hydra_job
 from sweeps.launch.errors import as_user_error
 from sweeps.report.printed_tables import printed_table
@@ -98,7 +98,7 @@ def end(config: DictConfig) -> None:
     out, tier, console = Path(config.hydra.sweep.dir), _tier(config.hydra), Console()
     plan = _plan(config, read_runs(out))
     judged = judge_all(plan, validated(Scoring, config.scoring, "scoring"))
-    table = printed_table(with_columns(scoreboard(judged, tier), PRINTED))
+    table = printed_table(scoreboard(judged, tier, PRINTED))
     table.columns[0].no_wrap = True
     console.print(table)
     page = write_scoreboard(judged, plan.left_out, tier, out)

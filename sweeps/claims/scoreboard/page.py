@@ -13,14 +13,7 @@ from sweeps.claims.claim import TierName
 from sweeps.claims.judging import Judged
 from sweeps.claims.scoreboard.beside import Beside, beside
 from sweeps.claims.scoreboard.curves import claim_lines
-from sweeps.claims.scoreboard.rows import (
-    ON_PAGE,
-    effects_of,
-    outcome_of,
-    scoreboard,
-    summary,
-    with_columns,
-)
+from sweeps.claims.scoreboard.rows import ON_PAGE, effects_of, outcome_of, scoreboard, summary
 from sweeps.claims.statistics.verdict import SCOPES
 from sweeps.evaluation.tables import as_csv
 from sweeps.evaluation.writing.table_files import write_tables
@@ -66,7 +59,7 @@ def write_scoreboard(
         title=TITLE,
         summary=summary(judged, tier),
         scope=SCOPES[tier],
-        table=with_columns(table, ON_PAGE),
+        table=scoreboard(judged, tier, ON_PAGE),
         claims=shown,
         left_out=left_out,
     )

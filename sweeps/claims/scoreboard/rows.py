@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from lightning_modules.figures.forest_chart import Effect
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
@@ -27,32 +26,32 @@ COLUMNS = (
     Column("minutes", "training (min)", "number"),
     Column("why", "what is missing"),
 )
+EVERY_COLUMN = [column.key for column in COLUMNS]
 PRINTED = ("claim", "published", "ours", "margin", "verdict", "corrected")
 """Columns that a terminal has room for."""
 ON_PAGE = ("claim", "statement", "published", "ours", "margin", "verdict", "corrected")
 """Columns of the table on the page, which tells all else below it."""
 
 
-def scoreboard(judged: Sequence[Judged], tier: TierName) -> Table:
-    """Return a row for every claim, also for those without a verdict."""
+def scoreboard(
+    judged: Sequence[Judged], tier: TierName, shown: Collection[str] = EVERY_COLUMN
+) -> Table:
+    """Return a row for every claim, also for those without a verdict.
+
+    ``shown`` are the keys of the columns.
+    """
+    columns = [column for column in COLUMNS if column.key in shown]
+    cells = [_cells(one) for one in judged]
     return Table(
         NAME,
         "Published claims, tested again",
-        list(COLUMNS),
-        [_row(one) for one in judged],
+        columns,
+        [[row[column.key] for column in columns] for row in cells],
         {"tier": tier, "claims": len(judged)},
         f"Verdicts reach no farther than this: {SCOPES[tier]}. Effects, with 95% intervals over "
         "seeds and test sentences, are above 0 in the direction of the claim. Holm's correction is "
         "over the claims of this table.",
     )
-
-
-def with_columns(table: Table, keys: Collection[str]) -> Table:
-    """Return a table with some of its columns."""
-    places = [place for place, column in enumerate(table.columns) if column.key in keys]
-    columns = [table.columns[place] for place in places]
-    rows = [[row[place] for place in places] for row in table.rows]
-    return replace(table, columns=columns, rows=rows)
 
 
 def summary(judged: Sequence[Judged], tier: TierName) -> str:
@@ -81,22 +80,23 @@ def effects_of(judged: Sequence[Judged]) -> list[Effect]:
     return [_row_of_forest(one.claim, one.verdict) for one in judged if one.verdict is not None]
 
 
-def _row(one: Judged) -> list[Cell]:
+def _cells(one: Judged) -> dict[str, Cell]:
+    """Return the cells of a claim by the keys of ``COLUMNS``."""
     claim, verdict = one.claim, one.verdict
-    return [
-        claim.name,
-        claim.statement,
-        f"{claim.paper.authors} ({claim.paper.year}), {claim.place}",
-        claim.measure.metric.label,
-        claim.published_effect,
-        effect_of(one),
-        claim.margin.value,
-        None if verdict is None else verdict.seeds,
-        outcome_of(one),
-        None if one.corrected is None else str(one.corrected.outcome),
-        None if one.evidence is None else one.evidence.seconds / 60,
-        one.failure or (one.needed.text() if one.needed else None),
-    ]
+    return {
+        "claim": claim.name,
+        "statement": claim.statement,
+        "place": f"{claim.paper.authors} ({claim.paper.year}), {claim.place}",
+        "measured": claim.measure.metric.label,
+        "published": claim.published_effect,
+        "ours": effect_of(one),
+        "margin": claim.margin.value,
+        "seeds": None if verdict is None else verdict.seeds,
+        "verdict": outcome_of(one),
+        "corrected": None if one.corrected is None else str(one.corrected.outcome),
+        "minutes": None if one.evidence is None else one.evidence.seconds / 60,
+        "why": one.failure or (one.needed.text() if one.needed else None),
+    }
 
 
 def _row_of_forest(claim: Claim, verdict: Verdict) -> Effect:

@@ -13,7 +13,7 @@ from sweeps.claims.scoreboard import online
 from sweeps.claims.scoreboard.beside import beside
 from sweeps.claims.scoreboard.curves import claim_lines
 from sweeps.claims.scoreboard.page import write_scoreboard
-from sweeps.claims.scoreboard.rows import ON_PAGE, effects_of, scoreboard, summary, with_columns
+from sweeps.claims.scoreboard.rows import ON_PAGE, effects_of, scoreboard, summary
 from tests.helpers.run_folders import SCORING
 from tests.sweeps.claims.claim_runs import a_claim, plan_of
 
@@ -73,7 +73,7 @@ def test_the_files_have_every_claim(judged, tmp_path):
 
 
 def test_the_table_of_the_page_has_some_columns(judged):
-    table = with_columns(scoreboard(judged, "laptop"), ON_PAGE)
+    table = scoreboard(judged, "laptop", ON_PAGE)
     assert [column.key for column in table.columns] == list(ON_PAGE)
     assert len(table.rows) == len(judged)
 
