@@ -19,7 +19,7 @@ from sweeps.launch.errors import run_main
 from sweeps.launch.torchrun import rank_arguments
 
 MULTIRUN = ("-m", "--multirun")
-CLAIMS = "claims="
+CLAIMS, TASK = "claims=", "task="
 CONF = str(Path(__file__).parent / "conf")
 
 
@@ -34,7 +34,9 @@ def main(config: DictConfig) -> float | None:
 def program() -> None:
     """Run the command line, or one rank of it."""
     refuse_old_names(sys.argv[1:])
-    if any(given.startswith(CLAIMS) for given in sys.argv):
+    if any(given.startswith(CLAIMS) for given in sys.argv) and not any(
+        given.startswith(TASK) for given in sys.argv
+    ):
         sys.argv.append("task=claims")
     # Hydra takes -m before or after all overrides, but not between them.
     sys.argv[1:] = sorted(rank_arguments(sys.argv[1:]), key=lambda given: given not in MULTIRUN)

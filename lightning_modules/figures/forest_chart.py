@@ -1,6 +1,6 @@
 """Effects with their intervals, one below the other: a forest plot."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import altair as alt
@@ -8,7 +8,7 @@ import altair as alt
 from lightning_modules.figures.charts import Chart, data_of
 from lightning_modules.figures.lines import finished
 from lightning_modules.figures.looks import COLOURS
-from lightning_modules.figures.sizes import GREY, Width, style_of
+from lightning_modules.figures.sizes import GREY, Style, Width, style_of
 
 LOOKS = {
     "held": (COLOURS[1], "circle"),
@@ -51,18 +51,36 @@ def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
         each._asdict() | {"low": _or(each.low, each.effect), "high": _or(each.high, each.effect)}
         for each in effects
     ]
-    names, outcomes = [each.claim for each in effects], list(LOOKS)
-    colours, shapes = ([look[part] for look in LOOKS.values()] for part in (0, 1))
-    y = alt.Y(
+    y = _claims_axis([each.claim for each in effects])
+    layers = [*_rules(), *_effects(y, style), _published(y, style)]
+    chart = alt.layer(*layers, data=data_of(rows))
+    drawn = finished(chart, width, NOTE, description=_description(effects))
+    return drawn.properties(height=ROW * style.type * len(effects))
+
+
+def _claims_axis(names: list[str]) -> alt.Y:
+    return alt.Y(
         "claim:N",
         sort=names,
         title=None,
         scale=alt.Scale(domain=names),
         axis=alt.Axis(labelLimit=0, ticks=False, domain=False, grid=True),
     )
-    scale = alt.Scale(type="symlog", constant=1, nice=False, padding=8)
-    axis = alt.Axis(values=[*TICKS], grid=False, labelOverlap=True)
+
+
+def _rules() -> Iterator[Chart]:
+    """Yield the full rule at 0 and the dashed one at the margin."""
+    for at, dash in ((0, [1, 0]), (1, [5, 4])):
+        rule = alt.Chart(data_of([{"at": at}])).mark_rule(color=GREY, strokeDash=dash, aria=False)
+        yield rule.encode(x=alt.X("at:Q"))
+
+
+def _effects(y: alt.Y, style: Style) -> tuple[Chart, Chart]:
+    """Return the intervals, and the marks on them."""
+    outcomes = list(LOOKS)
+    colours, shapes = ([look[part] for look in LOOKS.values()] for part in (0, 1))
     legend = alt.Legend(orient="top", title=None)
+    numbers = {"effect": "effect", "low": "95% from", "high": "to"}
     base = alt.Chart().encode(
         y=y,
         color=alt.Color(
@@ -72,35 +90,30 @@ def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
             alt.Tooltip("claim:N"),
             alt.Tooltip("outcome:N"),
             *(
-                alt.Tooltip(f"{key}:Q", title=name, format=".3~f")
-                for key, name in (("effect", "effect"), ("low", "95% from"), ("high", "to"))
+                alt.Tooltip(f"{key}:Q", title=title, format=".3~f")
+                for key, title in numbers.items()
             ),
         ],
     )
-    rules = [
-        alt.Chart(data_of([{"at": at}]))
-        .mark_rule(color=GREY, strokeDash=dash, aria=False)
-        .encode(x=alt.X("at:Q"))
-        for at, dash in ((0, [1, 0]), (1, [5, 4]))
-    ]
-    interval = base.mark_rule(strokeWidth=style.line).encode(
-        x=alt.X("low:Q", title=TITLE, scale=scale, axis=axis), x2="high:Q"
+    x = alt.X(
+        "low:Q",
+        title=TITLE,
+        scale=alt.Scale(type="symlog", constant=1, nice=False, padding=8),
+        axis=alt.Axis(values=[*TICKS], grid=False, labelOverlap=True),
     )
+    intervals = base.mark_rule(strokeWidth=style.line).encode(x=x, x2="high:Q")
     marks = base.mark_point(size=1.4 * style.mark, filled=True, opacity=1).encode(
         x="effect:Q",
         shape=alt.Shape("outcome:N", scale=alt.Scale(domain=outcomes, range=shapes), legend=legend),
     )
-    published = (
-        alt.Chart()
-        .transform_filter("isValid(datum.published)")
-        .mark_point(shape="diamond", size=2 * style.mark, color="black", opacity=1)
-        .encode(
-            x="published:Q", y=y, tooltip=["claim:N", alt.Tooltip("published:Q", format=".3~f")]
-        )
-    )
-    chart = alt.layer(*rules, interval, marks, published, data=data_of(rows))
-    drawn = finished(chart, width, NOTE, description=_description(effects))
-    return drawn.properties(height=ROW * style.type * len(effects))
+    return intervals, marks
+
+
+def _published(y: alt.Y, style: Style) -> Chart:
+    drawn = alt.Chart().transform_filter("isValid(datum.published)")
+    tooltip = ["claim:N", alt.Tooltip("published:Q", format=".3~f")]
+    mark = drawn.mark_point(shape="diamond", size=2 * style.mark, color="black", opacity=1)
+    return mark.encode(x="published:Q", y=y, tooltip=tooltip)
 
 
 def _or(value: float | None, otherwise: float) -> float:

@@ -70,7 +70,7 @@ class Tier(Strict):
     """Overrides that replace those of a system of the claim."""
     seeds: Annotated[tuple[NonNegativeInt, ...], Field(min_length=1)] = (1, 2, 3)
     needs: str | None = None
-    """What is missing to run the claim at this scale."""
+    """What the harness lacks to run the claim at this scale."""
 
 
 class Claim(Strict):
@@ -92,8 +92,6 @@ class Claim(Strict):
     no_difference: bool = False
     """Whether the claim is that the effect lies within the margin on both sides of 0."""
     margin: SmallestEffect
-    rates: Literal["of the files", "tuned alike"] = "of the files"
-    """Where the learning rates of the systems are from."""
     needs: str | None = None
     """What the harness lacks to run the claim at any scale."""
     tiers: dict[TierName, Tier] = Field(default_factory=dict)

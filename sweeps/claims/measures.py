@@ -3,12 +3,13 @@
 Every measure is made so that its effect is above 0 where the claim holds.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.contrast import Choices, RightChoices
@@ -48,8 +49,11 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Measure(Strict):
-    """What is measured; the metric is BLEU unless ``score`` names another."""
+class Measure(Strict, ABC):
+    """A quantity of systems, and the differences of systems that make the effect of a claim.
+
+    The metric is BLEU unless ``score`` names another.
+    """
 
     score: ScoreName = "bleu"
     of_scores: ClassVar[bool] = True
@@ -61,18 +65,18 @@ class Measure(Strict):
         return METRICS[self.score]
 
     @property
+    @abstractmethod
     def systems(self) -> Sequence[str]:
         """The systems whose outputs are read, in the order of ``differences``."""
-        raise NotImplementedError
 
     @property
     def differences(self) -> Differences:
         """The differences of systems that make the effect."""
         return difference()
 
+    @abstractmethod
     def quantity(self, lengths: Lengths) -> Quantity:
         """Return what is computed for each seed of each system."""
-        raise NotImplementedError
 
 
 class Single(Measure):
@@ -149,6 +153,12 @@ class Agreement(Pair):
     category: str | None = None
     distances: Range = ALL
 
+    @model_validator(mode="after")
+    def _counts_right_choices(self) -> Self:
+        if "score" in self.model_fields_set:
+            raise ValueError("an agreement counts right choices: leave score out")
+        return self
+
     @property
     def metric(self) -> Metric:
         """Right choices in percent."""
@@ -171,6 +181,12 @@ class Level(Single):
     above: float | None = None
     below: float | None = None
     lengths: Range = ALL
+
+    @model_validator(mode="after")
+    def _has_one_level(self) -> Self:
+        if (self.above is None) == (self.below is None):
+            raise ValueError("a level is either above or below a number: give one of both")
+        return self
 
     @property
     def differences(self) -> Differences:
@@ -226,6 +242,12 @@ class Optimum(Measure):
     kind: Literal["optimum"]
     rungs: Annotated[list[str], Field(min_length=3)]
     best: str
+
+    @model_validator(mode="after")
+    def _best_is_a_rung(self) -> Self:
+        if self.best not in self.rungs:
+            raise ValueError(f"best={self.best}: give one of the rungs {', '.join(self.rungs)}")
+        return self
 
     @property
     def systems(self) -> Sequence[str]:

@@ -10,6 +10,7 @@ from rich.table import Table
 from lightning_modules.runs.reader import read_result
 from sweeps.claims.claim import Claim
 from sweeps.claims.runs import Wanted
+from sweeps.report.opening.costs import duration
 
 TESTED = 1.3
 """Time of a whole job as a multiple of its training: start, validation and test come on top."""
@@ -85,7 +86,7 @@ def plan_table(plan: Plan, powers: Mapping[str, str], at_once: int) -> Table:
     """
     rates = rates_of(plan.finished)
     total = job_seconds(plan.missing, rates)
-    cost = "time unknown (no run was timed here)" if total is None else hours(total / at_once)
+    cost = "time unknown (no run was timed here)" if total is None else duration(total / at_once)
     title = (
         f"{len(plan.claims)} claims need {len(plan.wanted)} runs; {len(plan.missing)} are missing: "
         f"{cost} with {at_once} at a time"
@@ -105,13 +106,7 @@ def plan_table(plan: Plan, powers: Mapping[str, str], at_once: int) -> Table:
             str(plan.seeds_of(claim)),
             str(len(runs)),
             str(len(lacking)),
-            "–" if spent is None else hours(spent),
+            "–" if spent is None else duration(spent),
             powers.get(claim.name, "–"),
         )
     return table
-
-
-def hours(duration: float) -> str:
-    """Return seconds as hours and minutes."""
-    minutes = round(duration / 60)
-    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min"

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from datamodules.files import write_json
 from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.provenance import CodeVersions, code_versions
 from lightning_modules.runs.reader import read_result
+from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import RESULT
 from lightning_modules.runs.settings.checks import check_settings
 from lightning_modules.runs.settings.table import RESULTS, values_that_affect
@@ -66,10 +67,8 @@ def wanted_runs(
             overrides = (*claim.overrides(system, tier), *shared)
             if overrides not in composed_once:
                 composed_once[overrides] = _checked(overrides, f"{claim.name}, system {system}")
-            for run in _with_seeds(
-                composed_once[overrides], overrides, seeds or claim.tiers[tier].seeds
-            ):
-                seed = int(run.overrides[-1].partition("=")[2])
+            for seed in seeds or claim.tiers[tier].seeds:
+                run = _with_seed(composed_once[overrides], overrides, seed)
                 wanted.setdefault(run.identity, run).needs.append(Need(claim.name, system, seed))
     return list(wanted.values())
 
@@ -105,25 +104,22 @@ def _checked(overrides: Sequence[str], where: str) -> DictConfig:
     return config
 
 
-def _with_seeds(
-    config: DictConfig, overrides: Sequence[str], seeds: Sequence[int]
-) -> Iterator[Wanted]:
-    """Yield the run of each seed. To compose the configuration anew takes a third of a second."""
-    for seed in seeds:
-        config.seed = seed
-        OmegaConf.clear_cache(config)  # the folder of the seed before
-        with use_hydra_config(config):
-            folder = Path(config.hydra.run.dir)
-            settings = training_config(config)
-            plain: Any = OmegaConf.to_container(settings, resolve=True)
-        yield Wanted(
-            identity=_identity(plain, code_versions(settings)),
-            overrides=(*overrides, f"seed={seed}"),
-            folder=folder,
-            variant=plain["variant"],
-            budget=plain["budget"],
-            needs=[],
-        )
+def _with_seed(config: DictConfig, overrides: Sequence[str], seed: int) -> Wanted:
+    """Return the run of a seed. To compose the configuration anew takes a third of a second."""
+    config.seed = seed
+    OmegaConf.clear_cache(config)  # the folder of the seed before
+    with use_hydra_config(config):
+        folder = Path(config.hydra.run.dir)
+        settings = training_config(config)
+        plain: Any = OmegaConf.to_container(settings, resolve=True)
+    return Wanted(
+        identity=_identity(redacted(plain), code_versions(settings)),
+        overrides=(*overrides, f"seed={seed}"),
+        folder=folder,
+        variant=plain["variant"],
+        budget=plain["budget"],
+        needs=[],
+    )
 
 
 def finished_runs(outputs: Path) -> dict[str, Path]:
@@ -144,5 +140,9 @@ def finished_runs(outputs: Path) -> dict[str, Path]:
 
 
 def _identity(config: Mapping[str, Any], code: CodeVersions) -> str:
+    """Return sixteen hexadecimal digits of the settings that affect results, and of the code.
+
+    Data is not read yet, as in ``output_folders.digest``: paths of files stand for their content.
+    """
     content = [values_that_affect(config, RESULTS), code]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

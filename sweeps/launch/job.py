@@ -55,7 +55,7 @@ def run_job(config: DictConfig) -> float | None:
     except Exception as error:
         mistake = as_user_error(error)
         if hydra.mode == RunMode.MULTIRUN:
-            _record_failure(config, Job.of(hydra), mistake or error)
+            record_failure(config, Job.of(hydra), mistake or error)
             return None
         if mistake is None:
             raise
@@ -97,7 +97,8 @@ def _leave_console() -> None:
             root.removeHandler(handler)
 
 
-def _record_failure(config: DictConfig, job: Job, error: Exception) -> None:
+def record_failure(config: DictConfig, job: Job, error: Exception) -> None:
+    """Write the error of a training into its folder, and into the log."""
     from lightning_modules.runs.schema import Failure  # these import NumPy and SciPy
     from lightning_modules.runs.writer import write_failure
 

@@ -1,6 +1,5 @@
 """``task=claims``: train what published claims need, and say of each whether it held."""
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from datamodules.errors import UserError, validated
-from lightning_modules.runs.redaction import redacted
-from lightning_modules.runs.schema import Failure
+from lightning_modules.runs.schema import FAILURE, RESULT
 from lightning_modules.runs.settings.checks import check_settings
 from lightning_modules.runs.settings.table import key_of
-from lightning_modules.runs.writer import write_failure
 from lightning_modules.tasks.train import train_in
 from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.tracking.early_import import WANDB
@@ -25,14 +22,13 @@ from sweeps.claims.claim import TIERS, Claim, TierName
 from sweeps.claims.judging import judge_all
 from sweeps.claims.plan import Plan, plan_table
 from sweeps.claims.prospects import NOTE, powers
-from sweeps.claims.runs import Wanted, finished_runs, read_runs, wanted_runs, write_runs
+from sweeps.claims.runs import RUNS, Wanted, finished_runs, read_runs, wanted_runs, write_runs
 from sweeps.claims.scoreboard.page import write_scoreboard
 from sweeps.claims.scoreboard.rows import PRINTED, scoreboard, summary
 from sweeps.launch.compose import hydra_job
 from sweeps.launch.errors import as_user_error
+from sweeps.launch.job import record_failure
 from sweeps.report.printed_tables import printed_table
-
-log = logging.getLogger(__name__)
 
 OWN = (
     "task",
@@ -86,8 +82,10 @@ def begin(config: DictConfig) -> None:
 def train_missing(config: DictConfig) -> None:
     """Task: one worker, which trains one missing run after the other until none is left."""
     hydra = HydraConfig.get()
-    for run in _plan(config, read_runs(Path(hydra.sweep.dir)), hydra).missing:
-        _train_alone(run)
+    out = Path(hydra.sweep.dir)
+    begun = (out / RUNS).stat().st_mtime
+    for run in _plan(config, read_runs(out), hydra).missing:
+        _train_alone(run, begun)
 
 
 def end(config: DictConfig) -> None:
@@ -154,34 +152,29 @@ def _tier(hydra: Any) -> TierName:
     raise UserError(f"tier=null: give one of {', '.join(TIERS)}")
 
 
-def _train_alone(run: Wanted) -> None:
-    """Train a run unless another worker trains it now; an error is written into its folder."""
+def _train_alone(run: Wanted, begun: float) -> None:
+    """Train a run unless a worker of this command trains it or has tried; record an error.
+
+    ``begun`` is the time at which the command began.
+    """
     run.folder.mkdir(parents=True, exist_ok=True)
     try:
         lock = FileLock(run.folder / TAKEN).acquire(blocking=False)
     except Timeout:
         return
     with lock:
-        try:
-            with hydra_job(run.overrides, run.folder) as (job, config):
+        if _was_tried(run.folder, begun):
+            return
+        with hydra_job(run.overrides, run.folder) as (job, config):
+            try:
                 train_in(job, config)
-        except Exception as error:
-            mistake = as_user_error(error)
-            if mistake is None:
-                log.exception("%s", run.folder)
-            _record(run, str(mistake or f"{type(error).__name__}: {error}"))
+            except Exception as error:
+                record_failure(config, job, as_user_error(error) or error)
 
 
-def _record(run: Wanted, error: str) -> None:
-    line = str(redacted(" ".join(error.split())))
-    log.error("%s failed: %s", run.folder.name, line)
-    failure = Failure(
-        variant=run.variant,
-        seed=run.needs[0].seed,
-        overrides=redacted(list(run.overrides)),
-        error=line,
-    )
-    write_failure(run.folder, failure)
+def _was_tried(folder: Path, begun: float) -> bool:
+    ends = [folder / name for name in (RESULT, FAILURE)]
+    return any(file.stat().st_mtime >= begun for file in ends if file.is_file())
 
 
 def _list_of(claims: list[Claim]) -> Table:

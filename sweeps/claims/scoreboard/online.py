@@ -11,8 +11,8 @@ from lightning_modules.tracking.names import with_interval
 from lightning_modules.tracking.report_blocks import Lines, Pictures, Tables
 from sweeps.claims.claim import TierName
 from sweeps.claims.judging import Judged
-from sweeps.claims.scoreboard.page import FIGURES, FOREST, PAGE, TITLE
-from sweeps.claims.scoreboard.rows import NAME, effect_of, outcome_of, scoreboard, summary
+from sweeps.claims.scoreboard.page import FIGURES, FOREST, PAGE
+from sweeps.claims.scoreboard.rows import NAME, TITLE, effect_of, outcome_of, scoreboard, summary
 from sweeps.report.wandb_form import as_plain, save_online
 
 

@@ -13,14 +13,20 @@ from sweeps.claims.claim import TierName
 from sweeps.claims.judging import Judged
 from sweeps.claims.scoreboard.beside import Beside, beside
 from sweeps.claims.scoreboard.curves import claim_lines
-from sweeps.claims.scoreboard.rows import ON_PAGE, effects_of, outcome_of, scoreboard, summary
+from sweeps.claims.scoreboard.rows import (
+    ON_PAGE,
+    TITLE,
+    effects_of,
+    outcome_of,
+    scoreboard,
+    summary,
+)
 from sweeps.claims.statistics.verdict import SCOPES
 from sweeps.evaluation.tables import as_csv
 from sweeps.evaluation.writing.table_files import write_tables
 from sweeps.report.html import render_page
 
 PAGE, FIGURES, FOREST = "report.html", "figures", "forest"
-TITLE = "Published claims, tested again"
 
 
 class Shown(NamedTuple):

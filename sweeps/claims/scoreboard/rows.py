@@ -10,7 +10,7 @@ from sweeps.claims.judging import Judged
 from sweeps.claims.statistics.verdict import SCOPES, Outcome, Verdict
 from sweeps.evaluation.tables import Cell, Column, Table
 
-NAME = "claims"
+NAME, TITLE = "claims", "Published claims, tested again"
 NO_VERDICT = "no verdict"
 COLUMNS = (
     Column("claim", "claim"),
@@ -24,7 +24,7 @@ COLUMNS = (
     Column("verdict", "verdict"),
     Column("corrected", "after Holm"),
     Column("minutes", "training (min)", "number"),
-    Column("why", "what is missing"),
+    Column("why", "reason, or what would decide"),
 )
 EVERY_COLUMN = [column.key for column in COLUMNS]
 PRINTED = ("claim", "published", "ours", "margin", "verdict", "corrected")
@@ -44,7 +44,7 @@ def scoreboard(
     cells = [_cells(one) for one in judged]
     return Table(
         NAME,
-        "Published claims, tested again",
+        TITLE,
         columns,
         [[row[column.key] for column in columns] for row in cells],
         {"tier": tier, "claims": len(judged)},

@@ -11,7 +11,7 @@ from tests.helpers.run_folders import make_run
 PAPER = {"authors": "A. Author", "year": 2020, "title": "A paper", "link": "https://example.org"}
 SYSTEMS = {"attention": ["model=bahdanau"], "none": ["model=seq2seq"]}
 VARIANTS = {"attention": "luong", "none": "none", "transformer": "transformer"}
-"""Which mistakes a system makes; see ``run_folders.ERRORS``."""
+"""The variant of each system, which decides how many words are wrong: ``run_folders.ERRORS``."""
 MEASURE = {"kind": "difference", "more": "attention", "less": "none"}
 
 

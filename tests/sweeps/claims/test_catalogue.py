@@ -82,6 +82,19 @@ def test_a_file_of_the_user_is_a_claim(own):
             {"published": {"unit": "AER (%)", "data": "x", "values": {"other": 1}}},
             "other is no system",
         ),
+        ({"measure": {"kind": "level", "system": "more"}}, "give one of both"),
+        (
+            {"measure": {"kind": "level", "system": "more", "above": 1, "below": 2}},
+            "give one of both",
+        ),
+        (
+            {"measure": {"kind": "optimum", "rungs": ["more", "less", "more"], "best": "none"}},
+            "best=none: give one of the rungs more, less",
+        ),
+        (
+            {"measure": {"kind": "agreement", "more": "more", "less": "less", "score": "aer"}},
+            "leave score out",
+        ),
         ({"tiers": {"laptop": {"seeds": []}}}, "tiers.laptop.seeds"),
         ({"tiers": {"desk": {}}}, "tiers.desk"),
         ({"kind": "difference"}, "kind=difference"),

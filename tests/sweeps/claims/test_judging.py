@@ -1,4 +1,4 @@
-"""Claims on finished runs: verdicts, and what is told where there is none."""
+"""Claims on finished runs: verdicts, and the reason where a claim has no verdict."""
 
 import shutil
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sweeps.claims.plan import Plan, hours, job_seconds, plan_table, rates_of
+from sweeps.claims.plan import Plan, job_seconds, plan_table, rates_of
 from sweeps.claims.prospects import assumed, powers
 from sweeps.claims.runs import read_runs, wanted_runs, write_runs
 from tests.sweeps.claims.claim_runs import SYSTEMS, a_claim, plan_of
@@ -94,16 +94,12 @@ def test_the_assumed_effect_is_three_margins_unless_published(measure):
     assert effect == pytest.approx(3.0)
     values = {"attention": 30.0, "none": 19.0, "transformer": 12.0}
     published = {"unit": "BLEU", "flavour": "sacrebleu", "data": "a corpus", "values": values}
-    told = a_claim(measure=measure, systems=systems, published=published)
+    reported = a_claim(measure=measure, systems=systems, published=published)
     expected = {"difference": 11.0, "level": 1.0, "order": 7.0, "optimum": -11.0}[measure["kind"]]
-    assert told.measure.differences.effect(assumed(told).means) == pytest.approx(expected)
+    assert reported.measure.differences.effect(assumed(reported).means) == pytest.approx(expected)
 
 
 def test_an_empty_plan_has_no_chances(tmp_path):
     plan = plan_of(tmp_path, a_claim())
     assert powers(plan) == {}
     assert isinstance(plan, Plan)
-
-
-def test_hours():
-    assert [hours(seconds) for seconds in (20, 100, 3700)] == ["0 min", "2 min", "1 h 02 min"]

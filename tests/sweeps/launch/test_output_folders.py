@@ -1,6 +1,7 @@
 """The same command returns to its folder and does only the missing work."""
 
 import logging
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 
 import sweeps.launch.output_folders
+from datamodules.files import locked
 from lightning_modules.runs.provenance import CodeVersions
 from sweeps.launch.compose import use_hydra_config
 from sweeps.launch.output_folders import remove_unused
@@ -143,15 +145,21 @@ def test_a_run_with_vectors_is_known_by_their_content(space, capsys):
 
 
 @pytest.mark.long
-def test_a_run_that_another_process_is_at_work_on_is_waited_for(space):
-    command = [sys.executable, "run.py", *RUN, *places(space), "seed=7"]
-    both = [
-        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(2)
-    ]
-    outputs = [process.communicate(timeout=200)[0] for process in both]
-    assert [process.returncode for process in both] == [0, 0]
-    assert sorted("finished before" in each for each in outputs) == [False, True]
-    assert sum("waiting for another process" in each for each in outputs) == 1
+def test_a_run_that_another_process_is_at_work_on_is_waited_for(space, tmp_path):
+    """The test is the other process: it ends with the result of an equal run."""
+    [weight] = weights(space)
+    folder = tmp_path / "run"
+    given = [*RUN, *places(space), f"hydra.run.dir={folder}"]
+    with locked(folder / ".lock"):
+        process = subprocess.Popen(
+            [sys.executable, "run.py", *given], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        assert any("waiting for another process" in line for line in process.stdout)
+        held = shutil.ignore_patterns(".lock")
+        shutil.copytree(weight.parent.parent, folder, dirs_exist_ok=True, ignore=held)
+    output, _ = process.communicate(timeout=200)
+    assert process.returncode == 0
+    assert "finished before" in output
 
 
 @pytest.mark.long

@@ -23,6 +23,7 @@ CHEAP = [*SMALL, "scoring.resamples=200", "logger=none"]
         (["claims=bahdanau2015", "tier=laptop", "seed_count=0"], "seed_count=0: give"),
         (["claims=cho2014", "tier=laptop", "data.train_sizes=3"], "data.train_size"),
         (["claims=newman2020", "tier=laptop"], "none of the claims can be run at tier=laptop"),
+        (["claims=cho2014", "tier=laptop", "task=train"], "claims"),
         (["claims=[]", "tier=laptop"], "claims=[]: give all, a paper"),
     ],
 )
@@ -34,16 +35,21 @@ def test_a_mistake_is_one_line(given, message, tmp_path):
 def test_a_plan_trains_nothing(tmp_path, capsys):
     status = in_process("claims=cho2014", "tier=laptop", "plan=true", f"outputs={tmp_path}")
     assert status == 0
-    told = capsys.readouterr().out
-    assert "need" in told
-    assert "cho2014.falls_with_length" in told
+    printed = capsys.readouterr().out
+    assert "need" in printed
+    assert "cho2014.falls_with_length" in printed
     assert not list(tmp_path.rglob("result.json"))
 
 
 def test_the_list_has_every_claim(capsys):
     assert in_process("claims=list") == 0
-    told = capsys.readouterr().out
-    assert all(name in told for name in all_claims())
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in all_claims())
+
+
+def test_any_launcher_may_start_the_workers(tmp_path):
+    given = ["tier=laptop", "plan=true", f"outputs={tmp_path}", "hydra/launcher=basic"]
+    assert in_process("claims=cho2014", *given) == 0
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +69,8 @@ def tested(space) -> tuple[list[str], str]:
 
 @pytest.mark.long
 def test_the_claim_of_the_page_gets_a_verdict(tested, space):
-    _, told = tested
-    assert "1 claims: " in told
+    _, printed = tested
+    assert "1 claims: " in printed
     folder = space / "outputs" / "claims" / "laptop"
     [row] = json.loads((folder / "tables" / "claims.json").read_text())["rows"]
     assert row["claim"] == "mine.more_heads"
@@ -78,10 +84,10 @@ def test_the_claim_of_the_page_gets_a_verdict(tested, space):
 def test_the_same_command_trains_nothing_again(tested, space):
     given, before = tested
     times = {file: file.stat().st_mtime_ns for file in space.rglob("result.json")}
-    told = succeed(*given)
-    assert "0 are missing" in told
+    printed = succeed(*given)
+    assert "0 are missing" in printed
     assert {file: file.stat().st_mtime_ns for file in space.rglob("result.json")} == times
-    assert told.splitlines()[-2:] == before.splitlines()[-2:]  # the same verdict
+    assert printed.splitlines()[-2:] == before.splitlines()[-2:]  # the same verdict
 
 
 @pytest.mark.long
@@ -97,4 +103,5 @@ def test_a_system_that_fails_ends_its_claim_alone(tested, space):
     assert done.returncode == 1
     assert "2 claims: " in done.stdout
     assert "1 without a verdict" in done.stdout
+    assert (done.stdout + done.stderr).count("seq2seq seed 1 failed") == 1  # by one worker, once
     assert "Traceback" not in done.stdout + done.stderr

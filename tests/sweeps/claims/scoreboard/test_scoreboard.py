@@ -130,11 +130,11 @@ def test_curves_have_a_point_for_each_system_and_length(judged):
 
 
 def test_wandb_gets_every_verdict(judged, tmp_path, monkeypatch):
-    told = {}
-    monkeypatch.setattr(online, "save_online", lambda **given: told.update(given))
+    given = {}
+    monkeypatch.setattr(online, "save_online", lambda **arguments: given.update(arguments))
     write_scoreboard(judged, {}, "laptop", tmp_path)
     online.publish_claims(judged, "laptop", tmp_path, DictConfig({}))
-    data = told["data"]
+    data = given["data"]
     assert data.config["verdicts"]["paper.lost"] == "no verdict"
     assert data.summary["claim/paper.holds"] == judged[0].verdict.effect
     assert data.summary["claim/paper.holds_low"] == judged[0].verdict.interval[0]
