@@ -201,6 +201,14 @@ def read_tracker_id(folder: Path) -> str | None:
     return _text(path).strip() if path.is_file() else None
 
 
+def read_report_url(folder: Path) -> str | None:
+    """Return the address of a comparison's W&B report; None where no server has it."""
+    try:
+        return json.loads(_text(folder / schema.TRACKER_REPORT)).get("url")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
 def read_record(model: type[Model], path: Path) -> Model:
     """Return the content of a JSON file of this version or an earlier one.
 

@@ -41,6 +41,8 @@ MULTIRUN = "multirun.yaml"
 """File that Hydra writes into the folder of a comparison, before its jobs."""
 TRACKER_ID = "wandb_id"
 """File with the id of the W&B run, for a resumed training."""
+TRACKER_REPORT = "wandb_report.json"
+"""File with the W&B report of a comparison, and with its address once it is on a server."""
 LOGS = "logs"
 """Folder for the files of loggers, to which a resumed training adds."""
 TEST_FILES = (

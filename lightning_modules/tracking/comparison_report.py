@@ -10,12 +10,12 @@ import wandb_workspaces.expr as expr
 import wandb_workspaces.reports.v2 as wr
 
 from datamodules.files import write_json
+from lightning_modules.runs.schema import TRACKER_REPORT
 from lightning_modules.tracking import report_blocks as blocks
 from lightning_modules.tracking.comparison_run import PAGE, PICTURES, TABLES
 from lightning_modules.tracking.mode import call_with_timeout
 from lightning_modules.tracking.names import BY_LENGTH, LENGTH, STEP, TRIAL_BLEU
 
-FILE = "wandb_report.json"
 SAVE_SECONDS = 20.0
 MOST_RUNS = 100
 """Most runs in one panel; W&B's default is ten."""
@@ -65,8 +65,9 @@ def write_report(report: wr.Report, out: Path) -> None:
 
     The report keeps the id of an earlier file, so that W&B updates the same report.
     """
-    report.id = _known_id(out / FILE)
-    _write(report, out)
+    known = _known(out / TRACKER_REPORT)
+    report.id = known.get("id", "")
+    _write(report, out, known.get("url"))
 
 
 def save_report(report: wr.Report, out: Path) -> str:
@@ -81,21 +82,24 @@ def save_report(report: wr.Report, out: Path) -> str:
         return str(report.url)
 
     url = call_with_timeout(SAVE_SECONDS, save)
-    _write(report, out)
+    _write(report, out, url)
     return url
 
 
-def _write(report: wr.Report, out: Path) -> None:
+def _write(report: wr.Report, out: Path, url: str | None) -> None:
     spec = report._to_model().spec.model_dump_json(by_alias=True, exclude_none=True)
-    header = {"id": report.id, "project": report.project, "title": report.title}
-    write_json(out / FILE, header | {"description": report.description, "spec": json.loads(spec)})
+    header = {"id": report.id, "url": url, "project": report.project, "title": report.title}
+    content = header | {"description": report.description, "spec": json.loads(spec)}
+    write_json(out / TRACKER_REPORT, content)
 
 
-def _known_id(file: Path) -> str:
+def _known(file: Path) -> dict[str, Any]:
+    """Return the content of the file of an earlier report; nothing without a readable file."""
     try:
-        return str(json.loads(file.read_text(encoding="utf-8"))["id"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def _block(block: blocks.Block, comparison: str, ids: Sequence[str]) -> list[Any]:

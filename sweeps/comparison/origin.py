@@ -9,6 +9,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from lightning_modules.runs.reader import read_report_url
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import MULTIRUN, RESULT
 
@@ -30,6 +31,12 @@ class Origin:
     command: str | None = None
     date: str | None = None
     """Day on which the last run ended, or the evaluation was made: ``2026-01-31``."""
+    folder: Path | None = None
+
+    @property
+    def wandb(self) -> str | None:
+        """Address of the report in W&B; None where no server has it, or not yet."""
+        return read_report_url(self.folder) if self.folder is not None else None
 
 
 def origin_of(out: Path, runs: Iterable[Path] = ()) -> Origin:
@@ -42,6 +49,7 @@ def origin_of(out: Path, runs: Iterable[Path] = ()) -> Origin:
         papers=tuple(about.get("papers") or ()),
         command=command_of(out),
         date=_date([folder / RESULT for folder in runs] or [out]),
+        folder=out,
     )
 
 

@@ -82,11 +82,11 @@ def _bar(config: DictConfig, hydra: HydraConf) -> AbstractContextManager[None]:
     alone = hydra.mode == RunMode.RUN and is_rank_zero()
     if not alone or config.task not in WITH_BAR or not sys.stdout.isatty():
         return nullcontext()
-    from sweeps.launch.live.live_bar import (
-        live_bar,  # Rich and the files of runs are not for --help
-    )
+    from lightning_modules.runs.labels import label_of  # Rich and NumPy are not for --help
+    from sweeps.launch.live.live_bar import live_bar
 
-    return live_bar(Path(hydra.runtime.output_dir), f"{config.variant} seed {config.seed}")
+    label = label_of(config.variant, hydra.overrides.task, config)
+    return live_bar(Path(hydra.runtime.output_dir), f"{label} seed {config.seed}")
 
 
 def _leave_console() -> None:

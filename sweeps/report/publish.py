@@ -61,5 +61,8 @@ def publish(report: Report, out: Path, logger: DictConfig) -> None:
     if logger.get("_target_") == WANDB:
         from sweeps.report.wandb_form import publish_online
 
+        known = report.findings.origin.wandb
         publish_online(report, (out / PAGE).read_text(encoding="utf-8"), out, logger)
+        if report.findings.origin.wandb != known:
+            write_text(out / PAGE, render_report(report))  # now with the link
     print_page(out / PAGE, console)

@@ -12,12 +12,8 @@ from datamodules.errors import UserError, one_line
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.reader import read_tracker_id
-from lightning_modules.tracking.comparison_report import (
-    FILE,
-    build_report,
-    save_report,
-    write_report,
-)
+from lightning_modules.runs.schema import TRACKER_REPORT
+from lightning_modules.tracking.comparison_report import build_report, save_report, write_report
 from lightning_modules.tracking.comparison_run import (
     ComparisonData,
     Line,
@@ -89,7 +85,7 @@ def save_online(
     write_report(made, out)
     tracker.close()
     if not tracker.online:
-        log.info("W&B report: in %s; once the runs are on a server: %s", FILE, again)
+        log.info("W&B report: in %s; once the runs are on a server: %s", TRACKER_REPORT, again)
         return
     try:
         log.info("W&B report: %s", save_report(made, out))

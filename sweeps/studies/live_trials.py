@@ -17,7 +17,7 @@ from lightning_modules.runs.reader import read_state
 from lightning_modules.runs.schema import PROGRESS, JobState
 from sweeps.evaluation.tables import NOTHING
 from sweeps.launch.live.live_bar import clock
-from sweeps.launch.live.live_table import QuietView, job_table
+from sweeps.launch.live.live_table import QuietView, job_label, job_table
 from sweeps.studies.plan import (
     StudyPlan,
     Tuned,
@@ -52,10 +52,10 @@ class LiveTrials(QuietView):
     ) -> None:
         super().__init__(self._drawn, console)
         self._plans, self._storage, self._out = plans, storage, out
-        self._final: list[list[str]] = []
+        self._final: list[str] = []
         if tuned is not None:
-            seeds = tuned.seeds
-            self._final = [[f"model={name}", f"seed={s}"] for name in tuned.variants for s in seeds]
+            models = [f"model={name}" for name in tuned.variants]
+            self._final = [job_label([model, f"seed={s}"]) for model in models for s in tuned.seeds]
 
     def _drawn(self) -> RenderableType | None:
         """Return the tables; None, which leaves them as they are, without an answer in time."""

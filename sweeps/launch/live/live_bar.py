@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress_bar import ProgressBar
 from rich.table import Column, Table
 from rich.text import Text
@@ -14,19 +14,22 @@ from lightning_modules.runs.reader import read_state
 from lightning_modules.runs.schema import PROGRESS, TRAINING, VALIDATION, JobState
 from sweeps.launch.live.live_view import LiveView
 
+SHORTEST_BAR, GAP = 10, 2
+"""Columns of the terminal."""
+
 
 @contextmanager
 def live_bar(folder: Path, label: str) -> Iterator[None]:
     """Show a bar in the terminal while the block's run, in ``folder``, writes its progress."""
-    started = time.time()
+    started, console = time.time(), Console()
 
-    def draw() -> Table | None:
+    def draw() -> RenderableType | None:
         state = read_state(folder)
         # A training that was interrupted has left its file.
         fresh = state is not None and (folder / PROGRESS).stat().st_mtime >= started
-        return run_bar(label, state) if fresh and state is not None else None
+        return run_bar(label, state, console.width) if fresh and state is not None else None
 
-    view = LiveView(draw, Console())
+    view = LiveView(draw, console)
     view.start()
     try:
         yield
@@ -34,18 +37,22 @@ def live_bar(folder: Path, label: str) -> Iterator[None]:
         view.stop()
 
 
-def run_bar(label: str, state: JobState) -> Table:
+def run_bar(label: str, state: JobState, width: int) -> RenderableType:
     """Return a line: the run and its phase, the bar, share of the budget, speed, BLEU, time left.
 
+    The label of the run is cut where the terminal, ``width`` characters wide, has no room for it.
     A test without a training has no budget, so its line names the phase alone.
     """
-    text, numbers = (Column(no_wrap=True, overflow="ellipsis") for _ in range(2))
-    bar = Table.grid(text, Column(ratio=1), numbers, padding=(0, 2, 0, 0), expand=True)
-    phase = Text.assemble(label, "  ", (state.doing, "cyan"))
+    phase, numbers = Text(state.doing, "cyan"), "  ".join(_numbers(state))
     if not state.updates:
-        bar.add_row(phase)
-    else:
-        bar.add_row(phase, ProgressBar(1.0, state.share, width=None), "  ".join(_numbers(state)))
+        return Text.assemble(label, "  ", phase)
+    room = max(0, width - len(phase) - len(numbers) - SHORTEST_BAR - 4 * GAP)
+    name = Text(label)
+    name.truncate(room, overflow="ellipsis")
+    texts = (Column(no_wrap=True, overflow="ellipsis") for _ in range(3))
+    columns = [next(texts), next(texts), Column(ratio=1), next(texts)]
+    bar = Table.grid(*columns, padding=(0, GAP, 0, 0), expand=True)
+    bar.add_row(name, phase, ProgressBar(1.0, state.share, width=None), numbers)
     return bar
 
 

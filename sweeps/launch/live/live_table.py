@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from hydra import compose
+from hydra.errors import HydraException
 from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -40,33 +43,47 @@ class QuietView(LiveView):
 class LiveTable(QuietView):
     """The table while the jobs of ``folder`` run.
 
-    ``jobs`` are the overrides of each job, in the order of their numbers.
+    ``jobs`` are the labels of the jobs, in the order of their numbers.
     """
 
-    def __init__(self, folder: Path, jobs: Sequence[Sequence[str]], console: Console) -> None:
+    def __init__(self, folder: Path, jobs: Sequence[str], console: Console) -> None:
         super().__init__(partial(job_table, folder, jobs), console)
 
 
 def view_of(config: DictConfig) -> LiveTable:
     """Return the table of a multirun."""
-    return LiveTable(Path(config.hydra.sweep.dir), jobs_of(config), Console())
+    labels = [job_label(overrides) for overrides in jobs_of(config)]
+    return LiveTable(Path(config.hydra.sweep.dir), labels, Console())
 
 
-def job_table(folder: Path, jobs: Sequence[Sequence[str]]) -> Table:
+def job_table(folder: Path, jobs: Sequence[str]) -> Table:
     """Return a row for each job: its label, state, updates, share, speed, BLEU and time left."""
     table = Table(box=None, padding=(0, 1, 0, 0), title_justify="left")
     table.add_column("job", overflow="fold", min_width=11)
     table.add_column("state")
     for name in ("updates", "done", "tokens/s", "val BLEU", "left"):
         table.add_column(name, justify="right", no_wrap=True)
-    for number, overrides in enumerate(jobs):
-        table.add_row(Text(_label(overrides)), *_cells(folder / str(number)))
+    for number, label in enumerate(jobs):
+        table.add_row(Text(label), *_cells(folder / str(number)))
     return table
 
 
-def _label(overrides: Sequence[str]) -> str:
-    """Return ``bahdanau, seed=2``: the model, then the other overrides in which the jobs differ."""
-    return ", ".join(override.removeprefix("model=") for override in overrides)
+def job_label(overrides: Sequence[str]) -> str:
+    """Return the label of the model, then the other overrides in which the jobs differ.
+
+    Such as ``Bahdanau, additive, seed=2``.
+    """
+    return ", ".join(map(_labelled, overrides))
+
+
+def _labelled(override: str) -> str:
+    key, _, name = override.partition("=")
+    if key != "model":
+        return override
+    try:
+        return str(compose(f"model/{name}").label)
+    except (HydraException, OmegaConfBaseException):  # a model without a label, or a wrong name
+        return name
 
 
 def _cells(folder: Path) -> list[Text | str]:

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import subprocess
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,18 @@ def parts(node: object, key: str) -> list:
     return [value for part in node for value in parts(part, key)] if isinstance(node, list) else []
 
 
+LINK = re.compile(r'  <dt>Weights &amp; Biases</dt><dd><a href="(.*)">.*\n')
+
+
+def links_to_wandb(folder: Path) -> list[str]:
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    return [unescape(link) for link in LINK.findall(page)]
+
+
+def without_link(page: str) -> str:
+    return LINK.sub("", page)
+
+
 def test_no_two_systems_share_a_metric():
     names = metric_names(["a, b=1", "a b 1", "a*b", "日本", "<b>", "…", "!"])
     assert list(names.values()) == ["a_b_1", "a_b_1_2", "a_b", "日本", "b", "system", "system_2"]
@@ -101,6 +114,14 @@ def test_the_run_of_the_comparison_arrives(online, run, space):
     assert run.config["comparison"] == "online"
     assert run.fields["tags"] == ["compare", "online"]
     assert run.fields["notes"].startswith("python run.py task=compare runs=")
+
+
+def test_the_page_leads_to_the_report(online, offline, space):
+    file = json.loads((space / "online" / "wandb_report.json").read_text(encoding="utf-8"))
+    assert file["url"].startswith("http")
+    assert f"W&B report: {file['url']}" in online[0]
+    assert links_to_wandb(space / "online") == [file["url"]]
+    assert links_to_wandb(space / "offline") == []
 
 
 def test_its_scores_are_those_of_the_table(run, space):
@@ -145,8 +166,9 @@ def test_its_tables_figures_and_page_arrive(online, run, space):
         if file.stem.endswith(NARROW):  # the same picture for a column of a paper
             continue
         assert run.files[run.summary[f"figures/{file.stem}"]["path"]] == file.read_bytes()
-    page = run.files[run.summary["report"]["path"]]
-    assert page == (folder / "report.html").read_bytes()
+    page = run.files[run.summary["report"]["path"]].decode()
+    # The page was logged before the report had an address.
+    assert page == without_link((folder / "report.html").read_text(encoding="utf-8"))
 
 
 def test_figures_have_captions(run):

@@ -5,11 +5,13 @@ import sys
 
 import optuna
 import pytest
+from hydra import initialize_config_dir
 from optuna.storages import InMemoryStorage
 from rich.console import Console
 
 from lightning_modules.runs.schema import JobState
 from lightning_modules.runs.writer import write_state
+from sweeps.launch.errors import CONF
 from sweeps.studies.live_trials import ENDED, LiveTrials, study_table
 from sweeps.studies.plan import StudyPlan, Tuned, create_study, seed_folder, trial_folder
 from sweeps.studies.settings import as_overrides
@@ -104,13 +106,15 @@ def test_a_study_without_final_runs_ends_as_one_line(tmp_path):
 def test_final_runs_follow_once_all_trials_have_ended(tmp_path):
     plan, storage, study = planned(tmp_path, trials=1)
     tuned = Tuned(variants={"bahdanau": "recurrent"}, seeds=[7, 8])
-    view = LiveTrials([plan], storage, tuned, tmp_path, Console())
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        view = LiveTrials([plan], storage, tuned, tmp_path, Console())
     trial = begin(study)
     assert "seed=7" not in str(shown(view._drawn()))
     study.tell(trial, 5.0)
     [title, _, *finals] = shown(view._drawn())
     assert title == ["study", "study:", "1", "of", "1", "trials", "ended,", "best", "bleu", "5"]
-    assert finals == [["bahdanau,", f"seed={seed}", "waiting", *"–––––"] for seed in tuned.seeds]
+    label = ["Bahdanau,", "additive,"]
+    assert finals == [[*label, f"seed={seed}", "waiting", *"–––––"] for seed in tuned.seeds]
 
 
 @pytest.mark.parametrize(

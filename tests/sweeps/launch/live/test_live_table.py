@@ -14,7 +14,7 @@ from lightning_modules.runs.reader import read_state
 from lightning_modules.runs.schema import JobState
 from lightning_modules.runs.writer import write_state
 from sweeps.launch.errors import CONF
-from sweeps.launch.live.live_table import job_table, jobs_of
+from sweeps.launch.live.live_table import job_label, job_table, jobs_of
 from tests.helpers.commands import ROOT, TINY, places
 
 
@@ -25,7 +25,7 @@ def shown(folder, jobs):
 
 
 def test_each_job_stands_where_its_folder_says(tmp_path):
-    jobs = [["model=bahdanau"], ["model=seq2seq", "seed=2"], ["c"], ["d"], ["e"], ["f"]]
+    jobs = ["a", "b, seed=2", "c", "d", "e", "f"]
     for number in range(5):
         (tmp_path / str(number)).mkdir()
     training = JobState(
@@ -46,8 +46,8 @@ def test_each_job_stands_where_its_folder_says(tmp_path):
     head, *rows = shown(tmp_path, jobs)
     assert head == ["job", "state", "updates", "done", "tokens/s", "val", "BLEU", "left"]
     assert rows == [
-        ["bahdanau", "training", "1,200", "25%", "2,346", "–", "1:15"],
-        ["seq2seq,", "seed=2", "testing", "90", "100%", "12", "31.46", "–"],
+        ["a", "training", "1,200", "25%", "2,346", "–", "1:15"],
+        ["b,", "seed=2", "testing", "90", "100%", "12", "31.46", "–"],
         ["c", "done", "90", "100%", "12", "31.46", "–"],
         ["d", "failed", "–", "–", "–", "–", "–"],
         ["e", "starting", "–", "–", "–", "–", "–"],
@@ -82,6 +82,13 @@ def test_jobs_are_named_by_what_they_differ_in(arguments, expected):
     assert jobs_of(config) == expected
 
 
+def test_a_job_has_the_label_of_its_model():
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        assert job_label(["model=bahdanau", "seed=2"]) == "Bahdanau, additive, seed=2"
+        assert job_label(["scale=0.5"]) == "scale=0.5"
+        assert job_label(["model=unknown", "seed=1"]) == "unknown, seed=1"
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_terminal_sees_the_table_and_others_the_lines(tmp_path, monkeypatch, terminal):
@@ -103,7 +110,7 @@ def test_a_terminal_sees_the_table_and_others_the_lines(tmp_path, monkeypatch, t
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.getvalue().decode())
     assert status == 0, text
     assert "BLEU, whole test set" in text
-    assert ("seq2seq, seed=2" in text) == terminal
+    assert ("No attention (Cho et al.), seed=2" in text) == terminal
     assert "Launching" not in text
     assert ("parameters; " in text) != terminal
     assert ("  100%  " in text) != terminal
