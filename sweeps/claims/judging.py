@@ -1,5 +1,6 @@
 """From finished runs to verdicts: each claim is judged alone, on its own systems."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lightning_modules.testing.scoring_settings import Scoring
@@ -25,6 +26,11 @@ class Judged:
     needed: Needed | None = None
     """What would decide a claim that is not decidable."""
     failure: str | None = None
+    untuned: Verdict | None = None
+    """The verdict with the learning rates of the files, where the systems were tuned and both
+    exist."""
+    tuned: bool = False
+    """Whether the learning rates were tuned alike."""
 
 
 def judge_all(plan: Plan, scoring: Scoring) -> list[Judged]:
@@ -34,6 +40,12 @@ def judge_all(plan: Plan, scoring: Scoring) -> list[Judged]:
     verdicts = {one.claim.name: one.verdict for one in judged if one.verdict is not None}
     corrected = dict(zip(verdicts, correct_verdicts([*verdicts.values()]), strict=True))
     return [replace(one, corrected=corrected.get(one.claim.name)) for one in judged]
+
+
+def beside_untuned(judged: Sequence[Judged], untuned: Sequence[Judged]) -> list[Judged]:
+    """Return verdicts on tuned systems with those on the same systems, untuned, beside them."""
+    known = {one.claim.name: one.verdict for one in untuned}
+    return [replace(one, untuned=known.get(one.claim.name), tuned=True) for one in judged]
 
 
 def _judged(claim: Claim, records: Records) -> Judged:

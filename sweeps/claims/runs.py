@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hydra.errors import HydraException
@@ -23,8 +24,7 @@ from sweeps.claims.claim import Claim, TierName
 from sweeps.launch.compose import composed, training_config, use_hydra_config
 from sweeps.launch.errors import as_user_error
 
-RUNS = "runs.json"
-"""File of a command with the runs that the command wants."""
+RATE = "optimizer.lr"
 
 
 class Need(NamedTuple):
@@ -49,39 +49,79 @@ class Wanted(NamedTuple):
     needs: list[Need]
 
 
+class Systems:
+    """The systems of claims at a tier, each composed once: that takes a third of a second.
+
+    ``shared`` are overrides of the command that every run takes.
+    """
+
+    def __init__(self, tier: TierName, shared: Sequence[str]) -> None:
+        self.tier, self.shared = tier, shared
+        self._composed: dict[tuple[str, ...], DictConfig] = {}
+
+    def config(self, claim: Claim, system: str) -> DictConfig:
+        """Return the configuration of a system.
+
+        Raises ``UserError`` for overrides that do not fit, with the claim.
+        """
+        overrides = self.overrides(claim, system)
+        if overrides not in self._composed:
+            self._composed[overrides] = _checked(overrides, f"{claim.name}, system {system}")
+        return self._composed[overrides]
+
+    def overrides(self, claim: Claim, system: str) -> tuple[str, ...]:
+        """Return the overrides of a system without rate and seed."""
+        return (*claim.overrides(system, self.tier), *self.shared)
+
+    def run(self, claim: Claim, system: str, seed: int, rate: float | None = None) -> Wanted:
+        """Return a run of a system; ``rate`` is a learning rate other than the system's own."""
+        config, overrides = self.config(claim, system).copy(), self.overrides(claim, system)
+        if rate is not None:
+            config.optimizer.lr = rate
+            overrides = (*overrides, f"{RATE}={rate:g}")
+        return _with_seed(config, overrides, seed)
+
+
 def wanted_runs(
     claims: Iterable[Claim],
-    tier: TierName,
-    shared: Sequence[str],
+    systems: Systems,
     seeds: Sequence[int] | None = None,
+    rates: Mapping[str, float] = MappingProxyType({}),
 ) -> list[Wanted]:
-    """Return the runs that claims need at a tier, in the order of the claims.
+    """Return the runs that claims need, each once, in the order of the claims.
 
-    ``shared`` are overrides of the command that every run takes; ``seeds`` replace those of the
-    claims. Raises ``UserError`` for overrides that do not fit, with the claim.
+    Args:
+        claims: claims that can be run at the tier.
+        systems: the systems of these claims.
+        seeds: seeds in place of those of the claims.
+        rates: learning rates other than those of the files, by ``key_of_system``.
+
+    Raises ``UserError`` for overrides that do not fit, with the claim.
     """
     wanted: dict[str, Wanted] = {}
-    composed_once: dict[tuple[str, ...], DictConfig] = {}
     for claim in claims:
         for system in claim.systems:
-            overrides = (*claim.overrides(system, tier), *shared)
-            if overrides not in composed_once:
-                composed_once[overrides] = _checked(overrides, f"{claim.name}, system {system}")
-            for seed in seeds or claim.tiers[tier].seeds:
-                run = _with_seed(composed_once[overrides], overrides, seed)
+            rate = rates.get(key_of_system(claim, system, systems.tier))
+            for seed in seeds or claim.tiers[systems.tier].seeds:
+                run = systems.run(claim, system, seed, rate)
                 wanted.setdefault(run.identity, run).needs.append(Need(claim.name, system, seed))
     return list(wanted.values())
 
 
-def write_runs(wanted: Sequence[Wanted], folder: Path) -> None:
-    """Write what a command wants into ``folder``, so that its workers compose nothing again."""
+def key_of_system(claim: Claim, system: str, tier: TierName) -> str:
+    """Return by what a system is known in all claims: its overrides."""
+    return " ".join(claim.overrides(system, tier))
+
+
+def write_runs(wanted: Sequence[Wanted], file: Path) -> None:
+    """Write what a command wants into a file, so that its workers compose nothing again."""
     rows = [run._asdict() | {"folder": str(run.folder)} for run in wanted]
-    write_json(folder / RUNS, rows)
+    write_json(file, rows)
 
 
-def read_runs(folder: Path) -> list[Wanted]:
+def read_runs(file: Path) -> list[Wanted]:
     """Read what ``write_runs`` wrote."""
-    rows = json.loads((folder / RUNS).read_text(encoding="utf-8"))
+    rows = json.loads(file.read_text(encoding="utf-8"))
     return [
         Wanted(
             **row
@@ -105,7 +145,6 @@ def _checked(overrides: Sequence[str], where: str) -> DictConfig:
 
 
 def _with_seed(config: DictConfig, overrides: Sequence[str], seed: int) -> Wanted:
-    """Return the run of a seed. To compose the configuration anew takes a third of a second."""
     config.seed = seed
     OmegaConf.clear_cache(config)  # the folder of the seed before
     with use_hydra_config(config):

@@ -1,8 +1,7 @@
 """``task=claims``: train what published claims need, and say of each whether it held."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 from hydra.core.hydra_config import HydraConfig
@@ -10,38 +9,29 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from rich.table import Table
 
-from datamodules.errors import UserError, validated
+from datamodules.errors import validated
 from lightning_modules.runs.schema import FAILURE, RESULT
 from lightning_modules.runs.settings.checks import check_settings
-from lightning_modules.runs.settings.table import key_of
 from lightning_modules.tasks.train import train_in
 from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.tracking.early_import import WANDB
-from sweeps.claims.catalogue import ALL, all_claims, choose
-from sweeps.claims.claim import TIERS, Claim, TierName
-from sweeps.claims.judging import judge_all
+from sweeps.claims.catalogue import ALL, all_claims
+from sweeps.claims.claim import TIERS, Claim
+from sweeps.claims.judging import beside_untuned, judge_all
 from sweeps.claims.plan import Plan, plan_table
 from sweeps.claims.prospects import NOTE, powers
-from sweeps.claims.runs import RUNS, Wanted, finished_runs, read_runs, wanted_runs, write_runs
+from sweeps.claims.runs import Wanted, read_runs, write_runs
 from sweeps.claims.scoreboard.page import write_scoreboard
 from sweeps.claims.scoreboard.rows import PRINTED, scoreboard, summary
+from sweeps.claims.selection import plan_of, tier_of, wanted_by
+from sweeps.claims.tuning import FILE, rates_table, tuned_systems, write_rates
 from sweeps.launch.compose import hydra_job
 from sweeps.launch.errors import as_user_error
 from sweeps.launch.job import record_failure
 from sweeps.report.printed_tables import printed_table
 
-OWN = (
-    "task",
-    "claims",
-    "tier",
-    "plan",
-    "seed_count",
-    "workers",
-    "worker",
-    "comparison_name",
-    "hydra",
-)
-"""Keys, or their first parts, that trainings do not take from the command line."""
+RUNS, UNTUNED = "runs.json", "runs_untuned.json"
+"""Files of a command: the runs that it wants, and the same with the learning rates of the files."""
 LIST = "list"
 TAKEN = ".taken.lock"
 """File in a run folder that a worker locks while the worker trains the run."""
@@ -63,9 +53,9 @@ def begin(config: DictConfig) -> None:
         if config.hydra.runtime.choices.tier is None:
             raise SystemExit(0)
         config.claims = ALL
-    wanted = _wanted(config)
-    plan = _plan(config, wanted)
-    chances = powers(plan)
+    wanted, untuned = wanted_by(config)
+    plan = plan_of(config, wanted)
+    chances = {} if config.tune else powers(plan)
     console.print(plan_table(plan, chances, config.workers))
     if chances:
         console.print(NOTE, soft_wrap=True, highlight=False)
@@ -73,7 +63,8 @@ def begin(config: DictConfig) -> None:
         console.print(f"{name}: not run, {why}", markup=False, highlight=False, soft_wrap=True)
     if config.plan or listed:
         raise SystemExit(0)
-    write_runs(wanted, Path(config.hydra.sweep.dir))
+    write_runs(wanted, Path(config.hydra.sweep.dir) / RUNS)
+    write_runs(untuned, Path(config.hydra.sweep.dir) / UNTUNED)
     if not plan.missing:
         end(config)
         raise SystemExit(0)
@@ -82,20 +73,45 @@ def begin(config: DictConfig) -> None:
 def train_missing(config: DictConfig) -> None:
     """Task: one worker, which trains one missing run after the other until none is left."""
     hydra = HydraConfig.get()
-    out = Path(hydra.sweep.dir)
-    begun = (out / RUNS).stat().st_mtime
-    for run in _plan(config, read_runs(out), hydra).missing:
+    file = Path(hydra.sweep.dir) / RUNS
+    begun = file.stat().st_mtime
+    for run in plan_of(config, read_runs(file), hydra).missing:
         _train_alone(run, begun)
 
 
 def end(config: DictConfig) -> None:
-    """Judge the claims, print the scoreboard and write its files.
+    """Judge the claims or, after trials, choose the learning rates; print and write the outcome.
 
-    Ends the program with status 1 if a claim has no verdict because a run failed.
+    Ends the program with status 1 if a claim has no verdict, or a system no rate, because a run
+    failed.
     """
-    out, tier, console = Path(config.hydra.sweep.dir), _tier(config.hydra), Console()
-    plan = _plan(config, read_runs(out))
-    judged = judge_all(plan, validated(Scoring, config.scoring, "scoring"))
+    plan = plan_of(config, read_runs(Path(config.hydra.sweep.dir) / RUNS))
+    if config.tune:
+        _record_rates(plan, config)
+    else:
+        _judge(plan, config)
+
+
+def _record_rates(plan: Plan, config: DictConfig) -> None:
+    file, console = Path(config.hydra.sweep.dir) / FILE, Console()
+    tuned, missing = tuned_systems(plan, tier_of(config.hydra))
+    console.print(rates_table(tuned))
+    write_rates(tuned, file)
+    lines = [f"{system}: a trial failed, no rate" for system in missing]
+    lines.append(f"rates are in {file}; train the claims with learning_rates={file}")
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if missing:
+        raise SystemExit(1)
+
+
+def _judge(plan: Plan, config: DictConfig) -> None:
+    out, tier, console = Path(config.hydra.sweep.dir), tier_of(config.hydra), Console()
+    scoring = validated(Scoring, config.scoring, "scoring")
+    judged = judge_all(plan, scoring)
+    if config.learning_rates is not None:
+        untuned = judge_all(replace(plan, wanted=read_runs(out / UNTUNED)), scoring)
+        judged = beside_untuned(judged, untuned)
     table = printed_table(scoreboard(judged, tier, PRINTED))
     table.columns[0].no_wrap = True
     console.print(table)
@@ -108,48 +124,6 @@ def end(config: DictConfig) -> None:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     if any(one.verdict is None for one in judged):
         raise SystemExit(1)
-
-
-def _plan(config: DictConfig, wanted: Sequence[Wanted], hydra: Any = None) -> Plan:
-    """Return the plan of a command, with the runs that exist now."""
-    runnable, left_out = _chosen(config, _tier(hydra or config.hydra))
-    return Plan(runnable, left_out, wanted, finished_runs(Path(config.outputs)))
-
-
-def _wanted(config: DictConfig) -> list[Wanted]:
-    """Return the runs that a command wants. Raises ``UserError`` for overrides that do not fit."""
-    tier = _tier(config.hydra)
-    given = config.hydra.overrides.task
-    shared = [override for override in given if key_of(override).partition(".")[0] not in OWN]
-    for override in shared:
-        if key_of(override) == "seed":
-            raise UserError(
-                f"{override}: claims name their seeds; give seed_count=N for seeds 1 to N"
-            )
-    seeds = None if config.seed_count is None else range(1, config.seed_count + 1)
-    return wanted_runs(_chosen(config, tier)[0], tier, shared, seeds)
-
-
-def _chosen(config: DictConfig, tier: TierName) -> tuple[list[Claim], dict[str, str]]:
-    """Return the claims to run, and those that cannot be run at the tier with the reason.
-
-    Raises ``UserError`` for an unknown claim.
-    """
-    names = [config.claims] if isinstance(config.claims, str) else list(config.claims)
-    chosen = choose(names)
-    left_out = {claim.name: why for claim in chosen if (why := claim.why_not(tier)) is not None}
-    if len(left_out) == len(chosen):
-        reasons = "; ".join(f"{name} {why}" for name, why in left_out.items())
-        raise UserError(f"none of the claims can be run at tier={tier}: {reasons}")
-    return [claim for claim in chosen if claim.name not in left_out], left_out
-
-
-def _tier(hydra: Any) -> TierName:
-    chosen = hydra.runtime.choices.tier
-    for tier in TIERS:
-        if tier == chosen:
-            return tier
-    raise UserError(f"tier=null: give one of {', '.join(TIERS)}")
 
 
 def _train_alone(run: Wanted, begun: float) -> None:

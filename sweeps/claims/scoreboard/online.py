@@ -34,7 +34,7 @@ def publish_claims(judged: Sequence[Judged], tier: TierName, out: Path, logger: 
         summary={
             name: value
             for one in judged
-            if (estimate := effect_of(one)) is not None
+            if (estimate := effect_of(one.verdict)) is not None
             for name, value in with_interval(f"claim/{one.claim.name}", estimate).items()
         },
         axis="",

@@ -23,13 +23,15 @@ COLUMNS = (
     Column("seeds", "seeds", "count"),
     Column("verdict", "verdict"),
     Column("corrected", "after Holm"),
+    Column("untuned_effect", "effect, untuned", "estimate", 2),
+    Column("untuned", "verdict, untuned"),
     Column("minutes", "training (min)", "number"),
     Column("why", "reason, or what would decide"),
 )
 EVERY_COLUMN = [column.key for column in COLUMNS]
 PRINTED = ("claim", "published", "ours", "margin", "verdict", "corrected")
 """Columns that a terminal has room for."""
-ON_PAGE = ("claim", "statement", "published", "ours", "margin", "verdict", "corrected")
+ON_PAGE = ("claim", "statement", "published", "ours", "margin", "verdict", "corrected", "untuned")
 """Columns of the table on the page, which tells all else below it."""
 
 
@@ -38,9 +40,15 @@ def scoreboard(
 ) -> Table:
     """Return a row for every claim, also for those without a verdict.
 
-    ``shown`` are the keys of the columns.
+    ``shown`` are the keys of the columns; those of untuned systems are left out unless learning
+    rates were tuned.
     """
-    columns = [column for column in COLUMNS if column.key in shown]
+    tuned = any(one.tuned for one in judged)
+    columns = [
+        column
+        for column in COLUMNS
+        if column.key in shown and (tuned or not column.key.startswith("untuned"))
+    ]
     cells = [_cells(one) for one in judged]
     return Table(
         NAME,
@@ -68,11 +76,11 @@ def outcome_of(one: Judged) -> str:
     return NO_VERDICT if one.verdict is None else str(one.verdict.outcome)
 
 
-def effect_of(one: Judged) -> Estimate | None:
+def effect_of(verdict: Verdict | None) -> Estimate | None:
     """Return the effect of a claim with its interval; None without a verdict."""
-    if one.verdict is None:
+    if verdict is None:
         return None
-    return Estimate(one.verdict.effect, *(one.verdict.interval or (None, None)))
+    return Estimate(verdict.effect, *(verdict.interval or (None, None)))
 
 
 def effects_of(judged: Sequence[Judged]) -> list[Effect]:
@@ -89,11 +97,13 @@ def _cells(one: Judged) -> dict[str, Cell]:
         "place": f"{claim.paper.authors} ({claim.paper.year}), {claim.place}",
         "measured": claim.measure.metric.label,
         "published": claim.published_effect,
-        "ours": effect_of(one),
+        "ours": effect_of(verdict),
         "margin": claim.margin.value,
         "seeds": None if verdict is None else verdict.seeds,
         "verdict": outcome_of(one),
         "corrected": None if one.corrected is None else str(one.corrected.outcome),
+        "untuned_effect": effect_of(one.untuned),
+        "untuned": None if one.untuned is None else str(one.untuned.outcome),
         "minutes": None if one.evidence is None else one.evidence.seconds / 60,
         "why": one.failure or (one.needed.text() if one.needed else None),
     }

@@ -6,7 +6,7 @@ import pytest
 
 from sweeps.claims.plan import Plan, job_seconds, plan_table, rates_of
 from sweeps.claims.prospects import assumed, powers
-from sweeps.claims.runs import read_runs, wanted_runs, write_runs
+from sweeps.claims.runs import Systems, read_runs, wanted_runs, write_runs
 from tests.sweeps.claims.claim_runs import SYSTEMS, a_claim, plan_of
 
 SHARED = ["budget.target_tokens=1000", "data.train_size=50"]
@@ -19,7 +19,7 @@ def wanted(hydra_of_conf):
         systems={"without": SYSTEMS["none"]},
         measure={"kind": "slope", "system": "without"},
     )
-    return wanted_runs([a_claim(), other], "laptop", SHARED)
+    return wanted_runs([a_claim(), other], Systems("laptop", SHARED))
 
 
 def test_claims_share_runs(wanted):
@@ -32,12 +32,12 @@ def test_claims_share_runs(wanted):
 
 
 def test_a_file_keeps_what_is_wanted(wanted, tmp_path):
-    write_runs(wanted, tmp_path)
-    assert read_runs(tmp_path) == wanted
+    write_runs(wanted, tmp_path / "runs.json")
+    assert read_runs(tmp_path / "runs.json") == wanted
 
 
 def test_other_seeds_replace_those_of_the_file(hydra_of_conf):
-    runs = wanted_runs([a_claim()], "laptop", SHARED, seeds=range(1, 6))
+    runs = wanted_runs([a_claim()], Systems("laptop", SHARED), seeds=range(1, 6))
     assert sorted(run.overrides[-1] for run in runs if run.variant == "bahdanau") == [
         f"seed={seed}" for seed in range(1, 6)
     ]

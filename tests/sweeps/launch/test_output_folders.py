@@ -154,6 +154,7 @@ def test_a_run_that_another_process_is_at_work_on_is_waited_for(space, tmp_path)
         process = subprocess.Popen(
             [sys.executable, "run.py", *given], cwd=ROOT, stdout=subprocess.PIPE, text=True
         )
+        assert process.stdout is not None
         assert any("waiting for another process" in line for line in process.stdout)
         held = shutil.ignore_patterns(".lock")
         shutil.copytree(weight.parent.parent, folder, dirs_exist_ok=True, ignore=held)

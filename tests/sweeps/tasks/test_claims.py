@@ -24,6 +24,8 @@ CHEAP = [*SMALL, "scoring.resamples=200", "logger=none"]
         (["claims=cho2014", "tier=laptop", "data.train_sizes=3"], "data.train_size"),
         (["claims=newman2020", "tier=laptop"], "none of the claims can be run at tier=laptop"),
         (["claims=cho2014", "tier=laptop", "task=train"], "claims"),
+        (["claims=cho2014", "tier=laptop", "learning_rates=none.yaml"], "learning_rates=none.yaml"),
+        (["claims=cho2014", "tier=laptop", "tune=true", "learning_rates=x.yaml"], "give one of"),
         (["claims=[]", "tier=laptop"], "claims=[]: give all, a paper"),
     ],
 )
@@ -88,6 +90,25 @@ def test_the_same_command_trains_nothing_again(tested, space):
     assert "0 are missing" in printed
     assert {file: file.stat().st_mtime_ns for file in space.rglob("result.json")} == times
     assert printed.splitlines()[-2:] == before.splitlines()[-2:]  # the same verdict
+
+
+@pytest.mark.long
+def test_tuned_systems_get_a_verdict_beside_the_untuned(tested, space):
+    given, _ = tested
+    folder = space / "outputs" / "claims" / "laptop"
+    printed = succeed(*given, "tune=true")
+    assert "1 claims need 6 runs; 6 are missing" in printed
+    rates = yaml.safe_load((folder / "learning_rates.yaml").read_text())
+    assert len(rates) == 2
+    assert f"learning_rates={folder}/learning_rates.yaml" in printed
+    twice = dict.fromkeys(rates, 0.008)  # whatever was best: other than the files' rates
+    (space / "rates.yaml").write_text(yaml.safe_dump(twice))
+    printed = succeed(*given, f"learning_rates={space}/rates.yaml", "comparison_name=tuned")
+    [row] = json.loads((folder.parent / "tuned" / "tables" / "claims.json").read_text())["rows"]
+    [untuned] = json.loads((folder / "tables" / "claims.json").read_text())["rows"]
+    assert row["untuned"] == untuned["verdict"]
+    assert row["untuned_effect"] == untuned["ours"]
+    assert len(list(space.rglob("result.json"))) == 6 + 6 + 6
 
 
 @pytest.mark.long

@@ -3,12 +3,13 @@
 import csv
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 from omegaconf import DictConfig
 
 from lightning_modules.figures.forest_chart import forest_chart
-from sweeps.claims.judging import judge_all
+from sweeps.claims.judging import beside_untuned, judge_all
 from sweeps.claims.scoreboard import online
 from sweeps.claims.scoreboard.beside import beside
 from sweeps.claims.scoreboard.curves import claim_lines
@@ -74,8 +75,22 @@ def test_the_files_have_every_claim(judged, tmp_path):
 
 def test_the_table_of_the_page_has_some_columns(judged):
     table = scoreboard(judged, "laptop", ON_PAGE)
-    assert [column.key for column in table.columns] == list(ON_PAGE)
+    keys = [key for key in ON_PAGE if key != "untuned"]
+    assert [column.key for column in table.columns] == keys
     assert len(table.rows) == len(judged)
+
+
+def test_a_verdict_on_tuned_systems_has_the_untuned_beside_it(judged, tmp_path):
+    holds, fails, lost = judged
+    tuned = beside_untuned(judged, [replace(fails, claim=holds.claim), lost])
+    table = scoreboard(tuned, "laptop")
+    rows = [dict(zip([c.key for c in table.columns], row, strict=True)) for row in table.rows]
+    assert [row["verdict"] for row in rows] == ["held", "did not hold", "no verdict"]
+    assert [row["untuned"] for row in rows] == ["did not hold", None, None]
+    assert rows[0]["untuned_effect"].value == pytest.approx(fails.verdict.effect)
+    page = write_scoreboard(tuned, {}, "laptop", tmp_path).read_text()
+    assert "verdict, untuned" in page
+    assert page.count("tuned alike: of half, once and twice") == 3
 
 
 def test_effects_are_multiples_of_margins(judged):
