@@ -85,7 +85,7 @@ def parts(node: object, key: str) -> list:
     return [value for part in node for value in parts(part, key)] if isinstance(node, list) else []
 
 
-LINK = re.compile(r'  <dt>Weights &amp; Biases</dt><dd><a href="(.*)">.*\n')
+LINK = re.compile(r'  <div><dt>Weights &amp; Biases</dt> <dd><a href="(.*)">.*\n')
 
 
 def links_to_wandb(folder: Path) -> list[str]:

@@ -110,7 +110,7 @@ def opened(browser, tmp_path_factory):
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-FIRST_SCREEN = ["h1", ".question", ".badge", "nav", "#findings"]
+FIRST_SCREEN = ["h1", ".question", "#facts", ".badge", "nav", "#findings"]
 
 
 @pytest.mark.chromium
