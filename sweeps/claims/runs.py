@@ -20,6 +20,7 @@ from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import RESULT
 from lightning_modules.runs.settings.checks import check_settings
 from lightning_modules.runs.settings.table import RESULTS, values_that_affect
+from lightning_modules.training.settings import training_settings
 from sweeps.claims.claim import Claim, TierName
 from sweeps.launch.compose import composed, training_config, use_hydra_config
 from sweeps.launch.errors import as_user_error
@@ -139,6 +140,7 @@ def _checked(overrides: Sequence[str], where: str) -> DictConfig:
     try:
         config = composed(overrides)
         check_settings(config, overrides)
+        training_settings(config)
     except (HydraException, OmegaConfBaseException, UserError) as error:
         raise UserError(f"claim {where}: {as_user_error(error)}") from None
     return config

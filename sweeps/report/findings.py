@@ -20,8 +20,8 @@ from sweeps.report.study_section import StudySection
 
 ONE_TRAINING = (
     "This is about these trainings: another training of a system with one seed may come out "
-    "otherwise. In simulations, two equal systems of one seed each differ “significantly” in 17% to "
-    "89% of comparisons, with two or three seeds in at most 5% (docs/evaluation.md). Train with "
+    "otherwise. In simulations, two equal systems of one seed each differ “significantly” in 17% "
+    "to 89% of comparisons, with two or three seeds in at most 5% (docs/evaluation.md). Train with "
     "seed=1,2,3."
 )
 """What is to be said wherever a system has one seed."""

@@ -4,6 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from datamodules.errors import UserError
+from sweeps.claims.catalogue import all_claims
+from sweeps.claims.claim import TIERS
 from sweeps.claims.plan import Plan, job_seconds, plan_table, rates_of
 from sweeps.claims.prospects import assumed, powers
 from sweeps.claims.runs import Systems, read_runs, wanted_runs, write_runs
@@ -41,6 +44,21 @@ def test_other_seeds_replace_those_of_the_file(hydra_of_conf):
     assert sorted(run.overrides[-1] for run in runs if run.variant == "bahdanau") == [
         f"seed={seed}" for seed in range(1, 6)
     ]
+
+
+def test_a_system_that_cannot_be_trained_is_refused_with_its_claim(hydra_of_conf):
+    systems = SYSTEMS | {"none": ["model=seq2seq", "+budget.flops=1e9"]}  # two kinds of budget
+    with pytest.raises(UserError, match=r"claim paper.one, system none: budget.*of one kind"):
+        wanted_runs([a_claim(systems=systems)], Systems("laptop", []))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tier", TIERS)
+def test_every_claim_has_systems_that_can_be_trained(hydra_of_conf, tier):
+    runnable = [claim for claim in all_claims().values() if claim.why_not(tier) is None]
+    given = ["data.root=here"] if tier == "bench" else []
+    for run in wanted_runs(runnable, Systems(tier, given)):
+        assert len(run.budget) == 1
 
 
 def test_time_follows_from_the_rates_of_finished_runs(tmp_path):
