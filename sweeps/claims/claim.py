@@ -34,8 +34,10 @@ class Published(Strict):
     data: str
     values: dict[str, float]
     """By the names of the systems."""
+    curves: dict[str, tuple[tuple[PositiveFloat, float], ...]] = Field(default_factory=dict)
+    """Sentence lengths with values at these lengths, by the names of systems."""
     read_off: bool = False
-    """Whether the values were read off a picture."""
+    """Whether values and curves were read off a picture."""
 
     @field_validator("flavour")
     @classmethod
@@ -100,8 +102,10 @@ class Claim(Strict):
     def _names_agree(self) -> Self:
         if self.needs is not None:
             return self
-        published = self.published.values if self.published else {}
-        named = [*self.measure.systems, *published]
+        published = self.published
+        named = [*self.measure.systems]
+        if published is not None:
+            named += [*published.values, *published.curves]
         named += [system for tier in self.tiers.values() for system in tier.systems]
         for system in named:
             if system not in self.systems:

@@ -8,6 +8,7 @@ import altair as alt
 
 from lightning_modules.figures.charts import data_of
 from lightning_modules.figures.lines import Lines, point
+from lightning_modules.figures.reference_line import reference_line
 from lightning_modules.figures.sizes import GREY, Width, style_of
 from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.metric import Metric
@@ -72,7 +73,11 @@ def length_lines(
         note=note_of(origin(evaluation, metric.name)),
         others=[
             *rules,
-            *(layer for each in by_baseline for layer in _baseline(*each, metric, width)),
+            *(
+                layer
+                for baseline, found in by_baseline
+                for layer in reference_line(baseline.label, found, metric.label, width)
+            ),
         ],
         reached=[each["score"] for _, found in by_baseline for each in found],
     )
@@ -86,39 +91,11 @@ def _baseline_points(
     evaluation: Evaluation, baseline: System, metric: Metric, places: Mapping[Bounds, float]
 ) -> list[dict[str, Any]]:
     return [
-        {"place": place, "score": estimate.value, "baseline": baseline.label, "group": each.label}
+        {"place": place, "score": estimate.value, "group": each.label}
         for each, place in places.items()
         if not _thin(evaluation, each)
         and (estimate := evaluation.estimate(baseline, each, metric.name)) is not None
     ]
-
-
-def _baseline(
-    baseline: System, points: Sequence[dict[str, Any]], metric: Metric, width: Width
-) -> list[alt.Chart]:
-    """Return the line of a baseline and its name.
-
-    The name stands where the line is highest: at the bottom of a figure lines run together.
-    """
-    x, y = alt.X("place:Q"), alt.Y("score:Q")
-    style = style_of(width)
-    tooltip = [
-        alt.Tooltip("baseline:N"),
-        alt.Tooltip("group:N"),
-        alt.Tooltip("score:Q", title=metric.label, format=".3~f"),
-    ]
-    line = alt.Chart(data_of(points)).mark_line(
-        strokeWidth=style.line / 2, strokeDash=[4, 3], color=GREY, clip=True
-    )
-    highest = max(points, key=lambda point: point["score"])
-    align: Literal["left", "center", "right"] = "center"
-    if highest in (points[0], points[-1]):  # the name runs inwards
-        align = "left" if highest == points[0] else "right"
-    text = alt.Chart(data_of([highest])).mark_text(
-        text=baseline.label, align=align, baseline="bottom", dy=-3, color=GREY,
-        fontSize=style.type, clip=True,
-    )  # fmt: skip
-    return [line.encode(x=x, y=y, tooltip=tooltip), text.encode(x=x, y=y)]
 
 
 def group_lines(groups: WordGroups) -> Lines:

@@ -1,11 +1,17 @@
 """The curves behind a verdict: the score of each system against length, or against distance."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import altair as alt
 import numpy as np
 
 from lightning_modules.figures.lines import Lines, point
+from lightning_modules.figures.reference_line import reference_line
+from lightning_modules.figures.sizes import Width
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from sweeps.claims.claim import Claim
 from sweeps.claims.evidence import Evidence
 from sweeps.claims.statistics.differences import above
 from sweeps.claims.statistics.intervals import Spread, effect_interval
@@ -13,8 +19,13 @@ from sweeps.claims.statistics.quantities import Rows, Score
 from sweeps.claims.statistics.verdict import WIDE
 
 
-def claim_lines(evidence: Evidence, metric: Metric) -> Lines:
-    """Return the score of each system against length; the bands are over seeds and sentences."""
+def claim_lines(evidence: Evidence, claim: Claim, width: Width) -> Lines:
+    """Return the score of each system against length; the bands are over seeds and sentences.
+
+    Published curves, of the paper's data, are thin dashed lines.
+    """
+    metric = claim.measure.metric
+    published = list(_published(claim))
     systems, buckets = list(evidence.runs), evidence.lengths.buckets
     points = [
         {
@@ -35,7 +46,28 @@ def claim_lines(evidence: Evidence, metric: Metric) -> Lines:
         ),
         y_title=metric.label,
         from_zero=metric.from_zero,
+        others=[
+            layer
+            for name, drawn in published
+            for layer in reference_line(name, drawn, metric.label, width)
+        ],
+        reached=[each["score"] for _, drawn in published for each in drawn],
     )
+
+
+def _published(claim: Claim) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield the names and the points of published curves."""
+    if claim.published is None:
+        return
+    how = "published, read off" if claim.published.read_off else "published"
+    for system, curve in claim.published.curves.items():
+        yield (
+            f"{system}, {how}",
+            [
+                {"place": length, "score": value, "group": f"{length:g} words"}
+                for length, value in sorted(curve)
+            ],
+        )
 
 
 def estimate_of(

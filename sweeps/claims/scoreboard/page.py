@@ -78,7 +78,7 @@ def _shown(one: Judged, charts: dict[str, Chart]) -> Shown:
     if one.evidence is None or one.spread is None:
         return Shown(one, outcome_of(one), {}, None, None)
     claim = one.claim
-    lines, name = claim_lines(one.evidence, claim.measure.metric), claim.name.replace(".", "_")
+    lines, name = claim_lines(one.evidence, claim, "container"), claim.name.replace(".", "_")
     curve = name if len({each["place"] for each in lines.points}) > 1 else None
     if curve:
         charts[name] = draw_lines(lines, "container")

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from omegaconf import DictConfig
+from pydantic import ValidationError
 
 from lightning_modules.figures.forest_chart import forest_chart
 from sweeps.claims.judging import beside_untuned, judge_all
@@ -137,12 +138,25 @@ def test_ours_stands_beside_in_the_flavour_of_the_paper(judged):
 
 def test_curves_have_a_point_for_each_system_and_length(judged):
     evidence, claim = judged[0].evidence, judged[0].claim
-    lines = claim_lines(evidence, claim.measure.metric)
+    lines = claim_lines(evidence, claim, "container")
     points = {(point["system"], point["group"]): point for point in lines.points}
     groups = {bucket.bounds.label for bucket in evidence.lengths.buckets}
     assert {*points} == {(s, g) for s in ("attention", "none") for g in groups}
     for point in points.values():
         assert point["low"] < point["score"] < point["high"]
+
+
+def test_published_curves_lie_beside_ours_and_say_what_they_are(judged):
+    curves = {"none": [[45, 12.0], [5, 25.5]]}
+    published = TWO | {"curves": curves, "read_off": True}
+    lines = claim_lines(judged[0].evidence, a_claim(published=published), "container")
+    line, _ = lines.others
+    drawn = line.to_dict()["data"]["values"]
+    assert [(each["place"], each["score"]) for each in drawn] == [(5.0, 25.5), (45.0, 12.0)]
+    assert {each["name"] for each in drawn} == {"none, published, read off"}
+    assert lines.range[0] <= 12.0 <= 25.5 <= lines.range[1]
+    with pytest.raises(ValidationError, match="other is no system"):
+        a_claim(published=TWO | {"curves": {"other": [[5, 1.0]]}})
 
 
 def test_wandb_gets_every_verdict(judged, tmp_path, monkeypatch):
