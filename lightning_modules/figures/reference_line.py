@@ -5,13 +5,13 @@ from typing import Any, Literal
 
 import altair as alt
 
-from lightning_modules.figures.charts import Chart, data_of
+from lightning_modules.figures.charts import data_of
 from lightning_modules.figures.sizes import GREY, Width, style_of
 
 
 def reference_line(
     name: str, points: Sequence[dict[str, Any]], y_title: str, width: Width
-) -> list[Chart]:
+) -> list[alt.Chart]:
     """Return the line and its name, as layers below the lines of systems.
 
     The name stands where the line is highest: at the bottom of a figure lines run together.
