@@ -104,7 +104,7 @@ def _table(outcome: Outcome) -> Table:
         table.add_column(name, justify="right", overflow="fold")
     upwards = sweep.directions[0] == "maximize"
     for trial in sorted(outcome.finished, key=lambda one: one.values[0], reverse=upwards)[:10]:
-        shown = [f"{value:.5g}" for value in trial.values]
+        shown = [*map(shown_value, trial.values)]
         chosen = [_shown(trial, name) for name in sweep.space]
         table.add_row(str(trial.user_attrs[SLOT]), *shown, *chosen)
     return table

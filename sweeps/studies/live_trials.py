@@ -93,7 +93,7 @@ def study_table(plan: StudyPlan, trials: Sequence[FrozenTrial]) -> RenderableTyp
     running = [trial for trial in trials if trial.state == TrialState.RUNNING]
     others = [trial for trial in trials if trial.state in (TrialState.PRUNED, TrialState.FAIL)]
     ended = [*done, *others]
-    best = f", best {sweep.objectives[0]} {done[0].values[0]:.5g}" if done else ""
+    best = f", best {sweep.objectives[0]} {shown_value(done[0].values[0])}" if done else ""
     title = f"study {sweep.name}: {len(ended)} of {len(trials)} trials ended{best}"
     if not running:
         return Text(title)
@@ -113,7 +113,7 @@ def _cells(plan: StudyPlan, trial: FrozenTrial) -> list[Text | str]:
     chosen = [shown_value(params[name]) if name in params else NOTHING for name in sweep.space]
     number = NOTHING if slot is None else str(slot)
     if trial.state != TrialState.RUNNING:
-        values = [f"{value:.5g}" for value in trial.values or ()]
+        values = [*map(shown_value, trial.values or ())]
         values += [NOTHING] * (len(sweep.objectives) - len(values))
         return [number, STATES[trial.state], NOTHING, NOTHING, *values, *chosen]
     before, state = _progress(plan, trial)

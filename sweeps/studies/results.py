@@ -21,7 +21,15 @@ from sweeps.evaluation.tables import Cell, Column, Table
 from sweeps.launch.compose import composed, training_config
 from sweeps.launch.errors import CONF
 from sweeps.studies.figures import DECIMALS, TITLES, Search
-from sweeps.studies.settings import Choices, Floats, Integers, Sweep, as_overrides, hydra_value
+from sweeps.studies.settings import (
+    Choices,
+    Floats,
+    Integers,
+    Sweep,
+    as_overrides,
+    hydra_value,
+    shown_value,
+)
 from sweeps.studies.slots import COST, REASON, SLOT
 
 GROUP = "experiment"
@@ -50,7 +58,7 @@ def write_best(trial: FrozenTrial, sweep: Sweep, overrides: Sequence[str], folde
     slot = trial.user_attrs[SLOT]
     name = sweep.name if len(sweep.objectives) == 1 else f"{sweep.name}-{slot}"
     scores = ", ".join(
-        f"{objective} {value:.6g}"
+        f"{objective} {shown_value(value)}"
         for objective, value in zip(sweep.objectives, trial.values, strict=True)
     )
     header = (

@@ -195,7 +195,7 @@ def train_slot(trial: optuna.Trial, plan: StudyPlan) -> list[float]:
 
 def _log_trial(study: optuna.Study, trial: FrozenTrial) -> None:
     if trial.state == TrialState.COMPLETE:
-        outcome = ", ".join(f"{value:.6g}" for value in trial.values)
+        outcome = ", ".join(map(shown_value, trial.values))
     else:
         outcome = trial.user_attrs.get(REASON, trial.state.name.lower())
     log.info("%s trial %s  %s", study.study_name, trial.user_attrs.get(SLOT, "-"), outcome)

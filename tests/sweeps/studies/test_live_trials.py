@@ -74,13 +74,13 @@ def test_running_trials_stand_first_then_the_best_with_rounded_values(tmp_path):
         "ended,",
         "best",
         "bleu",
-        "12.346",
+        "12.35",
     ]
     assert head == ["trial", "state", "done", "left", "bleu", "rate", "dropout"]
     assert rows == [
         ["3", *["validation,", "seed", "2", "of", "2"], "75%", "1:05", "4.32", *chosen],
         ["4", *["starting,", "seed", "1", "of", "2"], "0%", "–", "–", *chosen],
-        ["1", "done", "–", "–", "12.346", *chosen],
+        ["1", "done", "–", "–", "12.35", *chosen],
         ["0", "done", "–", "–", "10", *chosen],
         ["2", "pruned", "–", "–", "–", *chosen],
     ]
