@@ -1,5 +1,6 @@
 """The report of an evaluation: one page that opens from disk and needs no network."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -8,7 +9,7 @@ from typing import Any
 
 import vl_convert
 from jinja2 import Environment, PackageLoader
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from lightning_modules.figures.charts import Chart, as_spec
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
@@ -47,9 +48,14 @@ def environment() -> Environment:
     made = Environment(
         loader=PackageLoader("sweeps.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    made.filters |= {"cells": page_cells, "number": shown_number}
+    made.filters |= {"breakable": breakable, "cells": page_cells, "number": shown_number}
     made.globals |= {"MOST_ROWS": MOST_ROWS}
     return made
+
+
+def breakable(name: str) -> Markup:
+    """Let a long name such as ``model.heads=4`` break after its marks, not inside of a word."""
+    return Markup(re.sub(r"([._=/])(?=\w)", r"\1<wbr>", str(escape(name))))
 
 
 @cache

@@ -113,7 +113,8 @@ def _judge(plan: Plan, config: DictConfig) -> None:
         untuned = judge_all(replace(plan, wanted=read_runs(out / UNTUNED)), scoring)
         judged = beside_untuned(judged, untuned)
     table = printed_table(scoreboard(judged, tier, PRINTED))
-    table.columns[0].no_wrap = True
+    for key in ("claim", "ours"):
+        table.columns[PRINTED.index(key)].no_wrap = True
     console.print(table)
     page = write_scoreboard(judged, plan.left_out, tier, out)
     if config.logger.get("_target_") == WANDB:

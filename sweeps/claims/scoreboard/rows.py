@@ -1,7 +1,7 @@
 """The scoreboard: every claim that was asked for, with its verdict, as a table and a figure."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from lightning_modules.figures.forest_chart import Effect
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
@@ -29,7 +29,7 @@ COLUMNS = (
     Column("why", "reason, or what would decide"),
 )
 EVERY_COLUMN = [column.key for column in COLUMNS]
-PRINTED = ("claim", "published", "ours", "margin", "verdict", "corrected")
+PRINTED = ("claim", "published", "ours", "verdict", "untuned")
 """Columns that a terminal has room for."""
 ON_PAGE = ("claim", "statement", "published", "ours", "margin", "verdict", "corrected", "untuned")
 """Columns of the table on the page, which tells all else below it."""
@@ -64,11 +64,20 @@ def scoreboard(
 
 def summary(judged: Sequence[Judged], tier: TierName) -> str:
     """Return how many claims held, did not hold, and stayed open, in one line."""
-    counts = Counter(outcome_of(one) for one in judged)
-    named = [f"{counts[outcome]} {outcome}" for outcome in Outcome]
-    if counts[NO_VERDICT]:
-        named.append(f"{counts[NO_VERDICT]} without a verdict")
-    return f"{len(judged)} claims: {', '.join(named)}; {SCOPES[tier]}"
+    named = _counted(one.verdict for one in judged)
+    lost = sum(one.verdict is None for one in judged)
+    if lost:
+        named += f", {lost} without a verdict"
+    corrected = _counted(one.corrected for one in judged)
+    return (
+        f"{len(judged)} claims: {named}; after Holm's correction over all: {corrected}; "
+        f"{SCOPES[tier]}"
+    )
+
+
+def _counted(verdicts: Iterable[Verdict | None]) -> str:
+    counts = Counter(verdict.outcome for verdict in verdicts if verdict is not None)
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)
 
 
 def outcome_of(one: Judged) -> str:

@@ -60,6 +60,13 @@ for (const fold of document.querySelectorAll("details")) {
   fold.addEventListener("toggle", () => drawVisible(fold));
 }
 
+function openTarget() { // of a link to a folded part
+  const target = document.getElementById(location.hash.slice(1));
+  if (target?.tagName === "DETAILS") target.open = true;
+}
+addEventListener("hashchange", openTarget);
+openTarget();
+
 // Tables sort by a column: up, down, and back to the order of the page.
 
 const NEXT = {none: "ascending", ascending: "descending", descending: "none"};

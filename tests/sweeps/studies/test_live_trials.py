@@ -64,18 +64,7 @@ def test_running_trials_stand_first_then_the_best_with_rounded_values(tmp_path):
         write_state(seed_folder(folder, seed), state)
     title, head, *rows = shown(study_table(plan, study.get_trials()))
     chosen = ["0.001384", "0.3"]
-    assert title == [
-        "study",
-        "study:",
-        "3",
-        "of",
-        "6",
-        "trials",
-        "ended,",
-        "best",
-        "bleu",
-        "12.35",
-    ]
+    assert title == ["study", "study:", "3", "of", "6", "trials", "ended,", "best", "bleu", "12.35"]
     assert head == ["trial", "state", "done", "left", "bleu", "rate", "dropout"]
     assert rows == [
         ["3", *["validation,", "seed", "2", "of", "2"], "75%", "1:05", "4.32", *chosen],

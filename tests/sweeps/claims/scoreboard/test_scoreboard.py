@@ -53,6 +53,7 @@ def test_every_claim_has_a_row_with_its_verdict(judged):
     assert rows["paper.lost"][titles.index("why")] == "transformer, seed 1: was not trained"
     assert summary(judged, "laptop") == (
         "3 claims: 1 held, 1 did not hold, 0 not decidable, 1 without a verdict; "
+        "after Holm's correction over all: 1 held, 1 did not hold, 0 not decidable; "
         "at laptop scale on a synthetic corpus"
     )
 
@@ -144,6 +145,19 @@ def test_curves_have_a_point_for_each_system_and_length(judged):
     assert {*points} == {(s, g) for s in ("attention", "none") for g in groups}
     for point in points.values():
         assert point["low"] < point["score"] < point["high"]
+
+
+@pytest.mark.chromium
+def test_a_claim_of_the_table_leads_to_its_curves(browser, judged, tmp_path):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    page = write_scoreboard(judged, {}, "laptop", tmp_path)
+    browser.get(page.as_uri())
+    browser.find_element("css selector", "#claims a[href='#paper.holds']").click()
+    find = "const fold = document.getElementById('paper.holds'); return fold.open && "
+    drawn = find + "fold.querySelectorAll('svg.marks').length"
+    WebDriverWait(browser, 20, poll_frequency=0.05).until(lambda _: browser.execute_script(drawn))
+    assert not browser.execute_script("return document.getElementById('paper.fails').open")
 
 
 def test_published_curves_lie_beside_ours_and_say_what_they_are(judged):
