@@ -1,6 +1,7 @@
 """BLEU as papers computed it, beside sacreBLEU's: numbers of unlike flavours are no neighbours."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from sacrebleu.metrics.bleu import BLEU
@@ -25,16 +26,28 @@ class Flavour(NamedTuple):
             references: a reference for each.
             language: code of the target language, for Moses' rules on abbreviations.
         """
-        moses = self.tokenized_by == "moses"
-        split = _moses(language) if moses else _unchanged
-        bleu = BLEU(
-            lowercase=self.lowercase,
-            tokenize="none" if moses else self.tokenized_by,
-            force=True,  # no warning that the text is tokenised
-            smooth_method="none" if moses else "exp",
-        )
-        score = bleu.corpus_score(split(hypotheses), [split(references)])
-        return float(score.score)
+        against = _against(self, tuple(references), language)
+        return float(against.corpus_score(self.split(hypotheses, language), None).score)
+
+    def split(self, lines: Lines, language: str) -> Lines:
+        """Return lines as sacreBLEU gets them."""
+        if self.tokenized_by != "moses":
+            return lines
+        tokenizer = MosesTokenizer(lang=language)
+        return [tokenizer.tokenize(line, return_str=True, escape=False) for line in lines]
+
+
+@lru_cache(maxsize=8)
+def _against(flavour: Flavour, references: Lines, language: str) -> BLEU:
+    """Return BLEU with references that are counted once for all systems."""
+    moses = flavour.tokenized_by == "moses"
+    return BLEU(
+        lowercase=flavour.lowercase,
+        tokenize="none" if moses else flavour.tokenized_by,
+        force=True,  # no warning that the text is tokenised
+        smooth_method="none" if moses else "exp",
+        references=[flavour.split(references, language)],
+    )
 
 
 FLAVOURS = {
@@ -47,12 +60,3 @@ FLAVOURS = {
     )
 }
 """By name. ``multi-bleu.perl`` counts the tokens that it is given, and does not smooth."""
-
-
-def _moses(language: str) -> Callable[[Lines], list[str]]:
-    tokenizer = MosesTokenizer(lang=language)
-    return lambda lines: [tokenizer.tokenize(line, return_str=True, escape=False) for line in lines]
-
-
-def _unchanged(lines: Lines) -> list[str]:
-    return list(lines)

@@ -76,8 +76,9 @@ class Systems:
 
     def run(self, claim: Claim, system: str, seed: int, rate: float | None = None) -> Wanted:
         """Return a run of a system; ``rate`` is a learning rate other than the system's own."""
-        config, overrides = self.config(claim, system).copy(), self.overrides(claim, system)
+        config, overrides = self.config(claim, system), self.overrides(claim, system)
         if rate is not None:
+            config = config.copy()
             config.optimizer.lr = rate
             overrides = (*overrides, f"{RATE}={rate:g}")
         return _with_seed(config, overrides, seed)

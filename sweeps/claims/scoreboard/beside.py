@@ -1,12 +1,13 @@
 """Published values beside ours, in the paper's own flavour of a score."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from sweeps.claims.claim import Claim
-from sweeps.claims.evidence import Evidence
+from sweeps.claims.evidence import Evidence, Run
 from sweeps.claims.flavours import FLAVOURS, Flavour
 from sweeps.claims.statistics.agreement import Agreement, agreement
 
@@ -36,7 +37,10 @@ def beside(claim: Claim, evidence: Evidence) -> Beside | None:
         return None
     theirs = [published.values[system] for system in systems]
     flavour = FLAVOURS[published.flavour]
-    ours = [_in_flavour(flavour, evidence, system) for system in systems]
+    ours = [
+        float(np.mean([_score(flavour, run) for run in evidence.runs[system]]))
+        for system in systems
+    ]
     many = len(systems) >= LEAST_VALUES
     return Beside(
         flavour=flavour.name,
@@ -47,9 +51,7 @@ def beside(claim: Claim, evidence: Evidence) -> Beside | None:
     )
 
 
-def _in_flavour(flavour: Flavour, evidence: Evidence, system: str) -> float:
-    scores = [
-        flavour.score(run.output.hypotheses, run.test.references, run.result.data.target)
-        for run in evidence.runs[system]
-    ]
-    return float(np.mean(scores))
+@cache
+def _score(flavour: Flavour, run: Run) -> float:
+    """Return the score of a run, which several claims may share."""
+    return flavour.score(run.output.hypotheses, run.test.references, run.result.data.target)
