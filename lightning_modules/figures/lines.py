@@ -1,6 +1,6 @@
 """Lines of systems with bands and seeds, described once in Vega-Lite for the page and for print."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, log10
 from statistics import median
@@ -19,6 +19,8 @@ Point = dict[str, Any]
 Range = tuple[float, float]
 CROWD, CROWDED = 4, (80.0, 100.0)
 """So many lines in so narrow a range get a figure that magnifies the range."""
+MARGIN = 0.08
+"""Empty part of the horizontal axis at either end, as a share of the curve's width."""
 MAGNIFIED = "_magnified"
 """End of the name of a figure that magnifies another."""
 
@@ -110,6 +112,13 @@ def rounded_out(low: float, high: float) -> Range:
     step /= 2 if (high - low) / step > 4 else 5
     ends = floor(low / step) * step, max(ceil(high / step), floor(low / step) + 1) * step
     return round(ends[0], 10), round(ends[1], 10)
+
+
+def with_margins(places: Collection[float]) -> list[float]:
+    """Return the ends of a horizontal axis on which points have these places."""
+    first, last = min(places), max(places)
+    margin = MARGIN * (last - first) or 1.0
+    return [first - margin, last + margin]
 
 
 def figures_of(name: str, lines: Lines, width: Width) -> dict[str, Chart]:

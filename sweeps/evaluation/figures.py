@@ -7,7 +7,7 @@ from typing import Any, Literal
 import altair as alt
 
 from lightning_modules.figures.charts import data_of
-from lightning_modules.figures.lines import Lines, point
+from lightning_modules.figures.lines import Lines, point, with_margins
 from lightning_modules.figures.reference_line import reference_line
 from lightning_modules.figures.sizes import GREY, Width, style_of
 from lightning_modules.metrics.lengths import THIN, Bounds
@@ -16,9 +16,6 @@ from lightning_modules.metrics.systems import System
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.score_tables import origin
 from sweeps.evaluation.words.word_groups import WordGroups
-
-MARGIN = 0.08
-"""Empty part of the axis at either end, as a share of the curve's width."""
 
 
 def length_lines(
@@ -37,9 +34,7 @@ def length_lines(
     """
     bounds = evaluation.bounds
     places = {each: round(evaluation.mean_length(each), 2) for each in bounds}
-    first, last = places[bounds[0]], places[bounds[-1]]
-    margin = MARGIN * (last - first) or 1.0
-    domain = [first - margin, last + margin]
+    domain = with_margins(places.values())
     # A limit beyond the axis is left out: all test sentences are shorter.
     rules = [
         layer

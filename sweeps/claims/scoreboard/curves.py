@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from lightning_modules.figures.lines import Lines, point
+from lightning_modules.figures.lines import Lines, point, with_margins
 from lightning_modules.figures.reference_line import reference_line
 from lightning_modules.figures.sizes import Width
 from lightning_modules.metrics.metric import Metric
@@ -36,13 +36,14 @@ def claim_lines(evidence: Evidence, claim: Claim, width: Width) -> Lines:
         for bucket in buckets
         if (estimate := estimate_of(evidence, metric, system, bucket.index)) is not None
     ]
+    places = [each["place"] for each in (*points, *(p for _, drawn in published for p in drawn))]
     return Lines(
         labels={system: system for system in systems},
         points=points,
         x=alt.X(
             "place:Q",
             title=evidence.axis[0].upper() + evidence.axis[1:],
-            scale=alt.Scale(zero=False, nice=False, padding=20),
+            scale=alt.Scale(domain=with_margins(places or [0.0]), nice=False),
         ),
         y_title=metric.label,
         from_zero=metric.from_zero,

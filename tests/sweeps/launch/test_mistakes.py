@@ -151,7 +151,7 @@ def test_an_option_that_is_none_is_told_in_a_line_without_passwords():
         (["budget=hours"], "Could not find 'budget/hours'"),
         (
             ["budget=null"],
-            "budget=null: give one of family, flops, own, quickstart, reordering, seconds",
+            "budget=null: give one of bench, family, flops, laptop, own, quickstart, reordering",
         ),
     ],
 )

@@ -152,12 +152,14 @@ def test_a_claim_of_the_table_leads_to_its_curves(browser, judged, tmp_path):
     from selenium.webdriver.support.ui import WebDriverWait
 
     page = write_scoreboard(judged, {}, "laptop", tmp_path)
+    browser.get_log("browser")
     browser.get(page.as_uri())
     browser.find_element("css selector", "#claims a[href='#paper.holds']").click()
     find = "const fold = document.getElementById('paper.holds'); return fold.open && "
     drawn = find + "fold.querySelectorAll('svg.marks').length"
     WebDriverWait(browser, 20, poll_frequency=0.05).until(lambda _: browser.execute_script(drawn))
     assert not browser.execute_script("return document.getElementById('paper.fails').open")
+    assert browser.get_log("browser") == []
 
 
 def test_published_curves_lie_beside_ours_and_say_what_they_are(judged):
