@@ -16,6 +16,7 @@ from sweeps.claims.scoreboard.beside import beside
 from sweeps.claims.scoreboard.curves import claim_lines
 from sweeps.claims.scoreboard.page import write_scoreboard
 from sweeps.claims.scoreboard.rows import ON_PAGE, effects_of, scoreboard, summary
+from tests.helpers.pages import needs_axe, screen, serious_violations
 from tests.helpers.run_folders import SCORING
 from tests.sweeps.claims.claim_runs import a_claim, plan_of
 
@@ -160,6 +161,28 @@ def test_a_claim_of_the_table_leads_to_its_curves(browser, judged, tmp_path):
     WebDriverWait(browser, 20, poll_frequency=0.05).until(lambda _: browser.execute_script(drawn))
     assert not browser.execute_script("return document.getElementById('paper.fails').open")
     assert browser.get_log("browser") == []
+
+
+@needs_axe
+@pytest.mark.chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_on_the_scoreboard(browser, judged, tmp_path, scheme):
+    page = write_scoreboard(judged, {"paper.else": "needs a thing"}, "laptop", tmp_path)
+    browser.get(page.as_uri())
+    browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
+    with screen(browser, scheme=scheme):
+        assert serious_violations(browser) == []
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("width", [390, 1400])
+def test_the_scoreboard_needs_no_sideways_scrolling(browser, judged, tmp_path, width):
+    page = write_scoreboard(judged, {}, "laptop", tmp_path)
+    browser.get(page.as_uri())
+    browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
+    with screen(browser, width=width):
+        content = browser.execute_script("return document.documentElement.scrollWidth")
+    assert content <= width
 
 
 def test_published_curves_lie_beside_ours_and_say_what_they_are(judged):
