@@ -19,7 +19,7 @@ LOOKS = {
 TICKS = (-100, -30, -10, -3, -1, 0, 1, 3, 10, 30, 100)
 ROW = 2.2
 """Height of a row, as a multiple of the size of type."""
-TITLE = "Effect, in multiples of the smallest effect that counts"
+TITLE = "Effect ÷ smallest effect that counts"
 
 NOTE = (
     "Effects of claims with their 95% intervals over seeds and test sentences. Effects are above 0 "
