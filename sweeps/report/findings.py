@@ -1,6 +1,5 @@
 """What a comparison has found, as data, before anything is presented."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,18 +12,22 @@ from sweeps.evaluation.contrast import Contrast, contrasts
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.named_sets import evaluate_sets
 from sweeps.evaluation.significance import SignificanceTests, conclusions, significance_tests
-from sweeps.report.opening.finding import Finding
+from sweeps.report.opening.finding import Finding, quoted
 from sweeps.report.opening.headline import headline
 from sweeps.report.sentence_cards import Examples, example_sentences
 from sweeps.report.study_section import StudySection
 
 ONE_TRAINING = (
-    "This is about these trainings: another training of a system with one seed may come out "
-    "otherwise. In simulations, two equal systems of one seed each differ “significantly” in 17% "
-    "to 89% of comparisons, with two or three seeds in at most 5% (docs/evaluation.md). Train with "
-    "seed=1,2,3."
+    "One seed: these findings are about these trainings; another training may come out otherwise. "
+    "Train with seed=1,2,3."
 )
-"""What is to be said wherever a system has one seed."""
+"""What is to be said before findings about systems that have one seed."""
+TESTS_OF_ONE_TRAINING = (
+    "The tests are about these trainings: another training of a system with one seed may come out "
+    "otherwise. In simulations, two equal systems of one seed each differ “significantly” in 17% "
+    "to 89% of comparisons, with two or three seeds in at most 5% (docs/evaluation.md)."
+)
+"""What is to be said beside tests of systems that have one seed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +59,10 @@ class Findings:
         return headline(self.evaluation, self.significance.get("bleu"), self.comparison)
 
     @property
-    def caution(self) -> str | None:
-        """What is to be said of findings about trainings that no other seed repeats."""
+    def trained_once(self) -> bool:
+        """Whether tested trainings are repeated with no other seed."""
         once = any(len(system.outputs) == 1 for system in self.evaluation.systems)
-        return ONE_TRAINING if once and self.comparison.runs and self.significance else None
+        return bool(once and self.comparison.runs and self.significance)
 
     @cached_property
     def conclusions(self) -> list[str]:
@@ -67,17 +70,16 @@ class Findings:
         return conclusions(self.evaluation, self.significance.get("bleu"))
 
     @cached_property
-    def suspicions(self) -> list[str]:
-        """Lines that say what looks wrong in the corpora of runs and in the outputs of systems."""
+    def suspicions(self) -> dict[str, list[str]]:
+        """What looks wrong, by the text meant: the corpus, or the translations of a system."""
         corpora = [each for run in self.comparison.runs for each in run.result.data.suspicions]
-        return [*dict.fromkeys(corpora), *self._suspicions_of_outputs()]
-
-    def _suspicions_of_outputs(self) -> Iterator[str]:
+        found = {"the corpus": list(dict.fromkeys(corpora))}
         for system in self.evaluation.systems:
+            test, of_system = system.test, found.setdefault(f"translations of {quoted(system)}", [])
             for output in system.outputs:
-                test = system.test
                 for each in suspicions_of_output(test.references, output.hypotheses, test.sources):
-                    yield f"{system.label} seed {output.seed}: {each}"
+                    of_system.append(f"{system.label} seed {output.seed}: {each}")
+        return {text: lines for text, lines in found.items() if lines}
 
     @cached_property
     def learning(self) -> list[LearningCurve]:

@@ -1,48 +1,53 @@
 """What the systems cost, in a sentence."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import mean
 
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.collect import Comparison, Run
-from sweeps.report.opening.finding import Finding, quoted
+from sweeps.report.opening.finding import Finding, enumerated, quoted
+
+LISTED = 5
+"""Most systems of which a sentence tells the time."""
 
 
-def cost(comparison: Comparison, best: System) -> Finding | None:
-    """Return what training costs of the best system and of the fastest; None if not recorded."""
-    variants = {
-        variant.name: (variant.system, variant.runs)
+def cost(comparison: Comparison, best: System) -> Iterator[Finding]:
+    """Say how long a training of each system took, the fastest first; nothing if not recorded.
+
+    Of many systems: of the fastest, the best and the slowest.
+    """
+    timed = {
+        variant.system: variant.runs
         for variant in comparison.variants
         if all(_is_timed(run) for run in variant.runs)
     }
-    if best.name not in variants:
-        return None
-    system, runs = variants[best.name]
-    claim = f"Training {quoted(system)} took {_shown(runs)}"
-    fastest, its_runs = max(variants.values(), key=lambda each: _speed(each[1]))
-    if fastest.name == best.name and len(variants) > 1:
-        claim += ", the fastest of all"
-    elif fastest.name != best.name:
-        claim += f"; {quoted(fastest)}, the fastest, {_shown(its_runs)}"
-    return Finding(claim, "means over seeds, no test; jobs side by side slow each other")
+    if best.name not in {system.name for system in timed}:
+        return
+    fastest_first = sorted(timed, key=lambda system: _seconds(timed[system]))
+    told = fastest_first
+    if len(told) > LISTED:
+        told = [each for each in told if each.name == best.name or each in (told[0], told[-1])]
+    times = [f"{duration(_seconds(timed[each]))} ({quoted(each)})" for each in told]
+    sizes = [_parameters(runs) for runs in timed.values()]
+    size = " to ".join(dict.fromkeys([rounded(min(sizes)), rounded(max(sizes))]))
+    several = any(len(runs) > 1 for runs in timed.values())
+    yield Finding(
+        f"A training took {enumerated(times)}; the models have {size} parameters",
+        f"{'means over seeds, ' if several else ''}no test; jobs side by side slow each other",
+    )
 
 
 def _is_timed(run: Run) -> bool:
     training = run.result.training
-    return bool(training.seconds and training.target_tokens_per_second and run.result.parameters)
+    return bool(training.seconds and run.result.parameters)
 
 
-def _speed(runs: Sequence[Run]) -> float:
-    return mean(run.result.training.target_tokens_per_second or 0 for run in runs)
+def _seconds(runs: Sequence[Run]) -> float:
+    return mean(run.result.training.seconds or 0 for run in runs)
 
 
-def _shown(runs: Sequence[Run]) -> str:
-    seconds = mean(run.result.training.seconds or 0 for run in runs)
-    parameters = mean(run.result.parameters or 0 for run in runs)
-    return (
-        f"{duration(seconds)} ({rounded(_speed(runs))} target tokens/s, "
-        f"{rounded(parameters)} parameters)"
-    )
+def _parameters(runs: Sequence[Run]) -> float:
+    return mean(run.result.parameters or 0 for run in runs)
 
 
 def rounded(number: float) -> str:

@@ -1,7 +1,6 @@
 """The top of the page: title, question, badge of the conditions, and what was compared."""
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from lightning_modules.runs.labels import label_of
@@ -62,12 +61,17 @@ class Opening:
 
     @property
     def badge(self) -> list[tuple[State, str]]:
-        """States of the conditions with their counts in words, a broken one first."""
-        counts = Counter(each.state for each in self.findings.comparison.conditions)
+        """States of the conditions with their counts in words, a broken one first.
+
+        Conditions that did not hold in all systems are named.
+        """
+        names: dict[State, list[str]] = {}
+        for each in self.findings.comparison.conditions:
+            names.setdefault(each.state, []).append(each.name)
         return [
-            (state, f"{MARKS[state]} {counts[state]} {_of(counts[state], state)}")
+            (state, f"{MARKS[state]} {_counted(names[state], state)}")
             for state in sorted(MARKS, key=lambda state: state != "NOT HELD")
-            if counts[state]
+            if state in names
         ]
 
     @property
@@ -109,8 +113,11 @@ class Opening:
             yield f"{len(self.results)} finished, {failed} failed"
 
 
-def _of(count: int, state: State) -> str:
-    return state.replace("differs", "differ") if count > 1 else state
+def _counted(names: Sequence[str], state: State) -> str:
+    if state == "held":
+        return f"{len(names)} held"
+    words = state.replace("differs", "differ") if len(names) > 1 else state
+    return f"{len(names)} {words} ({', '.join(names)})"
 
 
 def _corpus(result: Result) -> str:
@@ -118,7 +125,14 @@ def _corpus(result: Result) -> str:
     counts = [
         f"{data.pairs[split]:,} {name}" for split, name in PARTS.items() if split in data.pairs
     ]
-    return f"{data.name}, {data.source} → {data.target}: {', '.join(counts)}"
+    synthetic = " (synthetic: a program writes the sentences)" if _is_written(result) else ""
+    return f"{data.name}{synthetic}, {data.source} → {data.target}: {', '.join(counts)}"
+
+
+def _is_written(result: Result) -> bool:
+    """Return whether the built-in grammar wrote the sentences."""
+    corpus = (result.config.get("data") or {}).get("_target_", "")
+    return str(corpus).startswith("datamodules.grammar")
 
 
 PARTS = {"train": "training pairs", "test": "test sentences"}

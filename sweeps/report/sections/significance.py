@@ -11,6 +11,7 @@ from sweeps.comparison.windows import WindowCost, lines, window_costs, window_ta
 from sweeps.evaluation.score_tables import origin
 from sweeps.evaluation.significance_tables import significance_table
 from sweeps.evaluation.tables import Table
+from sweeps.report.findings import TESTS_OF_ONE_TRAINING
 from sweeps.report.sections.section import Section
 from sweeps.report.significance_matrix import SYMBOLS, Matrix, significance_matrices
 
@@ -20,6 +21,7 @@ class Significance(Section):
 
     heading = "Are the differences real?"
     template = '{% include "sections/significance.html.j2" %}'
+    caution = TESTS_OF_ONE_TRAINING
     symbols = SYMBOLS
 
     @property

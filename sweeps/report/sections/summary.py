@@ -11,6 +11,7 @@ from typing_extensions import override
 from lightning_modules.tracking.report_blocks import Block, Lines
 from sweeps.comparison.condition import MARKS, Condition, State
 from sweeps.evaluation.tables import Table
+from sweeps.report.findings import ONE_TRAINING
 from sweeps.report.opening.opening import Opening
 from sweeps.report.sections.section import Section
 
@@ -29,6 +30,16 @@ class Summary(Section):
         """Conditions of a fair comparison that do not hold."""
         return [each for each in self.findings.comparison.conditions if not each.holds]
 
+    @property
+    def cautions(self) -> list[str]:
+        """What a reader must know before the findings."""
+        return [ONE_TRAINING] if self.findings.trained_once else []
+
+    @property
+    def warnings(self) -> list[str]:
+        """Lines that say what looks wrong in the texts."""
+        return [line for lines in self.findings.suspicions.values() for line in lines]
+
     @cached_property
     def opening(self) -> Opening:
         """What was compared."""
@@ -36,11 +47,11 @@ class Summary(Section):
 
     @override
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
+        for line in self.cautions:
+            yield Text(line, "dim")
         for finding in self.findings.headline:
             yield Text.assemble("• ", finding.claim, (f" ({finding.test})", "dim"))
-        if self.findings.caution:
-            yield Text(self.findings.caution, "dim")
-        for warning in self.findings.suspicions:
+        for warning in self.warnings:
             yield Text.assemble(("✗ looks wrong", "bold red"), f" {warning}")
 
     @override
@@ -50,11 +61,10 @@ class Summary(Section):
             f"{condition.state}, {condition.name}: {condition.text}"
             for condition in comparison.conditions
         ]
-        warnings = [f"warning, {warning}" for warning in self.findings.suspicions]
+        warnings = [f"warning, {warning}" for warning in self.warnings]
         failed = [f"failed, {job.label}: {job.error}" for job in comparison.failed]
         found = [str(finding) for finding in self.findings.headline]
-        caution = [self.findings.caution] if self.findings.caution else []
-        return [Lines([*found, *caution, *conditions, *failed, *warnings])]
+        return [Lines([*self.cautions, *found, *conditions, *failed, *warnings])]
 
 
 class Conditions(Section):

@@ -16,7 +16,6 @@ from sweeps.evaluation.significance import significance_tests
 from sweeps.report.opening.headline import headline
 from tests.helpers.made_text import statistics_of
 
-NOTHING = Comparison([], [], [])
 SCORING = Scoring(edges=[10, 20, 30], resamples=200)
 WORDS = [f"word{number}" for number in range(40)]
 RATES = {
@@ -24,6 +23,7 @@ RATES = {
     "falling": lambda length: 0.02 * length,
     "weak": lambda length: 0.5,
     "parting": lambda length: 0.1 if length <= 10 else 0.4,
+    "crossing": lambda length: 0.0 if length <= 10 else 0.2,
 }
 """Share of wrong words by the length of the sentence."""
 
@@ -56,30 +56,71 @@ def system(name, kind, seeds=(1,)):
     return System(name, test, outputs, f"the {name}, labelled")
 
 
-def findings(*systems):
+class Trained(Comparison):
+    """A comparison without runs that knows the lengths of the longest training sentences."""
+
+    limits = ()
+
+    @property
+    def train_limits(self):
+        return list(self.limits)
+
+
+def findings(*systems, limits=()):
     evaluation = evaluate(systems, SCORING)
     tests = significance_tests(evaluation)
-    return headline(evaluation, tests.get("bleu"), NOTHING)
+    comparison = Trained([], [], [])
+    comparison.limits = limits
+    return headline(evaluation, tests.get("bleu"), comparison)
 
 
 def test_the_story_of_a_falling_system_names_its_tests():
-    best, lengths, parting = findings(system("a", "falling"), system("b", "steady"))
+    best, lengths = findings(system("a", "falling"), system("b", "steady"))
     assert best.claim.startswith("“the b, labelled” has the highest BLEU, ")
-    assert "paired bootstrap, p " in best.test
-    assert "Holm's correction over 4 tests" in best.test
+    assert re.fullmatch(r"paired bootstrap, p .* \(Holm, 4 tests\)", best.test)
     assert lengths.claim.startswith(
-        "Between 1–10 and 21–30 words, BLEU of “the a, labelled” falls from "
+        "From 1–10 to 21–30 words, BLEU of “the a, labelled” falls from "
     )
-    assert "of “the b, labelled” it " in lengths.claim
-    assert lengths.test.startswith("trend of the difference against length, paired bootstrap")
-    assert parting.claim.startswith("“the b, labelled” is ahead of “the a, labelled” ")
-    for each in (best, lengths, parting):
+    assert "; BLEU of “the b, labelled” " in lengths.claim
+    assert ". “the b, labelled” is ahead " in lengths.claim
+    assert re.match(r"for every ten words more, the difference moves by \d", lengths.test)
+    assert "towards “the b, labelled”: paired bootstrap, p " in lengths.test
+    assert " (Holm, 1 pair); ahead: paired bootstrap, " in lengths.test
+    for each in (best, lengths):
         assert each.claim.count("[") == each.claim.count("]") >= 1
 
 
 def test_curves_part_where_the_difference_becomes_real():
-    *_, parting = findings(system("a", "steady"), system("b", "parting"))
-    assert "from 11–20 words on, and not before: by " in parting.claim
+    _, lengths = findings(system("a", "steady"), system("b", "parting"))
+    assert lengths.claim.endswith("“the a, labelled” is ahead from 11–20 words on, and not before")
+
+
+def test_without_a_trend_the_best_system_is_ahead_by_so_much():
+    _, parting = findings(system("a", "steady"), system("b", "weak"))
+    assert re.fullmatch(
+        r"“the a, labelled” is ahead of “the b, labelled” in every length group: "
+        r"by [\d.]+ \[.*\] at 1–10 words and [\d.]+ \[.*\] at 21–30 words",
+        parting.claim,
+    )
+
+
+def test_curves_that_cross_are_told():
+    *_, crossing = findings(system("a", "steady"), system("b", "crossing"))
+    assert re.fullmatch(
+        r"The curves of “the a, labelled” and “the b, labelled” cross: “the b, labelled” is ahead "
+        r"by [\d.]+ \[.*\] at 1–10 words, and behind by [\d.]+ \[.*\] at \d\d–\d\d words",
+        crossing.claim,
+    )
+    for other in ("weak", "falling"):
+        told = findings(system("a", "steady"), system("b", other))
+        assert not any("cross" in each.claim for each in told)
+
+
+def test_lengths_beyond_those_of_training_are_told():
+    systems = [system("a", "falling"), system("b", "steady")]
+    for limit, told in ((20, True), (21, False), (30, False)):
+        claim = findings(*systems, limits=[limit])[1].claim
+        assert (f"21–30 words (training sentences have at most {limit}), " in claim) == told
 
 
 @pytest.mark.parametrize("kinds", [("falling", "steady"), ("weak", "falling", "steady")])
@@ -94,7 +135,7 @@ def test_exchanged_scores_exchange_the_sentences(kinds):
         return re.sub(r"the (\w), labelled", lambda m: f"the {exchanged[m[1]]}, labelled", claim)
 
     assert [moved(each.claim) for each in forward] == [each.claim for each in turned]
-    assert [each.test for each in forward] == [each.test for each in turned]
+    assert [moved(each.test) for each in forward] == [each.test for each in turned]
 
 
 def test_shuffled_scores_leave_no_sentence_of_a_difference():

@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 from sweeps.comparison.collect import collect
 from sweeps.comparison.origin import Origin
 from sweeps.evaluation.evaluation import evaluate
-from sweeps.report.findings import Findings
+from sweeps.report.findings import ONE_TRAINING, TESTS_OF_ONE_TRAINING, Findings
 from sweeps.report.html import render_report
 from sweeps.report.opening.costs import duration, rounded
 from sweeps.report.opening.opening import QUESTION, Opening
@@ -67,8 +67,8 @@ def test_findings_of_one_seed_are_about_these_trainings(tmp_path, seeds, caution
     findings = found(runs)
     assert findings.headline
     page = render_report(make_report(findings, REPORT))
-    assert page.count("This is about these trainings") == (2 if cautioned else 0)
-    assert (findings.caution is not None) == cautioned
+    for text in (ONE_TRAINING, TESTS_OF_ONE_TRAINING):
+        assert page.count(text) == cautioned
 
 
 def test_the_badge_counts_the_states_and_a_broken_condition_comes_first(tmp_path):
@@ -77,15 +77,24 @@ def test_the_badge_counts_the_states_and_a_broken_condition_comes_first(tmp_path
     fair = [make_run(tmp_path / "0", "none", **rates), make_run(tmp_path / "1", "luong")]
     assert [words for _, words in Opening(found(fair)).badge] == [
         "✓ 15 held",
-        "◆ 1 differs by design",
+        "◆ 1 differs by design (learning rate)",
     ]
     unfair = [*fair, make_run(tmp_path / "2", "transformer", parameters=2_000_000)]
-    assert Opening(found(unfair)).badge[0] == ("NOT HELD", "✗ 1 NOT HELD")
+    assert Opening(found(unfair)).badge[0] == ("NOT HELD", "✗ 1 NOT HELD (parameters)")
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(42.4, "42 s"), (210, "3.5 min"), (7560, "2.1 h")])
 def test_times_are_in_the_unit_in_which_they_are_read(seconds, shown):
     assert duration(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("target", "synthetic"), [("grammar.GrammarCorpus", True), ("text.TextCorpus", False)]
+)
+def test_a_corpus_that_a_program_writes_is_named_so(tmp_path, target, synthetic):
+    run = make_run(tmp_path / "0", config={"data": {"_target_": f"datamodules.{target}"}})
+    [corpus] = dict(Opening(found([run])).facts)["Corpus"]
+    assert ("(synthetic: a program writes the sentences)" in corpus) == synthetic
 
 
 def test_large_numbers_are_rounded():

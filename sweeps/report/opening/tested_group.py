@@ -1,0 +1,102 @@
+"""The systems of one test set, with the tests of their differences in BLEU."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from lightning_modules.metrics.lengths import Bounds
+from lightning_modules.metrics.systems import System
+from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from sweeps.evaluation.evaluation import Evaluation, Group
+from sweeps.evaluation.numbers import p_statement, shown_estimate
+from sweeps.evaluation.significance import SIGNIFICANT, SignificanceTests
+
+BLEU = "bleu"
+WHOLE = "all"
+"""The name of the whole test set among its parts."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The score of one system less that of another."""
+
+    value: Estimate
+    p: float
+    """p-value after Holm's correction over all tests."""
+
+    @property
+    def real(self) -> bool:
+        """Whether the test says that the systems differ."""
+        return self.p < SIGNIFICANT
+
+    @property
+    def ahead(self) -> bool:
+        """Whether the test says that the first system is better."""
+        return self.real and self.value.value > 0
+
+    @property
+    def behind(self) -> bool:
+        """Whether the test says that the first system is worse."""
+        return self.real and self.value.value < 0
+
+    @property
+    def size(self) -> str:
+        """The difference without its sign, with its interval."""
+        return shown_estimate(self.value if self.value.value >= 0 else -self.value, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class TestedGroup:
+    """Systems that translated one test set, and what tests say of their differences."""
+
+    __test__ = False  # no class of tests
+
+    evaluation: Evaluation
+    group: Group
+    bleu: SignificanceTests
+
+    @cached_property
+    def ranked(self) -> list[System]:
+        """The systems with BLEU, the highest first."""
+        scores = {s: self.evaluation.estimate(s, None, BLEU) for s in self.group.systems}
+        known = {system: score.value for system, score in scores.items() if score is not None}
+        return sorted(known, key=lambda system: -known[system])
+
+    @cached_property
+    def bounds(self) -> list[Bounds]:
+        """The length groups with enough sentences to be tested, shortest first."""
+        return [each.bounds for each in self.group.buckets if not each.thin]
+
+    @cached_property
+    def _tests(self) -> dict[tuple[str, str, str], Difference]:
+        """Tests by the names of first and second system and the lengths, in both directions."""
+        found: dict[tuple[str, str, str], Difference] = {}
+        for each in self.bleu.tests:
+            test, p = each.test, each.p_bootstrap
+            found[test.first, test.second, test.subset] = Difference(test.difference, p)
+            found[test.second, test.first, test.subset] = Difference(-test.difference, p)
+        return found
+
+    def difference(self, first: System, second: System, subset: str) -> Difference | None:
+        """Return the difference on the sentences named ``subset``; None where it is not tested."""
+        return self._tests.get((first.name, second.name, subset))
+
+    def by_length(self, first: System, second: System) -> list[tuple[Bounds, Difference]]:
+        """Return the tested differences in the length groups, shortest first."""
+        return [
+            (bounds, found)
+            for bounds in self.bounds
+            if (found := self.difference(first, second, bounds.label)) is not None
+        ]
+
+    def score(self, system: System, bounds: Bounds | None) -> str:
+        """Return BLEU with its interval over sentences, without the deviation over seeds."""
+        estimate = self.evaluation.estimate(system, bounds, BLEU)
+        assert estimate is not None
+        return shown_estimate(Estimate(estimate.value, estimate.low, estimate.high), 1)
+
+    def tested(self, p: float) -> str:
+        """Return how a difference was tested; ``p`` is the largest of the p-values meant."""
+        return (
+            f"paired bootstrap, {p_statement(p, self.bleu.floor)} "
+            f"(Holm, {len(self.bleu.tests)} tests)"
+        )
