@@ -9,6 +9,7 @@ from sweeps.claims.evidence import Evidence, Records, UnusableError
 from sweeps.claims.plan import Plan
 from sweeps.claims.statistics.intervals import Spread
 from sweeps.claims.statistics.power import Needed, needed
+from sweeps.claims.statistics.quantities import Quantity
 from sweeps.claims.statistics.verdict import Margin, Outcome, Verdict, correct_verdicts, judge
 
 
@@ -29,6 +30,9 @@ class Judged:
     untuned: Verdict | None = None
     """The verdict with the learning rates of the files, where the systems were tuned and both
     exist."""
+    on_trained: Verdict | None = None
+    """The verdict on test sentences no longer than those of training, where longer ones count too:
+    most papers' test sentences are no longer."""
     tuned: bool = False
     """Whether the learning rates were tuned alike."""
 
@@ -52,8 +56,9 @@ def _judged(claim: Claim, records: Records) -> Judged:
     measure = claim.measure
     try:
         evidence = records.evidence(claim)
-        quantity = measure.quantity(evidence.lengths)
-        spread = Spread.of([evidence.values(quantity, system) for system in measure.systems])
+        spread = _spread(claim, evidence, measure.quantity(evidence.lengths))
+        shorter = measure.within_training(evidence.lengths)
+        within = None if shorter is None else _spread(claim, evidence, shorter)
     except (UnusableError, ValueError) as error:
         return Judged(claim, failure=str(error))
     margin = Margin(claim.margin.value, claim.margin.written, claim.no_difference)
@@ -61,4 +66,15 @@ def _judged(claim: Claim, records: Records) -> Judged:
     missing = None
     if verdict.outcome is Outcome.UNDECIDED:
         missing = needed(spread, measure.differences, margin, evidence.sentences)
-    return Judged(claim, evidence, spread, verdict, needed=missing)
+    return Judged(
+        claim,
+        evidence,
+        spread,
+        verdict,
+        needed=missing,
+        on_trained=None if within is None else judge(within, measure.differences, margin),
+    )
+
+
+def _spread(claim: Claim, evidence: Evidence, quantity: Quantity) -> Spread:
+    return Spread.of([evidence.values(quantity, system) for system in claim.measure.systems])

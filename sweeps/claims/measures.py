@@ -78,6 +78,21 @@ class Measure(Strict, ABC):
     def quantity(self, lengths: Lengths) -> Quantity:
         """Return what is computed for each seed of each system."""
 
+    @property
+    def every_length(self) -> bool:
+        """Whether a score on the whole test set is measured, whatever the sentences' lengths."""
+        return False
+
+    def within_training(self, lengths: Lengths) -> Quantity | None:
+        """Return the score on sentences no longer than those of training.
+
+        None unless ``every_length`` is measured and longer sentences are among them.
+        """
+        limit = lengths.longest_trained
+        if not self.every_length or limit is None or lengths.words.max() <= limit:
+            return None
+        return Score(self.metric, _within(lengths.words, (None, limit)))
+
 
 class Single(Measure):
     """A measure of one system."""
@@ -107,6 +122,11 @@ class Difference(Pair):
 
     kind: Literal["difference"]
     lengths: Range = ALL
+
+    @property
+    def every_length(self) -> bool:
+        """Whether the claim names no lengths."""
+        return self.lengths == ALL
 
     def quantity(self, lengths: Lengths) -> Quantity:
         """Return the score on these sentences."""
@@ -193,6 +213,11 @@ class Level(Single):
         """The distance from the level."""
         return above(self.above) if self.above is not None else below(self.below or 0.0)
 
+    @property
+    def every_length(self) -> bool:
+        """Whether the claim names no lengths."""
+        return self.lengths == ALL
+
     def quantity(self, lengths: Lengths) -> Quantity:
         """Return the score on these sentences."""
         return Score(self.metric, _within(lengths.words, self.lengths))
@@ -231,6 +256,11 @@ class Order(Measure):
         """The steps between neighbours."""
         return order(len(self.order))
 
+    @property
+    def every_length(self) -> bool:
+        """The whole test set counts."""
+        return True
+
     def quantity(self, lengths: Lengths) -> Quantity:
         """Return the score on all sentences."""
         return Score(self.metric)
@@ -258,6 +288,11 @@ class Optimum(Measure):
     def differences(self) -> Differences:
         """The best rung against each other one."""
         return optimum(len(self.rungs), [self.rungs.index(self.best)], self.metric.better or 1)
+
+    @property
+    def every_length(self) -> bool:
+        """The whole test set counts."""
+        return True
 
     def quantity(self, lengths: Lengths) -> Quantity:
         """Return the score on all sentences."""

@@ -53,12 +53,15 @@ class Wanted(NamedTuple):
 class Systems:
     """The systems of claims at a tier, each composed once: that takes a third of a second.
 
+    Each run is made once too, however many claims need the run.
+
     ``shared`` are overrides of the command that every run takes.
     """
 
     def __init__(self, tier: TierName, shared: Sequence[str]) -> None:
         self.tier, self.shared = tier, shared
         self._composed: dict[tuple[str, ...], DictConfig] = {}
+        self._runs: dict[tuple[str, ...], Wanted] = {}
 
     def config(self, claim: Claim, system: str) -> DictConfig:
         """Return the configuration of a system.
@@ -81,7 +84,10 @@ class Systems:
             config = config.copy()
             config.optimizer.lr = rate
             overrides = (*overrides, f"{RATE}={rate:g}")
-        return _with_seed(config, overrides, seed)
+        overrides = (*overrides, f"seed={seed}")
+        if overrides not in self._runs:
+            self._runs[overrides] = _with_seed(config, overrides, seed)
+        return self._runs[overrides]._replace(needs=[])
 
 
 def wanted_runs(
@@ -156,7 +162,7 @@ def _with_seed(config: DictConfig, overrides: Sequence[str], seed: int) -> Wante
         plain: Any = OmegaConf.to_container(settings, resolve=True)
     return Wanted(
         identity=_identity(redacted(plain), code_versions(settings)),
-        overrides=(*overrides, f"seed={seed}"),
+        overrides=tuple(overrides),
         folder=folder,
         variant=plain["variant"],
         budget=plain["budget"],

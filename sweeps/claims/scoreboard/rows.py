@@ -23,6 +23,8 @@ COLUMNS = (
     Column("seeds", "seeds", "count"),
     Column("verdict", "verdict"),
     Column("corrected", "after Holm"),
+    Column("on_trained_effect", "effect, trained lengths", "estimate", 2),
+    Column("on_trained", "verdict, trained lengths"),
     Column("untuned_effect", "effect, untuned", "estimate", 2),
     Column("untuned", "verdict, untuned"),
     Column("minutes", "training (min)", "number"),
@@ -31,8 +33,13 @@ COLUMNS = (
 EVERY_COLUMN = [column.key for column in COLUMNS]
 PRINTED = ("claim", "published", "ours", "verdict", "untuned")
 """Columns that a terminal has room for."""
-ON_PAGE = ("claim", "statement", "published", "ours", "margin", "verdict", "corrected", "untuned")
+ON_PAGE = (
+    *("claim", "statement", "published", "ours", "margin"),
+    *("verdict", "corrected", "on_trained", "untuned"),
+)
 """Columns of the table on the page, which tells all else below it."""
+OPTIONAL = ("on_trained", "untuned")
+"""What begins the keys of columns that are left out if they are empty."""
 
 
 def scoreboard(
@@ -40,16 +47,16 @@ def scoreboard(
 ) -> Table:
     """Return a row for every claim, also for those without a verdict.
 
-    ``shown`` are the keys of the columns; those of untuned systems are left out unless learning
-    rates were tuned.
+    ``shown`` are the keys of the columns; those of other verdicts on the same claims are left out
+    if there are none.
     """
-    tuned = any(one.tuned for one in judged)
+    cells = [_cells(one) for one in judged]
     columns = [
         column
         for column in COLUMNS
-        if column.key in shown and (tuned or not column.key.startswith("untuned"))
+        if column.key in shown
+        and not (column.key.startswith(OPTIONAL) and all(row[column.key] is None for row in cells))
     ]
-    cells = [_cells(one) for one in judged]
     return Table(
         NAME,
         TITLE,
@@ -58,7 +65,8 @@ def scoreboard(
         {"tier": tier, "claims": len(judged)},
         f"Verdicts reach no farther than this: {SCOPES[tier]}. Effects, with 95% intervals over "
         "seeds and test sentences, are above 0 in the direction of the claim. Holm's correction is "
-        "over the claims of this table.",
+        "over the claims of this table. “Trained lengths”: the same on test sentences no longer "
+        "than those of training, where a claim is about no lengths.",
     )
 
 
@@ -111,6 +119,8 @@ def _cells(one: Judged) -> dict[str, Cell]:
         "seeds": None if verdict is None else verdict.seeds,
         "verdict": outcome_of(one),
         "corrected": None if one.corrected is None else str(one.corrected.outcome),
+        "on_trained_effect": effect_of(one.on_trained),
+        "on_trained": None if one.on_trained is None else str(one.on_trained.outcome),
         "untuned_effect": effect_of(one.untuned),
         "untuned": None if one.untuned is None else str(one.untuned.outcome),
         "minutes": None if one.evidence is None else one.evidence.seconds / 60,

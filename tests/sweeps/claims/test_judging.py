@@ -118,6 +118,37 @@ def test_unknown_lengths_of_training_have_no_beyond(tmp_path):
     assert one.failure == "the lengths of the training sentences are not known"
 
 
+def test_a_score_on_the_lengths_of_training_is_judged_beside(tmp_path):
+    [one] = judged(tmp_path, a_claim(), train_max_words=10)
+    within = one.evidence.lengths.words <= 10
+    assert 0 < within.sum() < len(within)
+    gain = []
+    for system in ("attention", "none"):
+        for run in one.evidence.runs[system]:
+            hypotheses = [run.output.hypotheses[place] for place in np.flatnonzero(within)]
+            references = [run.test.references[place] for place in np.flatnonzero(within)]
+            score = SCORES.corpus_score(hypotheses, [references]).score
+            gain.append(score if system == "attention" else -score)
+    assert one.on_trained.effect == pytest.approx(sum(gain) / 3)
+    assert one.on_trained.effect != one.verdict.effect
+
+
+@pytest.mark.parametrize(
+    ("measure", "limit"),
+    [
+        (MEASURE, 1000),  # no longer sentences
+        (MEASURE, None),  # lengths that are not known
+        (MEASURE | {"lengths": [11, None]}, 10),  # lengths that the claim names
+        ({"kind": "slope", "system": "none", "sign": -1}, 10),
+        ({"kind": "beyond", "more": "attention", "less": "none"}, 10),
+    ],
+)
+def test_no_verdict_stands_beside_claims_about_lengths(tmp_path, measure, limit):
+    [one] = judged(tmp_path, a_claim(measure=measure), train_max_words=limit)
+    assert one.verdict is not None
+    assert one.on_trained is None
+
+
 def choices(share, seed):
     pairs = [
         ContrastPair(

@@ -76,6 +76,20 @@ def test_the_files_have_every_claim(judged, tmp_path):
         assert (tmp_path / "figures" / f"forest{width}.pdf").is_file()
 
 
+def test_verdicts_on_trained_lengths_stand_beside(tmp_path):
+    """The column is there where at least one claim has such a verdict, and empty for others."""
+    about_length = a_claim("beyond", measure=BEYOND)
+    judged = judge_all(plan_of(tmp_path, a_claim(), about_length, train_max_words=10), SCORING)
+    table = scoreboard(judged, "laptop")
+    titles = [column.key for column in table.columns]
+    first, second = [row[titles.index("on_trained")] for row in table.rows]
+    assert judged[0].on_trained is not None
+    assert first == str(judged[0].on_trained.outcome)
+    assert second is None
+    page = write_scoreboard(judged, {}, "laptop", tmp_path / "out").read_text()
+    assert page.count("<dt>On trained lengths</dt>") == 1
+
+
 def test_the_table_of_the_page_has_some_columns(judged):
     table = scoreboard(judged, "laptop", ON_PAGE)
     keys = [key for key in ON_PAGE if key != "untuned"]
