@@ -17,6 +17,7 @@ from sweeps.report.opening.headline import headline
 from sweeps.report.sentence_cards import Examples, example_sentences
 from sweeps.report.study_section import StudySection
 
+CORPUS = "the corpus"
 ONE_TRAINING = (
     "One seed: these findings are about these trainings; another training may come out otherwise. "
     "Train with seed=1,2,3."
@@ -71,11 +72,11 @@ class Findings:
 
     @cached_property
     def suspicions(self) -> dict[str, list[str]]:
-        """What looks wrong, by the text meant: the corpus, or the translations of a system."""
+        """What looks wrong: in ``the corpus``, or in the translations of a system, by its label."""
         corpora = [each for run in self.comparison.runs for each in run.result.data.suspicions]
-        found = {"the corpus": list(dict.fromkeys(corpora))}
+        found = {CORPUS: list(dict.fromkeys(corpora))}
         for system in self.evaluation.systems:
-            test, of_system = system.test, found.setdefault(f"translations of {quoted(system)}", [])
+            test, of_system = system.test, found.setdefault(quoted(system), [])
             for output in system.outputs:
                 for each in suspicions_of_output(test.references, output.hypotheses, test.sources):
                     of_system.append(f"{system.label} seed {output.seed}: {each}")

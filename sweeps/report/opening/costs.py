@@ -5,6 +5,7 @@ from statistics import mean
 
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.collect import Comparison, Run
+from sweeps.evaluation.numbers import shown_size
 from sweeps.report.opening.finding import Finding, enumerated, quoted
 
 LISTED = 5
@@ -29,7 +30,7 @@ def cost(comparison: Comparison, best: System) -> Iterator[Finding]:
         told = [each for each in told if each.name == best.name or each in (told[0], told[-1])]
     times = [f"{duration(_seconds(timed[each]))} ({quoted(each)})" for each in told]
     sizes = [_parameters(runs) for runs in timed.values()]
-    size = " to ".join(dict.fromkeys([rounded(min(sizes)), rounded(max(sizes))]))
+    size = " to ".join(dict.fromkeys([shown_size(min(sizes)), shown_size(max(sizes))]))
     several = any(len(runs) > 1 for runs in timed.values())
     yield Finding(
         f"A training took {enumerated(times)}; the models have {size} parameters",

@@ -32,9 +32,10 @@ def lengths(group: TestedGroup, train_limits: Collection[int]) -> Iterator[Findi
     first, last = group.bounds[0], group.bounds[-1]
     pairs = len(group.group.systems) * (len(group.group.systems) - 1) // 2
     p = p_statement(trend.p, p_floor(group.evaluation.draws.count, pairs))
+    leading = _leading(group, gaining, losing)
     test = (
-        f"for every ten words more, the difference moves by {shown_estimate(slope, 1)} towards "
-        f"{quoted(gaining)}: paired bootstrap, {p} "
+        f"for every ten words more, the difference {'grows' if leading else 'changes'} by "
+        f"{shown_estimate(slope, 1)}: paired bootstrap, {p} "
         f"(Holm, {pairs} {'pair' if pairs == 1 else 'pairs'})"
     )
     claim = (
@@ -43,10 +44,10 @@ def lengths(group: TestedGroup, train_limits: Collection[int]) -> Iterator[Findi
         f"{_change(group, losing, first, last)}; BLEU of {quoted(gaining)} "
         f"{_change(group, gaining, first, last)}"
     )
-    if leading := _leading(group, gaining, losing):
+    if leading:
         where = _where(group, leading, group.by_length(gaining, losing))
         claim += f". {quoted(gaining)} is ahead {where}"
-        test += f"; ahead: {group.tested(max(each.p for _, each in leading))} in each length group"
+        test += f"; each length group: {group.tested(max(each.p for _, each in leading))}"
     yield Finding(claim, test)
 
 

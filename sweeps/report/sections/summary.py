@@ -11,7 +11,8 @@ from typing_extensions import override
 from lightning_modules.tracking.report_blocks import Block, Lines
 from sweeps.comparison.condition import MARKS, Condition, State
 from sweeps.evaluation.tables import Table
-from sweeps.report.findings import ONE_TRAINING
+from sweeps.report.findings import CORPUS, ONE_TRAINING
+from sweeps.report.opening.finding import enumerated
 from sweeps.report.opening.opening import Opening
 from sweeps.report.sections.section import Section
 
@@ -39,6 +40,14 @@ class Summary(Section):
     def warnings(self) -> list[str]:
         """Lines that say what looks wrong in the texts."""
         return [line for lines in self.findings.suspicions.values() for line in lines]
+
+    @property
+    def warned(self) -> str:
+        """Of which texts the warnings are."""
+        systems = [text for text in self.findings.suspicions if text != CORPUS]
+        of = systems[0] if len(systems) == 1 else f"{len(systems)} systems"
+        parts = [CORPUS] if CORPUS in self.findings.suspicions else []
+        return enumerated([*parts, f"translations of {of}"] if systems else parts)
 
     @cached_property
     def opening(self) -> Opening:

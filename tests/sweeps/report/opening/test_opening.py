@@ -83,6 +83,24 @@ def test_the_badge_counts_the_states_and_a_broken_condition_comes_first(tmp_path
     assert Opening(found(unfair)).badge[0] == ("NOT HELD", "✗ 1 NOT HELD (parameters)")
 
 
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        ({"the corpus": ["a leak"]}, "the corpus"),
+        ({"“Luong”": ["copies"]}, "translations of “Luong”"),
+        (
+            {"the corpus": ["a leak"], "“Luong”": ["copies"], "“none”": ["empty"]},
+            "the corpus and translations of 2 systems",
+        ),
+    ],
+)
+def test_warnings_name_the_texts(tmp_path, texts, told):
+    findings = found([make_run(tmp_path / "0"), make_run(tmp_path / "1", "luong")])
+    findings.__dict__["suspicions"] = texts
+    lines = sum(map(len, texts.values()))
+    assert f"Warnings about texts: {lines} ({told})" in render_report(make_report(findings, REPORT))
+
+
 @pytest.mark.parametrize(("seconds", "shown"), [(42.4, "42 s"), (210, "3.5 min"), (7560, "2.1 h")])
 def test_times_are_in_the_unit_in_which_they_are_read(seconds, shown):
     assert duration(seconds) == shown
