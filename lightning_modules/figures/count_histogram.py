@@ -37,7 +37,7 @@ def count_histogram(
     chart = bars.encode(
         x=alt.X("group:O", sort=list(groups), title=title, axis=axis).scale(domain=list(groups)),
         xOffset=alt.XOffset("system:N", sort=list(labels.values())),
-        y=alt.Y("sentences:Q", title="sentences (mean over seeds)"),
+        y=alt.Y("sentences:Q", title="sentences"),
         color=alt.Color("system:N", title=None, scale=colour, legend=legend),
         opacity=alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15)),
         tooltip=[
@@ -48,6 +48,7 @@ def count_histogram(
         ],
     )
     said = _description(rows, labels.values(), title)
+    note = f"Bars stand in the order of the legend. {note}"
     return finished(chart.add_params(highlighted), width, note, description=said)
 
 

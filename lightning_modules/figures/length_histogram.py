@@ -9,7 +9,7 @@ from datamodules.statistics.record import CorpusStatistics
 from lightning_modules.figures.charts import Chart, data_of
 from lightning_modules.figures.lines import finished
 from lightning_modules.figures.looks import COLOURS
-from lightning_modules.figures.sizes import TEXT, Width, style_of
+from lightning_modules.figures.sizes import KEY, TEXT, Width, style_of
 
 DASHES = ([1, 0], [4, 3])
 """Lines of the source side, and of the target side."""
@@ -36,7 +36,7 @@ def length_histogram(
     # The first colour is that of systems without attention.
     colours = alt.Scale(domain=splits, range=list(COLOURS[1 : len(splits) + 1]))
     dashes = alt.Scale(domain=sides, range=list(DASHES))
-    kinds = alt.Legend(orient="bottom", columns=1, symbolType="stroke")
+    kinds = alt.Legend(orient="bottom", columns=1, symbolType="stroke", symbolSize=KEY)
     legend = alt.Legend(orient="bottom", columns=1)
     highlighted = alt.selection_point(fields=["split"], bind="legend")
     line = alt.Chart(data_of(_points(statistics, sides, labels))).mark_line(

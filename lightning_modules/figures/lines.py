@@ -93,9 +93,13 @@ class Lines:
             solid = [p for p in self.points if p["system"] == label and not p["thin"]]
             if solid:
                 ends = [solid[0], solid[-1]] if len(solid) > 1 else solid
-                scores = ", ".join(f"{p['score']:.3g} at {p['group']}" for p in ends)
+                scores = ", ".join(f"{_three_digits(p['score'])} at {p['group']}" for p in ends)
                 said.append(f"{label}: {scores}.")
         return " ".join(said)
+
+
+def _three_digits(score: float) -> str:
+    return f"{score:#.3g}".rstrip(".")
 
 
 def _is_crowded(points: Sequence[Point]) -> bool:
@@ -145,7 +149,7 @@ def draw_lines(lines: Lines, width: Width, magnified: Range | None = None) -> Ch
     y = alt.Scale(domain=list(ends), nice=False, zero=False)
     layers = [
         *lines.others,
-        *_layers(lines, width, y),
+        *_layers(lines, width, y, named=style.labelled and not magnified),
         *(end_labels(lines.points, lines.labels, lines.x, ends, width) if style.labelled else ()),
     ]
     title, description = lines.title, lines.description
@@ -157,11 +161,12 @@ def draw_lines(lines: Lines, width: Width, magnified: Range | None = None) -> Ch
     return finished(chart, width, lines.note, title, description)
 
 
-def _layers(lines: Lines, width: Width, y: alt.Scale) -> list[alt.Chart]:
+def _layers(lines: Lines, width: Width, y: alt.Scale, named: bool) -> list[alt.Chart]:
+    """Return the layers of lines; ``named``: a label stands at the end of every line."""
     style, labels = style_of(width), list(lines.labels.values())
     highlighted = alt.selection_point(fields=["system"], bind="legend")
     colour, shape, dash = looks_scales(lines.labels)
-    legend = legend_of(labels, width, beside=style.labelled)
+    legend = legend_of(labels, width, beside=named)
     clear = alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15))
     pale = alt.when(highlighted).then(alt.value(0.16)).otherwise(alt.value(0.03))
     base = alt.Chart().encode(

@@ -36,7 +36,11 @@ def reference_line(
     align: Literal["left", "center", "right"] = "center"
     if highest in (points[0], points[-1]):  # the name runs inwards
         align = "left" if highest == points[0] else "right"
-    text = alt.Chart(data_of([highest])).mark_text(
-        text=name, align=align, baseline="bottom", dy=-3, color=GREY, fontSize=style.type, clip=True
-    )
-    return [line.encode(x=x, y=y, tooltip=tooltip), text.encode(x=x, y=y)]
+    texts = [
+        alt.Chart(data_of([highest]))
+        .mark_text(text=name, align=align, baseline="bottom", dy=-3, fontSize=style.type, **look)
+        .encode(x=x, y=y)
+        # White around the letters, where the rule of a training limit crosses them.
+        for look in ({"stroke": "white", "strokeWidth": 4, "aria": False}, {"color": GREY})
+    ]
+    return [line.encode(x=x, y=y, tooltip=tooltip), *texts]

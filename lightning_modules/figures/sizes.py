@@ -11,8 +11,12 @@ COLUMN: Width = 3.3 * INCH
 """Width of one of two columns of a paper."""
 TEXT: Width = 6.9 * INCH
 """Width of the text of a paper of two columns."""
+NARROW = "_column"
+"""End of the name of a figure as wide as a column."""
 WIDE = 5 * INCH
 """Width from which on labels fit beside the lines."""
+KEY = 500
+"""Size of the keys of dashed lines: long enough for their dashes."""
 GREY = "#6b6b6b"
 """Colour of what is no system: rules, baselines, notes."""
 

@@ -54,7 +54,7 @@ def build_report(
         project=project,
         entity="",
         title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
-        description="BLEU against sentence length under controlled conditions",
+        description="BLEU against sentence length",
         width="fluid",
         blocks=made,
     )

@@ -12,7 +12,7 @@ from lightning_modules.figures.charts import Chart, data_of
 from lightning_modules.figures.end_labels import end_labels
 from lightning_modules.figures.legends import legend_of
 from lightning_modules.figures.lines import finished, looks_scales, rounded_out
-from lightning_modules.figures.sizes import TEXT, Width, style_of
+from lightning_modules.figures.sizes import KEY, TEXT, Width, style_of
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.reader import BrokenFileError, read_history
 from lightning_modules.runs.schema import HistoryPoint
@@ -143,16 +143,21 @@ def _figure(
     lines = base.mark_line(strokeWidth=style.line)
     if len(measured) > 1:
         dashes = alt.Scale(domain=[*kinds.values()], range=[[4, 3], [1, 0]])
-        legend_of_kinds = alt.Legend(orient="bottom", columns=1, symbolType="stroke")
+        legend_of_kinds = alt.Legend(
+            orient="bottom", columns=1, symbolType="stroke", symbolSize=KEY
+        )
         lines = lines.encode(
             strokeDash=alt.StrokeDash("what:N", title=None, scale=dashes, legend=legend_of_kinds)
         )
+    note = "One line a seed."
+    if len(measured) > 1:
+        note += " The training loss is that of training, with label smoothing."
     marks = base.mark_point(size=style.mark / 2, filled=True).encode(
         shape=alt.Shape("system:N", title=None, scale=shape, legend=legend)
     )
     beside = end_labels(points, labels, x, ends, width, "value") if style.labelled else []
     chart = alt.layer(lines, marks.add_params(highlighted), *beside, data=data_of(points))
-    return finished(chart, width, "One line a seed.", "", _described(points, labels, pace, unit))
+    return finished(chart, width, note, "", _described(points, labels, pace, unit))
 
 
 def _described(

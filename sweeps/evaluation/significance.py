@@ -20,6 +20,11 @@ WHY_THEY_DISAGREE = (
 )
 
 
+def differ(corrected: Corrected) -> bool:
+    """Return whether bootstrap and randomisation both find a difference."""
+    return max(corrected.p_bootstrap, corrected.p_randomisation) < SIGNIFICANT
+
+
 def disagree(corrected: Corrected) -> bool:
     """Return whether only one of bootstrap and randomisation finds a difference."""
     return (corrected.p_bootstrap < SIGNIFICANT) != (corrected.p_randomisation < SIGNIFICANT)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from datamodules.files import write_text
 from lightning_modules.figures.charts import CAPTION, ENDINGS, Pictures, write_pictures
+from lightning_modules.figures.sizes import NARROW
 from lightning_modules.metrics.chosen_metrics import signatures
 from lightning_modules.runs.reader import BrokenFileError
 from lightning_modules.runs.schema import CURVE
@@ -17,7 +18,7 @@ from sweeps.comparison.record import (
     write_comparison,
 )
 from sweeps.evaluation.writing.table_files import FORMATS, write_tables
-from sweeps.report.report import NARROW, Report
+from sweeps.report.report import Report
 
 TABLES, FIGURES = "tables", "figures"
 

@@ -19,8 +19,8 @@ from sweeps.report.study_section import StudySection
 
 CORPUS = "the corpus"
 ONE_TRAINING = (
-    "One seed: these findings are about these trainings; another training may come out otherwise. "
-    "Train with seed=1,2,3."
+    "{} one seed: these findings are about these trainings; another training may come out "
+    "otherwise."
 )
 """What is to be said before findings about systems that have one seed."""
 TESTS_OF_ONE_TRAINING = (
@@ -60,10 +60,15 @@ class Findings:
         return headline(self.evaluation, self.significance.get("bleu"), self.comparison)
 
     @property
-    def trained_once(self) -> bool:
-        """Whether tested trainings are repeated with no other seed."""
-        once = any(len(system.outputs) == 1 for system in self.evaluation.systems)
-        return bool(once and self.comparison.runs and self.significance)
+    def caution(self) -> str | None:
+        """What is to be said of tested systems that no other seed repeats."""
+        systems = self.evaluation.systems
+        once = [system for system in systems if len(system.outputs) == 1]
+        if not once or not self.significance:
+            return None
+        who = "Every system has" if len(once) == len(systems) else "Some systems have"
+        advice = " Train with seed=1,2,3." if self.comparison.runs else ""
+        return ONE_TRAINING.format(who) + advice
 
     @cached_property
     def conclusions(self) -> list[str]:

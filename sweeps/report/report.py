@@ -12,14 +12,12 @@ from rich.console import RenderableType
 from datamodules.errors import UserError
 from datamodules.plugs import find_plug, make_plug
 from lightning_modules.figures.charts import Chart
-from lightning_modules.figures.sizes import COLUMN, TEXT
+from lightning_modules.figures.sizes import COLUMN, NARROW, TEXT
 from lightning_modules.tracking.report_blocks import Block
 from sweeps.evaluation.tables import Table
 from sweeps.report.findings import Findings
 from sweeps.report.sections import Section
 
-NARROW = "_column"
-"""End of the names of the files of a figure that is as wide as one column of a paper."""
 Named = TypeVar("Named")
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lightning_modules.metrics.uncertainty.significance import Corrected
 from sweeps.evaluation.numbers import p_statement, shown_number
-from sweeps.evaluation.significance import DAGGER, SIGNIFICANT, SignificanceTests, disagree
+from sweeps.evaluation.significance import DAGGER, SignificanceTests, differ, disagree
 
 SYMBOLS = {"better": "▲", "worse": "▼", "alike": "≈"}
 
@@ -15,7 +15,7 @@ class MatrixCell:
     """Difference of two systems: the row's score minus the column's score."""
 
     verdict: str
-    """A key of ``SYMBOLS``; ``alike`` without a significant difference."""
+    """A key of ``SYMBOLS``; ``alike`` unless both tests find a difference."""
     difference: str
     p: str
     """p by paired bootstrap: ``p = 0.0312``, or ``p < 0.0071`` at the floor of the resamples."""
@@ -65,10 +65,9 @@ def significance_matrices(tests: SignificanceTests, labels: Mapping[str, str]) -
 
 
 def _cell(tests: SignificanceTests, corrected: Corrected, difference: float) -> MatrixCell:
-    alike = corrected.p_bootstrap >= SIGNIFICANT
     other = p_statement(corrected.p_randomisation, tests.floor)
     return MatrixCell(
-        verdict="alike" if alike else "better" if difference > 0 else "worse",
+        verdict="alike" if not differ(corrected) else "better" if difference > 0 else "worse",
         difference=shown_number(difference, tests.decimals, signed=True),
         p=p_statement(corrected.p_bootstrap, tests.floor),
         disagreement=f"by randomisation {other}" if disagree(corrected) else "",

@@ -101,7 +101,7 @@ def _performance_titles(objective: str) -> dict[str, str]:
 
 
 def performance_curves(
-    points: Sequence[SearchPoint], objective: str, width: Width = 620
+    points: Sequence[SearchPoint], objective: str, width: Width
 ) -> dict[str, Chart]:
     """Draw points against trials and against target tokens, one line for each study."""
     paces = PACES if points else ()
@@ -131,7 +131,13 @@ def _curve(points: Sequence[SearchPoint], objective: str, pace: str, width: Widt
     marks = shown.mark_point(size=40, filled=True).encode(shape=shape).add_params(highlighted)
     note = "Bands: one standard deviation of the best of n draws."
     data = data_of(point._asdict() for point in points)
-    return finished(alt.layer(band, shown.mark_line(strokeWidth=2), marks, data=data), width, note)
+    ends = {point.study: point for point in points}
+    said = " ".join(
+        f"{name}: {end.expected:.4g} after {getattr(end, pace):,}." for name, end in ends.items()
+    )
+    chart = alt.layer(band, shown.mark_line(strokeWidth=2), marks, data=data)
+    description = f"{titles['expected']} against {titles[pace]}. {said}"
+    return finished(chart, width, note, description=description)
 
 
 class _Goal(NamedTuple):
@@ -150,7 +156,18 @@ class _Goal(NamedTuple):
 
 def study_figures(study: Study, objectives: Sequence[str]) -> list[StudyFigure]:
     """Draw the trials of a study; ``objectives`` names the values of a trial, in order."""
-    return [_figure(*each) for each in _drawings(study, objectives)]
+    said = _said(study, objectives)
+    return [_figure(said, *each) for each in _drawings(study, objectives)]
+
+
+def _said(study: Study, objectives: Sequence[str]) -> str:
+    """Return the number of trials and the best of them in words."""
+    finished_trials = [each for each in study.get_trials(deepcopy=False) if each.state == COMPLETE]
+    said = f"{len(finished_trials)} finished trials."
+    if len(objectives) == 1 and finished_trials:
+        best = study.best_trial
+        said += f" Best {TITLES[objectives[0]]}: {best.values[0]:.4g}, in trial {best.number}."
+    return said
 
 
 def _drawings(study: Study, objectives: Sequence[str]) -> Iterator[tuple[Any, ...]]:
@@ -177,12 +194,16 @@ def _drawings(study: Study, objectives: Sequence[str]) -> Iterator[tuple[Any, ..
         yield f"slices{suffix}", none, _slices, trials, ranges, goal
 
 
-def _figure(name: str, why_not: str, draw: Callable[..., Chart], *given: Any) -> StudyFigure:
+def _figure(
+    said: str, name: str, why_not: str, draw: Callable[..., Chart], *given: Any
+) -> StudyFigure:
     title = name.replace("_", " ").capitalize()
     if why_not:
         return StudyFigure(name, title, why_not=why_not)
     try:
-        chart = draw(*given).properties(title=alt.TitleParams(title, anchor="start"))
+        chart = draw(*given).properties(
+            title=alt.TitleParams(title, anchor="start"), description=f"{title}. {said}"
+        )
         if getattr(chart, "width", None) is alt.Undefined:  # the others have a fixed size
             chart = finished(chart, "container", "")
         chart = chart.configure_view(stroke=None, continuousWidth=620)  # in files

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Sequence
 
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
-from sweeps.evaluation.numbers import shown_estimate, shown_interval
+from sweeps.evaluation.numbers import NOTHING, shown_estimate, shown_interval
 from sweeps.evaluation.tables import Cell, Column, Table
 from sweeps.evaluation.writing.latex_layout import GAP, LatexColumn, fit
 from sweeps.evaluation.writing.latex_text import latex_text
 
+SEEDS = ("seed", "seeds")
+"""Columns that are empty for baselines."""
 LONG = 45
 """Lines from which a table goes over several pages."""
 PACKAGES = r"""% Needs \usepackage{array,booktabs,longtable}, which TeX Live has (Debian:
@@ -75,8 +77,12 @@ def _forms(table: Table) -> tuple[str, list[list[LatexColumn]]]:
     """Return what is the same in every row, and the other columns as they are and turned."""
     texts = [list(map(_lines_of, table.columns, row)) for row in table.rows]
     first, *others = range(len(table.columns))
-    constant = [p for p in others if len(texts) > 1 and all(row[p] == texts[0][p] for row in texts)]
-    same = "; ".join(f"{table.titles[p]} {' '.join(texts[0][p])}" for p in constant)
+    values = {p: {tuple(row[p]) for row in texts} for p in others}
+    for p in others:
+        if table.columns[p].key in SEEDS:  # a baseline has none
+            values[p] -= {(NOTHING,)}
+    constant = [p for p in others if len(texts) > 1 and len(values[p]) == 1]
+    same = "; ".join(f"{table.titles[p]} {' '.join(*values[p])}" for p in constant)
     kept = [place for place in others if place not in constant]
     upright = [
         LatexColumn(table.titles[p], [row[p] for row in texts], table.columns[p].kind == "text")

@@ -8,7 +8,7 @@ from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from sweeps.evaluation.evaluation import Evaluation, Group
 from sweeps.evaluation.numbers import p_statement, shown_estimate
-from sweeps.evaluation.significance import SIGNIFICANT, SignificanceTests
+from sweeps.evaluation.significance import SignificanceTests, differ
 
 BLEU = "bleu"
 WHOLE = "all"
@@ -21,12 +21,9 @@ class Difference:
 
     value: Estimate
     p: float
-    """p-value after Holm's correction over all tests."""
-
-    @property
-    def real(self) -> bool:
-        """Whether the test says that the systems differ."""
-        return self.p < SIGNIFICANT
+    """p-value of the bootstrap after Holm's correction over all tests."""
+    real: bool
+    """Whether bootstrap and randomisation both find the difference."""
 
     @property
     def ahead(self) -> bool:
@@ -71,9 +68,9 @@ class TestedGroup:
         """Tests by the names of first and second system and the lengths, in both directions."""
         found: dict[tuple[str, str, str], Difference] = {}
         for each in self.bleu.tests:
-            test, p = each.test, each.p_bootstrap
-            found[test.first, test.second, test.subset] = Difference(test.difference, p)
-            found[test.second, test.first, test.subset] = Difference(-test.difference, p)
+            test, p, real = each.test, each.p_bootstrap, differ(each)
+            found[test.first, test.second, test.subset] = Difference(test.difference, p, real)
+            found[test.second, test.first, test.subset] = Difference(-test.difference, p, real)
         return found
 
     def difference(self, first: System, second: System, subset: str) -> Difference | None:

@@ -11,7 +11,7 @@ from typing_extensions import override
 from lightning_modules.tracking.report_blocks import Block, Lines
 from sweeps.comparison.condition import MARKS, Condition, State
 from sweeps.evaluation.tables import Table
-from sweeps.report.findings import CORPUS, ONE_TRAINING
+from sweeps.report.findings import CORPUS
 from sweeps.report.opening.finding import enumerated
 from sweeps.report.opening.opening import Opening
 from sweeps.report.sections.section import Section
@@ -30,11 +30,6 @@ class Summary(Section):
     def broken(self) -> list[Condition]:
         """Conditions of a fair comparison that do not hold."""
         return [each for each in self.findings.comparison.conditions if not each.holds]
-
-    @property
-    def cautions(self) -> list[str]:
-        """What a reader must know before the findings."""
-        return [ONE_TRAINING] if self.findings.trained_once else []
 
     @property
     def warnings(self) -> list[str]:
@@ -56,8 +51,8 @@ class Summary(Section):
 
     @override
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
-        for line in self.cautions:
-            yield Text(line, "dim")
+        if self.findings.caution:
+            yield Text(self.findings.caution, "yellow")
         for finding in self.findings.headline:
             yield Text.assemble("• ", finding.claim, (f" ({finding.test})", "dim"))
         for warning in self.warnings:
@@ -72,8 +67,9 @@ class Summary(Section):
         ]
         warnings = [f"warning, {warning}" for warning in self.warnings]
         failed = [f"failed, {job.label}: {job.error}" for job in comparison.failed]
+        caution = [self.findings.caution] if self.findings.caution else []
         found = [str(finding) for finding in self.findings.headline]
-        return [Lines([*self.cautions, *found, *conditions, *failed, *warnings])]
+        return [Lines([*caution, *found, *conditions, *failed, *warnings])]
 
 
 class Conditions(Section):

@@ -109,10 +109,17 @@ def test_four_lines_between_80_and_100_are_magnified():
     assert lines(loss=20.0).crowded is None
 
 
+def test_a_magnified_figure_names_every_line(tmp_path):
+    """Lines that leave the range have no label at an end: the legend names them."""
+    drawn = figures_of("bleu", lines(), TEXT)["bleu_magnified"]
+    svg = draw(as_spec(drawn))["svg"].decode()
+    assert all(f">{label}<" in svg for label in LABELS.values())
+
+
 def test_the_description_has_the_ends_of_each_line(drawn):
     said = as_spec(draw_lines(lines(), "container"))["description"]
     assert "BLEU against Source length" in said
-    assert "No attention: 72 at 1–10, 32 at 21–30." in said  # 31+ is thin
+    assert "No attention: 72.0 at 1–10, 32.0 at 21–30." in said  # 31+ is thin
     assert said in drawn[TEXT]["svg"].decode()
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from lightning_modules.figures.sizes import NARROW
 from lightning_modules.runs.schema import TRACKER_ID
 from lightning_modules.tracking.comparison_run import metric_names
-from sweeps.report.report import NARROW
 from tests.helpers.commands import run as run_command
 from tests.helpers.pages import HOSTILE
 from tests.helpers.run_folders import TEXT, make_failure, make_run

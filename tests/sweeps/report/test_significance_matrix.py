@@ -76,7 +76,7 @@ def test_methods_that_disagree_are_marked_and_explained():
     assert agreed
     assert marked
     assert not agreed.disagreement
-    assert marked.symbol == "▲†"
+    assert marked.symbol == "≈†"
     assert "0.0600" in marked.disagreement
     assert made.why_they_disagree.startswith("†")
     systems: Any = [SimpleNamespace(name=name, label=name, outputs=[None]) for name in "abc"]

@@ -262,4 +262,4 @@ def test_files_hold_names_with_control_characters(tmp_path):
     for figure in study_figures(study, ["loss"]):
         if figure.chart:
             save_chart(figure.chart, tmp_path / figure.name)
-    assert len(list(tmp_path.iterdir())) == 4 * len(ENDINGS)
+    assert len(list(tmp_path.iterdir())) == 4 * (len(ENDINGS) + 1)  # and a caption

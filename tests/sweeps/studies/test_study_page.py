@@ -185,8 +185,9 @@ def test_the_files_are_all_there(studied):
     figures = {path.name for path in (studied.folder / "figures").iterdir()}
     names = {"importances", "history", "intermediate_values", "parallel_coordinates", "slices"}
     curves = {f"search_performance_by_{pace}" for pace in ("trials", "target_tokens")}
-    drawn = {f"{name}.{ending}" for name in names | curves for ending in ENDINGS}
-    assert figures == drawn | {f"{name}.{CAPTION}" for name in curves}
+    names |= curves | {f"{name}_column" for name in curves}
+    drawn = {f"{name}.{ending}" for name in names for ending in ENDINGS}
+    assert figures == drawn | {f"{name}.{CAPTION}" for name in names}
     starts = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
     for name in drawn:
         path = studied.folder / "figures" / name

@@ -19,6 +19,7 @@ from sweeps.claims.scoreboard.rows import ON_PAGE, effects_of, scoreboard, summa
 from tests.helpers.pages import needs_axe, screen, serious_violations
 from tests.helpers.run_folders import SCORING
 from tests.sweeps.claims.claim_runs import a_claim, plan_of
+from tests.sweeps.evaluation.pdflatex import assert_compiles, pdflatex
 
 BLEU = {"unit": "BLEU", "flavour": "multi-bleu, tokenised", "data": "a corpus"}
 TWO = BLEU | {"values": {"attention": 26.75, "none": 17.82}}
@@ -88,6 +89,11 @@ def test_verdicts_on_trained_lengths_stand_beside(tmp_path):
     assert second is None
     page = write_scoreboard(judged, {}, "laptop", tmp_path / "out").read_text()
     assert page.count("<dt>On trained lengths</dt>") == 1
+
+
+@pdflatex
+def test_the_table_compiles_within_the_line(judged, tmp_path):
+    assert_compiles(tmp_path, [scoreboard(judged, "laptop")], "article")
 
 
 def test_the_table_of_the_page_has_some_columns(judged):
@@ -203,7 +209,7 @@ def test_published_curves_lie_beside_ours_and_say_what_they_are(judged):
     curves = {"none": [[45, 12.0], [5, 25.5]]}
     published = TWO | {"curves": curves, "read_off": True}
     lines = claim_lines(judged[0].evidence, a_claim(published=published), "container")
-    line, _ = lines.others
+    line, *_ = lines.others
     drawn = line.to_dict()["data"]["values"]
     assert [(each["place"], each["score"]) for each in drawn] == [(5.0, 25.5), (45.0, 12.0)]
     assert {each["name"] for each in drawn} == {"none, published, read off"}

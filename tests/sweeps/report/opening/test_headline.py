@@ -2,6 +2,7 @@
 
 import random
 import re
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -167,6 +168,17 @@ def test_systems_that_are_alike_share_the_first_place():
     assert "and “the b, labelled” with" in best.claim
     assert "whose order is not shown" in best.claim
     assert "“the c, labelled”, the next" in best.claim
+
+
+def test_a_difference_that_one_of_two_tests_finds_is_not_told():
+    """As the section of the tests says: take such a pair as not told apart."""
+    evaluation = evaluate([system("a", "falling"), system("b", "steady")], SCORING)
+    bleu = significance_tests(evaluation)["bleu"]
+    apart = [replace(each, p_randomisation=0.06) for each in bleu.tests]
+    assert all(each.p_bootstrap < 0.05 for each in bleu.tests if each.test.subset == "all")
+    found = headline(evaluation, replace(bleu, tests=apart), Trained([], [], []))
+    assert found[0].claim.startswith("No system is shown to have a higher BLEU than another: ")
+    assert not any("is ahead" in each.claim for each in found)
 
 
 def test_one_system_alone_has_no_findings():

@@ -67,8 +67,18 @@ def test_findings_of_one_seed_are_about_these_trainings(tmp_path, seeds, caution
     findings = found(runs)
     assert findings.headline
     page = render_report(make_report(findings, REPORT))
-    for text in (ONE_TRAINING, TESTS_OF_ONE_TRAINING):
+    for text in (ONE_TRAINING.format("Every system has"), TESTS_OF_ONE_TRAINING):
         assert page.count(text) == cautioned
+
+
+def test_one_seed_among_several_is_told(tmp_path):
+    runs = [
+        make_run(tmp_path / f"{n}", v, s)
+        for n, (v, s) in enumerate([("none", 1), ("luong", 1), ("luong", 2)])
+    ]
+    caution = found(runs).caution
+    assert caution is not None
+    assert caution.startswith(ONE_TRAINING.format("Some systems have"))
 
 
 def test_the_badge_counts_the_states_and_a_broken_condition_comes_first(tmp_path):
