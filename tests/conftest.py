@@ -25,8 +25,10 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session", autouse=True)
 def each_process_does_it_once():
+    from lightning_modules.kernels.precision import use_matmul_precision
     from tests.helpers.remembered import conf_read_once, flops_counted_once
 
+    use_matmul_precision("highest")  # as in every command: on a GPU, RNNs would compute in TF32
     with flops_counted_once(), conf_read_once():
         yield
 

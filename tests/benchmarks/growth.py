@@ -19,7 +19,7 @@ from rich.table import Table
 
 from datamodules.batching import Batch, EncodedPairs, Sequences, collate
 from datamodules.files import write_json
-from lightning_modules.training.factories import build, build_model
+from lightning_modules.training.factories import build_model, build_optimizer
 from lightning_modules.training.malloc import keep_freed_memory
 from lightning_modules.variants import EncoderDecoder
 from lightning_modules.variants.base import move
@@ -56,7 +56,7 @@ def update(name: str, shape: dict[str, int], device: str) -> Callable[[], None]:
     config = configuration(*overrides_at(name, shape["width"]))
     model: EncoderDecoder = build_model(config, shape["vocabulary"], shape["vocabulary"])
     model = model.to(device).train()
-    optimizer = build(config, "optimizer")(list(model.parameters()))
+    optimizer = build_optimizer(config)(list(model.parameters()))
     batch = random_batch(shape, device)
 
     def run() -> None:

@@ -25,7 +25,7 @@ from lightning_modules.decoding import BeamSearch, GreedySearch, Search
 from lightning_modules.kernels import products
 from lightning_modules.runs.environment import peak_memory_mib
 from lightning_modules.training.control.flops import EXTRA_FORMULAS
-from lightning_modules.training.factories import build, build_data, build_model
+from lightning_modules.training.factories import build_data, build_model, build_optimizer
 from lightning_modules.training.malloc import keep_freed_memory
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.variants import EmbeddedEncoderDecoder, EncoderDecoder
@@ -60,7 +60,7 @@ def direct_step(config: DictConfig, data: TranslationData, device: str) -> Calla
     """Return the update of the harness without the harness around it."""
     keep_freed_memory()
     model = build_model(config, *(len(tokenizer) for tokenizer in data.tokenizers)).to(device)
-    make_optimizer = build(config, "optimizer")
+    make_optimizer = build_optimizer(config)
     module = TranslationModule(
         model, data.tokenizers.target, make_optimizer, ConstantLR, GreedySearch(), 0.1, {}
     ).train()

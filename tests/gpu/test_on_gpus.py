@@ -3,6 +3,7 @@
 The tests take the device as an argument, so that their own mistakes can be looked for on a CPU.
 """
 
+import math
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,13 @@ from torch import Tensor
 from datamodules.batching import Batch
 from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.runs.reader import read_history, read_result
+from lightning_modules.training.callbacks import resume_checkpoint
 from lightning_modules.training.checkpoints import LAST
+from lightning_modules.training.module import TranslationModule
 from lightning_modules.variants.base import move
-from tests.helpers.commands import TINY, places, run, succeed
+from tests.helpers.commands import TINY, inside, places, run, succeed
 from tests.helpers.variants import NAMES, OPTIONS, sentences, small_model
+from tests.lightning_modules.training.test_resume import Killed, at, killed
 from tests.lightning_modules.training.test_training import batch
 
 GPUS = torch.cuda.device_count()
@@ -37,6 +41,8 @@ def needs(count: int) -> list[pytest.MarkDecorator]:
     return [pytest.mark.gpu, pytest.mark.skipif(count > GPUS, reason=here)]
 
 
+ON_CPU = pytest.param(["trainer.accelerator=cpu"], id="cpu", marks=pytest.mark.long)
+"""The CPU, to look for mistakes of the test itself."""
 one_gpu = pytest.param(ONE, marks=needs(1), id="gpu")
 GPU = pytest.param("cuda", marks=needs(1))
 
@@ -116,13 +122,24 @@ def test_half_precision_trains_by_itself(tmp_path, device, precision):
     assert losses[-1] < losses[1]
 
 
-@pytest.mark.parametrize("device", [one_gpu])
-def test_a_deterministic_training_goes_on_to_the_last_bit(tmp_path, device):
-    given = [*device, "+trainer.deterministic=true", "model=bahdanau", "model.dropout=0.2"]
+@pytest.mark.parametrize("device", [one_gpu, ON_CPU])
+def test_a_deterministic_training_goes_on_to_the_last_bit(tmp_path, monkeypatch, device):
+    given = [
+        *device,
+        "+trainer.deterministic=true",
+        "model=bahdanau",
+        "model.dropout=0.2",
+        "callbacks.resume_checkpoint.minutes=0",
+    ]
     whole = losses_of(tmp_path, "whole", *given)
-    first = [*given, "budget.target_tokens=1200"]
-    losses_of(tmp_path, "parts", *first)
+    with monkeypatch.context() as patched:
+        patched.setattr(resume_checkpoint, "SHARE_OF_SAVING", math.inf)
+        at(patched, TranslationModule, "training_step", 4, killed)
+        with pytest.raises(Killed):
+            inside(*SETTINGS, *places(tmp_path), f"hydra.run.dir={tmp_path / 'parts'}", *given)
     assert losses_of(tmp_path, "parts", *given) == whole
+    log = (tmp_path / "parts" / "run.log").read_text()
+    assert "training goes on after update 3" in log
     weights = [
         torch.load(tmp_path / name / "checkpoints" / LAST, weights_only=True)["state_dict"]
         for name in ("whole", "parts")

@@ -14,10 +14,11 @@ from torch.optim.lr_scheduler import ConstantLR
 from datamodules.batching import Batch, LengthBatchSampler
 from datamodules.tokenization import EOS
 from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.kernels.precision import use_matmul_precision
 from lightning_modules.ranks.launcher import run_on_ranks
 from lightning_modules.ranks.updates_across_ranks import share_out
 from lightning_modules.training.control.flops import count_flops
-from lightning_modules.training.factories import build, build_model, compile_blocks
+from lightning_modules.training.factories import build_model, build_optimizer, compile_blocks
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.word_vectors import VectorFiles
 from lightning_modules.variants import EmbeddedEncoderDecoder
@@ -35,6 +36,7 @@ def measure(case: Case, load: Load, device: str) -> dict[str, Any]:
     """Return the figures of a case; ``device`` is ``cuda`` or ``cpu``."""
     gc.collect()
     torch.manual_seed(1)
+    use_matmul_precision("highest")  # as task=train does, also in the RNNs of cuDNN
     torch._dynamo.reset()
     if device == "cuda":
         torch.cuda.empty_cache()
@@ -78,7 +80,7 @@ def trained(case: Case, load: Load, device: str) -> dict[str, Any]:
     logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
     config = configuration(*case.overrides)
     model = build_model(config, load.vocabulary, load.vocabulary)
-    make_optimizer = build(config, "optimizer")
+    make_optimizer = build_optimizer(config)
     no_text = cast(Any, None)
     module = TranslationModule(model, no_text, make_optimizer, ConstantLR, GreedySearch(), 0.1, {})
     watch = Watch(load.windows)

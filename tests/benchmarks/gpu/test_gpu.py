@@ -13,6 +13,7 @@ import torch
 
 from tests.benchmarks.gpu.aims import aims
 from tests.benchmarks.gpu.cases import Case, Load, Size, cases
+from tests.benchmarks.gpu.measuring import measure
 from tests.benchmarks.gpu.page import About, page_text
 from tests.benchmarks.gpu.peaks import peak_flops
 from tests.benchmarks.gpu.records import Machine, append, missing, read
@@ -96,6 +97,22 @@ def test_a_page_without_figures_says_what_is_missing():
     text = page_text(ABOUT, {}, cases(1))
     assert text.count("not measured") == 4
     assert text.count("\n- ") == len(cases(1))
+
+
+def test_the_optimizer_is_that_of_a_training(monkeypatch):
+    """And products are in float32: on a GPU, cuDNN's RNNs would compute in TF32 by default."""
+    made = []
+    begin = torch.optim.Adam.__init__
+
+    def watched(self, *arguments, **named):
+        begin(self, *arguments, **named)
+        made.append(self.defaults["fused"])
+
+    monkeypatch.setattr(torch.optim.Adam, "__init__", watched)
+    torch.backends.cudnn.allow_tf32 = True
+    assert measure(TRAIN, TINY, "cpu")["tokens_per_second"] > 0
+    assert made == [True]
+    assert not torch.backends.cudnn.allow_tf32
 
 
 def test_a_start_goes_on_where_another_stopped(tmp_path):
