@@ -15,5 +15,13 @@ def wait_for(device: torch.device) -> None:
 
 
 def peak_device_memory_mib(device: torch.device) -> float | None:
-    """Return the largest memory of tensors on a GPU so far, in MiB; None for a CPU."""
-    return torch.accelerator.max_memory_allocated(device) / 2**20 if runs_ahead(device) else None
+    """Return the largest memory of tensors on a GPU so far, in MiB.
+
+    None for a CPU, and for a device that does not tell, such as the GPU of a Mac.
+    """
+    if not runs_ahead(device):
+        return None
+    try:
+        return torch.accelerator.max_memory_allocated(device) / 2**20
+    except RuntimeError:
+        return None

@@ -1,22 +1,29 @@
 """Between two updates the processor never waits for the device: it prepares the next update."""
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytorch_lightning as pl
+import torch
 from hydra import initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
+from torch import nn
+from torch.nn.utils import clip_grad_norm_
 
 from lightning_modules.ranks.rank_flags import RankFlags
 from lightning_modules.tasks.train import settings_and_data, tracked_training
 from lightning_modules.training.callbacks import divergence
 from lightning_modules.training.setup import fit
+from lightning_modules.variants.recurrent.cpu_rnn import run_packed
 from sweeps.launch.compose import hydra_job
 from tests.helpers.commands import ROOT, TINY, places
 from tests.helpers.host_waits import HostWaits
 from tests.helpers.ranks import on_ranks
+from tests.helpers.variants import small_model
+from tests.lightning_modules.training.test_training import batch
 
 EVERY = 4
 """Updates between two logged updates."""
@@ -73,6 +80,40 @@ def check(found: dict[int, dict[str, int]], allowed: Counter[str] = NOTHING) -> 
 def test_an_update_of_the_training_loop_waits_for_nothing(tmp_path, monkeypatch):
     """The recurrent variants have kernels of their own on a CPU: ``tests/fake_device``."""
     check(waits_by_update(tmp_path, monkeypatch, "model=transformer"))
+
+
+def promised() -> tuple[int, int]:
+    """The table of the page: waits of an update, and of one with the scaler of float16."""
+    page = (ROOT / "docs" / "devices.md").read_text(encoding="utf-8")
+    row = r"^\| an update .*\| (\d+); with `trainer\.precision=16-mixed` (\d+), for the scaler \|"
+    [(without, scaled)] = re.findall(row, page, re.M)
+    return int(without), int(scaled)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_an_update_waits_as_often_as_the_page_says(scaled):
+    """A scaler of the CPU has the code of a GPU's; Adam, unlike SGD, counts on the host."""
+    model, padded = small_model("transformer").train(), batch([3, 7, 5])
+    scaler = torch.amp.GradScaler("cpu", enabled=scaled)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with HostWaits() as waits:
+        features = model.decode(model.encode(*padded.source), padded.tgt_in).features
+        scaler.scale(model.loss(*padded.real_targets(features), 0.1)).backward()
+        scaler.unscale_(optimizer)
+        clip_grad_norm_(model.parameters(), 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+    assert waits.count == promised()[scaled], waits.where
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+def test_packed_encoders_wait_for_nothing(kind):
+    """The call that a GPU takes: ``tests/fake_device`` cannot run the RNNs of cuDNN."""
+    rnn, inputs = kind(4, 3, 2, batch_first=True, bidirectional=True), torch.ones(2, 5, 4)
+    lengths = torch.tensor([5, 3])
+    with HostWaits() as waits:
+        run_packed(rnn, inputs, lengths).states.sum().backward()
+    assert waits.where == []
 
 
 def waits_of_a_rank(folder: str) -> dict[int, dict[str, int]]:
