@@ -98,7 +98,8 @@ def test_an_update_waits_as_often_as_the_page_says(scaled):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     with HostWaits() as waits:
         features = model.decode(model.encode(*padded.source), padded.tgt_in).features
-        scaler.scale(model.loss(*padded.real_targets(features), 0.1)).backward()
+        real, targets = padded.real_targets(features)
+        scaler.scale(model.loss(real, targets, 0.1)).backward()
         scaler.unscale_(optimizer)
         clip_grad_norm_(model.parameters(), 1.0)
         scaler.step(optimizer)
