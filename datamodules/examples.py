@@ -10,7 +10,8 @@ def examples_of(lines: Iterable[str]) -> list[str]:
     """Return the first different lines, shortened."""
     found: dict[str, None] = {}
     for line in lines:
-        found[line[:LONGEST_EXAMPLE]] = None
+        short = line if len(line) <= LONGEST_EXAMPLE else f"{line[: LONGEST_EXAMPLE - 1]}…"
+        found[short] = None
         if len(found) == EXAMPLES:
             break
     return list(found)

@@ -127,13 +127,17 @@ def _log_chart(run: wandb.Run, shown: ComparisonData) -> None:
 
 
 def log_pictures(run: wandb.Run, pictures: Mapping[str, Path], of: str) -> None:
-    """Log files of figures by name, each with a caption; ``of`` says what they are figures of."""
-    run.log(
-        {
-            f"{PICTURES}/{name}": wandb.Image(str(file), caption=f"{name.replace('_', ' ')}: {of}")
-            for name, file in pictures.items()
-        }
-    )
+    """Log files of figures by name, each with the text beside it as its caption.
+
+    ``of`` says what they are figures of.
+    """
+    images = {}
+    for name, file in pictures.items():
+        beside = file.with_suffix(".txt")  # charts.CAPTION, whose file imports Altair
+        text = beside.read_text(encoding="utf-8") if beside.is_file() else ""
+        caption = f"{name.replace('_', ' ')}: {of}\n{text}".strip()
+        images[f"{PICTURES}/{name}"] = wandb.Image(str(file), caption=caption)
+    run.log(images)
 
 
 def log_tables(run: wandb.Run, tables: Mapping[str, PlainTable]) -> None:

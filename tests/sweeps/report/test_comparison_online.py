@@ -171,10 +171,14 @@ def test_its_tables_figures_and_page_arrive(online, run, space):
     assert page == without_link((folder / "report.html").read_text(encoding="utf-8"))
 
 
-def test_figures_have_captions(run):
+def test_figures_have_the_captions_of_their_files(run, space):
     for key, logged in run.summary.items():
         if key.startswith("figures/"):
-            assert logged["caption"] == f"{key[8:].replace('_', ' ')}: online"
+            name = key.removeprefix("figures/")
+            beside = space / "online" / "figures" / f"{name}.txt"
+            text = beside.read_text(encoding="utf-8") if beside.is_file() else ""
+            assert logged["caption"] == f"{name.replace('_', ' ')}: online\n{text}".strip()
+    assert "95% bootstrap intervals" in run.summary["figures/bleu_by_length"]["caption"]
 
 
 def test_the_report_arrives(online, run, space):
