@@ -7,7 +7,7 @@ INSTALL := $(VENV)/bin/python -m pip install --quiet --no-compile --constraint c
 # Python keeps compiled modules: many commands and tests start a process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help quickstart test test-long drill grammar lint types benchmark benchmark-gpu growth
+.PHONY: help quickstart test test-long test-all drill grammar lint types benchmark benchmark-gpu growth
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -19,7 +19,11 @@ test: $(TOOLS) ## Run the test suite
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test-long: $(TOOLS) ## Run the tests that take minutes, then those that measure seconds, one by one
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m "long and not timed" -n 2 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m "long and not timed and not exhaustive" -n auto --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m timed
+
+test-all: $(TOOLS) ## Run every test, on every variant and setting, before every release
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m "not timed" -n auto --dist loadfile --no-loadscope-reorder
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m timed
 
 drill: $(TOOLS) ## Try mistakes, damage, kills, full disks and more, before every release

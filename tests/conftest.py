@@ -5,6 +5,7 @@ Fixtures import what is slow to import: the process that only starts the workers
 
 import os
 import shutil
+from collections import defaultdict
 
 import pytest
 
@@ -14,13 +15,34 @@ SLOW_FIRST = ["sweeps", "variants", "lightning_modules", "datamodules"]
 """Folders of the tests, in the order in which all workers end together."""
 
 
+MOST_SETS = 6
+"""Parameter sets of a test that are run, evenly spaced; the others are ``exhaustive``."""
+
+
 def pytest_xdist_auto_num_workers():
     """Start one worker more than there are processors: many tests wait for other processes."""
     return (os.cpu_count() or 1) + 1
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: [folder not in item.path.parts for folder in SLOW_FIRST])
+    sets = defaultdict(list)
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        sets[function, item.get_closest_marker("long") is None].append(item)
+    for of_function in sets.values():
+        kept = evenly_spaced(len(of_function), MOST_SETS)
+        for number, item in enumerate(of_function):
+            if number not in kept:
+                item.add_marker("exhaustive")
+
+
+def evenly_spaced(count, most):
+    """Return at most so many of the numbers below ``count``, the first and the last among them."""
+    if count <= most:
+        return set(range(count))
+    return {round(place * (count - 1) / (most - 1)) for place in range(most)}
 
 
 @pytest.fixture(scope="session", autouse=True)

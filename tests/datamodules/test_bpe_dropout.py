@@ -106,6 +106,7 @@ def test_nothing_left_out_is_no_dropout(data):
             assert torch.equal(torch.as_tensor(one), torch.as_tensor(other))
 
 
+@pytest.mark.long
 def test_cuts_depend_on_seed_epoch_and_sentence_alone(data):
     made = data()
     first = sentences(epoch_of(made, 1))
@@ -184,6 +185,7 @@ def test_the_longest_cut_is_that_into_characters(data):
             assert side.lengths.tolist() == characters
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [120, 7])
 def test_only_dropout_prepares_words(tmp_path, size):
     plain = EncodedCorpus.of(InParts(size), Cleaning(), settings(0.0), tmp_path / "plain")

@@ -89,6 +89,7 @@ def test_any_number_of_ranks_makes_the_same_updates(count, ranks):
     ] == [sorted(update) for update in whole]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_threads_change_no_batch_and_no_order(workers):
     pairs = encoded(2000)

@@ -31,6 +31,7 @@ def check(found: dict[str, Any]) -> None:
                 assert check in ("load", "resume") or result["copies"] == 0, f"{where}: {result}"
 
 
+@pytest.mark.long
 def test_the_headline_variants_stay_on_a_device_and_never_wait():
     found = swept(HEADLINE)
     check(found)

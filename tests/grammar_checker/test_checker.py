@@ -74,6 +74,7 @@ def planted(plant: Plant) -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "plant",
     [

@@ -144,6 +144,7 @@ def test_lengths_are_those_of_news_text():
     assert np.corrcoef(data.src.lengths, data.tgt.lengths)[0, 1] > 0.9
 
 
+@pytest.mark.long
 def test_without_a_gpu_there_is_one_line_and_no_page():
     before = PAGE.read_bytes() if PAGE.exists() else None
     done = python("-m", "tests.benchmarks.gpu", "--minutes", "1")
@@ -153,6 +154,7 @@ def test_without_a_gpu_there_is_one_line_and_no_page():
     assert (PAGE.read_bytes() if PAGE.exists() else None) == before
 
 
+@pytest.mark.long
 def test_neither_trackers_nor_charts_nor_studies_are_needed():
     done = python("-c", BLOCKED)
     assert done.returncode == 0, done.stderr

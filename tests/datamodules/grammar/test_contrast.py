@@ -55,6 +55,7 @@ def test_equal_corpora_write_equal_pairs(target):
     assert drawn(target, 60) == first
 
 
+@pytest.mark.long
 def test_a_wrong_number_changes_the_verb_alone():
     for pair in drawn("de"):
         if pair.category == "number":
@@ -94,6 +95,7 @@ def mistaken(source: str, target: str, pairs: Iterable[ContrastPair]) -> list[Co
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_scorer_made_of_the_checker_is_right(source, target):
     pairs = scored(source, target, 150)

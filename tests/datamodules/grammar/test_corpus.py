@@ -40,6 +40,7 @@ def preset(name: str) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key not in ("_target_", "defaults")}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", ["en", "fr"])
 def test_splits_share_no_sentence(source):
     train, val, test = (split(name, source).source for name in SPLITS)
@@ -63,6 +64,7 @@ def test_the_longest_sentence_is_a_setting():
     assert max(len(line.split()) for line in text.source) <= 195
 
 
+@pytest.mark.long
 def test_training_lengths():
     text = split("train")
     lengths = [len(line.split()) for line in text.source]
@@ -73,6 +75,7 @@ def test_training_lengths():
     assert 50 < text.left_out["longer than 50 words"] < 400
 
 
+@pytest.mark.long
 def test_training_limit_counts_what_it_leaves_out():
     arguments = {**SMALL, "train_size": 500}
     whole = GrammarCorpus(**arguments, train_max_words=None).split("train")
@@ -125,6 +128,7 @@ def test_seeds_write_other_sentences():
     assert len(set(one) & set(other)) < 10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("source", "target", "digest"),
     [("en", "fr", "c43088a39428"), ("fr", "en", "8d3d72ae459e"), ("en", "de", "05fe5ddcbe07")],
@@ -226,6 +230,7 @@ def kept_by_a_stream() -> float:
     return (held(2000) - first) / 2000
 
 
+@pytest.mark.long
 def test_streamed_pairs_take_no_memory():
     """In a process of its own: other tests leave pieces of other corpora."""
     with ProcessPoolExecutor(1, get_context("spawn")) as process:

@@ -20,6 +20,7 @@ def clauses(corpus: GrammarCorpus, name: str, count: int) -> list[Clause]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", ["en", "fr"])
 def test_clauses_of_the_test_set_are_not_in_training(source):
     target = "fr" if source == "en" else "en"
@@ -49,6 +50,7 @@ def test_templates_of_the_test_set_are_not_in_training():
     assert len(test) > 50
 
 
+@pytest.mark.long
 def test_the_shares_are_told():
     arguments = SMALL | {"train_size": 1500, "val_size": 12, "test_size": 60}
     arguments |= {"vocabulary": 60, "zipf": 1.5}

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from functools import cache
 
+import pytest
+
 from datamodules.grammar.drawing.noun_phrases import kind_of
 from datamodules.grammar.languages.language import subject_of
 from datamodules.grammar.meaning.phrases import Adverbial, Clause, NounPhrase, inner_clauses
@@ -28,6 +30,7 @@ def phrases(clause: Clause) -> Iterator[NounPhrase]:
             yield phrase
 
 
+@pytest.mark.long
 def test_a_nationality_is_no_quality_of_a_person():
     """*Ich war französisch* is no German: *Franzose*."""
     of_things = 0

@@ -92,6 +92,7 @@ def test_attractors(share):
     assert sum(marked) / len(marked) == pytest.approx(share, rel=TENTH)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_bound_pronouns(share):
     bound = possible = 0
@@ -105,6 +106,7 @@ def test_bound_pronouns(share):
     assert bound / possible == pytest.approx(share, rel=TENTH)
 
 
+@pytest.mark.long
 def test_two_senses():
     """With ambiguity, nouns with two senses are far more frequent, and the verb decides."""
 
@@ -194,6 +196,7 @@ def test_paraphrase(share):
     assert sum(cores) / len(cores) == pytest.approx(share, rel=TENTH)
 
 
+@pytest.mark.long
 def test_paraphrases_are_several_right_targets():
     plain = Counter(word for pair in pairs(2000, 12) for word in bare_words(pair.target))
     other = Counter(
@@ -232,6 +235,7 @@ def test_zipf(exponent):
     assert -slope == pytest.approx(exponent, rel=TENTH)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("nouns", [100, 400])
 def test_types(nouns):
     seen = {
@@ -244,6 +248,7 @@ def test_types(nouns):
     assert len(seen) == pytest.approx(nouns, rel=TENTH)
 
 
+@pytest.mark.long
 def test_open_words_are_not_in_the_training_vocabulary():
     corpus = GrammarCorpus(1500, 20, 300, 1, open_words=0.3, vocabulary=60)
     known = {word for line in corpus.split("train").source for word in bare_words(line)}

@@ -107,6 +107,7 @@ def test_a_killed_preparation_goes_on(tmp_path, whole):
     assert made["pairs_read"] == 1100  # the part was kept
 
 
+@pytest.mark.long
 def test_open_files_do_not_grow_with_the_parts(tmp_path, monkeypatch):
     monkeypatch.setattr(training_text, "cores", lambda: 1)
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -170,6 +171,7 @@ def test_results_come_in_order(count, processes):
     assert list(workers.for_each(abs, range(-count, 0), processes)) == list(range(count, 0, -1))
 
 
+@pytest.mark.long
 def test_no_worker_outlives_a_killed_preparation(tmp_path):
     process = get_context("forkserver").Process(target=work_on_and_on, args=(tmp_path,))
     process.start()

@@ -70,6 +70,7 @@ def whole(root, tmp_path_factory):
 LONG = pytest.mark.long
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "share", [pytest.param(0.1, marks=LONG), 0.4, pytest.param(0.8, marks=LONG)]
 )
@@ -98,6 +99,7 @@ def prepare_and_tell(root: Path, folder: Path) -> None:
         prepare(root, folder)
 
 
+@pytest.mark.long
 def test_two_processes_prepare_once(root, whole, tmp_path):
     folder = tmp_path / "text"
     both = [context.Process(target=prepare_and_tell, args=(root, folder)) for _ in range(2)]
@@ -110,6 +112,7 @@ def test_two_processes_prepare_once(root, whole, tmp_path):
     assert contents(folder) == whole[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most_bytes", [2_000, pytest.param(60_000, marks=LONG)])
 def test_a_full_disk_is_one_line_and_the_preparation_goes_on(root, whole, tmp_path, most_bytes):
     folder = tmp_path / "text"

@@ -68,6 +68,7 @@ def rank(lengths, share):
     return sorted(lengths)[math.ceil(share * len(lengths)) - 1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["bpe", "words"])
 def test_every_number_is_that_of_a_plain_loop(make, kind):
     data = make(kind)
@@ -102,6 +103,7 @@ def test_every_number_is_that_of_a_plain_loop(make, kind):
     assert found.splits["train"]["source"].unknown == 0
 
 
+@pytest.mark.long
 def test_reading_and_cleaning_are_counted(make):
     data = make()
     found = data.encoded_corpus.statistics
@@ -130,6 +132,7 @@ def test_leaks_are_counted_as_the_training_text_has_the_sentences(make):
     assert leaks.suspicions[0].startswith(f"{naive} of 23 test pairs are training pairs too")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("max_tokens", [24, 64, 1000])
 def test_padding_is_that_of_the_batches(make, max_tokens):
     data = make(max_tokens=max_tokens)
@@ -141,6 +144,7 @@ def test_padding_is_that_of_the_batches(make, max_tokens):
     assert list(data.statistics["padding"].values()) == pytest.approx(1 - real / all_positions)
 
 
+@pytest.mark.long
 def test_padding_of_a_huge_corpus_is_that_of_its_first_pool(make, monkeypatch):
     """Every pool has pairs from all over the corpus."""
     monkeypatch.setattr("datamodules.batching.sampler.POOL", 50)
@@ -152,6 +156,7 @@ def test_padding_of_a_huge_corpus_is_that_of_its_first_pool(make, monkeypatch):
     )
 
 
+@pytest.mark.long
 def test_parts_and_a_warm_store_have_the_same_statistics(make, monkeypatch):
     cold = make().encoded_corpus
     assert make().encoded_corpus.statistics == cold.statistics
@@ -163,6 +168,7 @@ def test_parts_and_a_warm_store_have_the_same_statistics(make, monkeypatch):
     assert whole.statistics.bins == cold.statistics.bins
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("content", [None, "{}"])
 def test_a_store_without_statistics_is_made_again(make, content):
     cold = make().encoded_corpus

@@ -18,6 +18,7 @@ from tests.helpers.recurrent_models import PLAIN
 QUERY, MEMORY = 4, 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.parametrize("part", ["score", "window"])
 def test_the_example_of_a_page_trains_and_translates(part, number, tmp_path, monkeypatch):
@@ -244,6 +245,7 @@ def test_an_option_that_neither_takes_is_named():
     )
 
 
+@pytest.mark.long
 def test_a_command_with_a_class_that_does_not_fit_ends_with_one_line(tmp_path):
     line = mistake(f"model.attention.score={path(SameWidth)}", *TINY, *places(tmp_path))
     assert "queries of width 34, encoder states of width 68" in line

@@ -47,6 +47,7 @@ class Partial(Search):
         return [[HypothesisEnd(0, 0, EOS, 0.0)], *[[] for _ in limits[1:]]]
 
 
+@pytest.mark.long
 def test_the_example_of_the_page_translates(tmp_path):
     [arguments] = example("search", tmp_path)
     settings = [argument for argument in arguments if "decoding" in argument]

@@ -133,6 +133,7 @@ def test_every_parameter_has_its_gradient(name, onednn):
         torch.testing.assert_close(ours[key], gradient, rtol=1e-4, atol=1e-6, msg=key)
 
 
+@pytest.mark.long
 @needs_onednn
 @pytest.mark.parametrize("name", ["bahdanau", "luong_global", "transformer", "seq2seq"])
 def test_the_operations_of_an_update_stay_the_same(name):

@@ -103,6 +103,7 @@ def test_any_set_of_sentences(ordinary):
         )
 
 
+@pytest.mark.long
 def test_resamples_with_repeated_sentences(ordinary):
     statistics = statistics_of(*ordinary)
     sums = {name: resampled_sums(each, Resamples(8, 5)) for name, each in statistics.items()}
@@ -115,6 +116,7 @@ def test_resamples_with_repeated_sentences(ordinary):
         )
 
 
+@pytest.mark.long
 @examples
 @given(CORPORA)
 def test_corpora_of_few_words(pairs):

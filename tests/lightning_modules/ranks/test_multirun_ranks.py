@@ -28,6 +28,7 @@ def space(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("ranks")
 
 
+@pytest.mark.long
 def test_rank_zero_answers_for_all(caplog):
     caplog.set_level(logging.INFO)
     assert run_on_ranks(2, rank_jobs.add_up, 10) == 2 * 10 + 0 + 1
@@ -35,12 +36,14 @@ def test_rank_zero_answers_for_all(caplog):
     assert sorted(messages) == ["an error of rank 0", "an error of rank 1", "information of rank 0"]
 
 
+@pytest.mark.long
 def test_ranks_may_tell_of_tensors(caplog):
     caplog.set_level(logging.INFO)
     assert run_on_ranks(2, rank_jobs.tell_tensors).equal(torch.ones(3))
     assert caplog.records[0].tensor.equal(torch.ones(2))
 
 
+@pytest.mark.long
 def test_a_mistake_on_one_rank_ends_all_at_once():
     started = time.monotonic()
     with pytest.raises(UserError) as caught:
@@ -49,12 +52,14 @@ def test_a_mistake_on_one_rank_ends_all_at_once():
     assert time.monotonic() - started < 60
 
 
+@pytest.mark.long
 def test_a_defect_keeps_its_traceback():
     with pytest.raises(ZeroDivisionError) as caught:
         run_on_ranks(2, rank_jobs.have_a_defect)
     assert "rank_jobs.py" in caught.value.__notes__[0]
 
 
+@pytest.mark.long
 def test_a_rank_that_dies_ends_all():
     with pytest.raises(RuntimeError, match="rank 1 died, exit status 3"):
         run_on_ranks(2, rank_jobs.die)

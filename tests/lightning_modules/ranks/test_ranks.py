@@ -163,6 +163,7 @@ def sigterm_of_the_second(hook: str, time: int, config: DictConfig) -> None:
         train(config)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("hook", "time", "updates"), [("training_step", 7, 4), ("validation_step", 1, 25)]
 )
@@ -219,6 +220,7 @@ def test_ranks_share_out_whole_batches(ranks):
     assert all(rows in batches for rows in turns)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["bahdanau", "transformer"])
 def test_pieces_make_the_update_of_the_whole_batch(name):
     """Some updates have fewer sentences than pieces; losses are means over all tokens."""

@@ -44,6 +44,7 @@ def changed(config, key: str):
     return OmegaConf.to_container(other)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("key", [key for key, each in settings().items() if not each.is_group])
 def test_a_key_changes_the_identity_exactly_as_the_table_says(key, recorded):
     before, after = identity(recorded), identity(changed(recorded, key))
@@ -255,6 +256,7 @@ def again(space: Path, capsys, *overrides: str) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_a_command_again_does_only_what_its_change_asks_for(space, capsys, copied):
     edit(copied / "lightning_modules/figures")
     edit(copied / "lightning_modules/tracking")
@@ -275,6 +277,7 @@ def test_a_command_again_does_only_what_its_change_asks_for(space, capsys, copie
     assert "another optimizer.lr: this training starts over" in said
 
 
+@pytest.mark.long
 def test_a_training_goes_on_in_a_folder_that_was_moved(space, capsys):
     inside(*RUN, *places(space), f"hydra.run.dir={space}/first_place")
     before = read_result(space / "first_place")
@@ -290,6 +293,7 @@ def test_a_training_goes_on_in_a_folder_that_was_moved(space, capsys):
     assert after.training.val_bleu is not None
 
 
+@pytest.mark.long
 def test_settings_that_affect_no_result_change_no_weight(space):
     """All of them at once."""
     overrides = [

@@ -15,6 +15,8 @@ from lightning_modules.runs.reader import read_attention, read_predictions
 from lightning_modules.training.checkpoints import load_trained
 from tests.helpers.commands import TINY, inside, mistake, places, succeed
 
+pytestmark = pytest.mark.long
+
 LAYERS, HEADS = 2, 4
 
 

@@ -43,6 +43,7 @@ def test_both_writings_get_the_same_translation(space, trained):
     assert translated(space, trained, GIVEN) == translated(space, trained, CLEAN)
 
 
+@pytest.mark.long
 def test_an_alignment_counts_the_words_that_the_user_sees(space, trained):
     alignments = f"alignments={space / 'alignments'}"
     translated(space, trained, CLEAN, alignments)
@@ -56,6 +57,7 @@ def test_an_alignment_counts_the_words_that_the_user_sees(space, trained):
     assert "number of words of sentence 2" in line
 
 
+@pytest.mark.long
 def test_sources_of_an_alignment_are_cleaned(space, trained):
     (space / "targets").write_text("the child\n")
     lines = {}

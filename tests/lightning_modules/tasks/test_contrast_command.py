@@ -15,6 +15,8 @@ from lightning_modules.training.checkpoints import load_trained
 from lightning_modules.training.factories import build_model
 from tests.helpers.commands import TINY, inside, mistake, places, succeed
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def space(tmp_path_factory) -> Path:

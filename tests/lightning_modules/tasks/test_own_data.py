@@ -41,6 +41,7 @@ def space(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.long
 def test_a_corpus_of_ones_own_trains(space):
     [command] = example("corpus", space)
     command[command.index("my_conf")] = str(space / "my_conf")

@@ -41,6 +41,7 @@ def test_parquet_trains(tmp_path, pairs):
     assert "data.columns.source=de" in mistake(*command, "data.columns.source=de", "logger=none")
 
 
+@pytest.mark.long
 def test_a_mixture_of_tables_with_test_sets_and_gold_links_trains(tmp_path, pairs):
     for name in ("one", "other"):
         (tmp_path / name).mkdir()

@@ -98,6 +98,7 @@ def compared(space, common):
     return folder
 
 
+@pytest.mark.long
 def test_each_sentence_says_its_set_and_whether_it_has_unknown_words(compared):
     predictions = read_predictions(compared / "0")
     assert [each.set for each in predictions] == [
@@ -106,6 +107,7 @@ def test_each_sentence_says_its_set_and_whether_it_has_unknown_words(compared):
     assert [each.unknown for each in predictions] == [number % 4 == 0 for number in range(24)]
 
 
+@pytest.mark.long
 def test_a_run_has_a_score_for_each_set_and_without_unknown_words(compared):
     result = result_of(compared / "0")
     assert {name: each.sentences for name, each in result.subsets.items()} == {
@@ -119,6 +121,7 @@ def test_a_run_has_a_score_for_each_set_and_without_unknown_words(compared):
         assert f"{name}: BLEU {subset.scores['bleu']:.2f} [" in said
 
 
+@pytest.mark.long
 def test_a_model_without_attention_keeps_unknown_words_and_says_so(compared):
     with_attention, without = (replaced_in(compared / job) for job in "01")
     assert with_attention.copied == with_attention.unknown > 0
@@ -128,6 +131,7 @@ def test_a_model_without_attention_keeps_unknown_words_and_says_so(compared):
     assert [warning in text for text in logged] == [False, True]
 
 
+@pytest.mark.long
 def test_the_report_has_a_curve_and_scores_of_each_set(compared):
     names = [f"bleu_by_length_of_{name}" for name in SETS]
     record = json.loads((compared / "comparison.json").read_text())
@@ -146,6 +150,7 @@ def test_the_report_has_a_curve_and_scores_of_each_set(compared):
     assert f"(n = {short})" in columns["1–10"]
 
 
+@pytest.mark.long
 def test_one_set_changes_nothing(space, common):
     single = [each for each in common if "data.sets" not in each]
     inside(*single, *RUN, f"hydra.run.dir={space}/single")
@@ -170,6 +175,7 @@ def test_mistakes_are_told_before_the_training(space, common, given, words):
     assert words in mistake(*settings, given, f"hydra.run.dir={space}/wrong")
 
 
+@pytest.mark.long
 def test_test_and_translate_replace_too(space, common, compared):
     """Translations of ``task=translate`` are the hypotheses of ``task=test``, with a dictionary."""
     run = compared / "0"

@@ -38,6 +38,7 @@ def write_text_corpus(folder):
             (folder / f"{split}.{language}").write_text("\n".join(side) + "\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "more", [["scale=0.1"], ["scale=1", "match=parameters", "match.variant=seq2seq"]]
 )

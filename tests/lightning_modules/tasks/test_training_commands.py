@@ -60,6 +60,7 @@ def test_ctrl_c_ends_with_a_word(space):
     assert not (folder / "result.json").exists()
 
 
+@pytest.mark.long
 def test_sentences_that_a_run_cannot_read_are_not_translated(space):
     folder = space / "location"
     model = ["model=luong_location", "model.attention.max_length=70"]
@@ -119,6 +120,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "command",
     [
@@ -142,6 +144,7 @@ def test_what_the_readme_combines_trains(command, space):
     assert len(list(folder.rglob("result.json"))) == 1 + several
 
 
+@pytest.mark.long
 def test_everything_at_once_trains(space):
     """Flags of the query, intra-attention, heads, scheduled sampling, tied tables."""
     folder = space / "everything"

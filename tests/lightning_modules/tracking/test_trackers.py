@@ -37,6 +37,7 @@ def rows_of(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.long
 def test_tensorboard_gets_scores_curve_pictures_and_configuration(space):
     folder = space / "tensorboard"
     result = train(space, folder, "logger=tensorboard")
@@ -57,6 +58,7 @@ def test_tensorboard_gets_scores_curve_pictures_and_configuration(space):
     assert "_hparams_/session_start_info" in events.summary_metadata
 
 
+@pytest.mark.long
 def test_the_csv_file_gets_scores_and_curve(space):
     folder = space / "csv"
     result = train(space, folder, "logger=csv")
@@ -73,6 +75,7 @@ def test_the_csv_file_gets_scores_and_curve(space):
     assert "model_name: luong_global" in (folder / "logs" / "csv" / "hparams.yaml").read_text()
 
 
+@pytest.mark.long
 def test_a_resumed_training_goes_on_in_the_same_file_and_a_new_one_anew(space, monkeypatch):
     """A training is killed at its fourth update, behind its second validation."""
 
@@ -111,6 +114,7 @@ def test_a_csv_file_keeps_its_rows(tmp_path):
     assert rows_of(tmp_path)[1]["metric/1"] == "0.5"
 
 
+@pytest.mark.long
 def test_a_logger_of_ones_own_tracks(tmp_path):
     """The example of the page."""
     [command] = example("tracker", tmp_path)

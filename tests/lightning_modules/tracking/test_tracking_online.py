@@ -17,6 +17,8 @@ from tests.helpers.commands import TINY, places, succeed
 from tests.helpers.commands import run as command
 from tests.helpers.wandb_server import ENTITY, KEY, Run, WandbServer
 
+pytestmark = pytest.mark.long
+
 PLANTED = "planted-secret"
 """A secret in the environment, and in an address among the settings."""
 QUICK = [

@@ -39,6 +39,7 @@ def flip_weight(file):
     file.write_bytes(content)
 
 
+@pytest.mark.long
 def test_a_flipped_bit_is_refused_by_the_checksum_of_the_run(run):
     flip_weight(best(run))
     assert "best.ckpt: is not what the run wrote" in mistake("task=translate", f"checkpoint={run}")

@@ -77,6 +77,7 @@ def check(found: dict[int, dict[str, int]], allowed: Counter[str] = NOTHING) -> 
     assert found[EVERY]  # the count sees that losses are read
 
 
+@pytest.mark.long
 def test_an_update_of_the_training_loop_waits_for_nothing(tmp_path, monkeypatch):
     """The recurrent variants have kernels of their own on a CPU: ``tests/fake_device``."""
     check(waits_by_update(tmp_path, monkeypatch, "model=transformer"))

@@ -184,6 +184,7 @@ def test_the_updates_are_those_the_cuts_speak_of(whole):
     assert len(whole.history) == 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("minutes", "where", "hook", "time", "after"),
     [
@@ -211,6 +212,7 @@ def test_a_killed_training_ends_the_same(
     assert train(name, minutes) == whole
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("sent", "error", "hook", "time", "left"),
     [
@@ -245,6 +247,7 @@ def test_a_training_that_is_told_to_end_saves_first(
     assert len(steps) == 15
 
 
+@pytest.mark.long
 def test_a_training_that_is_told_to_end_between_two_pieces_saves_first(train, monkeypatch):
     pieces = "+batching.pieces=2"
     straight = train("whole-pieces", pieces, SELDOM)
@@ -291,6 +294,7 @@ def test_other_trainings_end_the_same_too(train, monkeypatch, more):
     assert train(name, *more, EVERY_UPDATE) == straight
 
 
+@pytest.mark.long
 def test_another_training_in_the_folder_starts_over(train, whole, monkeypatch, caplog):
     steps = count_calls(monkeypatch, TranslationModule, "training_step")
     train("changed", SELDOM, "optimizer.lr=0.001")
@@ -301,6 +305,7 @@ def test_another_training_in_the_folder_starts_over(train, whole, monkeypatch, c
     assert len(steps) == 30
 
 
+@pytest.mark.long
 def test_what_does_not_change_the_weights_is_no_other_training(train, whole, monkeypatch):
     train("same", SELDOM)
     steps = count_calls(monkeypatch, TranslationModule, "training_step")
@@ -308,6 +313,7 @@ def test_what_does_not_change_the_weights_is_no_other_training(train, whole, mon
     assert not steps
 
 
+@pytest.mark.long
 def test_a_training_goes_on_with_the_products_it_began_with(train, monkeypatch):
     """Another processor would choose otherwise, and so change the last digits."""
     monkeypatch.setattr(products, "choose", lambda setting: 1)
@@ -383,6 +389,7 @@ def finite(checkpoint):
     return all(tensor.isfinite().all() for tensor in weights)
 
 
+@pytest.mark.long
 def test_a_full_disk_leaves_the_checkpoint_before(train, whole, monkeypatch):
     original, writes = Path.write_bytes, count(1)
 
@@ -404,6 +411,7 @@ def test_a_full_disk_leaves_the_checkpoint_before(train, whole, monkeypatch):
     assert train("full", EVERY_UPDATE) == whole
 
 
+@pytest.mark.long
 def test_a_checkpoint_of_other_sizes_ends_in_a_line(train, whole, space):
     train("sizes", SELDOM)
     file = space / "sizes" / "checkpoints" / LAST
@@ -417,6 +425,7 @@ def test_a_checkpoint_of_other_sizes_ends_in_a_line(train, whole, space):
         load_trained(file)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["last", "best"])
 def test_a_damaged_checkpoint_ends_in_a_line_that_says_how_to_go_on(train, space, name):
     train(f"damaged-{name}", SELDOM)
@@ -426,6 +435,7 @@ def test_a_damaged_checkpoint_ends_in_a_line_that_says_how_to_go_on(train, space
         train(f"damaged-{name}", SELDOM)
 
 
+@pytest.mark.long
 def test_a_training_that_had_ended_has_its_history_again_and_no_half_written_file(
     train, whole, space
 ):

@@ -37,6 +37,7 @@ def alike(model, expected):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [
@@ -56,6 +57,7 @@ def test_blocks_are_one_graph_each_and_give_the_same_numbers(name):
     alike(model, expected)
 
 
+@pytest.mark.long
 def test_compiled_blocks_show_the_weights_of_their_heads():
     """Hooks work even if they are registered after compilation."""
     layers = ["model.encoder_layers=1", "model.decoder_layers=1"]
@@ -91,6 +93,7 @@ def by_time(names):
     return [name if name == "bahdanau" else pytest.param(name, marks=long) for name in names]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", by_time(RECURRENT))
 def test_compiled_steps_give_the_numbers_of_the_plain_loop(name):
     expected = trained(small_model(name))
@@ -99,6 +102,7 @@ def test_compiled_steps_give_the_numbers_of_the_plain_loop(name):
     alike(model, expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", by_time(LOOPS))
 def test_compiled_steps_search_as_plain_steps_do(name):
     plain, model = small_model(name).eval(), small_model(name).eval()
@@ -111,6 +115,7 @@ def test_compiled_steps_search_as_plain_steps_do(name):
                 torch.testing.assert_close(one.weights, other.weights)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", by_time(LOOPS))
 @torch._dynamo.config.patch(recompile_limit=MOST_KERNELS)
 def test_fifty_lengths_and_sizes_of_batches_need_few_kernels(name):
@@ -159,6 +164,7 @@ class Deciding(Dot):
         return super().forward(query, keys) * (2 if query.sum() > 0 else 1)
 
 
+@pytest.mark.long
 def test_a_score_that_is_no_graph_is_told_in_one_line():
     model = small_model("luong_global", f"model.attention.score={__name__}.Deciding")
     model.compile_blocks(backend="eager")
@@ -171,6 +177,7 @@ def test_a_score_that_is_no_graph_is_told_in_one_line():
     assert "\n" not in line
 
 
+@pytest.mark.long
 def test_without_a_compiler_one_line_says_so():
     settings = {"cpp.cxx": (None, "/nowhere/g++"), "force_disable_caches": True}
     with torch._inductor.config.patch(settings), pytest.raises(UserError) as raised:

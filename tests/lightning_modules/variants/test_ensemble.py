@@ -93,6 +93,7 @@ def runs(tmp_path_factory):
     return space
 
 
+@pytest.mark.long
 def test_runs_translate_as_an_ensemble(runs):
     text = "The cat sleeps.\n\nThe dog sees the cat.\n"
     together = f"checkpoint=[{runs}/transformer,{runs}/rnn]"
@@ -107,12 +108,14 @@ def test_runs_translate_as_an_ensemble(runs):
     assert best["one"].count("|||") == 2 * 2 * 2
 
 
+@pytest.mark.long
 def test_other_vocabularies_end_with_one_line(runs):
     line = mistake("task=translate", f"checkpoint=[{runs}/transformer,{runs}/other]", "input=none")
     assert f"checkpoint={runs}/other: has other vocabularies than {runs}/transformer" in line
     assert "give the folder of a run" in mistake("task=translate", "checkpoint=[]")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("task", ["align", "test"])
 def test_other_tasks_take_one_run(runs, task):
     """The result of a test names one variant and the cost of one training."""

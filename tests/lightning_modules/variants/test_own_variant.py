@@ -7,6 +7,7 @@ import pytest
 from tests.helpers.commands import TINY, example, mistake, places, succeed
 
 
+@pytest.mark.long
 def test_the_example_of_the_page_trains_and_joins_an_ensemble(tmp_path):
     [arguments] = example("variant", tmp_path)
     given = [str(tmp_path / word) if word == "my_conf" else word for word in arguments]

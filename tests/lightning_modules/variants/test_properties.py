@@ -6,6 +6,7 @@ Recurrent: score × window × query × skeleton; Transformers: positions × norm
 import io
 from typing import Any, get_args
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -168,6 +169,7 @@ def close(one, other):
         torch.testing.assert_close(one[1], other[1], **EXACT)
 
 
+@pytest.mark.long
 @examples
 @given(st.one_of(recurrent(attending=True), transformers()), lengths, target_lengths)
 def test_weights_sum_to_one_and_stay_in_their_window(chosen, lengths, tgt_length):
@@ -201,6 +203,7 @@ def test_weights_sum_to_one_and_stay_in_their_window(chosen, lengths, tgt_length
                 assert len(seen) <= 2 * width + 1
 
 
+@pytest.mark.long
 @examples
 @given(models, lengths, st.integers(0, 5), st.randoms(use_true_random=False))
 def test_padding_and_the_order_of_a_batch_change_nothing(chosen, lengths, padding, random):
@@ -219,6 +222,7 @@ def test_padding_and_the_order_of_a_batch_change_nothing(chosen, lengths, paddin
         close(alone, (logits[one], None if weights is None else weights[one, :, :length]))
 
 
+@pytest.mark.long
 @examples
 @given(models, lengths, target_lengths, st.randoms(use_true_random=False))
 def test_incremental_equals_teacher_forced(chosen, lengths, tgt_length, random):
@@ -244,6 +248,7 @@ def test_incremental_equals_teacher_forced(chosen, lengths, tgt_length, random):
             state = step.state
 
 
+@pytest.mark.long
 @examples
 @given(models, lengths, st.data())
 def test_later_target_tokens_change_nothing_earlier(chosen, lengths, data):
@@ -262,6 +267,7 @@ def test_later_target_tokens_change_nothing_earlier(chosen, lengths, data):
     close(prefix, tuple(None if part is None else part[early] for part in one))
 
 
+@pytest.mark.long
 @examples
 @given(models, lengths)
 def test_a_saved_model_gives_the_same_output(chosen, lengths):
@@ -280,6 +286,7 @@ def test_a_saved_model_gives_the_same_output(chosen, lengths):
     assert (weights is None and same_weights is None) or weights.equal(same_weights)
 
 
+@pytest.mark.long
 @examples
 @given(models, lengths, target_lengths)
 def test_bfloat16_stays_finite(chosen, lengths, tgt_length):
@@ -314,6 +321,7 @@ def test_bfloat16_stays_finite(chosen, lengths, tgt_length):
             torch.testing.assert_close(logits.float(), exact[0], rtol=0.2, atol=0.2)
 
 
+@pytest.mark.long
 def test_the_combinations_are_many():
     """A mistake in the strategies would test the properties on few combinations."""
     seen: dict[str, set] = {}

@@ -289,6 +289,7 @@ def test_laptop_sizes_are_comparable():
     assert max(counts.values()) <= (1 + PARAMETER_TOLERANCE) * min(counts.values()), counts
 
 
+@pytest.mark.long
 def test_one_number_scales_every_width():
     for name in NAMES:
         whole, half = (configuration(f"model={name}", f"scale={scale}") for scale in (1, 0.5))

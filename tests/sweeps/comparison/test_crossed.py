@@ -115,6 +115,7 @@ def test_other_scores_are_no_pair(tmp_path):
     assert window_costs(findings_of(comparison).evaluation, comparison, None) == []
 
 
+@pytest.mark.long
 def test_the_page_has_a_figure_for_each_corpus(crossed):
     report = make_report(findings_of(crossed), REPORT)
     assert {"bleu_by_length", "bleu_by_length_2"} <= set(report.figures)

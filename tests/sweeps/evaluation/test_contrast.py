@@ -61,6 +61,7 @@ def test_systems_are_compared_on_the_same_pairs_only(findings):
     )
 
 
+@pytest.mark.long
 def test_every_form_of_the_report_has_the_choices(findings, capsys, tmp_path):
     from rich.console import Console
 
@@ -80,6 +81,7 @@ def test_every_form_of_the_report_has_the_choices(findings, capsys, tmp_path):
     assert len(good.split()) == 7  # name, all with its interval, three ranges of distances
 
 
+@pytest.mark.long
 def test_without_choices_there_is_no_section(tmp_path):
     make_run(tmp_path / "0", "old")
     comparison = collect([tmp_path / "0"])

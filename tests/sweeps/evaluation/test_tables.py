@@ -211,6 +211,7 @@ def test_the_page_has_source_and_reference_once_a_sentence(report, shown):
     assert "reference" not in short.titles
 
 
+@pytest.mark.long
 def test_a_chart_of_sentences_counts_each_sentence_once(report):
     for name in BUCKETED:
         values = as_spec(report.figures[name])["data"]["values"]

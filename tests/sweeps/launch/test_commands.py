@@ -21,6 +21,8 @@ from lightning_modules.training.module import TranslationModule
 from tests.helpers.commands import TESTED, TINY, in_process, inside, mistake, places, succeed
 from tests.helpers.variants import CONF
 
+pytestmark = pytest.mark.long
+
 WITH_TER = "scoring.metrics=[bleu,exact,chrf,chrf++,ter]"
 SHIPPED = OmegaConf.load(CONF / "comparison" / "quickstart.yaml")
 QUICKSTART = SHIPPED.hydra.sweeper.params.model.split(",")

@@ -34,6 +34,7 @@ def test_gpus_that_are_not_there_are_refused(tmp_path, monkeypatch):
     assert "devices.gpus_per_job=3" in line
 
 
+@pytest.mark.long
 def test_a_terminal_of_ascii_shows_the_table(tmp_path):
     surroundings = os.environ | {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}
     surroundings["PYTHONCOERCECLOCALE"] = "0"

@@ -61,6 +61,7 @@ def next_line(job: subprocess.Popen[str]) -> str:
     return job.stdout.readline().strip()
 
 
+@pytest.mark.long
 def test_jobs_take_gpus_of_their_own_and_the_next_waits_for_one_that_dies(started):
     first, second = started(), started()
     assert {next_line(first), next_line(second)} == {"GPU-a", "GPU-b"}

@@ -132,6 +132,7 @@ def test_a_run_with_other_scoring_keeps_its_weights_and_is_tested_again(space):
     assert (folder / "result.json").stat().st_mtime_ns != made
 
 
+@pytest.mark.long
 def test_a_run_with_vectors_is_known_by_their_content(space, capsys):
     """The content of the corpus works in the same way."""
     file = space / "vectors.txt"

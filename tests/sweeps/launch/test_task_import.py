@@ -29,6 +29,7 @@ print(json.dumps([name for name in sys.modules if name in {HEAVY!r}]))
     return json.loads(done.stdout)
 
 
+@pytest.mark.long
 def test_wandb_is_imported_before_torch_and_pictures_wait():
     train = "lightning_modules.tasks.train.train"
     assert loaded(train, {"_target_": WANDB}) == ["wandb", "torch", "pytorch_lightning"]

@@ -19,6 +19,8 @@ from tests.helpers.pages import HOSTILE
 from tests.helpers.run_folders import TEXT, make_failure, make_run
 from tests.helpers.wandb_server import ENTITY, KEY, Run, WandbServer
 
+pytestmark = pytest.mark.long
+
 PROJECT = "attention-bench"
 BUCKETS = ("1–10", "11–20", "21–30")
 JOBS = [("none", 1), (HOSTILE[0], 1), (HOSTILE[0], 2)]

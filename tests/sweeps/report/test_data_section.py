@@ -14,6 +14,8 @@ from sweeps.tasks.compare import build_comparison
 from tests.helpers.made_text import corpus
 from tests.helpers.run_folders import REPORT, SCORING, make_run
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):

@@ -22,6 +22,8 @@ from sweeps.report.terminal import print_report
 from sweeps.tasks.compare import build_comparison
 from tests.helpers.run_folders import REPORT, SCORING, TEXT, Text, make_failure, make_run, unsealed
 
+pytestmark = pytest.mark.long
+
 HOSTILE = "</script><script>alert(1)</script>"
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers.pages import HOSTILE, needs_axe, screen, serious_violations
 
-pytestmark = pytest.mark.chromium
+pytestmark = [pytest.mark.chromium, pytest.mark.long]
 
 SCHEMES = ("light", "dark")
 WIDTHS = (390, 768, 1400)

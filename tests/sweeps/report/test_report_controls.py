@@ -15,7 +15,7 @@ MEASURES = {
     "loss": {"train_loss": "training loss", "val_loss": "validation loss"},
 }
 
-pytestmark = pytest.mark.chromium
+pytestmark = [pytest.mark.chromium, pytest.mark.long]
 
 
 @pytest.fixture

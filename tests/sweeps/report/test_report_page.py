@@ -10,7 +10,7 @@ from PIL import Image, ImageStat
 
 from tests.helpers.pages import HOSTILE, WORDS, number, rows, texts
 
-pytestmark = pytest.mark.chromium
+pytestmark = [pytest.mark.chromium, pytest.mark.long]
 
 
 def test_nothing_is_loaded_but_the_page_itself(page):

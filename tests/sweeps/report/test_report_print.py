@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-pytestmark = pytest.mark.chromium
+pytestmark = [pytest.mark.chromium, pytest.mark.long]
 
 WHOLE = ".drawing, .card.wide, .attention"
 """What no page break may cut."""

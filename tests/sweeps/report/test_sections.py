@@ -205,6 +205,7 @@ def test_a_mistake_in_a_section_is_one_line(findings, settings, name, words):
     assert "\n" not in message
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["Raising", "Sketchy"])
 def test_a_mistake_ends_the_command_before_a_file_is_written(runs, tmp_path, settings, name):
     settings(name)
@@ -232,6 +233,7 @@ def test_a_defect_of_the_harness_keeps_its_traceback(findings, monkeypatch):
         assert make_report(findings, REPORT).tables
 
 
+@pytest.mark.long
 def test_sections_without_anything_are_left_out(tmp_path):
     """Files have no speed, no learning curves and no studies."""
     comparison = collect([make_run(tmp_path / "0", "none")])
@@ -245,6 +247,7 @@ def test_sections_without_anything_are_left_out(tmp_path):
     assert "Conditions" not in headings
 
 
+@pytest.mark.long
 def test_the_wandb_form_is_data(findings):
     sections = report_sections(make_report(findings, REPORT))
     assert ("Size and speed", [Tables(["speed"])]) in sections

@@ -59,6 +59,7 @@ def reports(trial):
     return frozen.intermediate_values
 
 
+@pytest.mark.long
 def test_a_trial_goes_on_where_a_dead_worker_left_off(overrides, updates, tmp_path):
     first, straight = watched()
     once = train_seed([*overrides, "seed=1"], tmp_path / "whole", straight)
@@ -76,6 +77,7 @@ def test_a_trial_goes_on_where_a_dead_worker_left_off(overrides, updates, tmp_pa
         assert rest.cost[kind] == straight.cost[kind] > 0
 
 
+@pytest.mark.long
 def test_what_another_study_left_in_the_folder_is_not_taken(overrides, updates, tmp_path):
     trial = optuna.create_study().ask()
     config = compose("config", ["sweep=recurrent", "sweep.name=x", "sweep.objectives=[loss]"])

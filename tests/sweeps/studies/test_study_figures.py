@@ -105,6 +105,7 @@ def test_the_best_so_far_never_falls_back_and_ends_at_the_best_value(trials, obj
         assert best[-1] == study.best_value
 
 
+@pytest.mark.long
 @examples
 @given(TRIALS)
 def test_the_front_is_that_of_the_best_trials(trials):
@@ -136,6 +137,7 @@ def test_slices_hold_every_finished_trial_once_for_each_of_its_parameters(trials
         ]
 
 
+@pytest.mark.long
 @examples
 @given(TRIALS)
 def test_a_line_is_open_where_its_trial_lacks_a_parameter_and_the_best_is_on_top(trials):

@@ -232,6 +232,7 @@ def test_studies_stand_together_in_one_section(tmp_path):
     assert sorted(re.findall('data-figure="([^"]*)"', page)) == sorted([*specs, *curves])
 
 
+@pytest.mark.long
 def test_the_end_of_a_study_writes_it_all_even_where_nothing_finished(tmp_path, capsys):
     overrides = ["sweep=recurrent", "model=bahdanau", "sweep.trials=3", f"outputs={tmp_path}"]
     folder = tmp_path / "studies" / "recurrent-bahdanau"

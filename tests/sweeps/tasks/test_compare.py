@@ -38,6 +38,7 @@ def test_the_callback_loads_nothing_heavy():
     assert done.stdout == "set()\n"
 
 
+@pytest.mark.long
 def test_runs_and_folders_of_runs_are_compared(tmp_path, quick_reports):
     make_run(tmp_path / "one", "none")
     make_run(tmp_path / "many" / "0", "luong")

@@ -71,6 +71,7 @@ def test_the_terminal_shows_the_tables_and_pairs(shown):
     assert "training pair 1\n" not in printed
 
 
+@pytest.mark.long
 def test_the_files_hold_the_same(shown, space):
     _, folder, _ = shown
     summary = read_record(DataSummary, folder / "data.json")

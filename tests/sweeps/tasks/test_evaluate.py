@@ -40,6 +40,7 @@ def by_sacrebleu(hypotheses, references=TEXT.references):
     return scores | {"exact": exact, "length_ratio": tokens.sys_len / tokens.ref_len}
 
 
+@pytest.mark.long
 def test_two_systems_are_scored_as_by_sacrebleu_and_told_in_every_format(here, capfd):
     assert evaluate(*TWO, "alignments=gold") == 0
     out = here / "out"
@@ -66,6 +67,7 @@ def test_two_systems_are_scored_as_by_sacrebleu_and_told_in_every_format(here, c
         assert made in output
 
 
+@pytest.mark.long
 def test_bleu_by_length_is_that_of_the_sentences_alone(here, quick_reports):
     assert evaluate(*TWO) == 0
     [luong, _] = rows(here / "out", "bleu_by_length")
@@ -83,6 +85,7 @@ def test_bleu_by_length_is_that_of_the_sentences_alone(here, quick_reports):
         assert int(row["sentences"]) == len(inside)
 
 
+@pytest.mark.long
 def test_a_list_is_the_seeds_of_one_system(here, quick_reports):
     assert evaluate(*FILES, "systems.luong=[luong1,luong2]", "systems.none=none1") == 0
     [luong, none] = rows(here / "out")
@@ -120,6 +123,7 @@ def scoring_tables(out):
     return {name: (out / "tables" / f"{name}.csv").read_text() for name in known}
 
 
+@pytest.mark.long
 def test_files_and_run_folders_give_the_same_tables(here, quick_reports):
     make_run(here / "run1", "luong", 1)
     make_run(here / "run2", "luong", 2, statistics=False)
@@ -131,6 +135,7 @@ def test_files_and_run_folders_give_the_same_tables(here, quick_reports):
     assert tables[0] == tables[1] == tables[2]
 
 
+@pytest.mark.long
 def test_words_are_grouped_by_the_training_text_that_is_given(here, quick_reports):
     """The given text counts also where a run beside the file has counts of its own."""
     write(here / "train", ["le vieux le"] * 3 + ["marin"])
@@ -152,6 +157,7 @@ def test_words_are_grouped_by_the_training_text_that_is_given(here, quick_report
         assert counts == expected
 
 
+@pytest.mark.long
 def test_lengths_of_references_need_no_sources(here, quick_reports, capfd):
     given = ["references=ref", "systems.luong=luong1", "systems.none=none1"]
     assert evaluate(*given, "scoring.unit=reference_words") == 0
@@ -173,6 +179,7 @@ def test_gzip_is_read(here, quick_reports):
     assert values(here / "out")["luong"] == pytest.approx(expected)
 
 
+@pytest.mark.long
 def test_windows_line_ends_and_a_byte_order_mark_change_nothing(here, quick_reports):
     for name in ("ref", "luong1"):
         text = (here / name).read_text(encoding="utf-8").replace("\n", "\r\n")
@@ -183,6 +190,7 @@ def test_windows_line_ends_and_a_byte_order_mark_change_nothing(here, quick_repo
     assert values(here / "out")["luong"] == pytest.approx(expected)
 
 
+@pytest.mark.long
 def test_empty_hypotheses_count_and_are_warned_of_in_a_line(here, quick_reports, capfd):
     lines = translations(TEXT.references, "luong")
     lines[4] = lines[7] = ""
@@ -196,6 +204,7 @@ def test_empty_hypotheses_count_and_are_warned_of_in_a_line(here, quick_reports,
     assert values(here / "out")["luong"] == pytest.approx(by_sacrebleu(lines))
 
 
+@pytest.mark.long
 def test_a_system_that_says_nothing_scores_nothing(here, capfd):
     write(here / "silent", [""] * len(TEXT.references))
     assert evaluate(*FILES, "systems.silent=silent", "systems.none=none1") == 0
@@ -204,6 +213,7 @@ def test_a_system_that_says_nothing_scores_nothing(here, capfd):
     assert scores["ter"] == 100
 
 
+@pytest.mark.long
 def test_one_sentence_in_a_bucket_has_no_interval_and_is_not_tested(here, quick_reports):
     lines = {name: (here / name).read_text().splitlines() for name in ("ref", "luong1", "none1")}
     for name, kept in lines.items():
@@ -218,6 +228,7 @@ def test_one_sentence_in_a_bucket_has_no_interval_and_is_not_tested(here, quick_
     assert tested == ["all", "1–10", "11–20"]
 
 
+@pytest.mark.long
 def test_a_test_set_of_one_sentence_is_scored_without_intervals(here, capfd):
     for name, line in (("ref", "le chien dort"), ("src", "the dog sleeps")):
         write(here / name, [line])
@@ -230,6 +241,7 @@ def test_a_test_set_of_one_sentence_is_scored_without_intervals(here, capfd):
     assert {row["slope"] for row in rows(here / "out", "bleu_trend")} == {None}
 
 
+@pytest.mark.long
 def test_odd_names_are_told_as_they_are(here):
     names = ["<b>", "a \"quoted\" 'name'", "語 שלום", "a/b\\c", "100%_$#&{}~^|", "1"]
     (here / "comparison").mkdir()
@@ -249,6 +261,7 @@ def column(folder, name, key):
     return {(row["system"], row["group"]): row[key] for row in rows(folder, name)}
 
 
+@pytest.mark.long
 def test_sentences_of_each_label_are_scored_apart(here, quick_reports):
     labels = ["news" if number % 3 else "talk" for number in range(len(TEXT.references))]
     write(here / "domains", labels)
@@ -263,6 +276,7 @@ def test_sentences_of_each_label_are_scored_apart(here, quick_reports):
     assert {label for _, label in scores} == {"news", "talk"}
 
 
+@pytest.mark.long
 def test_words_of_each_label_are_counted_apart(here, quick_reports):
     """Labelled by its length, a word is right where a word of this length is."""
 
@@ -304,6 +318,7 @@ def test_likelihoods_of_words_are_averaged_by_frequency(here, quick_reports):
     }
 
 
+@pytest.mark.long
 def test_an_unfinished_gold_alignment_is_counted_on_what_there_is(here, quick_reports):
     """Empty lines of an alignment link nothing; they are no mistake."""
     write(here / "gold", ["0-0", *[""] * (len(TEXT.references) - 1)])
@@ -312,6 +327,7 @@ def test_an_unfinished_gold_alignment_is_counted_on_what_there_is(here, quick_re
     assert sum(row["links"] for row in table) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", ["", "0?0"])
 def test_gold_without_sure_links_gives_no_table(here, line):
     write(here / "gold", [line] * len(TEXT.references))
@@ -319,6 +335,7 @@ def test_gold_without_sure_links_gives_no_table(here, line):
     assert not (here / "out" / "tables" / "source_words_by_frequency.json").exists()
 
 
+@pytest.mark.long
 def test_a_run_beside_given_references_brings_what_it_knows_of_them(here, quick_reports):
     make_run(here / "run", "none")
     assert evaluate(*FILES, "systems.ours=run", "systems.theirs=luong1") == 0
@@ -328,6 +345,7 @@ def test_a_run_beside_given_references_brings_what_it_knows_of_them(here, quick_
     assert titles["columns"]["group"] == "times a word occurs in training"
 
 
+@pytest.mark.long
 def test_runs_of_two_test_sets_stand_side_by_side_and_are_not_tested(here, quick_reports):
     make_run(here / "one", "none")
     make_run(here / "two", "luong", text=text(1))
@@ -336,6 +354,7 @@ def test_runs_of_two_test_sets_stand_side_by_side_and_are_not_tested(here, quick
     assert not (here / "out" / "tables" / "bleu_significance.json").exists()
 
 
+@pytest.mark.long
 def test_intervals_of_word_groups_do_not_depend_on_other_systems(here, quick_reports):
     """Systems on test sets of one size share their resamples; a longer test set has its own."""
     longer = Text(TEXT.sources * 2, TEXT.references * 2, None)
@@ -356,6 +375,7 @@ def test_intervals_of_word_groups_do_not_depend_on_other_systems(here, quick_rep
     assert found[0]["words_by_case"]
 
 
+@pytest.mark.long
 def test_a_page_of_files_names_them_and_has_buckets_of_enough_sentences(here):
     assert evaluate(*TWO, buckets=()) == 0
     [luong, _] = rows(here / "out", "bleu_by_length")

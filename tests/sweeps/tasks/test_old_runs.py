@@ -73,6 +73,7 @@ def test_old_runs_are_compared(comparison, quick_reports):
     assert [system["name"] for system in systems] == ["seq2seq", "bahdanau"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["old-31a9b2a7", "oldtuned"])
 def test_the_report_of_an_old_comparison_is_built_again(comparison, name, quick_reports):
     folder = comparison.parent / name

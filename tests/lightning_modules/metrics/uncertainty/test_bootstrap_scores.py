@@ -72,6 +72,7 @@ def test_the_whole_comes_first_then_each_bucket(scored, buckets):
     assert not scored[0].thin
 
 
+@pytest.mark.long
 def test_scores_are_sacrebleus_over_the_sentences_of_a_subset(scored, systems, test_set):
     for subset in scored[:4]:
         references = [test_set.references[number] for number in subset.index]

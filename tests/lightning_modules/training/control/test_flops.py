@@ -39,6 +39,7 @@ def pairs_of(*sizes):
     return EncodedPairs(np.arange(len(sizes)), *map(Sequences.of, sides))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*LAPTOP, *OPTIONS])
 def test_the_count_is_that_of_an_update(name):
     """Compare with a training loss on lengths outside of the fit, with dropout."""
@@ -92,6 +93,7 @@ class Beginning(Score):
         return pad(energies, (0, max(0, keys.shape[-2] - 10)), value=float("-inf"))
 
 
+@pytest.mark.long
 def test_the_count_of_a_users_window_is_that_of_an_update(caplog):
     plain, hidden = (
         count_flops(composed("luong_general", f"model.attention.window={window}"), *REST)

@@ -49,6 +49,7 @@ def test_every_variant_gets_as_many_parameters_as_another(name, other, data):
     assert name != other or (config.scale, config.fine_scale) == (1, 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "other"), [("transformer", "bahdanau"), ("seq2seq", "transformer")]
 )
@@ -60,6 +61,7 @@ def test_a_variant_costs_as_much_as_another(name, other, data):
     assert abs(counts.apart) <= 0.02
 
 
+@pytest.mark.long
 def test_widths_on_which_no_other_depends_fill_the_gaps(data):
     """A Transformer's width is a multiple of its heads, so widths grow in steps of 10%."""
     config = configuration("model=transformer", "match=parameters")
@@ -81,6 +83,7 @@ def test_the_nearest_of_counts_that_jump_is_found(wanted):
     assert nearest == min(every, key=lambda one: abs(one - wanted))
 
 
+@pytest.mark.long
 def test_a_run_that_matches_says_so_and_is_known_again(tmp_path):
     """Overrides of the model change the variant, not the variant to match."""
     folder = tmp_path / "run"

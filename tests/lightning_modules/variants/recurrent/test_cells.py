@@ -149,6 +149,7 @@ def test_another_name_lists_the_choices():
         find_cell("rnn")
 
 
+@pytest.mark.long
 def test_products_of_a_cell_are_counted():
     """An Elman layer has a quarter of the products of an LSTM layer."""
     given = ["model=seq2seq", "scale=0.25", "model.layers=2"]
@@ -160,6 +161,7 @@ def test_products_of_a_cell_are_counted():
     assert (elman.coefficients[1:3] < 0.5 * lstm.coefficients[1:3]).all()
 
 
+@pytest.mark.long
 def test_the_example_of_the_page_trains_and_translates(tmp_path):
     [arguments] = example("cell", tmp_path)
     folder = tmp_path / "run"

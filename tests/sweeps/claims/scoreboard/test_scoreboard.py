@@ -168,6 +168,7 @@ def test_curves_have_a_point_for_each_system_and_length(judged):
         assert point["low"] < point["score"] < point["high"]
 
 
+@pytest.mark.long
 @pytest.mark.chromium
 def test_a_claim_of_the_table_leads_to_its_curves(browser, judged, tmp_path):
     from selenium.webdriver.support.ui import WebDriverWait
@@ -194,6 +195,7 @@ def test_axe_finds_nothing_serious_on_the_scoreboard(browser, judged, tmp_path, 
         assert serious_violations(browser) == []
 
 
+@pytest.mark.long
 @pytest.mark.chromium
 @pytest.mark.parametrize("width", [390, 1400])
 def test_the_scoreboard_needs_no_sideways_scrolling(browser, judged, tmp_path, width):

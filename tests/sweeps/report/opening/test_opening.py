@@ -44,6 +44,7 @@ def test_a_comparison_without_a_title_is_named_by_its_systems_and_lists(tmp_path
     assert opening.question == QUESTION
 
 
+@pytest.mark.long
 def test_the_files_of_a_comparison_bring_title_question_and_papers(tmp_path):
     asked = Origin(
         "Who wins?", "Does it win?", ("https://arxiv.org/abs/1409.0473",), "python run.py"
@@ -57,6 +58,7 @@ def test_the_files_of_a_comparison_bring_title_question_and_papers(tmp_path):
     assert "<code>python run.py</code>" in page
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("seeds", "cautioned"), [((1,), True), ((1, 2), False)])
 def test_findings_of_one_seed_are_about_these_trainings(tmp_path, seeds, cautioned):
     runs = [
@@ -93,6 +95,7 @@ def test_the_badge_counts_the_states_and_a_broken_condition_comes_first(tmp_path
     assert Opening(found(unfair)).badge[0] == ("NOT HELD", "✗ 1 NOT HELD (parameters)")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("texts", "told"),
     [
@@ -150,6 +153,7 @@ def opened(browser, tmp_path_factory):
 FIRST_SCREEN = ["h1", ".question", "#facts", ".badge", "nav", "#findings"]
 
 
+@pytest.mark.long
 @pytest.mark.chromium
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)])
 def test_the_first_screen_has_the_story(opened, width, height):
@@ -171,6 +175,7 @@ def test_the_first_screen_has_the_story(opened, width, height):
     assert content <= window
 
 
+@pytest.mark.long
 @pytest.mark.chromium
 def test_contents_and_badge_lead_to_what_they_name(opened):
     links = "return [...document.querySelectorAll('nav a, a.badge')].map(a => a.hash)"
