@@ -13,6 +13,8 @@ TEXT: Width = 6.9 * INCH
 """Width of the text of a paper of two columns."""
 NARROW = "_column"
 """End of the name of a figure as wide as a column."""
+PAPER = {"": TEXT, NARROW: COLUMN}
+"""Widths of a figure for papers, by the end of its name."""
 WIDE = 5 * INCH
 """Width from which on labels fit beside the lines."""
 KEY = 500

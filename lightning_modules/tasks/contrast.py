@@ -11,7 +11,7 @@ from datamodules.contrast import ContrastPair, read_contrast, write_contrast
 from lightning_modules.figures.charts import save_chart
 from lightning_modules.figures.distance_chart import distance_lines
 from lightning_modules.figures.lines import draw_lines
-from lightning_modules.figures.sizes import TEXT
+from lightning_modules.figures.sizes import PAPER
 from lightning_modules.metrics.uncertainty.contrast_scores import score_groups
 from lightning_modules.metrics.uncertainty.resampling import Resamples
 from lightning_modules.runs.labels import label_of
@@ -63,7 +63,8 @@ def contrast(config: DictConfig) -> None:
     if "distance" in summary.accuracy:
         label = label_of(name, [], trained.config)
         lines = distance_lines(groups, {name: label}, "Bands: 95% bootstrap intervals.")
-        save_chart(draw_lines(lines, TEXT), folder / CHART)
+        for end, width in PAPER.items():
+            save_chart(draw_lines(lines, width), folder / f"{CHART}{end}")
     log.info("\n".join([*summary_lines(summary), f"everything is in {folder}"]))
 
 

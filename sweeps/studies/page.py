@@ -6,7 +6,7 @@ from pathlib import Path
 
 from datamodules.files import write_text
 from lightning_modules.figures.charts import ENDINGS, save_chart
-from lightning_modules.figures.sizes import COLUMN, NARROW, TEXT
+from lightning_modules.figures.sizes import PAPER
 from lightning_modules.training.control.budgets import find_kind
 from sweeps.evaluation.tables import Column, Table, as_csv
 from sweeps.evaluation.writing.table_files import write_tables
@@ -85,7 +85,7 @@ def write_outcome(outcome: Outcome) -> Path:
     folder, section = outcome.folder, study_section([outcome])
     write_tables([outcome.trials_table, section.performance], folder / TABLES)
     write_text(folder / REPORT, render_outcome(outcome, section))
-    for width, end in ((TEXT, ""), (COLUMN, NARROW)):
+    for end, width in PAPER.items():
         for name, chart in section.curves(width).items():
             save_chart(chart, folder / FIGURES / f"{name}{end}")
     for figure in section.figures[outcome.sweep.name]:

@@ -16,6 +16,7 @@ from datamodules.tokenization import SPECIALS, UNK, Tokenizer
 from datamodules.translation_data import TranslationData
 from lightning_modules.figures.charts import save_chart
 from lightning_modules.figures.length_histogram import length_histogram
+from lightning_modules.figures.sizes import PAPER
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Data, Record
 from lightning_modules.runs.writer import write_record
@@ -110,9 +111,10 @@ def _write(summary: DataSummary, tables: Sequence[Table], folder: Path) -> None:
     found = summary.data
     assert found.statistics is not None
     languages = found.source, found.target
-    chart = length_histogram(found.statistics, languages, f"Lengths of {found.name}")
     write_tables(tables, folder / TABLES)
-    save_chart(chart, folder / FIGURES / HISTOGRAM)
+    for end, width in PAPER.items():
+        chart = length_histogram(found.statistics, languages, f"Lengths of {found.name}", width)
+        save_chart(chart, folder / FIGURES / f"{HISTOGRAM}{end}")
     write_record(folder / SUMMARY, summary)
 
 

@@ -8,7 +8,7 @@ from datamodules.files import write_text
 from lightning_modules.figures.charts import Chart, save_chart
 from lightning_modules.figures.forest_chart import forest_chart
 from lightning_modules.figures.lines import draw_lines
-from lightning_modules.figures.sizes import COLUMN, NARROW, TEXT
+from lightning_modules.figures.sizes import PAPER
 from sweeps.claims.claim import TierName
 from sweeps.claims.judging import Judged
 from sweeps.claims.scoreboard.beside import Beside, beside
@@ -55,7 +55,7 @@ def write_scoreboard(
     effects = effects_of(judged)
     if effects:
         charts[FOREST] = forest_chart(effects, "container")
-        for width, end in ((TEXT, ""), (COLUMN, NARROW)):
+        for end, width in PAPER.items():
             save_chart(forest_chart(effects, width), out / FIGURES / f"{FOREST}{end}")
     shown = [_shown(one, charts) for one in judged]
     page = render_page(

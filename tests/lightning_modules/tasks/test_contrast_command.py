@@ -50,7 +50,8 @@ def test_the_pairs_of_the_corpus(space, drawn):
     assert number["low"] < number["value"] < number["high"]
     kinds = {"all", "category", "distance", "distances", "attractor"}
     assert set(summary["accuracy"]) == kinds
-    assert (drawn / "accuracy_by_distance.svg").is_file()
+    for width in ("", "_column"):
+        assert (drawn / f"accuracy_by_distance{width}.svg").is_file()
     [kept] = (space / "cache").glob("contrast-*.json")
     assert kept.read_bytes() == (drawn / "pairs.json").read_bytes()
 

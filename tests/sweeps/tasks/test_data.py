@@ -89,7 +89,8 @@ def test_the_files_hold_the_same(shown, space):
     assert float(rows["test", "de"]["words_mean"]) == found.in_words.mean
     assert int(rows["test", "de"]["types"]) == found.types
     for ending in ("svg", "png", "pdf"):
-        assert (folder / "figures" / f"length_histogram.{ending}").is_file()
+        for width in ("", "_column"):
+            assert (folder / "figures" / f"length_histogram{width}.{ending}").is_file()
     with Image.open(folder / "figures" / "length_histogram.png") as picture:
         colours = np.unique(np.asarray(picture.convert("RGB")).reshape(-1, 3), axis=0)
     drawn = {f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in colours}
