@@ -75,9 +75,19 @@ def test_compiled_blocks_show_the_weights_of_their_heads():
 
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
-def test_compiled_kernels_give_the_same_numbers():
-    expected = trained(small_model("bahdanau"))
-    model = small_model("bahdanau")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bahdanau",
+        *(
+            pytest.param(name, marks=pytest.mark.exhaustive)
+            for name in ("luong_global", "rnnsearch", "transformer")
+        ),
+    ],
+)
+def test_compiled_kernels_give_the_same_numbers(name):
+    expected = trained(small_model(name))
+    model = small_model(name)
     compile_blocks(model, "default")
     alike(model, expected)
 
@@ -87,14 +97,8 @@ LOOPS = ["bahdanau", "luong_global", "luong_intra", "rnnsearch"]
 """Attention before the step, input feeding, a past that grows, and a cell that torch lacks."""
 
 
-def by_time(names):
-    """Let all variants but one wait for the long tests."""
-    long = pytest.mark.long
-    return [name if name == "bahdanau" else pytest.param(name, marks=long) for name in names]
-
-
 @pytest.mark.long
-@pytest.mark.parametrize("name", by_time(RECURRENT))
+@pytest.mark.parametrize("name", RECURRENT)
 def test_compiled_steps_give_the_numbers_of_the_plain_loop(name):
     expected = trained(small_model(name))
     model = small_model(name)
@@ -103,7 +107,7 @@ def test_compiled_steps_give_the_numbers_of_the_plain_loop(name):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", by_time(LOOPS))
+@pytest.mark.parametrize("name", LOOPS)
 def test_compiled_steps_search_as_plain_steps_do(name):
     plain, model = small_model(name).eval(), small_model(name).eval()
     model.compile_blocks(backend="eager")
@@ -116,7 +120,7 @@ def test_compiled_steps_search_as_plain_steps_do(name):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", by_time(LOOPS))
+@pytest.mark.parametrize("name", LOOPS)
 @torch._dynamo.config.patch(recompile_limit=MOST_KERNELS)
 def test_fifty_lengths_and_sizes_of_batches_need_few_kernels(name):
     """In training and in a search together; a batch of one sentence has kernels of its own.
