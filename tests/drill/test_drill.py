@@ -10,6 +10,7 @@ from tests.drill.__main__ import PARTS
 SHARE, SEED = 0.1, 19
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in PARTS if name != "planted tokens"])
 def test_a_tenth_of_the_drill(name, tmp_path, monkeypatch):

@@ -51,6 +51,7 @@ def test_the_grammar_writes_right_pairs(setting: str, language: str) -> None:
     assert wrong(setting, 700, language) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("setting", list(SETTINGS))

@@ -161,6 +161,7 @@ def test_neither_trackers_nor_charts_nor_studies_are_needed():
     assert "'beam'" in done.stdout
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_a_start_measures_until_its_time_is_over(tmp_path):
     file, page = tmp_path / "gpu.jsonl", tmp_path / "gpu.md"
@@ -179,6 +180,7 @@ def test_a_start_measures_until_its_time_is_over(tmp_path):
     assert f"- {later}" in page.read_text()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_ranks_are_timed_together(tmp_path):
     file, page = tmp_path / "gpu.jsonl", tmp_path / "gpu.md"

@@ -104,6 +104,7 @@ def test_a_scorer_made_of_the_checker_is_right(source, target):
     assert mistaken(source, target, pairs) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_scorer_is_right_in_150_pairs_of_every_category(source, target):
@@ -115,6 +116,7 @@ def test_the_scorer_is_right_in_150_pairs_of_every_category(source, target):
     assert mistaken(source, target, pairs) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_scorer_is_right_with_all_words(source, target):

@@ -244,6 +244,7 @@ def test_presets(name):
     assert len(corpus.split("test")) == 40
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_the_easy_preset_is_like_the_first_edition():
     """Types: words between spaces, in small letters, without comma and full stop, in training."""

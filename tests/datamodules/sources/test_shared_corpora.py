@@ -77,6 +77,7 @@ def stored(corpus, folder):
     return arrays, steps, kept["pairs_read"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_lines_jsonl_and_parquet_make_the_same_store(places, tmp_path):
     common = {"source": "en", "target": "de", "name": "large", "cache_dir": tmp_path}

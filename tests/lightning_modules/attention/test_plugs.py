@@ -18,6 +18,7 @@ from tests.helpers.recurrent_models import PLAIN
 QUERY, MEMORY = 4, 6
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 @pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.parametrize("part", ["score", "window"])

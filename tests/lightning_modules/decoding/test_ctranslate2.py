@@ -104,6 +104,7 @@ def test_without_the_library_one_line_says_what_to_install(monkeypatch):
         Ctranslate2Engine(small_model("transformer"), GreedySearch(), 5)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_the_command_translates_with_either_engine(tmp_path):
     trained = tmp_path / "run"

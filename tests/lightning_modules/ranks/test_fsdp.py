@@ -96,6 +96,7 @@ def weights(folder: Path, name: str) -> dict[str, torch.Tensor]:
     return torch.load(folder / f"checkpoints/{name}.ckpt", weights_only=True)["state_dict"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["transformer", "recurrent", "bfloat16"])
 def test_parts_make_the_updates_of_copies(space, name):
@@ -113,6 +114,7 @@ def test_parts_make_the_updates_of_copies(space, name):
         )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_bfloat16_is_another_training_of_about_the_same_losses(space):
     exact, rounded = (read(space / f"{n}-copied/losses.json") for n in ("transformer", "bfloat16"))
@@ -120,6 +122,7 @@ def test_bfloat16_is_another_training_of_about_the_same_losses(space):
     assert rounded == pytest.approx(exact, rel=2e-2)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_one_process_translates_alike_with_what_several_trained(space):
     folder = space / "transformer-shared"
@@ -133,6 +136,7 @@ def test_one_process_translates_alike_with_what_several_trained(space):
     assert (space / "tested" / kept).read_bytes() == (folder / kept).read_bytes()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 @pytest.mark.parametrize("cut", CUTS)
 def test_parts_go_on_from_where_they_were_cut_off(space, cut):
@@ -142,6 +146,7 @@ def test_parts_go_on_from_where_they_were_cut_off(space, cut):
         assert all(tensors[name].equal(expected[name]) for name in expected)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "override", "message"),
     [
@@ -156,6 +161,7 @@ def test_a_model_that_cannot_be_shared_out_is_told_in_a_line(name, override, mes
     assert message in str(caught.value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -109,6 +109,7 @@ def processes_with(text: str) -> list[str]:
     return processes
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_a_multirun_of_four_jobs_stays_one_multirun(space):
     lists = ["model=bahdanau,luong_global", "seed=1,2"]
@@ -126,6 +127,7 @@ def test_a_multirun_of_four_jobs_stays_one_multirun(space):
     wait_until(lambda: not processes_with(str(space)), seconds=20)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_jobs_side_by_side_have_ranks_of_their_own(space):
     sweep = space / "side"

@@ -116,6 +116,7 @@ def read(file: Path) -> Any:
     return json.loads(file.read_text(encoding="utf-8"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("model", "precision"), TRAINED)
 @pytest.mark.parametrize("ranks", SEVERAL)
 def test_the_same_pieces_make_the_same_updates(trained, ranks, model, precision):

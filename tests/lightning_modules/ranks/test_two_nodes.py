@@ -95,6 +95,7 @@ def runs(nodes, tmp_path_factory, request) -> tuple[str, Path]:
     return precision, space
 
 
+@pytest.mark.exhaustive
 def test_two_nodes_make_the_updates_of_one(runs):
     precision, space = runs
     alone, shared = (read(space / f"trained-{count}" / "losses.json") for count in (1, 2))
@@ -103,6 +104,7 @@ def test_two_nodes_make_the_updates_of_one(runs):
     assert read(space / "trained-2" / "result.json")["config"]["trainer"]["num_nodes"] == 2
 
 
+@pytest.mark.exhaustive
 def test_two_nodes_score_a_checkpoint_as_one(runs):
     _, space = runs
     for name in ("predictions.jsonl", "bleu_by_length.csv"):

@@ -45,6 +45,7 @@ def content(file: Path):
     return json.loads(file.read_text(encoding="utf-8"))
 
 
+@pytest.mark.exhaustive
 def test_a_run_has_the_score(compared):
     result = content(compared / "0" / "result.json")
     pairs = [(line.hypothesis, line.reference) for line in read_predictions(compared / "0")]
@@ -57,6 +58,7 @@ def test_a_run_has_the_score(compared):
         assert not {"chrf", "ter"} & set(statistics)
 
 
+@pytest.mark.exhaustive
 def test_the_columns_of_the_users_metric_come_last(compared):
     for folder in (compared / "0", compared):
         with (folder / "bleu_by_length.csv").open(encoding="utf-8", newline="") as file:
@@ -66,6 +68,7 @@ def test_the_columns_of_the_users_metric_come_last(compared):
         assert first[-4] != ""
 
 
+@pytest.mark.exhaustive
 def test_the_comparison_shows_it(compared):
     for row in rows(compared, "scores")[:2]:  # the systems; the baselines after them lack it
         assert 0 <= row["same_length"]["value"] <= 100
@@ -89,6 +92,7 @@ def there(gone, space, monkeypatch):
     sys.modules.pop("my_metric", None)
 
 
+@pytest.mark.exhaustive
 def test_a_comparison_shows_what_its_runs_recorded(compared, space, there, quick_reports):
     """The command lists chrF, which is counted, and not the user's metric."""
     again = space / "again"
@@ -98,6 +102,7 @@ def test_a_comparison_shows_what_its_runs_recorded(compared, space, there, quick
     assert {"chrf", "chrf++"} <= first.keys()
 
 
+@pytest.mark.exhaustive
 def test_a_metric_that_is_gone_is_left_out_with_a_line(compared, space, gone, quick_reports, capfd):
     copy = space / "copy"
     shutil.copytree(compared, copy)
@@ -108,12 +113,14 @@ def test_a_metric_that_is_gone_is_left_out_with_a_line(compared, space, gone, qu
     assert "same_length" in rows(compared, "scores")[0]
 
 
+@pytest.mark.exhaustive
 def test_the_report_of_a_comparison_keeps_it(compared, there, quick_reports):
     before = rows(compared, "same_length_by_length")
     inside("task=report", f"runs={compared}", NO_TRACKER)
     assert rows(compared, "same_length_by_length") == before
 
 
+@pytest.mark.exhaustive
 def test_text_files_are_evaluated_with_it(compared, space, there, quick_reports):
     lines = [f"the sentence number {number} ." for number in range(40)]
     references = write(space / "ref", lines)

@@ -97,6 +97,7 @@ def test_words_have_no_dropout(space):
     assert "tokenizer.dropout" in line
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 @pytest.mark.real_text
 @pytest.mark.skipif(not MULTI30K.is_dir(), reason="../shared/data/multi30k is not there")

@@ -31,6 +31,7 @@ def text() -> ParallelText:
 QUICK = ("seq2seq", "bahdanau", "luong_predictive", "transformer")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in LAPTOP]

@@ -281,6 +281,7 @@ MORE = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 @pytest.mark.parametrize("more", MORE)
 def test_other_trainings_end_the_same_too(train, monkeypatch, more):

@@ -152,6 +152,7 @@ def test_the_mode_stays_and_rolling_out_is_without_dropout(training):
     assert all(part.training == training for part in model.modules())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "share"), [("bahdanau", 0.5), ("transformer", 0.0)])
 def test_training_on_its_own_words_overfits(name, share):

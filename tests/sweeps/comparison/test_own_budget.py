@@ -61,6 +61,7 @@ def test_training_ends_with_the_update_that_spends_the_budget(commands, space, c
     assert result(space / "more")["training"]["updates"] == updates + 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_a_comparison_states_its_budget_in_the_users_unit(commands, space):
     out = space / "sweep"

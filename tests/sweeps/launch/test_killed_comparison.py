@@ -40,6 +40,7 @@ def killed(sweep: Path, space: Path, more: int) -> None:
     command.wait()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_six_jobs_killed_twice_are_each_trained_once(tmp_path):
     sweep = tmp_path / "sweep"

@@ -12,6 +12,7 @@ from tests.helpers.commands import ROOT, TINY, example, mistake, places
 QUICK = ["model=bahdanau", "scale=0.1", "decoding=greedy", "scoring.resamples=100", "logger=none"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_a_launcher_of_ones_own_runs_the_jobs(tmp_path):
     """The example of the page, in a process that has not looked for plugins yet."""

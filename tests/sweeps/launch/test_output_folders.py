@@ -182,6 +182,7 @@ def test_a_multirun_does_what_is_missing(space):
     assert (sweep / "report.html").is_file()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_a_finished_multirun_has_nothing_to_do(tmp_path, capsys, caplog):
     space = tmp_path

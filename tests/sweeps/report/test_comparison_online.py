@@ -221,6 +221,7 @@ def test_the_report_shows_what_there_is(online, run):
         assert line in text
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_offline_the_report_is_in_a_file_and_one_command_publishes_it(offline, space):
     """The command publishes the report after ``wandb sync``."""

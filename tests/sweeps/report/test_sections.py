@@ -39,6 +39,7 @@ def findings(runs):
     return Findings("a sweep", evaluation, comparison)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_the_example_of_the_page_is_in_every_form(runs, tmp_path):
     [command] = example("report_section", tmp_path)

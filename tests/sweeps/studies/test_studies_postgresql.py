@@ -59,6 +59,7 @@ def trials_of(server):
     return optuna.load_study(study_name=NAME, storage=storage).get_trials()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_the_rest_go_on_when_one_is_killed_and_the_server_restarts(server, tmp_path):
     command = begin(server, tmp_path, "budget.target_tokens=6000")

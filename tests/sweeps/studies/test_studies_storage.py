@@ -61,6 +61,7 @@ def test_a_sqlite_file_given_as_a_journal(refused, tmp_path):
     assert f"sqlite:///{file}" in refused(file)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_a_sqlite_file_keeps_a_study(tmp_path):
     output = succeed(*STUDY, *places(tmp_path), f"sweep.storage=sqlite:///{tmp_path}/studies.db")

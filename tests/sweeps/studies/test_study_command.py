@@ -100,6 +100,7 @@ def test_mistakes_are_told_before_anything_is_trained(space, arguments, message)
     assert not list((space / "wrong").rglob("seed-*"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_tuned_variants_are_compared_on_fresh_seeds(space):
     """Two variants, two trials each, and one report of both."""

@@ -9,6 +9,7 @@ from optuna.trial import TrialState
 from tests.helpers.commands import TINY, places, succeed
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_a_trial_of_two_ranks_is_pruned_on_both(tmp_path):
     good = "{optimizer.lr: 0.01, label_smoothing: 0.0, model.dropout: 0.0}"

@@ -92,6 +92,7 @@ def test_the_same_command_trains_nothing_again(tested, space):
     assert printed.splitlines()[-2:] == before.splitlines()[-2:]  # the same verdict
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_tuned_systems_get_a_verdict_beside_the_untuned(tested, space):
     given, _ = tested

@@ -354,6 +354,7 @@ def test_runs_of_two_test_sets_stand_side_by_side_and_are_not_tested(here, quick
     assert not (here / "out" / "tables" / "bleu_significance.json").exists()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_intervals_of_word_groups_do_not_depend_on_other_systems(here, quick_reports):
     """Systems on test sets of one size share their resamples; a longer test set has its own."""

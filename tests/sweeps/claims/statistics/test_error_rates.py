@@ -45,6 +45,7 @@ def test_the_rule_decides_what_it_can():
     assert of_two(3.0, NOISES[1], 5, COUNT).held > 0.95
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("deviation", [0.0, 0.01])
 def test_verdicts_on_resampled_translations(deviation):
     rates, covered = of_text(deviation, 3, 200)
