@@ -133,10 +133,10 @@ def test_a_run_with_other_scoring_keeps_its_weights_and_is_tested_again(space):
 
 
 @pytest.mark.long
-def test_a_run_with_vectors_is_known_by_their_content(space, capsys):
+def test_a_run_with_vectors_is_known_by_their_content(tmp_path, capsys):
     """The content of the corpus works in the same way."""
-    file = space / "vectors.txt"
-    command = [*RUN, *places(space), f"vectors.source={file}", "model.embedding_size=2"]
+    file = tmp_path / "vectors.txt"
+    command = [*RUN, *places(tmp_path), f"vectors.source={file}", "model.embedding_size=2"]
     for content, again in (("the 1 2", False), ("the 1 2", True), ("the 3 4", False)):
         file.write_text(content)
         inside(*command)
