@@ -22,13 +22,13 @@ ONE_TRAINING = (
     "{} one seed: these findings are about these trainings; another training may come out "
     "otherwise."
 )
-"""What is to be said before findings about systems that have one seed."""
+"""The sentence before the findings, where systems have one seed; ``{}`` says which systems."""
 TESTS_OF_ONE_TRAINING = (
     "The tests are about these trainings: another training of a system with one seed may come out "
     "otherwise. In simulations, two equal systems of one seed each differ “significantly” in 17% "
     "to 89% of comparisons, with two or three seeds in at most 5% (docs/evaluation.md)."
 )
-"""What is to be said beside tests of systems that have one seed."""
+"""The sentence beside the tests, where systems have one seed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Findings:
 
     @property
     def caution(self) -> str | None:
-        """What is to be said of tested systems that no other seed repeats."""
+        """The caution about systems that have one seed; None if every system has several."""
         systems = self.evaluation.systems
         once = [system for system in systems if len(system.outputs) == 1]
         if not once or not self.significance:

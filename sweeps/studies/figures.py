@@ -132,11 +132,11 @@ def _curve(points: Sequence[SearchPoint], objective: str, pace: str, width: Widt
     note = "Bands: one standard deviation of the best of n draws."
     data = data_of(point._asdict() for point in points)
     ends = {point.study: point for point in points}
-    said = " ".join(
+    last_points = " ".join(
         f"{name}: {end.expected:.4g} after {getattr(end, pace):,}." for name, end in ends.items()
     )
     chart = alt.layer(band, shown.mark_line(strokeWidth=2), marks, data=data)
-    description = f"{titles['expected']} against {titles[pace]}. {said}"
+    description = f"{titles['expected']} against {titles[pace]}. {last_points}"
     return finished(chart, width, note, description=description)
 
 
@@ -156,11 +156,11 @@ class _Goal(NamedTuple):
 
 def study_figures(study: Study, objectives: Sequence[str]) -> list[StudyFigure]:
     """Draw the trials of a study; ``objectives`` names the values of a trial, in order."""
-    said = _said(study, objectives)
-    return [_figure(said, *each) for each in _drawings(study, objectives)]
+    outcome = _outcome(study, objectives)
+    return [_figure(outcome, *each) for each in _drawings(study, objectives)]
 
 
-def _said(study: Study, objectives: Sequence[str]) -> str:
+def _outcome(study: Study, objectives: Sequence[str]) -> str:
     """Return the number of trials and the best of them in words."""
     finished_trials = [each for each in study.get_trials(deepcopy=False) if each.state == COMPLETE]
     said = f"{len(finished_trials)} finished trials."

@@ -25,10 +25,10 @@ def cost(comparison: Comparison, best: System) -> Iterator[Finding]:
     if best.name not in {system.name for system in timed}:
         return
     fastest_first = sorted(timed, key=lambda system: _seconds(timed[system]))
-    told = fastest_first
-    if len(told) > LISTED:
-        told = [each for each in told if each.name == best.name or each in (told[0], told[-1])]
-    times = [f"{duration(_seconds(timed[each]))} ({quoted(each)})" for each in told]
+    shown = fastest_first
+    if len(shown) > LISTED:
+        shown = [each for each in shown if each.name == best.name or each in (shown[0], shown[-1])]
+    times = [f"{duration(_seconds(timed[each]))} ({quoted(each)})" for each in shown]
     sizes = [_parameters(runs) for runs in timed.values()]
     size = " to ".join(dict.fromkeys([shown_size(min(sizes)), shown_size(max(sizes))]))
     several = any(len(runs) > 1 for runs in timed.values())

@@ -48,7 +48,7 @@ def headline(
 
 
 def _best(group: TestedGroup) -> Iterator[Finding]:
-    """Which system has the highest BLEU, and is its lead real?"""
+    """Name the system with the highest BLEU, and its lead over the next, where tests find one."""
     best, *others = group.ranked
     leads = {each: group.difference(best, each, WHOLE) for each in others}
     tested = {each: lead for each, lead in leads.items() if lead is not None}

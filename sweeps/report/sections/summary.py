@@ -38,7 +38,7 @@ class Summary(Section):
 
     @property
     def warned(self) -> str:
-        """Of which texts the warnings are."""
+        """The texts that the warnings are about."""
         systems = [text for text in self.findings.suspicions if text != CORPUS]
         of = systems[0] if len(systems) == 1 else f"{len(systems)} systems"
         parts = [CORPUS] if CORPUS in self.findings.suspicions else []
