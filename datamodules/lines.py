@@ -6,16 +6,13 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any
 
 from datamodules.errors import UserError
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 BLOCK = 50_000
 """Lines that are read at once."""
@@ -99,7 +96,7 @@ def _opened(path: Path, option: str) -> Iterator[IO[bytes]]:
     try:
         with _open(path) as file:
             yield file
-    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zstd.ZstdError) as error:
+    except _damage(path) as error:
         kind = {".gz": "gzip", ".xz": "xz"}.get(path.suffix, "zstd")
         raise UserError(
             f"{path} is truncated or no {kind} file ({error}): fetch it again or set {option}=..."
@@ -109,5 +106,19 @@ def _opened(path: Path, option: str) -> Iterator[IO[bytes]]:
 
 
 def _open(path: Path) -> IO[bytes]:
-    openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".zst": zstd.open}
+    openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
+    if path.suffix == ".zst":
+        openers[".zst"] = zstd_module().open
     return openers.get(path.suffix, open)(path, "rb")
+
+
+def _damage(path: Path) -> tuple[type[Exception], ...]:
+    """Return the errors of a file that was cut or is of another kind than its suffix says."""
+    if path.suffix == ".zst":
+        return EOFError, zstd_module().ZstdError
+    return EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError
+
+
+def zstd_module() -> ModuleType:
+    """Return the module of Zstandard, a compiled package that only ``.zst`` files need."""
+    return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")

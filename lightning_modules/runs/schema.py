@@ -222,6 +222,8 @@ class Result(Record):
     environment: Environment = Environment()
     peak_memory_mib: float | None = None
     """Peak memory of the process in MiB; jobs of a comparison share processes."""
+    peak_device_memory_mib: float | None = None
+    """Peak memory of tensors on the GPU of the first rank in MiB; None on a CPU."""
     git_commit: str | None = None
     code: str | None = None
     """Version of the code that trained; see ``provenance.code_versions``."""

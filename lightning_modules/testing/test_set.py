@@ -9,6 +9,7 @@ import pytorch_lightning as pl
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.translation_data import TranslationData
+from lightning_modules.kernels.device import peak_device_memory_mib
 from lightning_modules.metrics.contrast import Choices
 from lightning_modules.metrics.systems import TestSet
 from lightning_modules.metrics.uncertainty.contrast_scores import score_groups
@@ -66,6 +67,8 @@ class Tested(NamedTuple):
     """Choices between contrastive pairs; None unless ``scoring.contrastive`` asks for them."""
     contrast: Accuracies
     """Shares of right choices; none without choices."""
+    peak_device_memory_mib: float | None = None
+    """Peak memory of tensors on the GPU so far; None on a CPU."""
 
 
 def test_model(
@@ -117,6 +120,7 @@ def test_model(
         heads=heads,
         choices=choices,
         contrast={} if choices is None else _accuracies(choices, scoring, config.variant),
+        peak_device_memory_mib=peak_device_memory_mib(trainer.strategy.root_device),
     )
 
 
@@ -191,6 +195,7 @@ def write_test(
         data=Data.model_validate(data.statistics),
         environment=Environment.model_validate(environment()),
         peak_memory_mib=peak_memory_mib(),
+        peak_device_memory_mib=tested.peak_device_memory_mib,
         git_commit=git_commit(),
         code=code.training,
         testing_code=code.testing,

@@ -1,10 +1,10 @@
 """Costs of the models of a comparison: size, training, decoding."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from statistics import mean
 
 from lightning_modules.runs.schema import Result
-from sweeps.comparison.collect import Comparison, Variant
+from sweeps.comparison.collect import Comparison
 from sweeps.evaluation.score_tables import system_column
 from sweeps.evaluation.tables import Column, Table
 
@@ -21,6 +21,9 @@ MEASURES: dict[Column, Callable[[Result], float | None]] = {
     Column("peak_memory_mib", "peak memory (MiB)", "number", 0): (
         lambda result: result.peak_memory_mib
     ),
+    Column("peak_device_memory_mib", "peak GPU memory (MiB)", "number", 0): (
+        lambda result: result.peak_device_memory_mib
+    ),
     Column("sentences_per_second", "decoding sentences/s", "number"): (
         lambda result: result.decoding.get("sentences_per_second")
     ),
@@ -28,23 +31,28 @@ MEASURES: dict[Column, Callable[[Result], float | None]] = {
 
 
 def speed_table(comparison: Comparison) -> Table:
-    """Return a table of each variant's measures, as means over the seeds that recorded them."""
-    rows = [[each.name, *map(_mean, _recorded(each))] for each in comparison.variants]
+    """Return a table of each variant's measures, as means over the seeds that recorded them.
+
+    A measure that no run recorded, such as a GPU's memory on a CPU, has no column.
+    """
+    means = {column: _means(comparison, measure) for column, measure in MEASURES.items()}
+    known = {column: cells for column, cells in means.items() if cells.count(None) < len(cells)}
+    names = [each.name for each in comparison.variants]
+    rows = [[name, *cells] for name, *cells in zip(names, *known.values(), strict=True)]
     return Table(
         "speed",
         "Size and speed",
-        [system_column(each.system for each in comparison.variants), *MEASURES],
+        [system_column(each.system for each in comparison.variants), *known],
         rows,
         {"finished runs": len(comparison.runs)},
         "Means over seeds.",
     )
 
 
-def _recorded(variant: Variant) -> Iterator[list[float]]:
-    for measure in MEASURES.values():
-        values = (measure(run.result) for run in variant.runs)
-        yield [value for value in values if value is not None]
+def _means(comparison: Comparison, measure: Callable[[Result], float | None]) -> list[float | None]:
+    return [_mean([measure(run.result) for run in each.runs]) for each in comparison.variants]
 
 
-def _mean(values: list[float]) -> float | None:
-    return float(mean(values)) if values else None
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(mean(known)) if known else None

@@ -4,6 +4,9 @@ The tests take the device as an argument, so that their own mistakes can be look
 """
 
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 from statistics import mean
 
@@ -18,14 +21,16 @@ from lightning_modules.training.callbacks import resume_checkpoint
 from lightning_modules.training.checkpoints import LAST
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.variants.base import move
-from tests.helpers.commands import TINY, inside, places, run, succeed
+from tests.helpers.commands import ROOT, TINY, inside, places, run, succeed
 from tests.helpers.variants import NAMES, OPTIONS, sentences, small_model
 from tests.lightning_modules.training.test_resume import Killed, at, killed
 from tests.lightning_modules.training.test_training import batch
 
 GPUS = torch.cuda.device_count()
 HEADLINE = ["seq2seq", "bahdanau", "luong_global", "luong_local", "transformer"]
-ONE = ["trainer.accelerator=gpu", "trainer.devices=1"]
+SHARED = "devices.gpus_per_job=0"
+"""Tests side by side share a GPU: a test that waited for a lease would run out of time."""
+ONE = ["trainer.accelerator=gpu", "trainer.devices=1", SHARED]
 SETTINGS = [
     *TINY,
     "data=grammar_tiny",
@@ -177,10 +182,55 @@ def test_too_little_memory_is_told_in_a_line(tmp_path, device):
     assert "Traceback" not in done.stderr
 
 
+HOLDER = """
+import sys
+from omegaconf import OmegaConf
+from sweeps.launch.gpu_leases import leased
+
+every = {"devices": {"jobs_per_gpu": 1, "gpus_per_job": None}, "trainer": {"devices": -1}}
+with leased(OmegaConf.merge(every, {"trainer": {"accelerator": "gpu"}})):
+    print("has all GPUs", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("devices", [pytest.param(1, marks=needs(1))])
+def test_a_training_waits_for_a_gpu_of_another_job_and_then_has_it_alone(tmp_path, devices):
+    """Leases are files of the temporary folder: these two jobs have one of their own."""
+    surroundings = os.environ | {"TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    given = ["trainer.accelerator=gpu", f"trainer.devices={devices}"]
+
+    def started(*command: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, *command],
+            cwd=ROOT,
+            env=surroundings,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    holder = started("-c", HOLDER)
+    try:
+        assert holder.stdout is not None
+        assert any("has all GPUs" in line for line in holder.stdout)
+        job = started("run.py", *SETTINGS, *places(tmp_path), *given)
+        assert job.stdout is not None
+        waits = f"waiting for 1 of {GPUS} GPUs: other jobs have them"
+        assert any(waits in line for line in job.stdout)
+        assert job.poll() is None
+        holder.communicate("done\n", timeout=20)
+        output, _ = job.communicate(timeout=300)
+        assert job.returncode == 0, output
+    finally:
+        holder.kill()
+
+
 @pytest.mark.parametrize("devices", [pytest.param(2, marks=needs(2))])
 @pytest.mark.parametrize("model", ["bahdanau", "transformer"])
 def test_two_gpus_make_the_updates_of_one(tmp_path, devices, model):
     given = [f"model={model}", "batching.pieces=2"]
     alone = losses_of(tmp_path, "one", *given, *ONE)
-    ranks = ["trainer=ddp", f"trainer.devices={devices}"]
+    ranks = ["trainer=ddp", f"trainer.devices={devices}", SHARED]
     assert losses_of(tmp_path, "two", *given, *ranks) == pytest.approx(alone, rel=1e-4)

@@ -18,6 +18,15 @@ FILES: dict[str, dict[Size, str]] = {
     "no attention": {"laptop": "seq2seq", "published": "rnnencdec"},
 }
 """Headline variants: the file of ``conf/model`` for each size."""
+OTHERS: dict[str, dict[Size, str]] = {
+    "Luong, general": {"laptop": "luong_general", "published": "luong_global_general"},
+    "Luong, concat": {"laptop": "luong_concat", "published": "luong_global_concat"},
+    "Luong, location": {"laptop": "luong_location", "published": "luong_global_location"},
+    "Luong, local-p": {"laptop": "luong_predictive", "published": "luong_local_p"},
+    "reversed source": {"laptop": "seq2seq_reversed", "published": "sutskever2014"},
+}
+"""Variants that are measured after the headline variants."""
+VARIANTS = FILES | OTHERS
 LOOPS = {
     "one layer, additive": "additive, previous state",
     "one layer, general": "general, input feeding",
@@ -51,7 +60,7 @@ class Case(NamedTuple):
     """A case: one model at one size and precision, and what is measured of it."""
 
     variant: str
-    """Key of ``FILES`` or of ``LOOPS``."""
+    """Key of ``VARIANTS`` or of ``LOOPS``."""
     size: Size
     work: Literal["train", "plain", "decode"]
     """``plain`` is the training of ``BareRnn``."""
@@ -70,7 +79,7 @@ class Case(NamedTuple):
         if self.variant in LOOPS:
             model = overrides_at(LOOPS[self.variant], WIDTHS[self.size])
         else:
-            model = [f"model={FILES[self.variant][self.size]}"]
+            model = [f"model={VARIANTS[self.variant][self.size]}"]
         return [*model, "tokenizer.shared=true"]
 
     def plain_model(self, vocabulary: int) -> nn.Module:
@@ -105,6 +114,10 @@ def _all(gpus: int) -> list[Case]:
                 for count in reversed(counts)
                 for name in FILES
             ]
+    for precision, size in product(PRECISIONS, SIZES):
+        for name in OTHERS:
+            base = Case(name, size, "train", precision)
+            found += [base, base._replace(compiled=True), base._replace(work="decode")]
     return found
 
 

@@ -5,7 +5,7 @@ from itertools import product
 from typing import NamedTuple
 
 from tests.benchmarks.gpu.aims import aims, of_peak, rate, ratio, scaling
-from tests.benchmarks.gpu.cases import FILES, LOADS, LOOPS, PRECISIONS, SIZES, Case
+from tests.benchmarks.gpu.cases import LOADS, LOOPS, PRECISIONS, SIZES, VARIANTS, Case
 from tests.benchmarks.gpu.records import Figures, Machine
 
 NONE = "–"
@@ -58,7 +58,7 @@ class About(NamedTuple):
 
 def page_text(about: About, figures: Figures, missing: Sequence[Case]) -> str:
     """Return the page for the figures so far."""
-    gpu, rows = about.machine.gpu, list(product(SIZES, PRECISIONS, FILES))
+    gpu, rows = about.machine.gpu, list(product(SIZES, PRECISIONS, VARIANTS))
     laptop, published = LOADS["laptop"], LOADS["published"]
     commit = about.commit or "unknown"
     head = HEAD.format(about=about, gpu=gpu, commit=commit, laptop=laptop, published=published)

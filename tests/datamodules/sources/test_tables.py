@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 from pydantic import ValidationError
 
-from datamodules import lines
 from datamodules.errors import UserError, first_mistake
+from datamodules.lines import read_blocks, zstd_module
 from datamodules.text import TextCorpus
 
 NAMES = {"source": "de", "target": "en"}
@@ -18,7 +18,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": gzip.compress,
     ".xz": lzma.compress,
-    ".zst": lines.zstd.compress,
+    ".zst": zstd_module().compress,
 }
 
 
@@ -61,7 +61,7 @@ NESTED = {"source": "translation.de", "target": "translation.en"}
 
 @pytest.mark.parametrize("size", [1, 2, 50_000])
 def test_a_table_is_read_in_blocks(root, size, monkeypatch):
-    monkeypatch.setattr(lines.read_blocks, "__defaults__", ("data.root", size))
+    monkeypatch.setattr(read_blocks, "__defaults__", ("data.root", size))
     assert pairs(root) == PAIRS
     (root / "train.tsv").unlink()
     write(root, "train.jsonl", as_json(PAIRS))
