@@ -9,7 +9,7 @@ def costs(runs) -> dict[str, dict[str, object]]:
     """Each system's costs by column."""
     table = speed_table(collect(runs))
     names = [column.key for column in table.columns[1:]]
-    return {row[0]: dict(zip(names, row[1:], strict=True)) for row in table.rows}
+    return {str(row[0]): dict(zip(names, row[1:], strict=True)) for row in table.rows}
 
 
 def test_costs_are_means_over_the_seeds_that_recorded_them(tmp_path):
