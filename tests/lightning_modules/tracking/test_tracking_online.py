@@ -137,7 +137,7 @@ def test_the_log_of_the_program_arrives(run, online):
 
 def test_a_failure_is_told_at_once(space):
     with WandbServer() as server:
-        given = [*QUICK, *places(space), f"hydra.run.dir={space}/failed", "optimizer.lr=1e30"]
+        given = [*QUICK, *places(space), f"hydra.run.dir={space}/failed", "optimizer.lr=1e38"]
         environment = {"HOME": str(space), **server.environment}
         done = command(*given, "logger.finish_seconds=60", "scheduler=constant", **environment)
     assert done.returncode != 0, done.stdout

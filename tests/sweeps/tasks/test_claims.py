@@ -117,7 +117,7 @@ def test_a_system_that_fails_ends_its_claim_alone(tested, space):
     given, _ = tested
     file = Path(given[0].partition("=")[2])
     content = yaml.safe_load(file.read_text())
-    content["systems"]["none"] = ["model=seq2seq", "optimizer.lr=1e30"]
+    content["systems"]["none"] = ["model=seq2seq", "optimizer.lr=1e38"]
     content["measure"] |= {"less": "none"}
     broken = file.with_name("broken.yaml")
     broken.write_text(yaml.safe_dump(content))
