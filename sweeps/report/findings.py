@@ -13,7 +13,7 @@ from sweeps.evaluation.evaluation import Evaluation
 from sweeps.evaluation.named_sets import evaluate_sets
 from sweeps.evaluation.significance import SignificanceTests, conclusions, significance_tests
 from sweeps.report.opening.finding import Finding, quoted
-from sweeps.report.opening.headline import headline
+from sweeps.report.opening.headline import answer, headline
 from sweeps.report.sentence_cards import Examples, example_sentences
 from sweeps.report.study_section import StudySection
 
@@ -23,6 +23,11 @@ ONE_TRAINING = (
     "otherwise."
 )
 """The sentence before the findings, where systems have one seed; ``{}`` says which systems."""
+INTERVALS = (
+    "In brackets: 95% intervals; those of scores are over test sentences, those of differences "
+    "over test sentences{}."
+)
+"""How to read the findings; ``{}`` names the seeds, where systems have several."""
 TESTS_OF_ONE_TRAINING = (
     "The tests are about these trainings: another training of a system with one seed may come out "
     "otherwise. In simulations, two equal systems of one seed each differ “significantly” in 17% "
@@ -60,6 +65,11 @@ class Findings:
         return headline(self.evaluation, self.significance.get("bleu"), self.comparison)
 
     @property
+    def answer(self) -> str | None:
+        """The answer to the question in one short sentence; None where no test gives one."""
+        return answer(self.headline)
+
+    @property
     def caution(self) -> str | None:
         """The caution about systems that have one seed; None if every system has several."""
         systems = self.evaluation.systems
@@ -69,6 +79,12 @@ class Findings:
         who = "Every system has" if len(once) == len(systems) else "Some systems have"
         advice = " Train with seed=1,2,3." if self.comparison.runs else ""
         return ONE_TRAINING.format(who) + advice
+
+    @property
+    def intervals(self) -> str:
+        """What the intervals of the findings are about."""
+        several = any(len(system.outputs) > 1 for system in self.evaluation.systems)
+        return INTERVALS.format(" and seeds" if several else "")
 
     @cached_property
     def conclusions(self) -> list[str]:

@@ -105,11 +105,12 @@ def in_reading_order(
     sections: Sequence[tuple[str, Sequence[Block]]],
 ) -> list[tuple[str, list[Block]]]:
     """Put the first lines and three figures before the runs, and all else at the end."""
+    lines: list[tuple[str, list[Block]]] = []
     first: list[tuple[str, list[Block]]] = []
     runs: list[tuple[str, list[Block]]] = []
     rest: list[tuple[str, list[Block]]] = []
     room = FIRST_FIGURES
-    for place, (heading, blocks) in enumerate(sections):
+    for heading, blocks in sections:
         for block in blocks:
             if isinstance(block, Pictures):
                 now, later = block.names[:room], block.names[room:]
@@ -117,10 +118,10 @@ def in_reading_order(
                 first.append((heading, [Pictures(now)]))
                 rest.append((heading, [Pictures(later)]))
             elif isinstance(block, Lines):
-                (rest if place else first).append((heading, [block]))
+                (lines if not lines or lines[0][0] == heading else rest).append((heading, [block]))
             else:
                 (rest if isinstance(block, Tables) else runs).append((heading, [block]))
-    return _joined([*first, *runs, *rest])
+    return _joined([*lines, *first, *runs, *rest])
 
 
 def _joined(sections: Sequence[tuple[str, list[Block]]]) -> list[tuple[str, list[Block]]]:

@@ -40,5 +40,6 @@ def test_the_headline_variants_stay_on_a_device_and_never_wait():
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_all_variants_stay_on_a_device_and_never_wait():
     check(swept(sorted({*NAMES, *OPTIONS}.difference(HEADLINE))))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from statistics import mean
 
 from lightning_modules.metrics.systems import System
+from lightning_modules.runs.schema import Result
 from sweeps.comparison.collect import Comparison, Run
 from sweeps.evaluation.numbers import shown_size
 from sweeps.report.opening.finding import Finding, enumerated, quoted
@@ -15,7 +16,7 @@ LISTED = 5
 def cost(comparison: Comparison, best: System) -> Iterator[Finding]:
     """Say how long a training of each system took, the fastest first; nothing if not recorded.
 
-    Of many systems: of the fastest, the best and the slowest.
+    Of many systems: of the fastest, the best and the slowest. Then sizes, memory and hardware.
     """
     timed = {
         variant.system: variant.runs
@@ -32,8 +33,10 @@ def cost(comparison: Comparison, best: System) -> Iterator[Finding]:
     sizes = [_parameters(runs) for runs in timed.values()]
     size = " to ".join(dict.fromkeys([shown_size(min(sizes)), shown_size(max(sizes))]))
     several = any(len(runs) > 1 for runs in timed.values())
+    trained = [run.result for runs in timed.values() for run in runs]
     yield Finding(
-        f"A training took {enumerated(times)}; the models have {size} parameters",
+        f"A training{_hardware(trained)} took {enumerated(times)}; the models have {size} "
+        f"parameters{_memory(trained)}",
         f"{'means over seeds, ' if several else ''}no test; jobs side by side slow each other",
     )
 
@@ -49,6 +52,20 @@ def _seconds(runs: Sequence[Run]) -> float:
 
 def _parameters(runs: Sequence[Run]) -> float:
     return mean(run.result.parameters or 0 for run in runs)
+
+
+def _hardware(results: Sequence[Result]) -> str:
+    devices = {result.environment.device for result in results} - {None}
+    return f" on {enumerated(sorted(map(_named, devices)))}" if devices else ""
+
+
+def _named(device: str | None) -> str:
+    return "a CPU" if device == "cpu" else f"a {device}"
+
+
+def _memory(results: Sequence[Result]) -> str:
+    peaks = [result.peak_memory_mib for result in results if result.peak_memory_mib]
+    return f"; no process took more than {max(peaks):,.0f} MiB of memory" if peaks else ""
 
 
 def rounded(number: float) -> str:

@@ -12,6 +12,8 @@ class Finding:
 
     claim: str
     test: str
+    short: str = ""
+    """The claim in a few words, for the top of the page; empty for a claim of the second rank."""
 
     def on(self, part: str) -> "Finding":
         """Return the finding, said of one of several test sets."""

@@ -58,11 +58,8 @@ def _best(group: TestedGroup) -> Iterator[Finding]:
         return
     if not behind:
         least = min(lead.p for lead in tested.values())
-        yield Finding(
-            "No system is shown to have a higher BLEU than another: "
-            f"{_scored(group, group.ranked)}",
-            group.tested(least),
-        )
+        nothing = "No system is shown to have a higher BLEU than another"
+        yield Finding(f"{nothing}: {_scored(group, group.ranked)}", group.tested(least), nothing)
         return
     lead = tested[behind[0]]
     if alike:
@@ -70,14 +67,25 @@ def _best(group: TestedGroup) -> Iterator[Finding]:
             f"The highest BLEU have {_scored(group, [best, *alike])}, whose order is not shown; "
             f"the first has {lead.size} more than {quoted(behind[0])}, the next",
             group.tested(lead.p),
+            f"The highest BLEU have {enumerated([quoted(each) for each in [best, *alike]])}",
         )
         return
     next_of = ", the next" if len(behind) > 1 else ""
     yield Finding(
-        f"{quoted(best)} has the highest BLEU, {group.score(best, None)}: {lead.size} more than "
-        f"{quoted(behind[0])}{next_of}",
+        f"{quoted(best)} has the highest BLEU over all lengths, {group.score(best, None)}: "
+        f"{lead.size} more than {quoted(behind[0])}{next_of}",
         group.tested(lead.p),
+        f"{quoted(best)} has the highest BLEU",
     )
+
+
+def answer(findings: Sequence[Finding]) -> str | None:
+    """Return the answer to the question of a comparison in one short sentence; None if unknown.
+
+    BLEU against length comes before the best system: lengths are what a comparison is about.
+    """
+    shorts = [each.short for each in findings if each.short]
+    return f"{shorts[-1]}." if shorts else None
 
 
 def _scored(group: TestedGroup, systems: Sequence[System]) -> str:

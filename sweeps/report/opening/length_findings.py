@@ -8,7 +8,7 @@ from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.metrics.uncertainty.trends import Trend, compare_trends
 from sweeps.evaluation.numbers import p_floor, p_statement, shown_estimate
 from sweeps.evaluation.significance import SIGNIFICANT
-from sweeps.report.opening.finding import Finding, quoted
+from sweeps.report.opening.finding import Finding, enumerated, quoted
 from sweeps.report.opening.tested_group import BLEU, Difference, TestedGroup
 
 Tested = tuple[Bounds, Difference]
@@ -34,8 +34,8 @@ def lengths(group: TestedGroup, train_limits: Collection[int]) -> Iterator[Findi
     p = p_statement(trend.p, p_floor(group.evaluation.draws.count, pairs))
     leading = _leading(group, gaining, losing)
     test = (
-        f"for every ten words more, the difference {'grows' if leading else 'changes'} by "
-        f"{shown_estimate(slope, 1)}: paired bootstrap, {p} "
+        f"trend over all lengths: for every ten words more, the difference "
+        f"{'grows' if leading else 'changes'} by {shown_estimate(slope, 1)}, paired bootstrap, {p} "
         f"(Holm, {pairs} {'pair' if pairs == 1 else 'pairs'})"
     )
     claim = (
@@ -44,11 +44,12 @@ def lengths(group: TestedGroup, train_limits: Collection[int]) -> Iterator[Findi
         f"{_change(group, losing, first, last)}; BLEU of {quoted(gaining)} "
         f"{_change(group, gaining, first, last)}"
     )
-    if leading:
-        where = _where(group, leading, group.by_length(gaining, losing))
-        claim += f". {quoted(gaining)} is ahead {where}"
-        test += f"; each length group: {group.tested(max(each.p for _, each in leading))}"
-    yield Finding(claim, test)
+    if not leading:
+        yield Finding(claim, test)
+        return
+    claim += f". {_ahead(group, gaining, losing, leading)}"
+    test += f"; each length group: {group.tested(max(each.p for _, each in leading))}"
+    yield Finding(claim, test, _ends(group, gaining, losing))
 
 
 def crossing(group: TestedGroup) -> Iterator[Finding]:
@@ -135,17 +136,34 @@ def _where(group: TestedGroup, leading: list[Tested], found: list[Tested]) -> st
     return where if any(each.real for _, each in before) else f"{where}, and not before"
 
 
+def _ahead(group: TestedGroup, ahead: System, behind: System, leading: list[Tested]) -> str:
+    """Say in which groups a system leads, and how far: in the first, the widest and the last."""
+    where = _where(group, leading, group.by_length(ahead, behind))
+    name = group.evaluation.scoring.bucket_name
+    told = dict([leading[0], max(leading, key=_value), leading[-1]])
+    sizes = [f"by {found.size} at {name(bounds)}" for bounds, found in told.items()]
+    return f"{quoted(ahead)} is ahead of {quoted(behind)} {where}: {enumerated(sizes)}"
+
+
+def _ends(group: TestedGroup, ahead: System, behind: System) -> str:
+    """Return BLEU of two systems in the longest and the shortest group, without intervals."""
+    name, first, last = group.evaluation.scoring.bucket_name, group.bounds[0], group.bounds[-1]
+    at_last, at_first = (
+        [group.bleu_alone(system, bounds) for system in (ahead, behind)] for bounds in (last, first)
+    )
+    return (
+        f"At {name(last)}, BLEU is {at_last[0]} with {quoted(ahead)} and {at_last[1]} with "
+        f"{quoted(behind)}; at {name(first)}, {at_first[0]} and {at_first[1]}"
+    )
+
+
 def _parting(group: TestedGroup) -> Iterator[Finding]:
     """Say from which lengths on the best system is ahead of the last."""
     ahead, behind = group.ranked[0], group.ranked[-1]
     leading = _leading(group, ahead, behind)
     if not leading:
         return
-    where = _where(group, leading, group.by_length(ahead, behind))
-    name = group.evaluation.scoring.bucket_name
-    ends = leading if len(leading) == 1 else [leading[0], leading[-1]]
-    values = " and ".join(f"{each.size} at {name(bounds)}" for bounds, each in ends)
     yield Finding(
-        f"{quoted(ahead)} is ahead of {quoted(behind)} {where}: by {values}",
+        _ahead(group, ahead, behind, leading),
         f"{group.tested(max(each.p for _, each in leading))} in each length group",
     )

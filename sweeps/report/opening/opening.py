@@ -7,7 +7,7 @@ from lightning_modules.runs.labels import label_of
 from lightning_modules.runs.schema import Result
 from lightning_modules.runs.settings.table import key_of, labelling_overrides
 from lightning_modules.training.control.budgets import find_kind, kind_of
-from sweeps.comparison.condition import MARKS, State
+from sweeps.comparison.condition import MARKS, Condition, State
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.report.findings import Findings
 from sweeps.report.opening.costs import rounded
@@ -58,6 +58,11 @@ class Opening:
             for key, given in values.items()
             if len(given) > 1 and key != "model"
         ]
+
+    @property
+    def broken(self) -> list[Condition]:
+        """Conditions of a fair comparison that do not hold."""
+        return [each for each in self.findings.comparison.conditions if not each.holds]
 
     @property
     def badge(self) -> list[tuple[State, str]]:

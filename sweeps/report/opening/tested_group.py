@@ -7,7 +7,7 @@ from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from sweeps.evaluation.evaluation import Evaluation, Group
-from sweeps.evaluation.numbers import p_statement, shown_estimate
+from sweeps.evaluation.numbers import p_statement, shown_estimate, shown_number
 from sweeps.evaluation.significance import SignificanceTests, differ
 
 BLEU = "bleu"
@@ -90,6 +90,12 @@ class TestedGroup:
         estimate = self.evaluation.estimate(system, bounds, BLEU)
         assert estimate is not None
         return shown_estimate(Estimate(estimate.value, estimate.low, estimate.high), 1)
+
+    def bleu_alone(self, system: System, bounds: Bounds) -> str:
+        """Return BLEU without an interval."""
+        estimate = self.evaluation.estimate(system, bounds, BLEU)
+        assert estimate is not None
+        return shown_number(estimate.value, 1)
 
     def tested(self, p: float) -> str:
         """Return how a difference was tested; ``p`` is the largest of the p-values meant."""

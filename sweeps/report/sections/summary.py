@@ -2,18 +2,16 @@
 wrong; and all conditions of a fair comparison."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 
 from rich.console import RenderableType
 from rich.text import Text
 from typing_extensions import override
 
 from lightning_modules.tracking.report_blocks import Block, Lines
-from sweeps.comparison.condition import MARKS, Condition, State
+from sweeps.comparison.condition import MARKS, State
 from sweeps.evaluation.tables import Table
 from sweeps.report.findings import CORPUS
 from sweeps.report.opening.finding import enumerated
-from sweeps.report.opening.opening import Opening
 from sweeps.report.sections.section import Section
 
 STYLES: dict[State, str] = {"held": "green", "differs by design": "cyan", "NOT HELD": "bold red"}
@@ -27,30 +25,24 @@ class Summary(Section):
     template = '{% include "sections/summary.html.j2" %}'
 
     @property
-    def broken(self) -> list[Condition]:
-        """Conditions of a fair comparison that do not hold."""
-        return [each for each in self.findings.comparison.conditions if not each.holds]
-
-    @property
     def warnings(self) -> list[str]:
         """Lines that say what looks wrong in the texts."""
         return [line for lines in self.findings.suspicions.values() for line in lines]
 
     @property
     def warned(self) -> str:
-        """The texts that the warnings are about."""
+        """The texts that the warnings are about, and one of the warnings without its examples."""
         systems = [text for text in self.findings.suspicions if text != CORPUS]
         of = systems[0] if len(systems) == 1 else f"{len(systems)} systems"
         parts = [CORPUS] if CORPUS in self.findings.suspicions else []
-        return enumerated([*parts, f"translations of {of}"] if systems else parts)
-
-    @cached_property
-    def opening(self) -> Opening:
-        """What was compared."""
-        return Opening(self.findings)
+        texts = enumerated([*parts, f"translations of {of}"] if systems else parts)
+        first = self.warnings[0].partition(": “")[0]
+        return f"{texts}; such as: {first}" if len(self.warnings) > 1 else f"{texts}: {first}"
 
     @override
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
+        if self.findings.answer:
+            yield Text(self.findings.answer, "bold")
         if self.findings.caution:
             yield Text(self.findings.caution, "yellow")
         for finding in self.findings.headline:
@@ -67,9 +59,9 @@ class Summary(Section):
         ]
         warnings = [f"warning, {warning}" for warning in self.warnings]
         failed = [f"failed, {job.label}: {job.error}" for job in comparison.failed]
-        caution = [self.findings.caution] if self.findings.caution else []
+        first = [each for each in (self.findings.answer, self.findings.caution) if each]
         found = [str(finding) for finding in self.findings.headline]
-        return [Lines([*caution, *found, *conditions, *failed, *warnings])]
+        return [Lines([*first, *found, *conditions, *failed, *warnings])]
 
 
 class Conditions(Section):

@@ -67,12 +67,12 @@ def whole(root, tmp_path_factory):
     return contents(folder), time.monotonic() - started
 
 
-LONG = pytest.mark.long
+EXHAUSTIVE = pytest.mark.exhaustive
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "share", [pytest.param(0.1, marks=LONG), 0.4, pytest.param(0.8, marks=LONG)]
+    "share", [pytest.param(0.1, marks=EXHAUSTIVE), 0.4, pytest.param(0.8, marks=EXHAUSTIVE)]
 )
 def test_a_killed_preparation_ends_as_if_never_killed(root, whole, tmp_path, share):
     expected, seconds = whole
@@ -113,7 +113,7 @@ def test_two_processes_prepare_once(root, whole, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("most_bytes", [2_000, pytest.param(60_000, marks=LONG)])
+@pytest.mark.parametrize("most_bytes", [2_000, pytest.param(60_000, marks=EXHAUSTIVE)])
 def test_a_full_disk_is_one_line_and_the_preparation_goes_on(root, whole, tmp_path, most_bytes):
     folder = tmp_path / "text"
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -169,7 +169,7 @@ def test_parts_and_a_warm_store_have_the_same_statistics(make, monkeypatch):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("content", [None, "{}"])
+@pytest.mark.parametrize("content", [pytest.param(None, marks=pytest.mark.exhaustive), "{}"])
 def test_a_store_without_statistics_is_made_again(make, content):
     cold = make().encoded_corpus
     file = cold.folder / STATISTICS

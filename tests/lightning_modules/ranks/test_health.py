@@ -68,7 +68,9 @@ def test_a_hung_rank_is_found_in_five_minutes():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("how", ["sleeps", "is stopped"])
+@pytest.mark.parametrize(
+    "how", [pytest.param("sleeps", marks=pytest.mark.exhaustive), "is stopped"]
+)
 def test_a_rank_that_hangs_ends_all_ranks_and_is_named(caplog, how):
     caplog.set_level(logging.INFO)
     started = time.monotonic()

@@ -68,7 +68,10 @@ def test_a_rank_that_dies_ends_all():
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("number", "status"),
-    [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 128 + signal.SIGTERM)],
+    [
+        (signal.SIGKILL, -signal.SIGKILL),
+        pytest.param(signal.SIGTERM, 128 + signal.SIGTERM, marks=pytest.mark.exhaustive),
+    ],
 )
 def test_no_rank_outlives_the_job(tmp_path, number, status):
     command = [sys.executable, "-m", "tests.lightning_modules.ranks.rank_jobs", str(tmp_path)]

@@ -293,7 +293,8 @@ def test_a_translation_without_words_has_no_chart(tmp_path):
     report = report_of([tmp_path / "0"])
     told = f"{len(silent)} of {len(silent)} translations are empty: “”"
     assert f"bahdanau seed 1: {told}" in render_report(report)
-    [lines] = report.parts[0].blocks()
+    [summary] = [part for part in report.parts if part.name == "summary"]
+    [lines] = summary.blocks()
     assert isinstance(lines, Lines)
     assert f"warning, bahdanau seed 1: {told}" in lines.items
     console = Console(width=300, file=io.StringIO(), color_system=None, record=True)

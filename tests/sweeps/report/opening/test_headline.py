@@ -14,7 +14,7 @@ from lightning_modules.testing.scoring_settings import Scoring
 from sweeps.comparison.collect import Comparison
 from sweeps.evaluation.evaluation import evaluate
 from sweeps.evaluation.significance import significance_tests
-from sweeps.report.opening.headline import headline
+from sweeps.report.opening.headline import answer, headline
 from tests.helpers.made_text import statistics_of
 
 SCORING = Scoring(edges=[10, 20, 30], resamples=200)
@@ -77,14 +77,17 @@ def findings(*systems, limits=()):
 
 def test_the_story_of_a_falling_system_names_its_tests():
     best, lengths = findings(system("a", "falling"), system("b", "steady"))
-    assert best.claim.startswith("“the b, labelled” has the highest BLEU, ")
+    assert best.claim.startswith("“the b, labelled” has the highest BLEU over all lengths, ")
     assert re.fullmatch(r"paired bootstrap, p .* \(Holm, 4 tests\)", best.test)
     assert lengths.claim.startswith(
         "From 1–10 to 21–30 words, BLEU of “the a, labelled” falls from "
     )
     assert "; BLEU of “the b, labelled” " in lengths.claim
-    assert ". “the b, labelled” is ahead " in lengths.claim
-    assert re.match(r"for every ten words more, the difference grows by \d", lengths.test)
+    assert ". “the b, labelled” is ahead of “the a, labelled” " in lengths.claim
+    assert re.match(
+        r"trend over all lengths: for every ten words more, the difference grows by \d",
+        lengths.test,
+    )
     assert " (Holm, 1 pair); each length group: paired bootstrap, p " in lengths.test
     for each in (best, lengths):
         assert each.claim.count("[") == each.claim.count("]") >= 1
@@ -92,14 +95,19 @@ def test_the_story_of_a_falling_system_names_its_tests():
 
 def test_curves_part_where_the_difference_becomes_real():
     _, lengths = findings(system("a", "steady"), system("b", "parting"))
-    assert lengths.claim.endswith("“the a, labelled” is ahead from 11–20 words on, and not before")
+    assert re.search(
+        r"“the a, labelled” is ahead of “the b, labelled” from 11–20 words on, and not before: "
+        r"by [\d.]+ \[[\d., ]+\] at 11–20 words and by [\d.]+ \[[\d., ]+\] at 21–30 words$",
+        lengths.claim,
+    )
 
 
 def test_without_a_trend_the_best_system_is_ahead_by_so_much():
     _, parting = findings(system("a", "steady"), system("b", "weak"))
     assert re.fullmatch(
         r"“the a, labelled” is ahead of “the b, labelled” in every length group: "
-        r"by [\d.]+ \[.*\] at 1–10 words and [\d.]+ \[.*\] at 21–30 words",
+        r"by [\d.]+ \[[\d., ]+\] at 1–10 words(, by [\d.]+ \[[\d., ]+\] at 11–20 words)? "
+        r"and by [\d.]+ \[[\d., ]+\] at 21–30 words",
         parting.claim,
     )
 
@@ -135,6 +143,7 @@ def test_exchanged_scores_exchange_the_sentences(kinds):
         return re.sub(r"the (\w), labelled", lambda m: f"the {exchanged[m[1]]}, labelled", claim)
 
     assert [moved(each.claim) for each in forward] == [each.claim for each in turned]
+    assert [moved(each.short) for each in forward] == [each.short for each in turned]
     assert [each.test for each in forward] == [each.test for each in turned]
 
 
@@ -179,6 +188,28 @@ def test_a_difference_that_one_of_two_tests_finds_is_not_told():
     found = headline(evaluation, replace(bleu, tests=apart), Trained([], [], []))
     assert found[0].claim.startswith("No system is shown to have a higher BLEU than another: ")
     assert not any("is ahead" in each.claim for each in found)
+
+
+def test_the_answer_gives_both_ends_of_the_curves_that_part():
+    found = findings(system("a", "falling"), system("b", "steady"))
+    numbers = re.fullmatch(
+        r"At 21–30 words, BLEU is ([\d.]+) with “the b, labelled” and ([\d.]+) with "
+        r"“the a, labelled”; at 1–10 words, ([\d.]+) and ([\d.]+)\.",
+        answer(found) or "",
+    )
+    assert numbers is not None
+    for number in numbers.groups():  # as in the finding, there with an interval
+        assert f" {number} [" in found[1].claim
+
+
+def test_without_curves_that_part_the_answer_names_the_best_system():
+    kinds = {"weak": "“the a, labelled” has the highest BLEU.", "steady": NOTHING}
+    for kind, told in kinds.items():
+        assert answer(findings(system("a", "steady"), system("b", kind))) == told
+    assert answer([]) is None
+
+
+NOTHING = "No system is shown to have a higher BLEU than another."
 
 
 def test_one_system_alone_has_no_findings():

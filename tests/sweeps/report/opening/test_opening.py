@@ -99,11 +99,11 @@ def test_the_badge_counts_the_states_and_a_broken_condition_comes_first(tmp_path
 @pytest.mark.parametrize(
     ("texts", "told"),
     [
-        ({"the corpus": ["a leak"]}, "the corpus"),
-        ({"“Luong”": ["copies"]}, "translations of “Luong”"),
+        ({"the corpus": ["a leak"]}, "the corpus: a leak"),
+        ({"“Luong”": ["3 copies: “a”; “b”"]}, "translations of “Luong”: 3 copies"),
         (
-            {"the corpus": ["a leak"], "“Luong”": ["copies"], "“none”": ["empty"]},
-            "the corpus and translations of 2 systems",
+            {"the corpus": ["a leak: “a”"], "“Luong”": ["copies"], "“none”": ["empty"]},
+            "the corpus and translations of 2 systems; such as: a leak",
         ),
     ],
 )
@@ -150,7 +150,8 @@ def opened(browser, tmp_path_factory):
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-FIRST_SCREEN = ["h1", ".question", "#facts", ".badge", "nav", "#findings"]
+FIRST_SCREEN = ["h1", ".question", "#not-held", "#answer", "#caution", "#facts", ".badge", "nav"]
+CHART, FINDINGS = "[data-figure=bleu_by_length]", "#findings"
 
 
 @pytest.mark.long
@@ -162,13 +163,14 @@ def test_the_first_screen_has_the_story(opened, width, height):
     opened.execute_script("window.scrollTo(0, 0)")
     tops = opened.execute_script(
         "return arguments[0].map(s => document.querySelector(s).getBoundingClientRect().top)",
-        FIRST_SCREEN,
+        [*FIRST_SCREEN, CHART, FINDINGS],
     )
     folder = os.environ.get("SCREENSHOTS")
     if folder:
         opened.save_screenshot(Path(folder) / f"first_screen_{width}.png")
     assert tops == sorted(tops)
-    assert 0 <= tops[0] < tops[-1] < height
+    assert 0 <= tops[0] < tops[-3] < height
+    assert tops[-2] < height or width < 600  # a phone shows the chart after the story
     content, window = opened.execute_script(
         "return [document.documentElement.scrollWidth, window.innerWidth]"
     )
@@ -183,7 +185,7 @@ def test_contents_and_badge_lead_to_what_they_name(opened):
     assert len(targets) == len(set(targets)) > 8
     for target in targets:
         assert opened.execute_script("return document.querySelector(arguments[0])", target), target
-    assert texts(opened, ".badge.alarm")[0].split()[:4] == ["Conditions:", "✗", "1", "NOT"]
+    assert texts(opened, ".badge.alarm")[0].split()[:3] == ["✗", "1", "NOT"]
     states = texts(opened, "#conditions li span")
     assert "✗ NOT HELD" in states
     assert "◆ differs by design" in states
