@@ -1,0 +1,51 @@
+"""The same three systems in both toolkits, and how both are trained."""
+
+from typing import Any, NamedTuple
+
+from tests.benchmarks.rivals.joey import recurrent, transformer
+
+WIDTH = 128
+LABEL_SMOOTHING, CLIPPED, WARMUP, BATCH = 0.1, 1.0, 200, 1000
+"""Both toolkits: smoothing of the loss, largest norm of the gradient, updates of warm-up, tokens of
+a batch with its padding."""
+RATES = (1e-3, 2e-3, 4e-3)
+"""Learning rates of which each system gets the best in its own toolkit."""
+TRAINING = [
+    "tokenizer=bpe",
+    "tokenizer.shared=true",
+    "tokenizer.vocabulary_size=8000",
+    f"batching.max_tokens={BATCH}",
+    "scheduler=inverse_sqrt",
+    f"scheduler.warmup_updates={WARMUP}",
+    f"label_smoothing={LABEL_SMOOTHING}",
+    f"trainer.gradient_clip_val={CLIPPED}",
+    "budget=target_tokens",
+    "decoding=greedy",
+    "logger=none",
+    "threads=1",
+]
+"""Overrides of every training here."""
+
+
+class Twins(NamedTuple):
+    """A system in both toolkits."""
+
+    ours: list[str]
+    """Overrides of the harness."""
+    theirs: dict[str, Any]
+    """Settings of JoeyNMT's model."""
+
+
+def _recurrent(*overrides: str) -> list[str]:
+    sizes = ["embedding_size", "hidden_size", "encoder.hidden_size", "readout.size"]
+    return ["model=luong_general", *(f"model.{size}={WIDTH}" for size in sizes), *overrides]
+
+
+SYSTEMS = {
+    "additive": Twins(_recurrent("model.attention.score=additive"), recurrent("bahdanau", WIDTH)),
+    "general": Twins(_recurrent(), recurrent("luong", WIDTH)),
+    "transformer": Twins(
+        ["model=transformer", f"model.width={WIDTH}", f"model.hidden_size={2 * WIDTH}"],
+        transformer(WIDTH, 2 * WIDTH, 2, layer_norm="pre"),
+    ),
+}

@@ -1,0 +1,181 @@
+"""Train a system in one of the toolkits; a finished training is taken as it is."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datamodules.files import write_text as write_file
+from datamodules.translation_data import TranslationData
+from lightning_modules.metrics.chosen_metrics import translation_statistics
+from lightning_modules.metrics.text_metrics import Bleu
+from lightning_modules.runs.reader import read_predictions, read_result
+from lightning_modules.training.factories import build_data
+from tests.benchmarks.parity.systems import (
+    BATCH,
+    CLIPPED,
+    LABEL_SMOOTHING,
+    SYSTEMS,
+    TRAINING,
+    WARMUP,
+)
+from tests.benchmarks.rivals.joey import settings, write_text
+from tests.benchmarks.workloads import MULTI30K
+from tests.helpers.variants import configuration
+
+ROOT = Path(__file__).resolve().parents[3]
+DATA = ["data=multi30k", f"data.root={MULTI30K}"]
+OURS, THEIRS = "ours", "JoeyNMT"
+TRANSLATED = "test.txt"
+EVERY = 10
+"""JoeyNMT validates after the last update only where its lines of the log divide the updates."""
+
+
+class Job(NamedTuple):
+    """A training of a system in one toolkit."""
+
+    toolkit: str
+    system: str
+    rate: float
+    seed: int
+    tokens: int
+    """Target tokens to train on."""
+
+    @property
+    def name(self) -> str:
+        """Path of the job's folder below the folder of all."""
+        return f"{self.toolkit}/{self.system}/{self.rate:g}-{self.tokens}-{self.seed}"
+
+
+class Trained(NamedTuple):
+    """What a finished training left."""
+
+    validation: float
+    """BLEU of greedy search on the whole validation set."""
+    test: Path
+    """Translations of the test set, a sentence a line."""
+
+
+class Bench:
+    """The data in the form of both toolkits, and a folder for all trainings.
+
+    Args:
+        folder: folder of all trainings.
+        python: interpreter of an environment with JoeyNMT 2.3.
+    """
+
+    def __init__(self, folder: Path, python: str) -> None:
+        self.folder, self._python = folder.resolve(), python
+        self.data = build_data(configuration(*TRAINING, *DATA))
+        text = self.folder / "text"
+        if not text.is_dir():
+            text.mkdir(parents=True)
+            write_text(self.data, text)
+        self._text = text
+
+    def train(self, job: Job) -> Trained:
+        """Train, unless the job has finished. Raises ``RuntimeError`` with the end of a failure."""
+        folder = self.folder / job.name
+        record = folder / "done.json"
+        if not record.is_file():
+            folder.mkdir(parents=True, exist_ok=True)
+            validation = (self._ours if job.toolkit == OURS else self._theirs)(job, folder)
+            write_file(record, json.dumps({"validation": validation}))
+        return Trained(json.loads(record.read_text())["validation"], folder / TRANSLATED)
+
+    def _ours(self, job: Job, folder: Path) -> float:
+        _run(
+            [sys.executable, "run.py", *SYSTEMS[job.system].ours, *TRAINING, *DATA],
+            [f"optimizer.lr={job.rate}", f"seed={job.seed}", f"budget.target_tokens={job.tokens}"],
+            [
+                "val_sentences=null",
+                "trainer.val_check_interval=1000000",
+                f"hydra.run.dir={folder / 'run'}",
+            ],
+        )
+        lines = [each.hypothesis for each in read_predictions(folder / "run")]
+        write_file(folder / TRANSLATED, "".join(f"{line}\n" for line in lines))
+        result = read_result(folder / "run")
+        assert result is not None
+        assert result.training.val_bleu is not None
+        return result.training.val_bleu
+
+    def _theirs(self, job: Job, folder: Path) -> float:
+        made = settings(SYSTEMS[job.system].theirs, self._text)
+        updates = EVERY * max(1, round(job.tokens / tokens_of_update(self.data) / EVERY))
+        made["random_seed"] = job.seed
+        made["model_dir"] = str(folder / "model")
+        made["data"]["test"] = str(self._text / "test")
+        made["testing"] |= {"batch_size": 64}
+        made["training"] |= {
+            "scheduling": "warmupinversesquareroot",
+            "learning_rate": job.rate,
+            "learning_rate_min": 0.0,
+            "learning_rate_warmup": WARMUP,
+            "adam_betas": [0.9, 0.98],
+            "label_smoothing": LABEL_SMOOTHING,
+            "clip_grad_norm": CLIPPED,
+            "batch_size": BATCH,
+            "epochs": 100,
+            "updates": updates,
+            "validation_freq": updates,
+            "keep_best_ckpts": 1,
+            "logging_freq": EVERY,
+        }
+        file, out = folder / "config.yaml", folder / "translated"
+        file.write_text(json.dumps(made))  # JSON is YAML too
+        toolkit = [self._python, "-m", "joeynmt"]
+        _run([*toolkit, "train", str(file), "--skip-test"])
+        made["testing"]["load_model"] = str(folder / "model" / "latest.ckpt")
+        file.write_text(json.dumps(made))
+        _run([*toolkit, "test", str(file), "--output-path", str(out)])
+        translated = {split: self._words(Path(f"{out}.{split}")) for split in ("dev", "test")}
+        write_file(folder / TRANSLATED, "".join(f"{line}\n" for line in translated["test"]))
+        references = self.data.encoded_corpus.text["val"].target
+        return bleu(translated["dev"], references)
+
+    def _words(self, file: Path) -> list[str]:
+        """Return the sentences of a file of subwords' numbers."""
+        lines = file.read_text(encoding="utf-8").splitlines()
+        return self.data.tokenizers.target.decode(
+            [[int(word) for word in line.split() if word.isdecimal()] for line in lines]
+        )
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """Return BLEU of translations."""
+    metric = Bleu()
+    counts = translation_statistics([metric], None, hypotheses, references)[metric.statistics]
+    return float(metric.score(counts.sum(axis=0)))
+
+
+def tokens_of_update(data: TranslationData) -> float:
+    """Return the mean target tokens of JoeyNMT's batches: sentences in any order, then padded."""
+    train = data.encoded_corpus.encoded["train"]
+    order = np.random.default_rng(0).permutation(len(train))
+    batches = batches_of(train.longest[order])
+    return train.tokens / batches
+
+
+def batches_of(longest: NDArray[np.int64]) -> int:
+    """Return into how many batches JoeyNMT's ``TokenBatchSampler`` cuts the sentences."""
+    count, sentences, most = 0, 0, 0
+    for length in longest.tolist():
+        sentences, most = sentences + 1, max(most, length)
+        if sentences * most >= BATCH:
+            count, sentences, most = count + 1, 0, 0
+    return count + bool(sentences)
+
+
+def _run(*command: Sequence[str]) -> None:
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    words = [word for part in command for word in part]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(words)}: {(done.stdout + done.stderr)[-3000:]}")
