@@ -19,9 +19,12 @@ MOST_SETS = 6
 """Parameter sets of a test that are run, evenly spaced; the others are ``exhaustive``."""
 
 
-def pytest_xdist_auto_num_workers():
-    """Start one worker more than there are processors: many tests wait for other processes."""
-    return (os.cpu_count() or 1) + 1
+def pytest_xdist_auto_num_workers(config):
+    """Start more workers than there are processors: many tests wait for other processes.
+
+    Long tests wait most: commands, browsers, ranks.
+    """
+    return (os.cpu_count() or 1) + (2 if config.option.markexpr.startswith("long") else 1)
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks

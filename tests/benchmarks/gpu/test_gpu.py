@@ -167,6 +167,7 @@ def test_without_a_gpu_there_is_one_line_and_no_page():
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_neither_trackers_nor_charts_nor_studies_are_needed():
     done = python("-c", BLOCKED)
     assert done.returncode == 0, done.stderr

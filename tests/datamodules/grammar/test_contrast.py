@@ -136,11 +136,10 @@ def test_sources_do_not_tell_the_antecedent():
     ("source", "target"),
     [
         ("en", "de"),
-        ("fr", "en"),
         *(
             pytest.param(*direction, marks=pytest.mark.exhaustive)
             for direction in DIRECTIONS
-            if direction not in {("en", "de"), ("fr", "en")}
+            if direction != ("en", "de")
         ),
     ],
 )

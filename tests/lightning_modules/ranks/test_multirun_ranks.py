@@ -29,6 +29,7 @@ def space(tmp_path_factory) -> Path:
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_rank_zero_answers_for_all(caplog):
     caplog.set_level(logging.INFO)
     assert run_on_ranks(2, rank_jobs.add_up, 10) == 2 * 10 + 0 + 1
@@ -37,6 +38,7 @@ def test_rank_zero_answers_for_all(caplog):
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_ranks_may_tell_of_tensors(caplog):
     caplog.set_level(logging.INFO)
     assert run_on_ranks(2, rank_jobs.tell_tensors).equal(torch.ones(3))
@@ -53,6 +55,7 @@ def test_a_mistake_on_one_rank_ends_all_at_once():
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_a_defect_keeps_its_traceback():
     with pytest.raises(ZeroDivisionError) as caught:
         run_on_ranks(2, rank_jobs.have_a_defect)

@@ -38,7 +38,7 @@ from tests.helpers.variants import small_model
 from tests.lightning_modules.training.test_training import module
 
 RANKS = (1, 2, 4)
-SEVERAL = [pytest.param(2, marks=pytest.mark.long), pytest.param(4, marks=pytest.mark.long)]
+SEVERAL = [pytest.param(2, marks=pytest.mark.long), pytest.param(4, marks=pytest.mark.exhaustive)]
 SHORT = [
     *TINY,
     *(

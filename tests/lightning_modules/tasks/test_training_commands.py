@@ -125,7 +125,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(command, marks=[pytest.mark.long] if "comparison=" in command else [])
+        pytest.param(command, marks=[pytest.mark.exhaustive] if "comparison=" in command else [])
         for command in COMBINED.splitlines()
     ],
 )

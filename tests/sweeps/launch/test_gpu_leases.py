@@ -72,6 +72,7 @@ def test_jobs_take_gpus_of_their_own_and_the_next_waits_for_one_that_dies(starte
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_a_job_of_two_gpus_waits_for_both(started):
     one = started()
     assert next_line(one) == "GPU-a"

@@ -69,6 +69,7 @@ def test_ranks_that_srun_starts_train_one_model(cluster, tmp_path):
     assert (run / "result.json").is_file()
 
 
+@pytest.mark.exhaustive
 def test_a_study_of_two_workers_ends_with_the_trials_it_was_to_have(cluster, tmp_path):
     few = ["sweep=recurrent", "sweep.name=few", "sweep.trials=4", "sweep.workers=2"]
     succeed(*SUBMITTED, *few, "sweep.pruner=none", *TINY, *places(tmp_path), **cluster)

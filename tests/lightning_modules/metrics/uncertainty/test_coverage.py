@@ -46,6 +46,7 @@ def test_equal_systems_are_called_different_as_often_as_the_level_says():
     assert np.mean([test.p_moses is not None and test.p_moses <= LEVEL for test in tests]) > 0.08
 
 
+@pytest.mark.exhaustive
 def test_families_of_equal_systems_seldom_have_a_difference():
     """6 pairs of systems on 4 sets of sentences, in 5% of families after Holm's correction."""
     assert all(share <= 0.07 for share in rejected(families(300)))

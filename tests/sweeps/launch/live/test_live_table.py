@@ -90,7 +90,7 @@ def test_a_job_has_the_label_of_its_model():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("terminal", [True, pytest.param(False, marks=pytest.mark.exhaustive)])
 def test_a_terminal_sees_the_table_and_others_the_lines(tmp_path, monkeypatch, terminal):
     written = io.BytesIO()
 
