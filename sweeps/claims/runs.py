@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import torch
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -20,12 +21,15 @@ from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import RESULT
 from lightning_modules.runs.settings.checks import check_settings
 from lightning_modules.runs.settings.table import RESULTS, values_that_affect
+from lightning_modules.training.factories import build_model
 from lightning_modules.training.settings import training_settings
 from sweeps.claims.claim import Claim, TierName
 from sweeps.launch.compose import composed, training_config, use_hydra_config
 from sweeps.launch.errors import as_user_error
 
 RATE = "optimizer.lr"
+SMALL_VOCABULARY = 8
+"""Tokens of the vocabularies with which a plan tries whether the sizes of a model fit."""
 
 
 class Need(NamedTuple):
@@ -148,6 +152,8 @@ def _checked(overrides: Sequence[str], where: str) -> DictConfig:
         config = composed(overrides)
         check_settings(config, overrides)
         training_settings(config)
+        with torch.device("meta"):  # sizes that do not fit; the vocabularies do not matter
+            build_model(config, SMALL_VOCABULARY, SMALL_VOCABULARY)
     except (HydraException, OmegaConfBaseException, UserError) as error:
         raise UserError(f"claim {where}: {as_user_error(error)}") from None
     return config

@@ -52,6 +52,13 @@ def test_a_system_that_cannot_be_trained_is_refused_with_its_claim(hydra_of_conf
         wanted_runs([a_claim(systems=systems)], Systems("laptop", []))
 
 
+def test_a_system_whose_sizes_do_not_fit_is_refused_before_any_training(hydra_of_conf):
+    overrides = ["model=luong_global", "model.encoder.bidirectional=false"]
+    claim = a_claim(systems=SYSTEMS | {"none": overrides})
+    with pytest.raises(UserError, match=r"claim paper.one, system none: .*not 192 and 96"):
+        wanted_runs([claim], Systems("laptop", []))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("tier", TIERS)
 def test_every_claim_has_systems_that_can_be_trained(hydra_of_conf, tier):
