@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lightning_modules.metrics.metric import Array
 from sweeps.claims.statistics.differences import Differences
 from sweeps.claims.statistics.intervals import Spread
 from sweeps.claims.statistics.verdict import LEAST_SEEDS, Margin, decide
@@ -68,7 +69,9 @@ def simulated(spread: Spread, seeds: int, times: float = 1.0) -> Spread:
     seen = spread.between_seeds * known / generator.chisquare(known, shape)
     both, sentences = spread.both / times, spread.sentences / times
     between = (seen - spread.both).clip(0) + both
-    shared = generator.multivariate_normal(spread.means, sentences, SIMULATIONS, method="eigh")
+    shared = generator.multivariate_normal(
+        spread.means, _possible(sentences), SIMULATIONS, method="eigh"
+    )
     return Spread(
         means=shared + generator.normal(size=shape) * np.sqrt(between / seeds),
         seeds=np.full(shape[1], seeds),
@@ -76,6 +79,13 @@ def simulated(spread: Spread, seeds: int, times: float = 1.0) -> Spread:
         both=both,
         sentences=sentences,
     )
+
+
+def _possible(covariance: Array) -> Array:
+    """Return the nearest matrix that is a covariance: an estimate from few seeds may be none."""
+    variances, directions = np.linalg.eigh(covariance)
+    possible: Array = (directions * variances.clip(0)) @ directions.T
+    return possible
 
 
 def needed(spread: Spread, differences: Differences, margin: Margin, sentences: int) -> Needed:

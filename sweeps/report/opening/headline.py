@@ -72,7 +72,7 @@ def _best(group: TestedGroup) -> Iterator[Finding]:
         return
     next_of = ", the next" if len(behind) > 1 else ""
     yield Finding(
-        f"{quoted(best)} has the highest BLEU over all lengths, {group.score(best, None)}: "
+        f"{quoted(best)} has the highest BLEU on the whole test set, {group.score(best, None)}: "
         f"{lead.size} more than {quoted(behind[0])}{next_of}",
         group.tested(lead.p),
         f"{quoted(best)} has the highest BLEU",

@@ -67,3 +67,16 @@ def test_one_seed_shows_no_variance():
         np.array([9.0, 0]), np.ones(2, int), np.full(2, np.nan), np.zeros(2), np.zeros((2, 2))
     )
     assert needed(alone, difference(), MARGIN, 1000) == (3, None)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_estimate_that_is_no_covariance_gives_no_warning():
+    """Two systems of few seeds may seem to vary together more than each varies alone."""
+    estimated = Spread(
+        np.array([3.0, 0.0]),
+        np.array([3, 3]),
+        np.full(2, 0.5),
+        np.full(2, 0.1),
+        np.array([[0.2, 0.4], [0.4, 0.3]]),
+    )
+    assert 0 < power(estimated, difference(), Margin(1.0, date(2026, 1, 1)), 3) < 1
