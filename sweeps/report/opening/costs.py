@@ -41,6 +41,19 @@ def cost(comparison: Comparison, best: System) -> Iterator[Finding]:
     )
 
 
+def cost_range(comparison: Comparison) -> str | None:
+    """Return what the cheapest and the dearest training took; None if not recorded."""
+    runs = comparison.runs
+    if not runs or not all(map(_is_timed, runs)):
+        return None
+    times = [run.result.training.seconds or 0 for run in runs]
+    spans = dict.fromkeys([duration(min(times)), duration(max(times))])
+    sizes = [run.result.parameters or 0 for run in runs]
+    size = dict.fromkeys([shown_size(min(sizes)), shown_size(max(sizes))])
+    hardware = _hardware([run.result for run in runs])
+    return f"{' to '.join(spans)} a training{hardware}, {' to '.join(size)} parameters"
+
+
 def _is_timed(run: Run) -> bool:
     training = run.result.training
     return bool(training.seconds and run.result.parameters)

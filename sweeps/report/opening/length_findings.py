@@ -34,7 +34,7 @@ def lengths(group: TestedGroup, train_limits: Collection[int]) -> Iterator[Findi
     p = p_statement(trend.p, p_floor(group.evaluation.draws.count, pairs))
     leading = _leading(group, gaining, losing)
     test = (
-        f"trend over all lengths: for every ten words more, the difference "
+        f"straight-line trend over all lengths: for every ten words more, the difference "
         f"{'grows' if leading else 'changes'} by {shown_estimate(slope, 1)}, paired bootstrap, {p} "
         f"(Holm, {pairs} {'pair' if pairs == 1 else 'pairs'})"
     )
@@ -49,7 +49,7 @@ def lengths(group: TestedGroup, train_limits: Collection[int]) -> Iterator[Findi
         return
     claim += f". {_ahead(group, gaining, losing, leading)}"
     test += f"; each length group: {group.tested(max(each.p for _, each in leading))}"
-    yield Finding(claim, test, _ends(group, gaining, losing))
+    yield Finding(claim, test, _ends(group, gaining, losing, train_limits))
 
 
 def crossing(group: TestedGroup) -> Iterator[Finding]:
@@ -145,14 +145,15 @@ def _ahead(group: TestedGroup, ahead: System, behind: System, leading: list[Test
     return f"{quoted(ahead)} is ahead of {quoted(behind)} {where}: {enumerated(sizes)}"
 
 
-def _ends(group: TestedGroup, ahead: System, behind: System) -> str:
+def _ends(group: TestedGroup, ahead: System, behind: System, train_limits: Collection[int]) -> str:
     """Return BLEU of two systems in the longest and the shortest group, without intervals."""
     name, first, last = group.evaluation.scoring.bucket_name, group.bounds[0], group.bounds[-1]
     at_last, at_first = (
         [group.bleu_alone(system, bounds) for system in (ahead, behind)] for bounds in (last, first)
     )
+    longer = ", longer than any training sentence" if _beyond(last, train_limits, group) else ""
     return (
-        f"At {name(last)}, BLEU is {at_last[0]} with {quoted(ahead)} and {at_last[1]} with "
+        f"At {name(last)}{longer}, BLEU is {at_last[0]} with {quoted(ahead)} and {at_last[1]} with "
         f"{quoted(behind)}; at {name(first)}, {at_first[0]} and {at_first[1]}"
     )
 

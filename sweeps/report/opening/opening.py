@@ -10,7 +10,7 @@ from lightning_modules.training.control.budgets import find_kind, kind_of
 from sweeps.comparison.condition import MARKS, Condition, State
 from sweeps.evaluation.evaluation import Evaluation
 from sweeps.report.findings import Findings
-from sweeps.report.opening.costs import rounded
+from sweeps.report.opening.costs import cost_range, rounded
 from sweeps.report.opening.finding import enumerated
 
 NAMED = 3
@@ -88,6 +88,7 @@ class Opening:
             "Budget": list(self._budgets()),
             "Seeds": list(self._seeds()),
             "Runs": list(self._runs()),
+            "Cost": [cost] if (cost := cost_range(self.findings.comparison)) else [],
             "Date": [self.origin.date] if self.origin.date else [],
         }
         return [(name, lines) for name, lines in facts.items() if lines]

@@ -85,7 +85,8 @@ def test_the_story_of_a_falling_system_names_its_tests():
     assert "; BLEU of “the b, labelled” " in lengths.claim
     assert ". “the b, labelled” is ahead of “the a, labelled” " in lengths.claim
     assert re.match(
-        r"trend over all lengths: for every ten words more, the difference grows by \d",
+        r"straight-line trend over all lengths: for every ten words more, the difference "
+        r"grows by \d",
         lengths.test,
     )
     assert " (Holm, 1 pair); each length group: paired bootstrap, p " in lengths.test
@@ -129,6 +130,8 @@ def test_lengths_beyond_those_of_training_are_told():
     for limit, told in ((20, True), (21, False), (30, False)):
         claim = findings(*systems, limits=[limit])[1].claim
         assert (f"21–30 words (training sentences have at most {limit}), " in claim) == told
+        short = findings(*systems, limits=[limit])[1].short
+        assert short.startswith("At 21–30 words, longer than any training sentence, BLEU") == told
 
 
 @pytest.mark.parametrize("kinds", [("falling", "steady"), ("weak", "falling", "steady")])

@@ -1,6 +1,7 @@
 """The top of a report: title, question, badge, caution, facts."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,12 @@ def test_a_corpus_that_a_program_writes_is_named_so(tmp_path, target, synthetic)
     run = make_run(tmp_path / "0", config={"data": {"_target_": f"datamodules.{target}"}})
     [corpus] = dict(Opening(found([run])).facts)["Corpus"]
     assert ("(synthetic: a program writes the sentences)" in corpus) == synthetic
+
+
+def test_the_facts_have_the_cheapest_and_the_dearest_training(tmp_path):
+    runs = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", "luong", parameters=900_000)]
+    [cost] = dict(Opening(found(runs)).facts)["Cost"]
+    assert re.fullmatch(r"[\d.]+ (s|min) a training.*, 816 k to 900 k parameters", cost), cost
 
 
 def test_large_numbers_are_rounded():
