@@ -1,6 +1,6 @@
 """What the systems cost, in a sentence."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import mean
 
 from lightning_modules.metrics.systems import System
@@ -31,7 +31,7 @@ def cost(comparison: Comparison, best: System) -> Iterator[Finding]:
         shown = [each for each in shown if each.name == best.name or each in (shown[0], shown[-1])]
     times = [f"{duration(_seconds(timed[each]))} ({quoted(each)})" for each in shown]
     sizes = [_parameters(runs) for runs in timed.values()]
-    size = " to ".join(dict.fromkeys([shown_size(min(sizes)), shown_size(max(sizes))]))
+    size = _span(sizes, shown_size)
     several = any(len(runs) > 1 for runs in timed.values())
     trained = [run.result for runs in timed.values() for run in runs]
     yield Finding(
@@ -47,11 +47,14 @@ def cost_range(comparison: Comparison) -> str | None:
     if not runs or not all(map(_is_timed, runs)):
         return None
     times = [run.result.training.seconds or 0 for run in runs]
-    spans = dict.fromkeys([duration(min(times)), duration(max(times))])
-    sizes = [run.result.parameters or 0 for run in runs]
-    size = dict.fromkeys([shown_size(min(sizes)), shown_size(max(sizes))])
+    size = _span([run.result.parameters or 0 for run in runs], shown_size)
     hardware = _hardware([run.result for run in runs])
-    return f"{' to '.join(spans)} a training{hardware}, {' to '.join(size)} parameters"
+    return f"{_span(times, duration)} a training{hardware}, {size} parameters"
+
+
+def _span(values: Sequence[float], shown: Callable[[float], str]) -> str:
+    """Return the least and the largest value: ``1.17 M to 1.21 M``, or one if both look alike."""
+    return " to ".join(dict.fromkeys([shown(min(values)), shown(max(values))]))
 
 
 def _is_timed(run: Run) -> bool:

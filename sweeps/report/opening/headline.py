@@ -67,7 +67,8 @@ def _best(group: TestedGroup) -> Iterator[Finding]:
             f"The highest BLEU have {_scored(group, [best, *alike])}, whose order is not shown; "
             f"the first has {lead.size} more than {quoted(behind[0])}, the next",
             group.tested(lead.p),
-            f"The highest BLEU have {enumerated([quoted(each) for each in [best, *alike]])}",
+            f"{enumerated([quoted(each) for each in [best, *alike]])} have the highest BLEU; their "
+            "order is not shown",
         )
         return
     next_of = ", the next" if len(behind) > 1 else ""

@@ -140,8 +140,8 @@ def _ahead(group: TestedGroup, ahead: System, behind: System, leading: list[Test
     """Say in which groups a system leads, and how far: in the first, the widest and the last."""
     where = _where(group, leading, group.by_length(ahead, behind))
     name = group.evaluation.scoring.bucket_name
-    told = dict([leading[0], max(leading, key=_value), leading[-1]])
-    sizes = [f"by {found.size} at {name(bounds)}" for bounds, found in told.items()]
+    shown = dict([leading[0], max(leading, key=_value), leading[-1]])
+    sizes = [f"by {lead.size} at {name(bounds)}" for bounds, lead in shown.items()]
     return f"{quoted(ahead)} is ahead of {quoted(behind)} {where}: {enumerated(sizes)}"
 
 

@@ -8,6 +8,7 @@ curves of the translations named there.
 
 import argparse
 import json
+import shutil
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
@@ -27,6 +28,7 @@ from sweeps.claims.statistics.quantities import Score
 from sweeps.claims.statistics.verdict import Margin, Verdict, judge
 from tests.benchmarks.parity.systems import RATES, SYSTEMS
 from tests.benchmarks.parity.trainings import OURS, THEIRS, Bench, Job, Trained
+from tests.benchmarks.workloads import MULTI30K
 
 MARGIN = Margin(1.0, date(2026, 11, 26), no_difference=True)
 """BLEU within which two toolkits count as equal."""
@@ -68,6 +70,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
+    if shutil.which(options.python) is None:
+        parser.error(f"{options.python} is no program; give the Python of JoeyNMT's environment")
+    if not MULTI30K.is_dir():
+        parser.error(f"{MULTI30K} is missing; put the files of Multi30k there")
     bench = Bench(options.out, options.python)
     rates = tuned(bench, options.tuning_tokens, options.workers)
     jobs = [

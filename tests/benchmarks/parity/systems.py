@@ -1,4 +1,4 @@
-"""The same three systems in both toolkits, and how both are trained."""
+"""Three systems in both toolkits, and the settings with which both toolkits train them."""
 
 from typing import Any, NamedTuple
 

@@ -73,10 +73,11 @@ class Bench:
     def __init__(self, folder: Path, python: str) -> None:
         self.folder, self._python = folder.resolve(), python
         self.data = build_data(configuration(*TRAINING, *DATA))
-        text = self.folder / "text"
+        text, half = self.folder / "text", self.folder / "text.part"
         if not text.is_dir():
-            text.mkdir(parents=True)
-            write_text(self.data, text)
+            half.mkdir(parents=True, exist_ok=True)
+            write_text(self.data, half)
+            half.rename(text)
         self._text = text
 
     def train(self, job: Job) -> Trained:
@@ -95,7 +96,7 @@ class Bench:
             [f"optimizer.lr={job.rate}", f"seed={job.seed}", f"budget.target_tokens={job.tokens}"],
             [
                 "val_sentences=null",
-                "trainer.val_check_interval=1000000",
+                "trainer.val_check_interval=1000000",  # one validation, at the end
                 f"hydra.run.dir={folder / 'run'}",
             ],
         )

@@ -131,7 +131,8 @@ def test_lengths_beyond_those_of_training_are_told():
         claim = findings(*systems, limits=[limit])[1].claim
         assert (f"21–30 words (training sentences have at most {limit}), " in claim) == told
         short = findings(*systems, limits=[limit])[1].short
-        assert short.startswith("At 21–30 words, longer than any training sentence, BLEU") == told
+        beyond = "At 21–30 words, longer than any training sentence, BLEU"
+        assert short.startswith(beyond) == told
 
 
 @pytest.mark.parametrize("kinds", [("falling", "steady"), ("weak", "falling", "steady")])
@@ -175,7 +176,9 @@ def _no_difference(found):
 
 
 def test_systems_that_are_alike_share_the_first_place():
-    best, *_ = findings(system("a", "steady"), system("b", "steady"), system("c", "weak"))
+    found = findings(system("a", "steady"), system("b", "steady"), system("c", "weak"))
+    best, *_ = found
+    assert best.short.endswith("have the highest BLEU; their order is not shown")
     assert best.claim.startswith("The highest BLEU have “the a, labelled” with ")
     assert "and “the b, labelled” with" in best.claim
     assert "whose order is not shown" in best.claim
@@ -206,9 +209,9 @@ def test_the_answer_gives_both_ends_of_the_curves_that_part():
 
 
 def test_without_curves_that_part_the_answer_names_the_best_system():
-    kinds = {"weak": "“the a, labelled” has the highest BLEU.", "steady": NOTHING}
-    for kind, told in kinds.items():
-        assert answer(findings(system("a", "steady"), system("b", kind))) == told
+    answers = {"weak": "“the a, labelled” has the highest BLEU.", "steady": NOTHING}
+    for kind, expected in answers.items():
+        assert answer(findings(system("a", "steady"), system("b", kind))) == expected
     assert answer([]) is None
 
 
