@@ -44,7 +44,7 @@ class Feed:
         """Seconds in all passes that the training waited for a batch."""
         self._pairs = pairs
         self._workers = workers
-        self._cuda = device if device is not None and device.type == "cuda" else None
+        self._cuda = numbered(device) if device is not None and device.type == "cuda" else None
 
     def __len__(self) -> int:
         return len(self.sampler)  # type: ignore[arg-type]
@@ -90,3 +90,10 @@ class Feed:
     def _use_device(self) -> None:
         if self._cuda is not None:
             torch.cuda.set_device(self._cuda)
+
+
+def numbered(device: torch.device) -> torch.device:
+    """Return the CUDA device with its number; threads of a feed cannot use ``cuda`` alone."""
+    if device.index is not None:
+        return device
+    return torch.device("cuda", torch.cuda.current_device())

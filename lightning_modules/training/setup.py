@@ -15,6 +15,7 @@ from datamodules.errors import UserError
 from datamodules.files import remove_half_written
 from datamodules.translation_data import TranslationData
 from lightning_modules.kernels import products
+from lightning_modules.kernels.device import keep_attention_off_cudnn
 from lightning_modules.kernels.precision import use_matmul_precision
 from lightning_modules.ranks.rank_environment import is_rank_zero
 from lightning_modules.ranks.updates_across_ranks import share_out
@@ -70,12 +71,13 @@ class TrainingSetup(NamedTuple):
 
 
 def prepare_process(settings: TrainingSettings) -> None:
-    """Set threads, products and memory of the process, and keep Lightning's advice out of the log.
+    """Set threads, kernels and memory of the process, and keep Lightning's advice out of the log.
 
     Raises ``UserError`` for products that this torch cannot compute.
     """
     products.use(products.choose(settings.products))
     use_matmul_precision(settings.matmul_precision)
+    keep_attention_off_cudnn()
     if settings.keep_memory:
         keep_freed_memory()
     if settings.threads is not None:

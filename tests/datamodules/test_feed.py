@@ -137,6 +137,25 @@ def test_an_error_comes_where_its_batch_would_be(workers):
         next(items)
 
 
+class Pinned(int):
+    """An item that counts as a batch in pinned memory."""
+
+    def pin_memory(self):
+        return self
+
+
+@pytest.mark.parametrize(("given", "used"), [("cuda", 3), ("cuda:1", 1)])
+def test_threads_use_the_gpu_of_the_training_by_its_number(monkeypatch, given, used):
+    """Torch takes no ``cuda`` without a number there."""
+    seen: list[torch.device] = []
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 3)
+    monkeypatch.setattr(torch.cuda, "set_device", seen.append)
+    items: Any = [Pinned(number) for number in range(3)]
+    feed = Feed(items, SequentialSampler(items), 1, torch.device(given))
+    assert list(feed) == items
+    assert seen == [torch.device("cuda", used)]
+
+
 def test_the_time_waited_is_counted():
     at_once, ahead = (Feed(Slow(), SequentialSampler(range(3)), workers) for workers in (0, 3))
     list(at_once)

@@ -14,6 +14,7 @@ from torch.optim.lr_scheduler import ConstantLR
 from datamodules.batching import Batch, LengthBatchSampler
 from datamodules.tokenization import EOS
 from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.kernels.device import keep_attention_off_cudnn
 from lightning_modules.kernels.precision import use_matmul_precision
 from lightning_modules.ranks.launcher import run_on_ranks
 from lightning_modules.ranks.updates_across_ranks import share_out
@@ -37,6 +38,7 @@ def measure(case: Case, load: Load, device: str) -> dict[str, Any]:
     gc.collect()
     torch.manual_seed(1)
     use_matmul_precision("highest")  # as task=train does, also in the RNNs of cuDNN
+    keep_attention_off_cudnn()
     torch._dynamo.reset()
     if device == "cuda":
         torch.cuda.empty_cache()

@@ -12,6 +12,7 @@ from datamodules.errors import UserError
 from lightning_modules.attention.scores import Dot
 from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.kernels import packed_weights
+from lightning_modules.kernels import rnn as rnn_kernels
 from lightning_modules.training.factories import MOST_KERNELS, compile_blocks
 from lightning_modules.variants.recurrent.compiled_step import compile_step
 from tests.helpers.variants import ALL, sentences, small_model, targets
@@ -104,6 +105,21 @@ def test_compiled_steps_give_the_numbers_of_the_plain_loop(name):
     model = small_model(name)
     model.compile_blocks(backend="aot_eager")
     alike(model, expected)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", LOOPS)
+def test_steps_compile_in_bfloat16_with_the_types_of_a_gpu(name, monkeypatch):
+    """Kernels get explicit types there, and must ask for autocast inside the compiled step."""
+    monkeypatch.setattr(rnn_kernels, "needs_types", lambda inputs: True)
+    plain, model = small_model(name).eval(), small_model(name).eval()
+    model.compile_blocks(backend="aot_eager")
+    features = []
+    for each in (plain, model):
+        with torch.autocast("cpu", torch.bfloat16):
+            memory = each.encode(*sentences([5, 3, 7]))
+            features.append(each.decode(memory, targets(3, 6)).features)
+    torch.testing.assert_close(*features, rtol=0.05, atol=0.05)
 
 
 @pytest.mark.long
