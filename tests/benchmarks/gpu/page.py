@@ -65,7 +65,6 @@ def page_text(about: About, figures: Figures, missing: Sequence[Case]) -> str:
     kinds = ["variant", "size", "precision"]
     rates = ["tokens/s", "of the peak", "MiB"]
     compiled = [f"compiled: {title}" for title in rates]
-    several = [case for case in figures if case.gpus > 1]
     parts = [
         *(head, _table(["aim", "at least", "measured", ""], _aim_rows(gpu, figures), 2)),
         TRAINING,
@@ -85,19 +84,7 @@ def page_text(about: About, figures: Figures, missing: Sequence[Case]) -> str:
         _table(
             [*kinds, "plain loop", "harness", "compiled", "ratio"], _plain_rows(figures), len(kinds)
         ),
-        SEVERAL,
-        _table(
-            ["variant", "GPUs", "tokens/s", "of the peak", "MiB", "of one"],
-            (
-                [
-                    *(case.variant, str(case.gpus)),
-                    *_training(gpu, figures, case),
-                    _cell(figures, case, scaling(figures, case), ".0%"),
-                ]
-                for case in sorted(several, key=lambda case: (case.variant, case.gpus))
-            ),
-            2,
-        ),
+        *_several(gpu, figures),
         DECODING,
         _table(
             [*kinds, "greedy", "beam 5"],
@@ -119,6 +106,23 @@ def _aim_rows(gpu: str, figures: Figures) -> Iterator[list[str]]:
     for aim in aims(gpu, figures):
         measured = NONE if aim.figure is None else format(aim.figure, aim.form)
         yield [aim.what, format(aim.least, aim.form), measured, aim.verdict]
+
+
+def _several(gpu: str, figures: Figures) -> list[str]:
+    """Return the section on several GPUs; nothing where one GPU was measured."""
+    several = sorted(
+        (case for case in figures if case.gpus > 1), key=lambda case: (case.variant, case.gpus)
+    )
+    rows = (
+        [
+            *(case.variant, str(case.gpus)),
+            *_training(gpu, figures, case),
+            _cell(figures, case, scaling(figures, case), ".0%"),
+        ]
+        for case in several
+    )
+    titles = ["variant", "GPUs", "tokens/s", "of the peak", "MiB", "of one"]
+    return [SEVERAL, _table(titles, rows, 2)] if several else []
 
 
 def _training(gpu: str, figures: Figures, case: Case) -> list[str]:
