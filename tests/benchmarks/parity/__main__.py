@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("python")
     parser.add_argument("out", type=Path)
     parser.add_argument("--tokens", type=int, default=800_000, help="target tokens of a training")
-    parser.add_argument("--tuning-tokens", type=int, default=200_000)
+    parser.add_argument("--tuning-tokens", type=int, default=300_000)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
@@ -94,8 +94,17 @@ def main() -> None:
             for toolkit in (OURS, THEIRS)
         }
         verdict = equal(references, files[OURS], files[THEIRS])
+        nats = {
+            toolkit: [
+                trained.nats
+                for job, trained in done.items()
+                if (job.toolkit, job.system) == (toolkit, system)
+            ]
+            for toolkit in files
+        }
         rows[system] = {
             "rates": {toolkit: rates[toolkit, system] for toolkit in files},
+            "nats": nats,
             "files": {toolkit: list(map(str, paths)) for toolkit, paths in files.items()},
             "difference": verdict.effect,
             "interval": verdict.interval,

@@ -5,7 +5,6 @@ import pytest
 
 from sweeps.claims.statistics.verdict import Outcome
 from tests.benchmarks.parity.__main__ import equal
-from tests.benchmarks.parity.systems import BATCH
 from tests.benchmarks.parity.trainings import batches_of
 
 REFERENCES = [
@@ -42,6 +41,6 @@ def test_toolkits_are_equal_within_one_bleu_alone(translated, ours, outcome):
 
 
 def test_a_batch_ends_with_the_sentence_that_fills_it():
-    assert batches_of(np.array([BATCH])) == 1
-    assert batches_of(np.full(21, BATCH // 10)) == 3
-    assert batches_of(np.array([1, BATCH, 1])) == 2
+    assert batches_of(np.array([50]), 50) == 1
+    assert batches_of(np.full(21, 5), 50) == 3
+    assert batches_of(np.array([1, 50, 1]), 50) == 2

@@ -1,21 +1,24 @@
 """Train a system in one of the toolkits; a finished training is taken as it is."""
 
+import copy
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from datamodules.batching import LengthBatchSampler
 from datamodules.files import write_text as write_file
 from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.chosen_metrics import translation_statistics
 from lightning_modules.metrics.text_metrics import Bleu
-from lightning_modules.runs.reader import read_predictions, read_result
+from lightning_modules.runs.reader import read_history, read_predictions
 from lightning_modules.training.factories import build_data
 from tests.benchmarks.parity.systems import (
     BATCH,
@@ -33,6 +36,8 @@ ROOT = Path(__file__).resolve().parents[3]
 DATA = ["data=multi30k", f"data.root={MULTI30K}"]
 OURS, THEIRS = "ours", "JoeyNMT"
 TRANSLATED = "test.txt"
+SCORED = re.compile(r"Evaluation result \(scoring\) loss: +([\d.]+)")
+"""JoeyNMT's line after the references of the validation set, which it scores first."""
 EVERY = 10
 """JoeyNMT validates after the last update only where its lines of the log divide the updates."""
 
@@ -58,6 +63,8 @@ class Trained(NamedTuple):
 
     validation: float
     """BLEU of greedy search on the whole validation set."""
+    nats: float
+    """Cross-entropy of the references of the validation set, for each token, without smoothing."""
     test: Path
     """Translations of the test set, a sentence a line."""
 
@@ -86,11 +93,12 @@ class Bench:
         record = folder / "done.json"
         if not record.is_file():
             folder.mkdir(parents=True, exist_ok=True)
-            validation = (self._ours if job.toolkit == OURS else self._theirs)(job, folder)
-            write_file(record, json.dumps({"validation": validation}))
-        return Trained(json.loads(record.read_text())["validation"], folder / TRANSLATED)
+            validation, nats = (self._ours if job.toolkit == OURS else self._theirs)(job, folder)
+            write_file(record, json.dumps({"validation": validation, "nats": nats}))
+        return Trained(**json.loads(record.read_text()), test=folder / TRANSLATED)
 
-    def _ours(self, job: Job, folder: Path) -> float:
+    def _ours(self, job: Job, folder: Path) -> tuple[float, float]:
+        """Train; return BLEU and nats a token of the validation set."""
         _run(
             [sys.executable, "run.py", *SYSTEMS[job.system].ours, *TRAINING, *DATA],
             [f"optimizer.lr={job.rate}", f"seed={job.seed}", f"budget.target_tokens={job.tokens}"],
@@ -102,14 +110,14 @@ class Bench:
         )
         lines = [each.hypothesis for each in read_predictions(folder / "run")]
         write_file(folder / TRANSLATED, "".join(f"{line}\n" for line in lines))
-        result = read_result(folder / "run")
-        assert result is not None
-        assert result.training.val_bleu is not None
-        return result.training.val_bleu
+        [point] = read_history(folder / "run")
+        return point.val_bleu, point.val_loss
 
-    def _theirs(self, job: Job, folder: Path) -> float:
+    def _theirs(self, job: Job, folder: Path) -> tuple[float, float]:
+        """Train; return BLEU and nats a token of the validation set."""
         made = settings(SYSTEMS[job.system].theirs, self._text)
-        updates = EVERY * max(1, round(job.tokens / tokens_of_update(self.data) / EVERY))
+        batch = their_batch(self.data)
+        updates = EVERY * max(1, round(job.tokens / their_update(self.data, batch) / EVERY))
         made["random_seed"] = job.seed
         made["model_dir"] = str(folder / "model")
         made["data"]["test"] = str(self._text / "test")
@@ -122,7 +130,7 @@ class Bench:
             "adam_betas": [0.9, 0.98],
             "label_smoothing": LABEL_SMOOTHING,
             "clip_grad_norm": CLIPPED,
-            "batch_size": BATCH,
+            "batch_size": batch,
             "epochs": 100,
             "updates": updates,
             "validation_freq": updates,
@@ -139,7 +147,23 @@ class Bench:
         translated = {split: self._words(Path(f"{out}.{split}")) for split in ("dev", "test")}
         write_file(folder / TRANSLATED, "".join(f"{line}\n" for line in translated["test"]))
         references = self.data.encoded_corpus.text["val"].target
-        return bleu(translated["dev"], references)
+        return bleu(translated["dev"], references), self._their_nats(made, folder)
+
+    def _their_nats(self, made: dict[str, Any], folder: Path) -> float:
+        """Score the references of the validation set.
+
+        JoeyNMT's own figure is the Kullback-Leibler divergence from smoothed references, and so
+        smaller than a cross-entropy by the entropy of these, 1.2 nats.
+        """
+        scoring = copy.deepcopy(made)
+        scoring["testing"]["return_prob"] = "ref"
+        scoring["training"] |= {"label_smoothing": 0.0, "normalization": "none"}
+        file = folder / "scoring.yaml"
+        file.write_text(json.dumps(scoring))
+        printed = _run([self._python, "-m", "joeynmt", "test", str(file)])
+        found = SCORED.search(printed)
+        assert found, printed[-3000:]
+        return float(found[1]) / self.data.encoded_corpus.encoded["val"].tokens
 
     def _words(self, file: Path) -> list[str]:
         """Return the sentences of a file of subwords' numbers."""
@@ -156,27 +180,41 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     return float(metric.score(counts.sum(axis=0)))
 
 
-def tokens_of_update(data: TranslationData) -> float:
+def our_update(data: TranslationData) -> float:
+    """Return the mean target tokens of an update here."""
+    train = data.encoded_corpus.encoded["train"]
+    return train.tokens / len(LengthBatchSampler(train, BATCH, shuffle=True))
+
+
+def their_update(data: TranslationData, batch: int) -> float:
     """Return the mean target tokens of JoeyNMT's batches: sentences in any order, then padded."""
     train = data.encoded_corpus.encoded["train"]
     order = np.random.default_rng(0).permutation(len(train))
-    batches = batches_of(train.longest[order])
-    return train.tokens / batches
+    return train.tokens / batches_of(train.longest[order], batch)
 
 
-def batches_of(longest: NDArray[np.int64]) -> int:
+def their_batch(data: TranslationData) -> int:
+    """Return the ``batch_size`` with which JoeyNMT's updates have as many real tokens as ours."""
+    sizes = range(BATCH, 4 * BATCH, 20)
+    return min(sizes, key=lambda size: abs(their_update(data, size) - our_update(data)))
+
+
+def batches_of(longest: NDArray[np.int64], batch: int) -> int:
     """Return into how many batches JoeyNMT's ``TokenBatchSampler`` cuts the sentences."""
     count, sentences, most = 0, 0, 0
     for length in longest.tolist():
         sentences, most = sentences + 1, max(most, length)
-        if sentences * most >= BATCH:
+        if sentences * most >= batch:
             count, sentences, most = count + 1, 0, 0
     return count + bool(sentences)
 
 
-def _run(*command: Sequence[str]) -> None:
+def _run(*command: Sequence[str]) -> str:
+    """Run a command; return all that it printed."""
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     words = [word for part in command for word in part]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, env=environment)
+    printed = done.stdout + done.stderr
     if done.returncode:
-        raise RuntimeError(f"{' '.join(words)}: {(done.stdout + done.stderr)[-3000:]}")
+        raise RuntimeError(f"{' '.join(words)}: {printed[-3000:]}")
+    return printed
