@@ -18,8 +18,10 @@ NonNegativeFloat = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 NonNegativeInt = Annotated[int, Field(ge=0)]
 BLOCK = 64
 """Number of columns per block in ``top``."""
-ROWS = 512
-"""Number of hypotheses whose logits are in memory at a time."""
+ROWS = {"cpu": 512}
+"""Number of hypotheses whose logits are in memory at a time, by the type of the device."""
+GPU_ROWS = 8192
+"""Such a number for any other type; each part of a step starts many kernels."""
 GPU_STEPS = 8
 """Number of steps of a search on a GPU from one decision to the next: what has ended leaves the
 batch, for which the processor waits for the GPU."""
@@ -176,7 +178,8 @@ def best_tokens(model: EncoderDecoder, features: Tensor, count: int) -> tuple[Te
         features: ``(rows, features)``.
         count: number of tokens for each row.
     """
-    chunks = [_best_of(model.logits(rows), count) for rows in features.split(ROWS)]
+    at_a_time = ROWS.get(features.device.type, GPU_ROWS)
+    chunks = [_best_of(model.logits(rows), count) for rows in features.split(at_a_time)]
     best, tokens = (torch.cat(parts) for parts in zip(*chunks, strict=True))
     return best, tokens
 

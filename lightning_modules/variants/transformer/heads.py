@@ -69,9 +69,11 @@ class MultiHeadAttention(nn.Module):
         ``positions`` ``(positions,)`` are those of the inputs; None for 0, 1, 2, …
         """
         inputs = inputs.to(self.key.weight.device)
-        if positions is None:
-            positions = torch.arange(inputs.shape[1], device=inputs.device)
-        keys = self.positions.rotate(self._split(self.key(inputs)), positions)
+        keys = self._split(self.key(inputs))
+        if self.positions.count:
+            if positions is None:
+                positions = torch.arange(inputs.shape[1], device=inputs.device)
+            keys = self.positions.rotate(keys, positions)
         return KeysValues(keys, self._split(self.value(inputs)))
 
     def forward(
@@ -117,22 +119,55 @@ class MultiHeadAttention(nn.Module):
         """Return results ``(batch, heads, tgt, value)`` and the weights of each head, or None."""
         query = self._split(self.query(inputs.to(self.query.weight.device)))
         length, positions = query.shape[2], memory.keys.shape[2]
-        if places is None:
-            counted = torch.arange(max(length, positions), device=query.device)
-            places = Places(counted[:length], counted[:positions])
-        elif places.visible is not None:
+        if places is not None and places.visible is not None:
             mask = places.visible if mask is None else places.visible & mask
-        query = self.positions.rotate(query, places.queries)
-        bias = self.positions.bias(query, places.queries, places.keys)
+        bias = None
+        if self.positions.count:
+            if places is None:
+                counted = torch.arange(max(length, positions), device=query.device)
+                places = Places(counted[:length], counted[:positions])
+            query = self.positions.rotate(query, places.queries)
+            bias = self.positions.bias(query, places.queries, places.keys)
         # PyTorch's causal kernel takes no further mask.
         only_causal = causal and mask is None and bias is None and not need_weights
         if causal and not only_causal:
             earlier = torch.ones(length, positions, dtype=torch.bool, device=query.device).tril()
             mask = earlier if mask is None else earlier & mask
-        return attend(query, memory, added(bias, mask, query), only_causal, need_weights)
+        return attend(query, memory, bias, mask, only_causal, need_weights)
 
     def _split(self, projected: Tensor) -> Tensor:
         return projected.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+def attend(
+    query: Tensor,
+    memory: KeysValues,
+    bias: Tensor | None,
+    mask: Tensor | None,
+    causal: bool,
+    need_weights: bool,
+) -> tuple[Tensor, Tensor | None]:
+    """Return results ``(batch, heads, tgt, value)``, and the weights of each head if needed.
+
+    Args:
+        query: ``(batch, heads, tgt, key)``.
+        memory: projected keys and values.
+        bias: term added to the energies, ``(batch, heads, tgt, src)``; None for 0.
+        mask: True where a query may look, broadcast to ``(batch, heads, tgt, src)``; None for
+            everywhere.
+        causal: let position t attend only to positions up to t, without bias and mask.
+        need_weights: return the weights ``(batch, heads, tgt, src)``, not None.
+    """
+    # For few positions, as in a search, the formula is faster than the fused kernel.
+    if not need_weights and (causal or query.shape[2] > FEW):
+        return _fused(query, memory, added(bias, mask, query), causal), None
+    energies = query @ memory.keys.transpose(-1, -2) / math.sqrt(query.shape[-1])
+    if bias is not None:
+        energies = energies + bias
+    if mask is not None:
+        energies = torch.where(mask, energies, float("-inf"))
+    weights = energies.softmax(-1)
+    return weights @ memory.values, weights if need_weights else None
 
 
 def added(bias: Tensor | None, mask: Tensor | None, query: Tensor) -> Tensor | None:
@@ -143,21 +178,6 @@ def added(bias: Tensor | None, mask: Tensor | None, query: Tensor) -> Tensor | N
     if mask is None:
         return bias
     return (query.new_zeros(()) if bias is None else bias).masked_fill(~mask, float("-inf"))
-
-
-def attend(
-    query: Tensor, memory: KeysValues, bias: Tensor | None, causal: bool, need_weights: bool
-) -> tuple[Tensor, Tensor | None]:
-    """Return results ``(batch, heads, tgt, value)`` and the weights of each head, or None.
-
-    ``query`` is ``(batch, heads, tgt, key)``; ``bias`` broadcasts to ``(batch, heads, tgt, src)``.
-    """
-    # For few positions, as in a search, the formula is faster than the fused kernel.
-    if not need_weights and (causal or query.shape[2] > FEW):
-        return _fused(query, memory, bias, causal), None
-    energies = query @ memory.keys.transpose(-1, -2) / math.sqrt(query.shape[-1])
-    weights = (energies if bias is None else energies + bias).softmax(-1)
-    return weights @ memory.values, weights
 
 
 def _fused(query: Tensor, memory: KeysValues, bias: Tensor | None, causal: bool) -> Tensor:

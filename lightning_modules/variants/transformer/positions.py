@@ -48,6 +48,9 @@ class Learned(InputPositions):
 class AttentionPositions(nn.Module):
     """No positions in an attention, to the source or with position encodings at the input."""
 
+    count = False
+    """Whether positions change an attention; other attentions need not count them."""
+
     def rotate(self, projected: Tensor, positions: Tensor) -> Tensor:
         """Rotate queries or keys ``(batch, heads, positions, key)`` at ``positions``."""
         return projected
@@ -69,6 +72,8 @@ class Rotary(AttentionPositions):
     The angles are the angles of the sinusoids: energies depend on distances only.
     """
 
+    count = True
+
     @override
     def rotate(self, projected: Tensor, positions: Tensor) -> Tensor:
         angles = sinusoids(positions, projected.shape[-1], projected.dtype)
@@ -84,6 +89,8 @@ class Relative(AttentionPositions):
     One table for all heads (section 3.3). No vectors are added to the values: the paper finds no
     effect of such vectors (Table 3).
     """
+
+    count = True
 
     def __init__(self, key_size: int, distance: int) -> None:
         super().__init__()

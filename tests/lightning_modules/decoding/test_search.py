@@ -193,7 +193,7 @@ def test_top_finds_what_topk_finds(columns, count):
 
 
 def test_best_tokens_are_those_of_the_log_softmax(monkeypatch):
-    monkeypatch.setattr(searching, "ROWS", 4)
+    monkeypatch.setitem(searching.ROWS, "cpu", 4)
     model = small_model("seq2seq", vocabulary=300)
     features = torch.randn(9, model.output.in_features, generator=torch.Generator().manual_seed(0))
     best, tokens = best_tokens(model, features, 3)

@@ -5,6 +5,7 @@ from typing import get_args
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from datamodules.tokenization import BOS, PAD
 from lightning_modules.variants.base import Limit
@@ -116,6 +117,18 @@ def test_padding_and_batching_change_nothing(options):
         exactly(alone_weights, weights[one, :, :length])
 
 
+class Kernels(TorchDispatchMode):
+    """Collects the names of the operators that run."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, operator, types, arguments=(), named=None):
+        self.names.append(str(operator))
+        return operator(*arguments, **(named or {}))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("padded", [True, False])
@@ -132,6 +145,20 @@ def test_fused_attention_equals_the_formula(kind, causal, padded, dtype, within)
     torch.testing.assert_close(fused, plain, rtol=0, atol=within)
     torch.testing.assert_close(weights.sum(-1), torch.ones(4, 14, dtype=dtype))
     assert nothing is None
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+@torch.no_grad()
+def test_a_step_of_a_search_averages_no_weights_that_nobody_needs(need_weights):
+    """A GPU computes a step faster than the processor can start its kernels, so each counts."""
+    attention = MultiHeadAttention(16, 2, 6, 10)
+    inputs, mask = torch.randn(4, 1, 16), sentences(LENGTHS)[1][:, None, None]
+    memory = attention.prepare(torch.randn(4, mask.shape[-1], 16))
+    with Kernels() as kernels:
+        _, weights = attention(inputs, memory, mask, need_weights=need_weights)
+    assert (weights is not None) is need_weights
+    assert kernels.names.count("aten.mean.dim") == need_weights
+    assert "aten.arange.default" not in kernels.names
 
 
 @pytest.mark.parametrize("tied", ["none", "output", "all"])
