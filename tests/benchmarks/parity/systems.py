@@ -42,11 +42,29 @@ def _recurrent(*overrides: str) -> list[str]:
     return ["model=luong_general", *(f"model.{size}={WIDTH}" for size in sizes), *overrides]
 
 
+def _unit_embeddings(deviation: float) -> dict[str, Any]:
+    """Return the start of JoeyNMT's embeddings that makes them enter with unit size, as ours.
+
+    JoeyNMT's default start is 60 times smaller, and its models then need longer to start learning.
+    """
+    return {"embed_initializer": "normal", "embed_init_weight": deviation}
+
+
 SYSTEMS = {
-    "additive": Twins(_recurrent("model.attention.score=additive"), recurrent("bahdanau", WIDTH)),
-    "general": Twins(_recurrent(), recurrent("luong", WIDTH)),
+    "additive": Twins(
+        _recurrent("model.attention.score=additive"),
+        recurrent("bahdanau", WIDTH) | _unit_embeddings(1.0),
+    ),
+    "general": Twins(_recurrent(), recurrent("luong", WIDTH) | _unit_embeddings(1.0)),
     "transformer": Twins(
         ["model=transformer", f"model.width={WIDTH}", f"model.hidden_size={2 * WIDTH}"],
-        transformer(WIDTH, 2 * WIDTH, 2, layer_norm="pre"),
+        transformer(
+            WIDTH,
+            2 * WIDTH,
+            2,
+            layer_norm="pre",
+            embeddings={"embedding_dim": WIDTH, "scale": True},
+        )
+        | _unit_embeddings(WIDTH**-0.5),
     ),
 }
