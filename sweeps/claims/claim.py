@@ -9,6 +9,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, field_validator, mode
 
 from sweeps.claims.flavours import FLAVOURS
 from sweeps.claims.measures import AnyMeasure, Strict
+from sweeps.claims.statistics.verdict import Says
 
 TierName = Literal["laptop", "bench", "paper"]
 BLEU = "BLEU"
@@ -91,8 +92,8 @@ class Claim(Strict):
     systems: dict[str, tuple[str, ...]]
     """Overrides of each system over the defaults and the tier."""
     measure: AnyMeasure
-    no_difference: bool = False
-    """Whether the claim is that the effect lies within the margin on both sides of 0."""
+    says: Says = "larger"
+    """Whether the effect is ``larger`` than 0, ``not_smaller``, or there is ``no_difference``."""
     margin: SmallestEffect
     needs: str | None = None
     """What the harness lacks to run the claim at any scale."""

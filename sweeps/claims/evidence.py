@@ -12,6 +12,7 @@ from lightning_modules.metrics.lengths import length_buckets, sentence_lengths
 from lightning_modules.metrics.metric import Array
 from lightning_modules.metrics.systems import Output, TestSet
 from lightning_modules.runs.checksums import BrokenFileError
+from lightning_modules.runs.identity import RunIdentity
 from lightning_modules.runs.reader import read_failure, read_result
 from lightning_modules.runs.schema import FAILURE, Result
 from lightning_modules.testing.scoring_settings import Scoring
@@ -55,6 +56,15 @@ class Evidence:
     def values(self, quantity: Quantity, system: str) -> Values:
         """Return a quantity of a system. Raises ``ValueError`` if a seed has no value."""
         return self.draws.values(quantity, self.statistics[system])
+
+    @property
+    def one_training(self) -> bool:
+        """Whether all systems have the same trainings, and differ in how these are tested."""
+        first, *others = (
+            [RunIdentity.of_result(run.result).digest(("weights",)) for run in of_system]
+            for of_system in self.runs.values()
+        )
+        return bool(others) and all(each == first for each in others)
 
     @property
     def sentences(self) -> int:

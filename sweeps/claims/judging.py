@@ -2,12 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+import numpy as np
+
+from lightning_modules.metrics.metric import Array
 from lightning_modules.testing.scoring_settings import Scoring
 from sweeps.claims.claim import Claim
 from sweeps.claims.evidence import Evidence, Records, UnusableError
+from sweeps.claims.measures import Measure
 from sweeps.claims.plan import Plan
+from sweeps.claims.statistics.differences import Differences
 from sweeps.claims.statistics.intervals import Spread
+from sweeps.claims.statistics.pairing import paired
 from sweeps.claims.statistics.power import Needed, needed
 from sweeps.claims.statistics.quantities import Quantity
 from sweeps.claims.statistics.verdict import Margin, Outcome, Verdict, correct_verdicts, judge
@@ -19,8 +26,8 @@ class Judged:
 
     claim: Claim
     evidence: Evidence | None = None
-    spread: Spread | None = None
-    """Means and variances of ``claim.measure.systems``."""
+    means: Array | None = None
+    """Mean over seeds of each of ``claim.measure.systems``."""
     verdict: Verdict | None = None
     corrected: Verdict | None = None
     """The verdict after Holm's correction over all claims that were judged together."""
@@ -56,25 +63,39 @@ def _judged(claim: Claim, records: Records) -> Judged:
     measure = claim.measure
     try:
         evidence = records.evidence(claim)
-        spread = _spread(claim, evidence, measure.quantity(evidence.lengths))
+        compared = _compared(measure, evidence, measure.quantity(evidence.lengths))
         shorter = measure.within_training(evidence.lengths)
-        within = None if shorter is None else _spread(claim, evidence, shorter)
+        within = None if shorter is None else _compared(measure, evidence, shorter)
     except (UnusableError, ValueError) as error:
         return Judged(claim, failure=str(error))
-    margin = Margin(claim.margin.value, claim.margin.written, claim.no_difference)
-    verdict = judge(spread, measure.differences, margin)
+    margin = Margin(claim.margin.value, claim.margin.written, claim.says)
+    verdict = judge(compared.spread, compared.differences, margin)
     missing = None
     if verdict.outcome is Outcome.UNDECIDED:
-        missing = needed(spread, measure.differences, margin, evidence.sentences)
+        missing = needed(compared.spread, compared.differences, margin, evidence.sentences)
     return Judged(
         claim,
         evidence,
-        spread,
+        compared.means,
         verdict,
         needed=missing,
-        on_trained=None if within is None else judge(within, measure.differences, margin),
+        on_trained=None if within is None else judge(within.spread, within.differences, margin),
     )
 
 
-def _spread(claim: Claim, evidence: Evidence, quantity: Quantity) -> Spread:
-    return Spread.of([evidence.values(quantity, system) for system in claim.measure.systems])
+class _Compared(NamedTuple):
+    """What is compared for a claim."""
+
+    means: Array
+    """Mean over seeds of each system."""
+    spread: Spread
+    differences: Differences
+
+
+def _compared(measure: Measure, evidence: Evidence, quantity: Quantity) -> _Compared:
+    values = [evidence.values(quantity, system) for system in measure.systems]
+    means = np.array([each.observed.mean() for each in values])
+    differences = measure.differences
+    if evidence.one_training:
+        values, differences = paired(values, differences)
+    return _Compared(means, Spread.of(values), differences)

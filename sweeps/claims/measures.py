@@ -155,14 +155,36 @@ class Beyond(Pair):
 
     def quantity(self, lengths: Lengths) -> Quantity:
         """Return the share. Raises ``ValueError`` if the lengths of training are not known."""
-        limit = lengths.longest_trained
-        if limit is None:
-            raise ValueError("the lengths of the training sentences are not known")
-        return RelativeScore(
-            self.metric,
-            beyond=np.flatnonzero(lengths.words > limit),
-            inside=np.flatnonzero(lengths.words <= limit),
-        )
+        return _left_beyond(self.metric, lengths)
+
+
+class _FromLevel(Single):
+    """How far a value lies above ``above``, or below ``below``."""
+
+    above: float | None = None
+    below: float | None = None
+
+    @model_validator(mode="after")
+    def _has_one_level(self) -> Self:
+        if (self.above is None) == (self.below is None):
+            raise ValueError("a level is either above or below a number: give one of both")
+        return self
+
+    @property
+    def differences(self) -> Differences:
+        """The distance from the level."""
+        return above(self.above) if self.above is not None else below(self.below or 0.0)
+
+
+class LeftBeyond(_FromLevel):
+    """How far the share of a score that is left beyond the lengths of training is from a level."""
+
+    kind: Literal["left_beyond"]
+    of_scores: ClassVar[bool] = False
+
+    def quantity(self, lengths: Lengths) -> Quantity:
+        """Return the share. Raises ``ValueError`` if the lengths of training are not known."""
+        return _left_beyond(self.metric, lengths)
 
 
 class Agreement(Pair):
@@ -194,24 +216,11 @@ class Agreement(Pair):
         return np.asarray(of_category & _inside(choices.distance, self.distances))
 
 
-class Level(Single):
-    """How far a score lies above ``above``, or below ``below``."""
+class Level(_FromLevel):
+    """How far a score on the sentences of some source lengths is from a level."""
 
     kind: Literal["level"]
-    above: float | None = None
-    below: float | None = None
     lengths: Range = ALL
-
-    @model_validator(mode="after")
-    def _has_one_level(self) -> Self:
-        if (self.above is None) == (self.below is None):
-            raise ValueError("a level is either above or below a number: give one of both")
-        return self
-
-    @property
-    def differences(self) -> Differences:
-        """The distance from the level."""
-        return above(self.above) if self.above is not None else below(self.below or 0.0)
 
     @property
     def every_length(self) -> bool:
@@ -300,9 +309,29 @@ class Optimum(Measure):
 
 
 AnyMeasure = Annotated[
-    Difference | Level | Slope | SlopeDifference | Beyond | Order | Optimum | Agreement,
+    Difference
+    | Level
+    | Slope
+    | SlopeDifference
+    | Beyond
+    | LeftBeyond
+    | Order
+    | Optimum
+    | Agreement,
     Field(discriminator="kind"),
 ]
+
+
+def _left_beyond(metric: Metric, lengths: Lengths) -> Quantity:
+    """Return the score beyond the lengths of training, as a share of the score inside."""
+    limit = lengths.longest_trained
+    if limit is None:
+        raise ValueError("the lengths of the training sentences are not known")
+    return RelativeScore(
+        metric,
+        beyond=np.flatnonzero(lengths.words > limit),
+        inside=np.flatnonzero(lengths.words <= limit),
+    )
 
 
 def _within(words: NDArray[np.int64], lengths: Range) -> NDArray[np.int64] | None:

@@ -9,7 +9,8 @@ from sweeps.claims.statistics.power import power
 from sweeps.claims.statistics.verdict import LEAST_SEEDS, Margin
 
 EFFECT = 3.0
-"""Assumed effect of a claim without published values, in multiples of its margin."""
+"""Assumed effect of a claim without published values, in multiples of its margin; 0 where the claim
+says that the effect is not smaller, or that there is no difference."""
 SEEDS, BOTH, SENTENCES, TOGETHER = 1.0, 0.3, 0.5, 0.8
 """Assumed deviations in multiples of the margin, over seeds, over seeds and sentences, and over
 sentences; and the correlation of two systems over sentences."""
@@ -34,7 +35,7 @@ def powers(plan: Plan) -> dict[str, str]:
 def _power(claim: Claim, seeds: int) -> str:
     if seeds < LEAST_SEEDS:
         return f"never with {seeds}"
-    margin = Margin(claim.margin.value, claim.margin.written, claim.no_difference)
+    margin = Margin(claim.margin.value, claim.margin.written, claim.says)
     return f"{power(assumed(claim), claim.measure.differences, margin, seeds):.0%}"
 
 
@@ -43,7 +44,7 @@ def assumed(claim: Claim) -> Spread:
     differences, unit = claim.measure.differences, claim.margin.value
     effect = claim.published_effect
     if effect is None:
-        effect = 0.0 if claim.no_difference else EFFECT * unit
+        effect = EFFECT * unit if claim.says == "larger" else 0.0
     systems = differences.weights.shape[-1]
     # Means with which every difference is the effect.
     entries = differences.weights.reshape(-1, systems)

@@ -29,7 +29,7 @@ from tests.helpers.simulations import POPULATION, population
 
 DAY = date(2026, 1, 1)
 MARGIN = Margin(1.0, DAY)
-SAME = Margin(1.0, DAY, no_difference=True)
+SAME = Margin(1.0, DAY, "no_difference")
 EFFECTS = {"opposite": -1.0, "0": 0.0, "at the margin": 1.0, "beyond": 3.0}
 BOTH, SENTENCES, SHARED = 0.3, 0.5, 0.8
 """Deviations over sentences in BLEU, as on 1,200; two systems correlate in the second."""

@@ -75,12 +75,12 @@ def write_scoreboard(
 
 def _shown(one: Judged, charts: dict[str, Chart]) -> Shown:
     """Return a claim as the page shows it; its curves are added to ``charts``."""
-    if one.evidence is None or one.spread is None:
+    if one.evidence is None or one.means is None:
         return Shown(one, outcome_of(one), {}, None, None)
     claim = one.claim
     lines, name = claim_lines(one.evidence, claim, "container"), claim.name.replace(".", "_")
     curve = name if len({each["place"] for each in lines.points}) > 1 else None
     if curve:
         charts[name] = draw_lines(lines, "container")
-    means = dict(zip(claim.measure.systems, map(float, one.spread.means), strict=True))
+    means = dict(zip(claim.measure.systems, map(float, one.means), strict=True))
     return Shown(one, outcome_of(one), means, beside(claim, one.evidence), curve)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,10 @@ SCOPES = {
 _BISECTIONS = 25
 
 
+Says = Literal["larger", "not_smaller", "no_difference"]
+"""What a claim says of its effect: larger than 0, at least 0, or 0; each by the margin."""
+
+
 class Outcome(StrEnum):
     """What a verdict says."""
 
@@ -43,8 +48,7 @@ class Margin:
     """In units of the quantity."""
     written: date
     """The day on which the margin was written: before the first run."""
-    no_difference: bool = False
-    """Whether the claim is that the effect is smaller than the margin, in either direction."""
+    says: Says = "larger"
 
     def __post_init__(self) -> None:
         if not self.size > 0:
@@ -53,26 +57,31 @@ class Margin:
     @property
     def held_level(self) -> float:
         """Level of the interval that must show that the claim holds."""
-        return NARROW if self.no_difference else WIDE
+        return NARROW if self.says == "no_difference" else WIDE
 
     @property
     def failed_level(self) -> float:
         """Level of the interval that must show that the claim does not hold."""
-        return WIDE if self.no_difference else NARROW
+        return WIDE if self.says == "no_difference" else NARROW
+
+    @property
+    def threshold(self) -> float:
+        """The number above which the effect must lie, unless the claim is of no difference."""
+        return self.size if self.says == "larger" else -self.size
 
     def held(self, interval: Interval) -> NDArray[np.bool_]:
         """Return whether an interval, its ends ``(…)``, shows that the claim holds."""
         low, high = map(np.asarray, interval)
-        if self.no_difference:
+        if self.says == "no_difference":
             return (low > -self.size) & (high < self.size)
-        return low > self.size
+        return low > self.threshold
 
     def failed(self, interval: Interval) -> NDArray[np.bool_]:
         """Return whether an interval, its ends ``(…)``, shows that the claim does not hold."""
         low, high = map(np.asarray, interval)
-        if self.no_difference:
+        if self.says == "no_difference":
             return (low > self.size) | (high < -self.size)
-        return high < self.size
+        return high < self.threshold
 
 
 @dataclass(frozen=True)
@@ -121,9 +130,11 @@ def decide(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return whether a claim held and whether it did not, ``(…)`` each, for three seeds or more.
 
-    Held: the 95% interval lies above the margin. Did not hold: the 90% interval lies below it. A
-    claim of no difference holds if the 90% interval lies inside (-margin, margin), as two one-sided
-    tests would have it, and does not if the 95% interval lies wholly outside.
+    Held: the 95% interval lies above the margin. Did not hold: the 90% interval lies below the
+    margin. For a claim that the effect is not smaller than 0, minus the margin takes the place of
+    the margin (non-inferiority). A claim of no difference holds if the 90% interval lies inside
+    (-margin, margin), as two one-sided tests would have it, and does not if the 95% interval lies
+    wholly outside.
     """
     held = margin.held(effect_interval(spread, differences, margin.held_level))
     return held, margin.failed(effect_interval(spread, differences, margin.failed_level))

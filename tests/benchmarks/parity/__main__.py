@@ -30,7 +30,7 @@ from tests.benchmarks.parity.systems import RATES, SYSTEMS
 from tests.benchmarks.parity.trainings import OURS, THEIRS, Bench, Job, Trained
 from tests.benchmarks.workloads import MULTI30K
 
-MARGIN = Margin(1.0, date(2026, 11, 26), no_difference=True)
+MARGIN = Margin(1.0, date(2026, 11, 26), says="no_difference")
 """BLEU within which two toolkits count as equal."""
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from sweeps.claims.claim import Claim
 from sweeps.claims.plan import Plan
 from sweeps.claims.runs import Need, Wanted
-from tests.helpers.run_folders import make_run
+from tests.helpers.run_folders import CONFIG, make_run
 
 PAPER = {"authors": "A. Author", "year": 2020, "title": "A paper", "link": "https://example.org"}
 SYSTEMS = {"attention": ["model=bahdanau"], "none": ["model=seq2seq"]}
@@ -31,6 +31,11 @@ def a_claim(name="one", **changes: Any) -> Claim:
     return Claim.model_validate(content | changes)
 
 
+def config_of(model: str, seed: int, **test: Any) -> dict[str, Any]:
+    """The settings of a training of a model; ``test`` are settings of the test alone."""
+    return CONFIG | {"model": {"_target_": model}, "seed": seed} | test
+
+
 def plan_of(folder: Path, *claims: Claim, seeds=(1, 2, 3), made=True, **changes: Any) -> Plan:
     """The plan of claims whose runs are all finished; each system has the same runs in all."""
     wanted: dict[str, Wanted] = {}
@@ -42,7 +47,8 @@ def plan_of(folder: Path, *claims: Claim, seeds=(1, 2, 3), made=True, **changes:
                     place = folder / name
                     wanted[name] = Wanted(name, (), place, system, {"target_tokens": 1000}, [])
                     if made and not place.exists():
-                        make_run(place, VARIANTS[system], seed, **changes)
+                        config = config_of(VARIANTS[system], seed)
+                        make_run(place, VARIANTS[system], seed, **{"config": config} | changes)
                 wanted[name].needs.append(Need(claim.name, system, seed))
     finished = {name: run.folder for name, run in wanted.items()} if made else {}
     return Plan(claims, {}, list(wanted.values()), finished)

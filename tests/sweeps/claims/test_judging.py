@@ -10,8 +10,9 @@ from datamodules.contrast import ContrastPair
 from lightning_modules.metrics.contrast import Choices
 from sweeps.claims.judging import judge_all
 from sweeps.claims.statistics.verdict import Outcome
-from tests.helpers.run_folders import SCORING, make_failure, make_run, text
-from tests.sweeps.claims.claim_runs import MEASURE, SYSTEMS, a_claim, plan_of
+from tests.helpers.made_text import corrupted
+from tests.helpers.run_folders import SCORING, TEXT, make_failure, make_run, text
+from tests.sweeps.claims.claim_runs import MEASURE, SYSTEMS, a_claim, config_of, plan_of
 
 SCORES = BLEU()
 SWAPPED = {"kind": "difference", "more": "none", "less": "attention"}
@@ -28,12 +29,12 @@ def test_a_claim_holds_and_with_swapped_systems_does_not(tmp_path):
     assert first.verdict.outcome is Outcome.HELD
     assert second.verdict.outcome is Outcome.FAILED
     assert first.verdict.effect == pytest.approx(-second.verdict.effect)
-    assert first.verdict.effect == pytest.approx(first.spread.means[0] - first.spread.means[1])
+    assert first.verdict.effect == pytest.approx(first.means[0] - first.means[1])
 
 
 def test_means_are_the_scores_of_the_runs(tmp_path):
     [one] = judged(tmp_path, a_claim())
-    for system, mean in zip(("attention", "none"), one.spread.means, strict=True):
+    for system, mean in zip(("attention", "none"), one.means, strict=True):
         scores = [
             SCORES.corpus_score(run.output.hypotheses, [run.test.references]).score
             for run in one.evidence.runs[system]
@@ -49,6 +50,26 @@ def test_a_verdict_does_not_depend_on_other_claims(tmp_path):
     together = judged(tmp_path, *others, claim)[-1]
     assert alone.verdict == together.verdict
     assert alone.corrected.p < together.corrected.p or alone.corrected.p == 1
+
+
+def test_one_training_with_two_searches_is_compared_within_its_seeds(tmp_path):
+    """The seeds of both systems are the same trainings: good seeds are no noise of the search."""
+    wrong = {1: 0.1, 2: 0.3, 3: 0.5}
+    widths = {}
+    for name, trainings in (("one", ["same"] * 2), ("two", ["first", "second"])):
+        for system, training, more in zip(SYSTEMS, trainings, (0.0, 0.02), strict=True):
+            for seed, share in wrong.items():
+                make_run(
+                    tmp_path / name / f"{system}-{seed}",
+                    seed=seed,
+                    hypotheses=corrupted(TEXT.references, share + more, np.random.default_rng(5)),
+                    config=config_of(training, seed, decoding={"beam_size": len(system)}),
+                )
+        [one] = judged(tmp_path / name, a_claim())
+        assert one.verdict.effect == pytest.approx(one.means[0] - one.means[1])
+        low, high = one.verdict.interval
+        widths[name] = high - low
+    assert widths["one"] < widths["two"] / 5
 
 
 def test_one_seed_decides_nothing(tmp_path):
@@ -95,6 +116,7 @@ def test_systems_on_different_sentences_are_not_compared(tmp_path):
         ({"kind": "level", "system": "none", "above": 90}, Outcome.FAILED),
         ({"kind": "level", "system": "none", "below": 90}, Outcome.HELD),
         ({"kind": "beyond", "more": "attention", "less": "none"}, "any"),
+        ({"kind": "left_beyond", "system": "none", "below": 1.5}, "any"),
         ({"kind": "slope", "system": "none", "sign": -1}, "any"),
         ({"kind": "slope_difference", "more": "attention", "less": "none"}, "any"),
         ({"kind": "order", "order": ["transformer", "attention", "none"]}, "any"),

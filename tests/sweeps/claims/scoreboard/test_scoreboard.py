@@ -153,7 +153,7 @@ def test_ours_stands_beside_in_the_flavour_of_the_paper(judged):
     assert found.flavour == "multi-bleu, tokenised"
     assert found.published == [26.75, 17.82]
     # The made sentences have no punctuation: all tokenisers agree.
-    assert found.ours == pytest.approx(judged[0].spread.means, abs=0.5)
+    assert found.ours == pytest.approx(judged[0].means, abs=0.5)
     assert found.agreement is None
     assert beside(judged[1].claim, evidence) is None
 

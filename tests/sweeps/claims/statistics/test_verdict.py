@@ -17,7 +17,7 @@ from sweeps.claims.statistics.differences import (
 )
 from sweeps.claims.statistics.draws import Values
 from sweeps.claims.statistics.intervals import Spread, effect_interval
-from sweeps.claims.statistics.verdict import Margin, Outcome, correct_verdicts, decide, judge
+from sweeps.claims.statistics.verdict import Margin, Outcome, Says, correct_verdicts, decide, judge
 
 DAY = date(2026, 11, 25)
 HELD, FAILED, UNDECIDED = Outcome.HELD, Outcome.FAILED, Outcome.UNDECIDED
@@ -35,23 +35,27 @@ def spread(means, seeds=3, deviation=0.1, both=0.0, sentences=0.0):
     )
 
 
-def outcome(means, differences=None, margin=1.0, same=False, **noise):
+def outcome(means, differences=None, margin=1.0, says: Says = "larger", **noise):
     differences = differences or difference()
-    return judge(spread(means, **noise), differences, Margin(margin, DAY, same)).outcome
+    return judge(spread(means, **noise), differences, Margin(margin, DAY, says)).outcome
 
 
 @pytest.mark.parametrize(
-    ("first", "verdict", "of_no_difference"),
+    ("first", "verdict", "of_not_smaller", "of_no_difference"),
     [
-        (12.0, HELD, FAILED),
-        (11.0, UNDECIDED, UNDECIDED),
-        (10.0, FAILED, HELD),
-        (8.0, FAILED, FAILED),
+        (12.0, HELD, HELD, FAILED),
+        (11.0, UNDECIDED, HELD, UNDECIDED),
+        (10.0, FAILED, HELD, HELD),
+        (9.0, FAILED, UNDECIDED, UNDECIDED),
+        (8.0, FAILED, FAILED, FAILED),
     ],
 )
-def test_a_verdict_follows_from_the_interval_and_the_margin(first, verdict, of_no_difference):
+def test_a_verdict_follows_from_the_interval_and_the_margin(
+    first, verdict, of_not_smaller, of_no_difference
+):
     assert outcome([first, 10.0]) is verdict
-    assert outcome([first, 10.0], same=True) is of_no_difference
+    assert outcome([first, 10.0], says="not_smaller") is of_not_smaller
+    assert outcome([first, 10.0], says="no_difference") is of_no_difference
 
 
 def test_much_noise_decides_nothing():
@@ -121,7 +125,8 @@ def test_swapped_systems_get_the_opposite_verdict(means, noise, claim, margin, s
     for verdict in (ours, theirs):
         assert (verdict.p <= 0.05) == (verdict.outcome is not UNDECIDED)
     both_ways = [
-        judge(values, each, Margin(margin, DAY, True)) for each in (claim, opposite(claim))
+        judge(values, each, Margin(margin, DAY, "no_difference"))
+        for each in (claim, opposite(claim))
     ]
     assert both_ways[0].outcome is both_ways[1].outcome
 
