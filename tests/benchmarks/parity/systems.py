@@ -9,7 +9,7 @@ LABEL_SMOOTHING, CLIPPED, WARMUP = 0.1, 1.0, 100
 """Both toolkits: smoothing of the loss, largest norm of the gradient, updates of warm-up."""
 BATCH = 1000
 """Tokens of a batch here with its padding; JoeyNMT's batches have as many real target tokens."""
-RATES = (1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2)
+RATES = (2e-3, 4e-3, 8e-3, 1.6e-2)
 """Learning rates of which each system gets the best in its own toolkit."""
 TRAINING = [
     "tokenizer=bpe",
