@@ -8,9 +8,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytorch_lightning as pl
 from numpy.typing import NDArray
 
 from datamodules.batching import LengthBatchSampler
@@ -19,7 +21,9 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.chosen_metrics import translation_statistics
 from lightning_modules.metrics.text_metrics import Bleu
 from lightning_modules.runs.reader import read_history, read_predictions
-from lightning_modules.training.factories import build_data
+from lightning_modules.training.factories import build_data, build_model
+from lightning_modules.training.settings import training_settings
+from tests.benchmarks.parity.carried import ask_their_model, their_names, with_their_specials
 from tests.benchmarks.parity.systems import (
     BATCH,
     CLIPPED,
@@ -86,6 +90,7 @@ class Bench:
             write_text(self.data, half)
             half.rename(text)
         self._text = text
+        self._draws = Lock()
 
     def train(self, job: Job) -> Trained:
         """Train, unless the job has finished. Raises ``RuntimeError`` with the end of a failure."""
@@ -137,6 +142,11 @@ class Bench:
             "keep_best_ckpts": 1,
             "logging_freq": EVERY,
         }
+        made["training"] |= {
+            "load_model": str(self._start(job, folder)),
+            **{f"reset_{part}": True for part in ("best_ckpt", "scheduler", "optimizer")},
+            "reset_iter_state": True,
+        }
         file, out = folder / "config.yaml", folder / "translated"
         file.write_text(json.dumps(made))  # JSON is YAML too
         toolkit = [self._python, "-m", "joeynmt"]
@@ -148,6 +158,17 @@ class Bench:
         write_file(folder / TRANSLATED, "".join(f"{line}\n" for line in translated["test"]))
         references = self.data.encoded_corpus.text["val"].target
         return bleu(translated["dev"], references), self._their_nats(made, folder)
+
+    def _start(self, job: Job, folder: Path) -> Path:
+        """Return a checkpoint of JoeyNMT with the weights from which our training starts."""
+        config = configuration(*SYSTEMS[job.system].ours, *TRAINING, *DATA, f"seed={job.seed}")
+        with self._draws:
+            pl.seed_everything(training_settings(config).seeds.initial_weights, verbose=False)
+            model = build_model(config, *self.data.vocabulary_sizes)
+        state = with_their_specials(their_names(model.state_dict(), job.system != "transformer"))
+        carried = {"state": state, "vocabulary": len(state["src_embed.lut.weight"])}
+        system = SYSTEMS[job.system].theirs
+        return ask_their_model(self._python, "start", folder, system, carried)
 
     def _their_nats(self, made: dict[str, Any], folder: Path) -> float:
         """Score the references of the validation set.
