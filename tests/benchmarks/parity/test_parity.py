@@ -1,11 +1,22 @@
-"""The verdict on two toolkits, and the batches of JoeyNMT."""
+"""The verdict on two toolkits, the batches of JoeyNMT, and weights by JoeyNMT's names."""
+
+import os
+import shutil
 
 import numpy as np
 import pytest
+import torch
 
+from lightning_modules.training.factories import build_model
 from sweeps.claims.statistics.verdict import Outcome
 from tests.benchmarks.parity.__main__ import equal
+from tests.benchmarks.parity.carried import VOCABULARIES, their_names, with_their_specials
+from tests.benchmarks.parity.same_weights import largest_difference
+from tests.benchmarks.parity.systems import SYSTEMS
 from tests.benchmarks.parity.trainings import batches_of
+from tests.helpers.variants import configuration
+
+JOEYNMT = os.environ.get("JOEYNMT", "")
 
 REFERENCES = [
     f"the {word} of sentence {number} is short" for number in range(900) for word in "abc"
@@ -44,3 +55,33 @@ def test_a_batch_ends_with_the_sentence_that_fills_it():
     assert batches_of(np.array([50]), 50) == 1
     assert batches_of(np.full(21, 5), 50) == 3
     assert batches_of(np.array([1, 50, 1]), 50) == 2
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_weight_gets_a_name_of_joeynmt(system):
+    model = build_model(configuration(*SYSTEMS[system].ours, "tokenizer.shared=true"), 9, 9)
+    ours = model.state_dict()
+    theirs = their_names(ours, system != "transformer")
+    lacking = sum(name.startswith(("output.bias", "bridge.cell.")) for name in ours)
+    added = system != "transformer"  # a bias before the output layer
+    assert len(theirs) == len(ours) - lacking + added
+    assert not {*ours} & {*theirs} - {name for name in ours if ".rnn." in name}
+    parts = {".".join(name.split(".")[:2]) for name in theirs}
+    assert {part.rpartition(".")[0] for part in parts} == {
+        *("encoder", "decoder", "src_embed", "trg_embed")
+    }
+    longer = with_their_specials(theirs)
+    for name in VOCABULARIES:
+        assert longer[name].equal(torch.cat([theirs[name][[3, 0, 1, 2]], theirs[name]]))
+
+
+@pytest.mark.long
+@pytest.mark.skipif(
+    shutil.which(JOEYNMT) is None, reason="the variable JOEYNMT names no Python with JoeyNMT 2.3"
+)
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_same_weights_give_the_same_probabilities(system, tmp_path):
+    # JoeyNMT keeps the sinusoids in float32.
+    assert largest_difference(system, JOEYNMT, tmp_path) < (
+        1e-7 if system == "transformer" else 1e-12
+    )
