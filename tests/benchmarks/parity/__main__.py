@@ -65,7 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("python")
     parser.add_argument("out", type=Path)
-    parser.add_argument("--tokens", type=int, default=400_000, help="target tokens of a training")
+    parser.add_argument("--tokens", type=int, default=300_000, help="target tokens of a training")
     parser.add_argument("--tuning-tokens", type=int, default=300_000)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=2)
