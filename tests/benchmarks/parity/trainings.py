@@ -90,7 +90,7 @@ class Bench:
             write_text(self.data, half)
             half.rename(text)
         self._text = text
-        self._draws = Lock()
+        self._alone = Lock()
 
     def train(self, job: Job) -> Trained:
         """Train, unless the job has finished. Raises ``RuntimeError`` with the end of a failure."""
@@ -161,8 +161,8 @@ class Bench:
 
     def _start(self, job: Job, folder: Path) -> Path:
         """Return a checkpoint of JoeyNMT with the weights from which our training starts."""
-        config = configuration(*SYSTEMS[job.system].ours, *TRAINING, *DATA, f"seed={job.seed}")
-        with self._draws:
+        with self._alone:  # Hydra and torch's draws belong to the whole process
+            config = configuration(*SYSTEMS[job.system].ours, *TRAINING, *DATA, f"seed={job.seed}")
             pl.seed_everything(training_settings(config).seeds.initial_weights, verbose=False)
             model = build_model(config, *self.data.vocabulary_sizes)
         state = with_their_specials(their_names(model.state_dict(), job.system != "transformer"))
