@@ -51,6 +51,38 @@ def test_published_values_of_unread_papers_are_marked():
             assert read_claim(file).figures in file.read_text()
 
 
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("dropout", {"with": [], "without": ["model.dropout=0.0"]}),
+        ("key_size", {"whole": [], "small": ["model.key_size=16"]}),
+        ("depth", {"more": [], "fewer": ["model.encoder_layers=2", "model.decoder_layers=2"]}),
+        (
+            "width",
+            {
+                "wide": ["model.width=1024", "optimizer.lr=4.9e-4"],
+                "narrow": ["model.width=256", "optimizer.lr=9.9e-4"],
+            },
+        ),
+    ],
+)
+def test_the_paper_tier_has_the_rows_of_table_3(name, changed):
+    claim = all_claims()[f"vaswani2017.{name}"]
+    tier = claim.tiers["paper"]
+    assert {key: [*own] for key, own in tier.systems.items()} == {
+        key: ["model=transformer_base", *more] for key, more in changed.items()
+    }
+    assert "data.test_sets=[newstest2013]" in tier.overrides
+
+
+def test_a_claim_on_german_to_english_is_run_on_it():
+    tier = all_claims()["luong2015.input_feeding"].tiers["paper"]
+    assert {"data.source=de", "data.target=en", "data.test_sets=[newstest2015]"} <= {
+        *tier.overrides
+    }
+    assert all("model.dropout=0.0" in own for own in tier.systems.values())
+
+
 def test_claims_are_chosen_by_paper_and_by_name():
     of_paper = choose(["bahdanau2015"])
     assert len(of_paper) >= 9
