@@ -20,7 +20,7 @@ from lightning_modules.runs.reader import read_result
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import RESULT
 from lightning_modules.runs.settings.checks import check_settings
-from lightning_modules.runs.settings.table import RESULTS, values_that_affect
+from lightning_modules.runs.settings.table import RESULTS, key_of, values_that_affect
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.settings import training_settings
 from sweeps.claims.claim import Claim, TierName
@@ -108,7 +108,8 @@ def wanted_runs(
         seeds: seeds in place of those of the claims.
         rates: learning rates other than those of the files, by ``key_of_system``.
 
-    Raises ``UserError`` for overrides that do not fit, with the claim.
+    Raises ``UserError`` for overrides that do not fit, and for two systems of a claim that are the
+    same run, with the claim.
     """
     wanted: dict[str, Wanted] = {}
     for claim in claims:
@@ -117,7 +118,24 @@ def wanted_runs(
             for seed in seeds or claim.tiers[systems.tier].seeds:
                 run = systems.run(claim, system, seed, rate)
                 wanted.setdefault(run.identity, run).needs.append(Need(claim.name, system, seed))
+        _refuse_equal_systems(claim, systems, wanted.values())
     return list(wanted.values())
+
+
+def _refuse_equal_systems(claim: Claim, systems: Systems, wanted: Iterable[Wanted]) -> None:
+    """Raise ``UserError`` if two systems of a claim need one run with one seed."""
+    for run in wanted:
+        first: dict[int, str] = {}
+        for need in run.needs:
+            if need.claim != claim.name or first.setdefault(need.seed, need.system) == need.system:
+                continue
+            pair = (first[need.seed], need.system)
+            own = {key_of(each) for name in pair for each in claim.overrides(name, systems.tier)}
+            over = [f"with {each}, " for each in systems.shared if key_of(each) in own]
+            raise UserError(
+                f"claim {claim.name}: {''.join(over)}its systems {' and '.join(pair)} are the same "
+                "run; systems of a claim differ in a setting"
+            )
 
 
 def key_of_system(claim: Claim, system: str, tier: TierName) -> str:

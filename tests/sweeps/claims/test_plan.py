@@ -59,9 +59,23 @@ def test_a_system_whose_sizes_do_not_fit_is_refused_before_any_training(hydra_of
         wanted_runs([claim], Systems("laptop", []))
 
 
+@pytest.mark.parametrize(
+    ("none", "shared", "before"),
+    [
+        (["model=bahdanau", "model.dropout=0.0"], [], ""),
+        (SYSTEMS["none"], ["model=bahdanau", "val_sentences=9"], "with model=bahdanau, "),
+    ],
+)
+def test_two_systems_that_are_the_same_run_are_refused(hydra_of_conf, none, shared, before):
+    claim = a_claim(systems=SYSTEMS | {"none": none})
+    message = f"claim paper.one: {before}its systems attention and none are the same run;"
+    with pytest.raises(UserError, match=message):
+        wanted_runs([claim], Systems("laptop", shared))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("tier", TIERS)
-def test_every_claim_has_systems_that_can_be_trained(hydra_of_conf, tier):
+def test_every_claim_has_systems_that_can_be_trained_and_differ(hydra_of_conf, tier):
     runnable = [claim for claim in all_claims().values() if claim.why_not(tier) is None]
     given = ["data.root=here"] if tier == "bench" else []
     for run in wanted_runs(runnable, Systems(tier, given)):
