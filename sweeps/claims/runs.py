@@ -14,6 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from datamodules.errors import UserError
 from datamodules.files import write_json
+from datamodules.grammar.contrast.errors import CATEGORIES
 from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.provenance import CodeVersions, code_versions
 from lightning_modules.runs.reader import read_result
@@ -24,10 +25,13 @@ from lightning_modules.runs.settings.table import RESULTS, key_of, values_that_a
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.settings import training_settings
 from sweeps.claims.claim import Claim, TierName
+from sweeps.claims.measures import Agreement
 from sweeps.launch.compose import composed, training_config, use_hydra_config
 from sweeps.launch.errors import as_user_error
 
 RATE = "optimizer.lr"
+GRAMMAR = "datamodules.grammar.GrammarCorpus"
+"""The built-in corpus, whose categories of contrastive pairs are known."""
 SMALL_VOCABULARY = 8
 """Tokens of the vocabularies with which a plan tries whether the sizes of a model fit."""
 
@@ -75,7 +79,10 @@ class Systems:
         overrides = self.overrides(claim, system)
         if overrides not in self._composed:
             self._composed[overrides] = _checked(overrides, f"{claim.name}, system {system}")
-        return self._composed[overrides]
+        config = self._composed[overrides]
+        if isinstance(claim.measure, Agreement):
+            _check_choices(claim.name, claim.measure, config)
+        return config
 
     def overrides(self, claim: Claim, system: str) -> tuple[str, ...]:
         """Return the overrides of a system without rate and seed."""
@@ -175,6 +182,19 @@ def _checked(overrides: Sequence[str], where: str) -> DictConfig:
     except (HydraException, OmegaConfBaseException, UserError) as error:
         raise UserError(f"claim {where}: {as_user_error(error)}") from None
     return config
+
+
+def _check_choices(name: str, measure: Agreement, config: DictConfig) -> None:
+    """Raise ``UserError`` if a run would make no choices that a claim on agreement counts."""
+    if not config.scoring.contrastive:
+        raise UserError(
+            f"claim {name}: kind agreement needs scoring.contrastive=true in the tier's overrides"
+        )
+    of_grammar = config.data._target_ == GRAMMAR
+    if of_grammar and measure.category is not None and measure.category not in CATEGORIES:
+        raise UserError(
+            f"claim {name}: category={measure.category}: give one of {', '.join(CATEGORIES)}"
+        )
 
 
 def _with_seed(config: DictConfig, overrides: Sequence[str], seed: int) -> Wanted:

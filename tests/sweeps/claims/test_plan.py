@@ -60,6 +60,19 @@ def test_a_system_whose_sizes_do_not_fit_is_refused_before_any_training(hydra_of
 
 
 @pytest.mark.parametrize(
+    ("category", "shared", "message"),
+    [
+        ("number", [], "kind agreement needs scoring.contrastive=true"),
+        ("plural", ["scoring.contrastive=true"], "category=plural: give one of number, gender"),
+    ],
+)
+def test_choices_that_no_run_would_make_are_refused(hydra_of_conf, category, shared, message):
+    measure = {"kind": "agreement", "more": "attention", "less": "none", "category": category}
+    with pytest.raises(UserError, match=f"claim paper.one: {message}"):
+        wanted_runs([a_claim(measure=measure)], Systems("laptop", shared))
+
+
+@pytest.mark.parametrize(
     ("none", "shared", "before"),
     [
         (["model=bahdanau", "model.dropout=0.0"], [], ""),
@@ -127,13 +140,13 @@ def test_more_seeds_decide_more_often(tmp_path):
     ],
 )
 def test_the_assumed_effect_is_three_margins_unless_published(measure):
-    systems = SYSTEMS | {"transformer": ["model=transformer"]}
-    claim = a_claim(measure=measure, systems=systems)
+    claim = a_claim(measure=measure)
     effect = claim.measure.differences.effect(assumed(claim).means)
     assert effect == pytest.approx(3.0)
     values = {"attention": 30.0, "none": 19.0, "transformer": 12.0}
+    values = {system: values[system] for system in claim.systems}
     published = {"unit": "BLEU", "flavour": "sacrebleu", "data": "a corpus", "values": values}
-    reported = a_claim(measure=measure, systems=systems, published=published)
+    reported = a_claim(measure=measure, published=published)
     expected = {"difference": 11.0, "level": 1.0, "order": 7.0, "optimum": -11.0}[measure["kind"]]
     assert reported.measure.differences.effect(assumed(reported).means) == pytest.approx(expected)
 
