@@ -34,10 +34,10 @@ def main(config: DictConfig) -> float | None:
 def program() -> None:
     """Run the command line, or one rank of it."""
     refuse_old_names(sys.argv[1:])
-    if any(given.startswith(CLAIMS) for given in sys.argv) and not any(
-        given.startswith(TASK) for given in sys.argv
-    ):
-        sys.argv.append("task=claims")
+    claims = [place for place, given in enumerate(sys.argv) if given.startswith(CLAIMS)]
+    if claims and not any(given.startswith(TASK) for given in sys.argv):
+        # Beside another override: Hydra takes no override after a flag that follows overrides.
+        sys.argv.insert(claims[0], "task=claims")
     # Hydra takes -m before or after all overrides, but not between them.
     sys.argv[1:] = sorted(rank_arguments(sys.argv[1:]), key=lambda given: given not in MULTIRUN)
     main()

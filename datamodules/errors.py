@@ -1,5 +1,6 @@
 """Errors for user mistakes and for SIGTERM, and the validation of settings."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:  # pydantic takes a while, and --help needs none of it
@@ -42,10 +43,15 @@ def validated(model: "type[Settings]", values: Any, *node: str) -> "Settings":
 
 
 def first_mistake(error: "ValidationError", *node: str) -> str:
-    """Return the first error of a validation as one line, written as an override of ``node``."""
+    """Return the first error of a validation as one line, written as an override of ``node``.
+
+    The line shows no value of a missing key, which has none, and no mapping, which may be long.
+    """
     first = error.errors()[0]
     key = ".".join([*node, *(str(part) for part in first["loc"])])
-    return f"{key}={first['input']}: {first['msg'].removeprefix('Value error, ')}"
+    has_value = first["type"] != "missing" and not isinstance(first["input"], Mapping)
+    value = f"={first['input']}" if has_value else ""
+    return f"{key}{value}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def one_line(error: Exception) -> str:

@@ -1,13 +1,12 @@
 """All claims of ``conf/claim``, and those that a command names."""
 
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from datamodules.errors import UserError, validated
+from datamodules.errors import UserError, one_line, validated
 from lightning_modules.runs.settings.table import CONF
 from sweeps.claims.claim import Claim, Paper
 
@@ -32,24 +31,27 @@ def all_claims() -> dict[str, Claim]:
 
 def read_claim(file: Path) -> Claim:
     """Read a claim and the paper beside it. Raises ``UserError`` with the file and the key."""
+    if file.name == PAPER:
+        raise UserError(f"claims={file}: {PAPER} says where claims are from; give a file beside it")
     paper = validated(Paper, _read(file.with_name(PAPER)), str(file.with_name(PAPER)))
-    name = f"{file.parent.name}.{file.stem}"
+    name = f"{file.resolve().parent.name}.{file.stem}"
     return validated(Claim, {**_read(file), "name": name, "paper": paper.model_dump()}, str(file))
 
 
-def choose(names: Sequence[str]) -> list[Claim]:
+def choose(given: object) -> list[Claim]:
     """Return the claims of ``claims=``: all, those of a paper, or of a file of the user.
 
-    Raises ``UserError`` for a name that is none of these.
+    Raises ``UserError`` unless ``given`` is a name of these, or a list of such names.
     """
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list) or not names:
+        raise UserError(f"claims={'null' if given is None else given}: {_choices()}")
     chosen: dict[str, Claim] = {}
     for name in names:
-        found = _named(name)
+        found = _named(name) if isinstance(name, str) else None
         if not found:
             raise UserError(f"claims={name}: no such claim; {_choices()}")
         chosen |= found
-    if not chosen:
-        raise UserError(f"claims=[]: {_choices()}")
     return list(chosen.values())
 
 
@@ -75,8 +77,8 @@ def _read(file: Path) -> dict[str, Any]:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"{file}: missing; a folder of claims needs {PAPER}") from None
-    except yaml.YAMLError as error:
-        raise UserError(f"{file}: {' '.join(str(error).split())}") from None
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(f"{file}: no YAML in UTF-8; {one_line(error)}") from None
     if not isinstance(content, dict):
         raise UserError(f"{file}: no mapping; docs/claims.md shows a claim")
     return content

@@ -1,19 +1,37 @@
 """A published claim: a file of ``conf/claim``, checked against these models."""
 
 import math
+import re
+from collections.abc import Iterable
 from datetime import date
 from typing import Annotated, Literal, Self, get_args
 
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveFloat, field_validator, model_validator
 
+from lightning_modules.runs.settings.table import key_of
 from sweeps.claims.flavours import FLAVOURS
 from sweeps.claims.measures import AnyMeasure, Strict
 from sweeps.claims.statistics.verdict import Says
 
 TierName = Literal["laptop", "bench", "paper"]
-BLEU = "BLEU"
 TIERS: tuple[TierName, ...] = get_args(TierName)
+OF_COMMANDS = (
+    "task",
+    "claims",
+    "tier",
+    "plan",
+    "seed_count",
+    "tune",
+    "learning_rates",
+    "workers",
+    "worker",
+    "comparison_name",
+    "hydra",
+)
+"""Keys, or their first parts, that are a command's and no training's."""
+OF_RUNS = ("seed", "outputs")
+"""Keys that each run of a claim gets from the command or from the tier's seeds."""
 
 
 class Paper(Strict):
@@ -50,8 +68,8 @@ class Published(Strict):
 
     @model_validator(mode="after")
     def _bleu_has_a_flavour(self) -> Self:
-        if (self.unit == BLEU) != (self.flavour is not None):
-            raise ValueError(f"unit={self.unit}: published {BLEU} has a flavour, and nothing else")
+        if _is_unit_of(self.unit, "bleu") != (self.flavour is not None):
+            raise ValueError(f"unit={self.unit}: published BLEU has a flavour, and nothing else")
         return self
 
 
@@ -62,6 +80,13 @@ class SmallestEffect(Strict):
     why: str
     written: date
     """The day on which the margin was written, before the first run."""
+
+    @field_validator("written")
+    @classmethod
+    def _has_come(cls, written: date) -> date:
+        if written > date.today():
+            raise ValueError("a day in the future; give the day on which the margin was written")
+        return written
 
 
 class Tier(Strict):
@@ -74,6 +99,13 @@ class Tier(Strict):
     seeds: Annotated[tuple[NonNegativeInt, ...], Field(min_length=1)] = (1, 2, 3)
     needs: str | None = None
     """What the harness lacks to run the claim at this scale."""
+
+    @field_validator("seeds")
+    @classmethod
+    def _differ(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if len({*seeds}) < len(seeds):
+            raise ValueError("the same seed trains the same model: give each seed once")
+        return seeds
 
 
 class Claim(Strict):
@@ -111,6 +143,28 @@ class Claim(Strict):
         for system in named:
             if system not in self.systems:
                 raise ValueError(f"{system} is no system of the claim")
+        for system in self.systems:
+            if system not in self.measure.systems:
+                raise ValueError(f"the measure does not name the system {system}: leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _overrides_are_of_trainings(self) -> Self:
+        by_system = [*self.systems.items()]
+        for name, tier in self.tiers.items():
+            by_system += [(f"at {name}", tier.overrides), *tier.systems.items()]
+        for where, overrides in by_system:
+            if (override := _not_of_training(overrides)) is not None:
+                raise ValueError(f"{where}: {override} belongs to the command: leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _no_difference_is_of_one_number(self) -> Self:
+        if self.says == "no_difference" and self.measure.kind in ("order", "optimum"):
+            raise ValueError(
+                f"says=no_difference: kind {self.measure.kind} compares several systems, which "
+                "have no single difference; give kind difference for two of them"
+            )
         return self
 
     @property
@@ -122,7 +176,7 @@ class Claim(Strict):
         published, measure = self.published, self.measure
         if published is None or not measure.of_scores:
             return None
-        in_unit = published.unit.lower().startswith(measure.score.replace("_", " "))
+        in_unit = _is_unit_of(published.unit, measure.score)
         if not in_unit or not set(measure.systems) <= set(published.values):
             return None
         values = np.array([published.values[system] for system in measure.systems])
@@ -142,3 +196,18 @@ class Claim(Strict):
             return f"has no tier {tier}"
         needs = self.tiers[tier].needs
         return None if needs is None else f"needs {needs}"
+
+
+def _is_unit_of(unit: str, score: str) -> bool:
+    """Whether values in a unit such as ``BLEU`` or ``AER (%)`` are of a score."""
+    name = score.replace("_", " ")
+    return re.match(rf"{name}(?![\w+])", unit, re.IGNORECASE) is not None
+
+
+def _not_of_training(overrides: Iterable[str]) -> str | None:
+    """Return the first override that a training does not take from a claim's file."""
+    for override in overrides:
+        key = key_of(override)
+        if key in OF_RUNS or key.partition(".")[0] in OF_COMMANDS:
+            return override
+    return None

@@ -11,6 +11,7 @@ from lightning_modules.metrics.contrast import RANGE, Choices
 from lightning_modules.metrics.lengths import length_buckets, sentence_lengths
 from lightning_modules.metrics.metric import Array
 from lightning_modules.metrics.systems import Output, TestSet
+from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.identity import RunIdentity
 from lightning_modules.runs.reader import read_failure, read_result
@@ -83,7 +84,9 @@ class Records:
 
     def __init__(self, plan: Plan, scoring: Scoring) -> None:
         self._plan, self._scoring = plan, scoring
-        self._tests = TestSetCache(None, ())
+        scores = {claim.measure.score for claim in plan.claims}
+        # Scores of translations that ``scoring.metrics`` left out are counted here.
+        self._tests = TestSetCache(None, [name for name in TEXT_METRICS if name in scores])
         self._runs: dict[Path, Run] = {}
         self._draws: dict[bytes, Draws] = {}
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.contrast import Choices, RightChoices
@@ -27,7 +27,16 @@ from sweeps.claims.statistics.quantities import Quantity, RelativeScore, Score
 from sweeps.claims.statistics.quantities import Slope as SlopeOf
 
 ScoreName = Literal["bleu", "exact", "chrf", "length_ratio", "aer", "perplexity"]
-Range = tuple[int | None, int | None]
+
+
+def _rises(limits: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
+    low, high = limits
+    if low is not None and high is not None and low > high:
+        raise ValueError(f"holds no number; give [{high}, {low}]")
+    return limits
+
+
+Range = Annotated[tuple[int | None, int | None], AfterValidator(_rises)]
 """Lengths or distances in words, both ends inclusive; None: no limit."""
 ALL: Range = (None, None)
 
@@ -59,6 +68,14 @@ class Measure(Strict, ABC):
     of_scores: ClassVar[bool] = True
     """Whether the effect is a difference of scores, and not of slopes or shares."""
 
+    @model_validator(mode="after")
+    def _names_each_system_once(self) -> Self:
+        named = [*self.systems]
+        for system in named:
+            if named.count(system) > 1:
+                raise ValueError(f"{system} is named twice; a claim compares different systems")
+        return self
+
     @property
     def metric(self) -> Metric:
         """The metric of the score."""
@@ -86,10 +103,12 @@ class Measure(Strict, ABC):
     def within_training(self, lengths: Lengths) -> Quantity | None:
         """Return the score on sentences no longer than those of training.
 
-        None unless ``every_length`` is measured and longer sentences are among them.
+        None unless ``every_length`` is measured and both such and longer sentences are there.
         """
         limit = lengths.longest_trained
-        if not self.every_length or limit is None or lengths.words.max() <= limit:
+        if not self.every_length or limit is None:
+            return None
+        if not lengths.words.min() <= limit < lengths.words.max():
             return None
         return Score(self.metric, _within(lengths.words, (None, limit)))
 
@@ -141,7 +160,7 @@ class SlopeDifference(Pair):
 
     def quantity(self, lengths: Lengths) -> Quantity:
         """Return the slope over the length buckets."""
-        return SlopeOf(self.metric, lengths.buckets)
+        return _slope(self.metric, lengths)
 
 
 class Beyond(Pair):
@@ -246,7 +265,7 @@ class Slope(Single):
 
     def quantity(self, lengths: Lengths) -> Quantity:
         """Return the slope over the length buckets."""
-        return SlopeOf(self.metric, lengths.buckets)
+        return _slope(self.metric, lengths)
 
 
 class Order(Measure):
@@ -329,13 +348,34 @@ def _left_beyond(metric: Metric, lengths: Lengths) -> Quantity:
         raise ValueError("the lengths of the training sentences are not known")
     return RelativeScore(
         metric,
-        beyond=np.flatnonzero(lengths.words > limit),
-        inside=np.flatnonzero(lengths.words <= limit),
+        beyond=_rows(lengths.words, (limit + 1, None)),
+        inside=_rows(lengths.words, (None, limit)),
     )
 
 
 def _within(words: NDArray[np.int64], lengths: Range) -> NDArray[np.int64] | None:
-    return None if lengths == ALL else np.flatnonzero(_inside(words, lengths))
+    return None if lengths == ALL else _rows(words, lengths)
+
+
+def _slope(metric: Metric, lengths: Lengths) -> SlopeOf:
+    if len(lengths.buckets) < 2:
+        raise ValueError("a slope needs two length buckets with enough sentences: scoring.edges")
+    return SlopeOf(metric, lengths.buckets)
+
+
+def _rows(words: NDArray[np.int64], lengths: Range) -> NDArray[np.int64]:
+    """Return the sentences of these lengths. Raises ``ValueError`` if there are none."""
+    found = np.flatnonzero(_inside(words, lengths))
+    if not len(found):
+        raise ValueError(f"no test sentence has {_in_words(lengths)}")
+    return found
+
+
+def _in_words(lengths: Range) -> str:
+    low, high = lengths
+    if low is None:
+        return f"at most {high} words"
+    return f"{low} words or more" if high is None else f"{low} to {high} words"
 
 
 def _inside(numbers: NDArray[Any], limits: Range) -> NDArray[np.bool_]:

@@ -14,20 +14,24 @@ from omegaconf.errors import OmegaConfBaseException
 
 from datamodules.errors import UserError
 from datamodules.files import write_json
+from datamodules.grammar.contrast.errors import CATEGORIES
 from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.provenance import CodeVersions, code_versions
 from lightning_modules.runs.reader import read_result
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import RESULT
 from lightning_modules.runs.settings.checks import check_settings
-from lightning_modules.runs.settings.table import RESULTS, values_that_affect
+from lightning_modules.runs.settings.table import RESULTS, key_of, values_that_affect
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.settings import training_settings
 from sweeps.claims.claim import Claim, TierName
+from sweeps.claims.measures import Agreement
 from sweeps.launch.compose import composed, training_config, use_hydra_config
 from sweeps.launch.errors import as_user_error
 
 RATE = "optimizer.lr"
+GRAMMAR = "datamodules.grammar.GrammarCorpus"
+"""The built-in corpus, whose categories of contrastive pairs are known."""
 SMALL_VOCABULARY = 8
 """Tokens of the vocabularies with which a plan tries whether the sizes of a model fit."""
 
@@ -75,7 +79,10 @@ class Systems:
         overrides = self.overrides(claim, system)
         if overrides not in self._composed:
             self._composed[overrides] = _checked(overrides, f"{claim.name}, system {system}")
-        return self._composed[overrides]
+        config = self._composed[overrides]
+        if isinstance(claim.measure, Agreement):
+            _check_choices(claim.name, claim.measure, config)
+        return config
 
     def overrides(self, claim: Claim, system: str) -> tuple[str, ...]:
         """Return the overrides of a system without rate and seed."""
@@ -108,7 +115,8 @@ def wanted_runs(
         seeds: seeds in place of those of the claims.
         rates: learning rates other than those of the files, by ``key_of_system``.
 
-    Raises ``UserError`` for overrides that do not fit, with the claim.
+    Raises ``UserError`` for overrides that do not fit, and for two systems of a claim that are the
+    same run, with the claim.
     """
     wanted: dict[str, Wanted] = {}
     for claim in claims:
@@ -117,7 +125,24 @@ def wanted_runs(
             for seed in seeds or claim.tiers[systems.tier].seeds:
                 run = systems.run(claim, system, seed, rate)
                 wanted.setdefault(run.identity, run).needs.append(Need(claim.name, system, seed))
+        _refuse_equal_systems(claim, systems, wanted.values())
     return list(wanted.values())
+
+
+def _refuse_equal_systems(claim: Claim, systems: Systems, wanted: Iterable[Wanted]) -> None:
+    """Raise ``UserError`` if two systems of a claim need one run with one seed."""
+    for run in wanted:
+        first: dict[int, str] = {}
+        for need in run.needs:
+            if need.claim != claim.name or first.setdefault(need.seed, need.system) == need.system:
+                continue
+            pair = (first[need.seed], need.system)
+            own = {key_of(each) for name in pair for each in claim.overrides(name, systems.tier)}
+            over = [f"with {each}, " for each in systems.shared if key_of(each) in own]
+            raise UserError(
+                f"claim {claim.name}: {''.join(over)}its systems {' and '.join(pair)} are the same "
+                "run; systems of a claim differ in a setting"
+            )
 
 
 def key_of_system(claim: Claim, system: str, tier: TierName) -> str:
@@ -157,6 +182,19 @@ def _checked(overrides: Sequence[str], where: str) -> DictConfig:
     except (HydraException, OmegaConfBaseException, UserError) as error:
         raise UserError(f"claim {where}: {as_user_error(error)}") from None
     return config
+
+
+def _check_choices(name: str, measure: Agreement, config: DictConfig) -> None:
+    """Raise ``UserError`` if a run would make no choices that a claim on agreement counts."""
+    if not config.scoring.contrastive:
+        raise UserError(
+            f"claim {name}: kind agreement needs scoring.contrastive=true in the tier's overrides"
+        )
+    of_grammar = config.data._target_ == GRAMMAR
+    if of_grammar and measure.category is not None and measure.category not in CATEGORIES:
+        raise UserError(
+            f"claim {name}: category={measure.category}: give one of {', '.join(CATEGORIES)}"
+        )
 
 
 def _with_seed(config: DictConfig, overrides: Sequence[str], seed: int) -> Wanted:

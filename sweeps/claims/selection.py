@@ -4,30 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
 from lightning_modules.runs.settings.table import key_of
 from sweeps.claims.catalogue import choose
-from sweeps.claims.claim import TIERS, Claim, TierName
+from sweeps.claims.claim import OF_COMMANDS, TIERS, Claim, TierName
 from sweeps.claims.plan import Plan
 from sweeps.claims.runs import RATE, Systems, Wanted, finished_runs, key_of_system, wanted_runs
 from sweeps.claims.tuning import read_rates, trial_runs
-
-OWN = (
-    "task",
-    "claims",
-    "tier",
-    "plan",
-    "seed_count",
-    "tune",
-    "learning_rates",
-    "workers",
-    "worker",
-    "comparison_name",
-    "hydra",
-)
-"""Keys, or their first parts, that trainings do not take from the command line."""
 
 
 def plan_of(config: DictConfig, wanted: Sequence[Wanted], hydra: Any = None) -> Plan:
@@ -43,7 +28,7 @@ def wanted_by(config: DictConfig) -> tuple[list[Wanted], list[Wanted]]:
     """
     tier = tier_of(config.hydra)
     given = config.hydra.overrides.task
-    shared = [override for override in given if key_of(override).partition(".")[0] not in OWN]
+    shared = [each for each in given if key_of(each).partition(".")[0] not in OF_COMMANDS]
     for override in shared:
         if key_of(override) == "seed":
             raise UserError(
@@ -51,14 +36,24 @@ def wanted_by(config: DictConfig) -> tuple[list[Wanted], list[Wanted]]:
             )
     claims, systems = chosen_claims(config, tier)[0], Systems(tier, shared)
     if config.tune:
-        if config.learning_rates is not None:
-            raise UserError("tune=true and learning_rates: give one of them, trials have own rates")
-        return trial_runs(claims, systems), []
+        _refuse_beside_tune(config, shared)
     seeds = None if config.seed_count is None else range(1, config.seed_count + 1)
     untuned = wanted_runs(claims, systems, seeds)
+    if config.tune:
+        return trial_runs(claims, systems), []
     if config.learning_rates is None:
         return untuned, untuned
     return wanted_runs(claims, systems, seeds, _rates(config, claims, systems)), untuned
+
+
+def _refuse_beside_tune(config: DictConfig, shared: Sequence[str]) -> None:
+    """Raise ``UserError`` for settings that trials have themselves."""
+    beside = [override for override in shared if key_of(override) == RATE]
+    for key, has in (("learning_rates", "own rates"), ("seed_count", "one seed")):
+        if config[key] is not None:
+            raise UserError(f"tune=true and {key}: give one of them, trials have {has}")
+    for override in beside:
+        raise UserError(f"tune=true and {override}: give one of them, trials have own rates")
 
 
 def _rates(config: DictConfig, claims: list[Claim], systems: Systems) -> dict[str, float]:
@@ -83,8 +78,8 @@ def chosen_claims(config: DictConfig, tier: TierName) -> tuple[list[Claim], dict
 
     Raises ``UserError`` for an unknown claim.
     """
-    names = [config.claims] if isinstance(config.claims, str) else list(config.claims)
-    chosen = choose(names)
+    given = config.claims
+    chosen = choose(OmegaConf.to_container(given) if OmegaConf.is_config(given) else given)
     left_out = {claim.name: why for claim in chosen if (why := claim.why_not(tier)) is not None}
     if len(left_out) == len(chosen):
         reasons = "; ".join(f"{name} {why}" for name, why in left_out.items())

@@ -5,6 +5,7 @@ the validation set is recorded, and ``learning_rates=FILE`` then trains the clai
 of the record.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import yaml
 from rich.table import Table
 
-from datamodules.errors import UserError
+from datamodules.errors import UserError, one_line
 from datamodules.files import write_text
 from lightning_modules.runs.reader import read_result
 from sweeps.claims.claim import Claim, TierName
@@ -91,12 +92,12 @@ def read_rates(file: Path) -> dict[str, float]:
     setting = f"learning_rates={file}"
     try:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise UserError(f"{setting}: {error}".replace("\n", " ")) from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(f"{setting}: {one_line(error)}") from None
     if not isinstance(content, dict):
         raise UserError(f"{setting}: give a file that tune=true has written")
     for system, rate in content.items():
-        if not isinstance(rate, float | int) or isinstance(rate, bool) or rate <= 0:
+        if not isinstance(rate, float | int) or isinstance(rate, bool) or not 0 < rate < math.inf:
             raise UserError(f"{setting}: {system} has the rate {rate}; a rate is a number above 0")
     return {str(system): float(rate) for system, rate in content.items()}
 

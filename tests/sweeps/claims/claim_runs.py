@@ -10,6 +10,7 @@ from tests.helpers.run_folders import CONFIG, make_run
 
 PAPER = {"authors": "A. Author", "year": 2020, "title": "A paper", "link": "https://example.org"}
 SYSTEMS = {"attention": ["model=bahdanau"], "none": ["model=seq2seq"]}
+THREE = SYSTEMS | {"transformer": ["model=transformer"]}
 VARIANTS = {"attention": "luong", "none": "none", "transformer": "transformer"}
 """The variant of each system, which decides how many words are wrong: ``run_folders.ERRORS``."""
 MEASURE = {"kind": "difference", "more": "attention", "less": "none"}
@@ -17,14 +18,15 @@ MEASURE = {"kind": "difference", "more": "attention", "less": "none"}
 
 def a_claim(name="one", **changes: Any) -> Claim:
     """A claim that attention is better; ``changes`` replace entries of its file."""
+    measure = changes.get("measure", MEASURE)
     content = {
         "name": f"paper.{name}",
         "paper": PAPER,
         "statement": "Attention is better.",
         "place": "Table 1",
         "figures": "not verified",
-        "systems": SYSTEMS,
-        "measure": MEASURE,
+        "systems": {name: THREE[name] for name in THREE if name in measured(measure)},
+        "measure": measure,
         "margin": {"value": 1.0, "why": "one BLEU", "written": "2026-11-25"},
         "tiers": {"laptop": {"seeds": [1, 2, 3]}},
     }
@@ -34,6 +36,12 @@ def a_claim(name="one", **changes: Any) -> Claim:
 def config_of(model: str, seed: int, **test: Any) -> dict[str, Any]:
     """The settings of a training of a model; ``test`` are settings of the test alone."""
     return CONFIG | {"model": {"_target_": model}, "seed": seed} | test
+
+
+def measured(measure: dict[str, Any]) -> set[str]:
+    """The systems that a measure names."""
+    several = [*measure.get("order", []), *measure.get("rungs", [])]
+    return {*several, *(measure[key] for key in ("more", "less", "system") if key in measure)}
 
 
 def plan_of(folder: Path, *claims: Claim, seeds=(1, 2, 3), made=True, **changes: Any) -> Plan:

@@ -1,6 +1,7 @@
 """The files of ``conf/claim``, and the choice of claims by name."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 import yaml
@@ -8,7 +9,7 @@ import yaml
 from datamodules.errors import UserError
 from sweeps.claims.catalogue import CLAIMS, all_claims, choose, read_claim
 
-OWN = {
+OWN: dict[str, Any] = {
     "statement": "More is better.",
     "place": "Table 9",
     "figures": "not verified",
@@ -51,6 +52,38 @@ def test_published_values_of_unread_papers_are_marked():
             assert read_claim(file).figures in file.read_text()
 
 
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("dropout", {"with": [], "without": ["model.dropout=0.0"]}),
+        ("key_size", {"whole": [], "small": ["model.key_size=16"]}),
+        ("depth", {"more": [], "fewer": ["model.encoder_layers=2", "model.decoder_layers=2"]}),
+        (
+            "width",
+            {
+                "wide": ["model.width=1024", "optimizer.lr=4.9e-4"],
+                "narrow": ["model.width=256", "optimizer.lr=9.9e-4"],
+            },
+        ),
+    ],
+)
+def test_the_paper_tier_has_the_rows_of_table_3(name, changed):
+    claim = all_claims()[f"vaswani2017.{name}"]
+    tier = claim.tiers["paper"]
+    assert {key: [*own] for key, own in tier.systems.items()} == {
+        key: ["model=transformer_base", *more] for key, more in changed.items()
+    }
+    assert "data.test_sets=[newstest2013]" in tier.overrides
+
+
+def test_a_claim_on_german_to_english_is_run_on_it():
+    tier = all_claims()["luong2015.input_feeding"].tiers["paper"]
+    assert {"data.source=de", "data.target=en", "data.test_sets=[newstest2015]"} <= {
+        *tier.overrides
+    }
+    assert all("model.dropout=0.0" in own for own in tier.systems.values())
+
+
 def test_claims_are_chosen_by_paper_and_by_name():
     of_paper = choose(["bahdanau2015"])
     assert len(of_paper) >= 9
@@ -88,7 +121,7 @@ def test_a_file_of_the_user_is_a_claim(own):
             "give one of both",
         ),
         (
-            {"measure": {"kind": "optimum", "rungs": ["more", "less", "more"], "best": "none"}},
+            {"measure": {"kind": "optimum", "rungs": ["more", "less", "third"], "best": "none"}},
             "best=none: give one of the rungs more, less",
         ),
         (
@@ -96,6 +129,38 @@ def test_a_file_of_the_user_is_a_claim(own):
             "leave score out",
         ),
         ({"tiers": {"laptop": {"seeds": []}}}, "tiers.laptop.seeds"),
+        ({"tiers": {"laptop": {"seeds": [1, 1, 1]}}}, "seeds=[1, 1, 1]: the same seed trains"),
+        (
+            {"measure": {"kind": "difference", "more": "more", "less": "more"}},
+            "more is named twice",
+        ),
+        ({"measure": {"kind": "order", "order": ["more", "less", "more"]}}, "more is named twice"),
+        (
+            {
+                "systems": OWN["systems"] | {"third": ["model=luong_global"]},
+                "measure": {"kind": "order", "order": ["more", "less", "third"]},
+                "says": "no_difference",
+            },
+            "says=no_difference: kind order compares several systems",
+        ),
+        (
+            {"measure": OWN["measure"] | {"lengths": [50, 20]}},
+            "lengths=[50, 20]: holds no number; give [20, 50]",
+        ),
+        (
+            {"systems": OWN["systems"] | {"third": ["model=luong_global"]}},
+            "the measure does not name the system third",
+        ),
+        (
+            {"systems": OWN["systems"] | {"less": ["model=seq2seq", "tier=paper"]}},
+            "less: tier=paper belongs to the command",
+        ),
+        (
+            {"tiers": {"laptop": {"systems": {"less": ["model=seq2seq", "seed=4"]}}}},
+            "less: seed=4 belongs to the command",
+        ),
+        ({"tiers": {"laptop": {"overrides": ["+workers=2"]}}}, "at laptop: +workers=2 belongs"),
+        ({"margin": OWN["margin"] | {"written": "2999-01-01"}}, "a day in the future"),
         ({"tiers": {"desk": {}}}, "tiers.desk"),
         ({"kind": "difference"}, "kind=difference"),
     ],
@@ -107,6 +172,29 @@ def test_a_mistake_in_a_file_is_one_line(own, changes, message):
     assert message in str(raised.value)
     assert str(file) in str(raised.value)
     assert "\n" not in str(raised.value)
+    assert OWN["statement"] not in str(raised.value)  # not the whole file
+
+
+@pytest.mark.parametrize("given", [None, 3, {"a": 1}, [], [["bahdanau2015"]], [None]])
+def test_what_names_no_claim_is_told_with_what_there_is(given):
+    with pytest.raises(UserError, match=r"^claims=.*give all, a paper \([^\n]*$"):
+        choose(given)
+
+
+def test_a_file_that_is_no_claim_is_one_line(own):
+    file = own()
+    with pytest.raises(UserError, match=r"paper\.yaml says where claims are from"):
+        choose([str(file.with_name("paper.yaml"))])
+    file.write_bytes(b"statement: \xe4\n")
+    with pytest.raises(UserError, match=r"mine\.yaml: no YAML in UTF-8; [^\n]*$"):
+        read_claim(file)
+
+
+def test_a_claim_in_the_current_folder_is_named_by_the_folder(own, monkeypatch):
+    file = own()
+    monkeypatch.chdir(file.parent)
+    [claim] = choose([file.name])
+    assert claim.name == f"{file.parent.name}.mine"
 
 
 def test_a_folder_without_a_paper_is_told(own):

@@ -40,6 +40,8 @@ def test_the_default_is_sacrebleus():
     [
         ({"unit": "BLEU", "flavour": "cased"}, "give one of sacrebleu; sacrebleu, intl"),
         ({"unit": "BLEU"}, "published BLEU has a flavour"),
+        ({"unit": "bleu"}, "published BLEU has a flavour"),
+        ({"unit": "BLEU (%)"}, "published BLEU has a flavour"),
         ({"unit": "AER", "flavour": "sacrebleu"}, "published BLEU has a flavour"),
     ],
 )

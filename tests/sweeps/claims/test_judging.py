@@ -16,7 +16,6 @@ from tests.sweeps.claims.claim_runs import MEASURE, SYSTEMS, a_claim, config_of,
 
 SCORES = BLEU()
 SWAPPED = {"kind": "difference", "more": "none", "less": "attention"}
-THREE = SYSTEMS | {"transformer": ["model=transformer"]}
 
 
 def judged(folder, *claims, **options):
@@ -81,11 +80,7 @@ def test_one_seed_decides_nothing(tmp_path):
 
 def test_a_failed_system_ends_its_claims_alone(tmp_path):
     claim = a_claim()
-    other = a_claim(
-        "other",
-        systems=THREE,
-        measure={"kind": "difference", "more": "transformer", "less": "none"},
-    )
+    other = a_claim("other", measure={"kind": "difference", "more": "transformer", "less": "none"})
     plan = plan_of(tmp_path, claim, other)
     shutil.rmtree(tmp_path / "attention-2")
     make_failure(tmp_path / "attention-2", error="the loss is NaN")
@@ -125,13 +120,39 @@ def test_systems_on_different_sentences_are_not_compared(tmp_path):
     ],
 )  # fmt: skip
 def test_measures_of_finished_runs(tmp_path, measure, outcome):
-    [one] = judged(tmp_path, a_claim(measure=measure, systems=THREE))
+    [one] = judged(tmp_path, a_claim(measure=measure))
     if outcome is None:
         assert "has no links" in one.failure
     else:
         assert outcome in ("any", one.verdict.outcome)
         low, high = one.verdict.interval
         assert low <= one.verdict.effect <= high
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        (MEASURE | {"lengths": [50, 60]}, "no test sentence has 50 to 60 words"),
+        (
+            {"kind": "slope", "system": "none"},
+            "a slope needs two length buckets with enough sentences: scoring.edges",
+        ),
+        (
+            {"kind": "beyond", "more": "attention", "less": "none"},
+            "no test sentence has 51 words or more",
+        ),
+    ],
+)
+def test_lengths_without_a_sentence_are_told_in_words(tmp_path, measure, message):
+    plan = plan_of(tmp_path, a_claim(measure=measure), train_max_words=50)
+    one_bucket = SCORING.model_copy(update={"edges": [100]})
+    [one] = judge_all(plan, one_bucket)
+    assert one.failure == message
+
+
+def test_a_score_of_translations_that_runs_left_out_is_counted(tmp_path):
+    [one] = judged(tmp_path, a_claim(measure=MEASURE | {"score": "chrf"}), statistics=False)
+    assert one.verdict.outcome is Outcome.HELD
 
 
 def test_unknown_lengths_of_training_have_no_beyond(tmp_path):
@@ -160,6 +181,7 @@ def test_a_score_on_the_lengths_of_training_is_judged_beside(tmp_path):
     [
         (MEASURE, 1000),  # no longer sentences
         (MEASURE, None),  # lengths that are not known
+        (MEASURE, 1),  # longer sentences only
         (MEASURE | {"lengths": [11, None]}, 10),  # lengths that the claim names
         ({"kind": "slope", "system": "none", "sign": -1}, 10),
         ({"kind": "beyond", "more": "attention", "less": "none"}, 10),

@@ -59,9 +59,36 @@ def test_a_system_whose_sizes_do_not_fit_is_refused_before_any_training(hydra_of
         wanted_runs([claim], Systems("laptop", []))
 
 
+@pytest.mark.parametrize(
+    ("category", "shared", "message"),
+    [
+        ("number", [], "kind agreement needs scoring.contrastive=true"),
+        ("plural", ["scoring.contrastive=true"], "category=plural: give one of number, gender"),
+    ],
+)
+def test_choices_that_no_run_would_make_are_refused(hydra_of_conf, category, shared, message):
+    measure = {"kind": "agreement", "more": "attention", "less": "none", "category": category}
+    with pytest.raises(UserError, match=f"claim paper.one: {message}"):
+        wanted_runs([a_claim(measure=measure)], Systems("laptop", shared))
+
+
+@pytest.mark.parametrize(
+    ("none", "shared", "before"),
+    [
+        (["model=bahdanau", "model.dropout=0.0"], [], ""),
+        (SYSTEMS["none"], ["model=bahdanau", "val_sentences=9"], "with model=bahdanau, "),
+    ],
+)
+def test_two_systems_that_are_the_same_run_are_refused(hydra_of_conf, none, shared, before):
+    claim = a_claim(systems=SYSTEMS | {"none": none})
+    message = f"claim paper.one: {before}its systems attention and none are the same run;"
+    with pytest.raises(UserError, match=message):
+        wanted_runs([claim], Systems("laptop", shared))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("tier", TIERS)
-def test_every_claim_has_systems_that_can_be_trained(hydra_of_conf, tier):
+def test_every_claim_has_systems_that_can_be_trained_and_differ(hydra_of_conf, tier):
     runnable = [claim for claim in all_claims().values() if claim.why_not(tier) is None]
     given = ["data.root=here"] if tier == "bench" else []
     for run in wanted_runs(runnable, Systems(tier, given)):
@@ -113,13 +140,13 @@ def test_more_seeds_decide_more_often(tmp_path):
     ],
 )
 def test_the_assumed_effect_is_three_margins_unless_published(measure):
-    systems = SYSTEMS | {"transformer": ["model=transformer"]}
-    claim = a_claim(measure=measure, systems=systems)
+    claim = a_claim(measure=measure)
     effect = claim.measure.differences.effect(assumed(claim).means)
     assert effect == pytest.approx(3.0)
     values = {"attention": 30.0, "none": 19.0, "transformer": 12.0}
+    values = {system: values[system] for system in claim.systems}
     published = {"unit": "BLEU", "flavour": "sacrebleu", "data": "a corpus", "values": values}
-    reported = a_claim(measure=measure, systems=systems, published=published)
+    reported = a_claim(measure=measure, published=published)
     expected = {"difference": 11.0, "level": 1.0, "order": 7.0, "optimum": -11.0}[measure["kind"]]
     assert reported.measure.differences.effect(assumed(reported).means) == pytest.approx(expected)
 

@@ -92,11 +92,24 @@ def test_a_best_rate_beyond_which_none_was_tried_is_at_the_edge(tmp_path):
     assert attention.at_the_edge
 
 
-@pytest.mark.parametrize("content", ["[1, 2]", "{a: fast}", "{a: -1}", "{a: true}", "{a: [", None])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[1, 2]",
+        "{a: fast}",
+        "{a: -1}",
+        "{a: true}",
+        "{a: .nan}",
+        "{a: .inf}",
+        "{a: [",
+        b"\xe4",
+        None,
+    ],
+)
 def test_a_file_without_rates_is_refused_in_one_line(tmp_path, content):
     file = tmp_path / "rates.yaml"
     if content is not None:
-        file.write_text(content)
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(UserError, match="learning_rates=") as error:
         read_rates(file)
     assert "\n" not in str(error.value)

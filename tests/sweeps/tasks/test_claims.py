@@ -26,7 +26,11 @@ CHEAP = [*SMALL, "scoring.resamples=200", "logger=none"]
         (["claims=cho2014", "tier=laptop", "task=train"], "claims"),
         (["claims=cho2014", "tier=laptop", "learning_rates=none.yaml"], "learning_rates=none.yaml"),
         (["claims=cho2014", "tier=laptop", "tune=true", "learning_rates=x.yaml"], "give one of"),
+        (["claims=cho2014", "tier=laptop", "tune=true", "seed_count=5"], "trials have one seed"),
+        (["claims=cho2014", "tier=laptop", "tune=true", "optimizer.lr=0.1"], "own rates"),
         (["claims=[]", "tier=laptop"], "claims=[]: give all, a paper"),
+        (["claims=null", "tier=laptop"], "claims=null: give all, a paper"),
+        (["claims=[[cho2014]]", "tier=laptop"], "claims=['cho2014']: no such claim; give all"),
     ],
 )
 def test_a_mistake_is_one_line(given, message, tmp_path):
@@ -41,6 +45,11 @@ def test_a_plan_trains_nothing(tmp_path, capsys):
     assert "need" in printed
     assert "cho2014.falls_with_length" in printed
     assert not list(tmp_path.rglob("result.json"))
+
+
+def test_flags_of_hydra_may_follow_the_overrides(capsys):
+    assert in_process("claims=cho2014", "tier=laptop", "--cfg", "job") == 0
+    assert "claims: cho2014" in capsys.readouterr().out
 
 
 def test_the_list_has_every_claim(capsys):
