@@ -77,6 +77,26 @@ def test_the_files_have_every_claim(judged, tmp_path):
         assert (tmp_path / "figures" / f"forest{width}.pdf").is_file()
 
 
+def test_the_page_says_which_interval_decides(judged, tmp_path):
+    """“Did not hold” rests on the 90% interval; the 95% interval shown may cross the margin."""
+    text = write_scoreboard(judged, {}, "laptop", tmp_path).read_text()
+    assert text.count("rests on the 90% interval") == 2  # below the forest plot and the table
+    assert "rests on the 90% interval" in scoreboard(judged, "laptop").note
+
+
+def test_the_page_shows_what_was_run(tmp_path):
+    """With what the tier adds and replaces, and with the learning rates of the runs."""
+    other = ["model=seq2seq", "model.cell=lstm"]
+    tier = {"overrides": ["data.train_max_words=50"], "systems": {"none": other}}
+    claim = a_claim("tiers", tiers={"laptop": tier})
+    judged = judge_all(plan_of(tmp_path, claim), SCORING)
+    text = write_scoreboard(judged, {}, "laptop", tmp_path / "out").read_text()
+    assert "tier=laptop data.train_max_words=50 model=bahdanau<" in text
+    assert "tier=laptop data.train_max_words=50 model=seq2seq model.cell=lstm<" in text
+    assert "attention 0.004, none 0.004; not tuned" in " ".join(text.split())
+    assert "by hand" not in text
+
+
 def test_verdicts_on_trained_lengths_stand_beside(tmp_path):
     """The column is there where at least one claim has such a verdict, and empty for others."""
     about_length = a_claim("beyond", measure=BEYOND)
