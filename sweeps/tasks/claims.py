@@ -18,7 +18,7 @@ from lightning_modules.tracking.early_import import WANDB
 from sweeps.claims.catalogue import ALL, all_claims
 from sweeps.claims.claim import TIERS, Claim
 from sweeps.claims.judging import beside_untuned, judge_all
-from sweeps.claims.plan import Plan, plan_table
+from sweeps.claims.plan import JOB_TIME, Plan, plan_table
 from sweeps.claims.prospects import NOTE, powers
 from sweeps.claims.runs import Wanted, read_runs, write_runs
 from sweeps.claims.scoreboard.page import write_scoreboard
@@ -57,8 +57,8 @@ def begin(config: DictConfig) -> None:
     plan = plan_of(config, wanted)
     chances = {} if config.tune else powers(plan)
     console.print(plan_table(plan, chances, config.workers))
-    if chances:
-        console.print(NOTE, soft_wrap=True, highlight=False)
+    for note in (JOB_TIME, NOTE) if chances else (JOB_TIME,):
+        console.print(note, soft_wrap=True, highlight=False)
     for name, why in plan.left_out.items():
         console.print(f"{name}: not run, {why}", markup=False, highlight=False, soft_wrap=True)
     if config.plan or listed:
