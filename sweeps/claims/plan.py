@@ -5,19 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from rich.table import Table
-
 from sweeps.claims.claim import Claim
 from sweeps.claims.runs import Wanted
-from sweeps.claims.speed import Rates, rates_of
+from sweeps.claims.speed import Rates
 from sweeps.report.opening.costs import duration
 
 TESTED = 1.3
 """Time of a whole job as a multiple of its training: start, validation and test come on top."""
-JOB_TIME = (
-    "job time: at the rate of finished runs on this machine with the same variant, sizes, corpus "
-    "and batches; unknown without such a run, ≥ where that is so for some of the runs"
-)
 
 
 @dataclass(frozen=True)
@@ -77,33 +71,3 @@ def job_time(runs: Sequence[Wanted], rates: Rates) -> JobTime:
         else:
             total += TESTED * amount / rate
     return JobTime(total, unknown)
-
-
-def plan_table(plan: Plan, powers: Mapping[str, str], at_once: int) -> Table:
-    """Return what each claim needs: systems, runs, those that exist, job time, power.
-
-    ``powers`` are the chances of a decision as text, by the names of claims.
-    """
-    rates = rates_of(plan.finished)
-    title = (
-        f"{len(plan.claims)} claims need {len(plan.wanted)} runs; {len(plan.missing)} are missing: "
-        f"job time {job_time(plan.missing, rates).text(at_once)} with {at_once} at a time"
-    )
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
-    table.add_column("claim", no_wrap=True)
-    for column in ("systems", "seeds", "runs", "missing", "job time", "decides"):
-        table.add_column(column, justify="right")
-    missing = {run.identity for run in plan.missing}
-    for claim in plan.claims:
-        runs = plan.runs_of(claim)
-        lacking = [run for run in runs if run.identity in missing]
-        table.add_row(
-            claim.name,
-            str(len(claim.systems)),
-            str(plan.seeds_of(claim)),
-            str(len(runs)),
-            str(len(lacking)),
-            job_time(lacking, rates).text(),
-            powers.get(claim.name, "–"),
-        )
-    return table

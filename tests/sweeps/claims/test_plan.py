@@ -8,10 +8,11 @@ from datamodules.errors import UserError
 from lightning_modules.runs.environment import environment
 from sweeps.claims.catalogue import all_claims
 from sweeps.claims.claim import TIERS
-from sweeps.claims.plan import TESTED, Plan, job_time, plan_table
-from sweeps.claims.prospects import assumed, powers
+from sweeps.claims.plan import TESTED, Plan, job_time
+from sweeps.claims.prospects import assumed, prospects
 from sweeps.claims.runs import Systems, read_runs, wanted_runs, write_runs
 from sweeps.claims.speed import rates_of
+from sweeps.claims.tables import plan_table
 from tests.sweeps.claims.claim_runs import SYSTEMS, WORKLOAD, a_claim, plan_of
 
 HERE = environment()
@@ -113,7 +114,7 @@ def test_a_rate_is_not_that_of_another_size(hydra_of_conf, changed):
 
 def test_the_table_has_a_row_for_every_claim(tmp_path):
     plan = plan_of(tmp_path, a_claim(), a_claim("two"), made=False)
-    table = plan_table(plan, powers(plan), 2)
+    table = plan_table(plan, prospects(plan), 2)
     assert table.row_count == 2
     assert "2 claims need 6 runs; 6 are missing: job time unknown with 2 at a time" in str(
         table.title
@@ -124,12 +125,25 @@ def test_the_table_has_a_row_for_every_claim(tmp_path):
 def test_more_seeds_decide_more_often(tmp_path):
     def chance(seeds):
         plan = plan_of(tmp_path, a_claim(), seeds=range(seeds), made=False)
-        return powers(plan)["paper.one"]
+        return prospects(plan)["paper.one"]
 
-    assert chance(2) == "never with 2"
-    chances = [int(chance(seeds).rstrip("%")) for seeds in (3, 6, 12)]
+    assert chance(2).chance == "never with 2"
+    chances = [int(chance(seeds).chance.rstrip("%")) for seeds in (3, 6, 12)]
     assert chances == sorted(chances)
     assert chances[-1] > 60 > chances[0]
+
+
+def test_the_promised_seeds_decide_with_80_percent(tmp_path):
+    def prospect(seeds, **changes):
+        plan = plan_of(tmp_path, a_claim(**changes), seeds=range(seeds), made=False)
+        return prospects(plan)["paper.one"]
+
+    promised = int(prospect(3).seeds)
+    assert int(prospect(promised).chance.rstrip("%")) >= 80
+    assert int(prospect(promised - 1).chance.rstrip("%")) < 83  # the promise has some room
+    values = {"attention": 2.0, "none": 1.0}  # published: an effect at the margin is never decided
+    published = {"unit": "BLEU", "flavour": "sacrebleu", "data": "a corpus", "values": values}
+    assert prospect(3, published=published).seeds == "> 100"
 
 
 @pytest.mark.parametrize(
@@ -155,5 +169,5 @@ def test_the_assumed_effect_is_three_margins_unless_published(measure):
 
 def test_an_empty_plan_has_no_chances(tmp_path):
     plan = plan_of(tmp_path, a_claim())
-    assert powers(plan) == {}
+    assert prospects(plan) == {}
     assert isinstance(plan, Plan)

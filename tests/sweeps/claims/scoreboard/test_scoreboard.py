@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from omegaconf import DictConfig
 from pydantic import ValidationError
+from rich.console import Console
 
 from lightning_modules.figures.forest_chart import forest_chart
 from sweeps.claims.judging import beside_untuned, judge_all
@@ -16,6 +17,7 @@ from sweeps.claims.scoreboard.beside import beside
 from sweeps.claims.scoreboard.curves import claim_lines
 from sweeps.claims.scoreboard.page import write_scoreboard
 from sweeps.claims.scoreboard.rows import ON_PAGE, effects_of, scoreboard, summary
+from sweeps.claims.tables import last_verdicts, list_of
 from tests.helpers.pages import needs_axe, screen, serious_violations
 from tests.helpers.run_folders import SCORING
 from tests.sweeps.claims.claim_runs import a_claim, plan_of
@@ -75,6 +77,18 @@ def test_the_files_have_every_claim(judged, tmp_path):
     assert "did not hold" in (tmp_path / "tables" / "claims.tex").read_text()
     for width in ("", "_column"):
         assert (tmp_path / "figures" / f"forest{width}.pdf").is_file()
+
+
+def test_the_list_of_claims_has_the_last_verdicts(judged, tmp_path):
+    write_scoreboard(judged, {}, "laptop", tmp_path / "claims" / "laptop")
+    tiers = {"laptop": {}, "bench": {"seeds": [1, 2]}, "paper": {"needs": "a corpus"}}
+    claims = [a_claim("holds", tiers=tiers), a_claim("lost"), a_claim("new", needs="a part")]
+    console = Console(width=80, record=True)
+    console.print(list_of(claims, last_verdicts(tmp_path)))
+    text = " ".join(console.export_text().split())
+    assert "laptop: held, 6.3 min; bench: not run, 4 runs; paper: needs a corpus" in text
+    assert "laptop: no verdict paper.new" in text
+    assert "laptop: needs a part" in text
 
 
 def test_the_page_says_which_interval_decides(judged, tmp_path):
