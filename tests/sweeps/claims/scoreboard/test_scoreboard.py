@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from lightning_modules.figures.forest_chart import forest_chart
+from sweeps.claims.flavours import FLAVOURS
 from sweeps.claims.judging import beside_untuned, judge_all
 from sweeps.claims.scoreboard import online
 from sweeps.claims.scoreboard.beside import beside
@@ -19,8 +20,8 @@ from sweeps.claims.scoreboard.page import write_scoreboard
 from sweeps.claims.scoreboard.rows import ON_PAGE, effects_of, scoreboard, summary
 from sweeps.claims.tables import last_verdicts, list_of
 from tests.helpers.pages import needs_axe, screen, serious_violations
-from tests.helpers.run_folders import SCORING
-from tests.sweeps.claims.claim_runs import a_claim, plan_of
+from tests.helpers.run_folders import SCORING, TEXT, make_run
+from tests.sweeps.claims.claim_runs import VARIANTS, a_claim, plan_of
 from tests.sweeps.evaluation.pdflatex import assert_compiles, pdflatex
 
 BLEU = {"unit": "BLEU", "flavour": "multi-bleu, tokenised", "data": "a corpus"}
@@ -190,6 +191,38 @@ def test_ours_stands_beside_in_the_flavour_of_the_paper(judged):
     assert found.ours == pytest.approx(judged[0].spread.means, abs=0.5)
     assert found.agreement is None
     assert beside(judged[1].claim, evidence) is None
+
+
+def test_sentences_without_unknown_words_are_those_of_the_claims_own_systems(tmp_path):
+    """What systems of other claims do not know changes nothing, though the test set is shared."""
+    systems = {"transformer": ["model=transformer"], "none": ["model=seq2seq"]}
+    measure = {"kind": "difference", "more": "transformer", "less": "none"}
+    unlike = {"attention": {0, 3}, "none": {3, 7}, "transformer": {20}}
+    for system, unknown in unlike.items():
+        for seed in (1, 2, 3):
+            make_run(tmp_path / f"{system}-{seed}", VARIANTS[system], seed, unknown=unknown)
+    published = TWO | {"flavour": "multi-bleu, tokenised, no UNK"}
+    claims = [a_claim("other", systems=systems, measure=measure), a_claim(published=published)]
+    [_, one] = judge_all(plan_of(tmp_path, *claims), SCORING)
+    found = beside(one.claim, one.evidence)
+    assert found is not None
+    for system, ours in zip(found.systems, found.ours, strict=True):
+        scores = []
+        for run in one.evidence.runs[system]:
+            kept = [n for n in range(len(run.test.references)) if n not in {0, 3, 7}]
+            flavour = FLAVOURS["multi-bleu, tokenised"]
+            lines = (
+                [side[n] for n in kept] for side in (run.output.hypotheses, run.test.references)
+            )
+            scores.append(flavour.score(*lines, "fr"))
+        assert ours == pytest.approx(sum(scores) / 3)
+
+
+def test_without_a_sentence_nothing_stands_beside(tmp_path):
+    published = TWO | {"flavour": "multi-bleu, tokenised, no UNK"}
+    every = set(range(len(TEXT.references)))
+    [one] = judge_all(plan_of(tmp_path, a_claim(published=published), unknown=every), SCORING)
+    assert beside(one.claim, one.evidence) is None
 
 
 def test_curves_have_a_point_for_each_system_and_length(judged):
