@@ -204,17 +204,17 @@ def test_sentences_without_unknown_words_are_those_of_the_claims_own_systems(tmp
     published = TWO | {"flavour": "multi-bleu, tokenised, no UNK"}
     claims = [a_claim("other", systems=systems, measure=measure), a_claim(published=published)]
     [_, one] = judge_all(plan_of(tmp_path, *claims), SCORING)
+    assert one.evidence is not None
     found = beside(one.claim, one.evidence)
     assert found is not None
+    whole = FLAVOURS["multi-bleu, tokenised"]
     for system, ours in zip(found.systems, found.ours, strict=True):
         scores = []
         for run in one.evidence.runs[system]:
             kept = [n for n in range(len(run.test.references)) if n not in {0, 3, 7}]
-            flavour = FLAVOURS["multi-bleu, tokenised"]
-            lines = (
-                [side[n] for n in kept] for side in (run.output.hypotheses, run.test.references)
-            )
-            scores.append(flavour.score(*lines, "fr"))
+            hypotheses = [run.output.hypotheses[n] for n in kept]
+            references = [run.test.references[n] for n in kept]
+            scores.append(whole.score(hypotheses, references, "fr"))
         assert ours == pytest.approx(sum(scores) / 3)
 
 
@@ -222,6 +222,7 @@ def test_without_a_sentence_nothing_stands_beside(tmp_path):
     published = TWO | {"flavour": "multi-bleu, tokenised, no UNK"}
     every = set(range(len(TEXT.references)))
     [one] = judge_all(plan_of(tmp_path, a_claim(published=published), unknown=every), SCORING)
+    assert one.evidence is not None
     assert beside(one.claim, one.evidence) is None
 
 
@@ -292,6 +293,7 @@ def test_wandb_gets_every_verdict(judged, tmp_path, monkeypatch):
     monkeypatch.setattr(online, "save_online", lambda **arguments: given.update(arguments))
     write_scoreboard(judged, {}, "laptop", tmp_path)
     online.publish_claims(judged, "laptop", tmp_path, DictConfig({}))
+    assert given["description"] == summary(judged, "laptop")
     data = given["data"]
     assert data.config["verdicts"]["paper.lost"] == "no verdict"
     assert data.summary["claim/paper.holds"] == judged[0].verdict.effect
