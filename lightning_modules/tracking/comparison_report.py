@@ -29,6 +29,7 @@ OVER_SEEDS = "line: mean over seeds; band: lowest and highest seed"
 
 def build_report(
     title: str,
+    description: str,
     sections: Sequence[tuple[str, Sequence[blocks.Block]]],
     project: str,
     comparison: str,
@@ -38,6 +39,7 @@ def build_report(
 
     Args:
         title: title of the report, cut where it is too long.
+        description: what the report is about, in a line.
         sections: headings with their blocks. Blocks of runs are left out without runs.
         project: W&B project.
         comparison: id of the comparison's W&B run.
@@ -54,7 +56,7 @@ def build_report(
         project=project,
         entity="",
         title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
-        description="BLEU against sentence length",
+        description=description,
         width="fluid",
         blocks=made,
     )

@@ -17,9 +17,11 @@ class Flavour(NamedTuple):
     tokenized_by: str
     """Tokeniser of sacreBLEU, or ``moses``, as for ``multi-bleu.perl``."""
     lowercase: bool = False
+    no_unknown: bool = False
+    """Whether only sentences count of which neither source nor reference has an unknown word."""
 
     def score(self, hypotheses: Lines, references: Lines, language: str) -> float:
-        """Return BLEU of a corpus, 0 to 100.
+        """Return BLEU of the sentences that count, 0 to 100.
 
         Args:
             hypotheses: translations, one a sentence.
@@ -57,6 +59,7 @@ FLAVOURS = {
         Flavour("sacrebleu, intl", "intl"),
         Flavour("multi-bleu, tokenised", "moses"),
         Flavour("multi-bleu, tokenised, lower-cased", "moses", lowercase=True),
+        Flavour("multi-bleu, tokenised, no UNK", "moses", no_unknown=True),
     )
 }
 """By name. ``multi-bleu.perl`` counts the tokens that it is given, and does not smooth."""

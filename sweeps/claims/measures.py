@@ -315,7 +315,7 @@ class Optimum(Measure):
     @property
     def differences(self) -> Differences:
         """The best rung against each other one."""
-        return optimum(len(self.rungs), [self.rungs.index(self.best)], self.metric.better or 1)
+        return optimum(len(self.rungs), self.rungs.index(self.best), self.metric.better or 1)
 
     @property
     def every_length(self) -> bool:

@@ -1,11 +1,13 @@
-"""The chance that a plan decides a claim, before anything is trained."""
+"""How probably a plan decides a claim, and with how many seeds, before anything is trained."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from sweeps.claims.claim import Claim
 from sweeps.claims.plan import Plan
 from sweeps.claims.statistics.intervals import Spread
-from sweeps.claims.statistics.power import power
+from sweeps.claims.statistics.power import MOST_SEEDS, needed_seeds, power
 from sweeps.claims.statistics.verdict import LEAST_SEEDS, Margin
 
 EFFECT = 3.0
@@ -19,24 +21,38 @@ MANY = 1000
 NOTE = (
     "decides: the chance of a verdict if the published effect is the true one (a claim without "
     "published values: three times the smallest effect that counts) and seeds deviate by the "
-    "smallest effect that counts"
+    "smallest effect that counts; for 80%: the seeds of each system that would then decide with a "
+    "chance of 80%"
 )
 
 
-def powers(plan: Plan) -> dict[str, str]:
-    """Return the chance of a verdict as text, by the names of the claims that lack runs."""
+class Prospect(NamedTuple):
+    """How probably a plan decides a claim, as text."""
+
+    chance: str
+    """With the seeds of the plan."""
+    seeds: str
+    """Seeds that decide with a chance of 80%."""
+
+
+def prospects(plan: Plan) -> dict[str, Prospect]:
+    """Return the prospects of the claims that lack runs, by name."""
     missing = {run.identity for run in plan.missing}
     lacking = [
         claim for claim in plan.claims if any(r.identity in missing for r in plan.runs_of(claim))
     ]
-    return {claim.name: _power(claim, plan.seeds_of(claim)) for claim in lacking}
+    return {claim.name: _prospect(claim, plan.seeds_of(claim)) for claim in lacking}
 
 
-def _power(claim: Claim, seeds: int) -> str:
-    if seeds < LEAST_SEEDS:
-        return f"never with {seeds}"
+def _prospect(claim: Claim, seeds: int) -> Prospect:
     margin = Margin(claim.margin.value, claim.margin.written, claim.says)
-    return f"{power(assumed(claim), claim.measure.differences, margin, seeds):.0%}"
+    spread, differences = assumed(claim), claim.measure.differences
+    enough = needed_seeds(spread, differences, margin)
+    if seeds < LEAST_SEEDS:
+        chance = f"never with {seeds}"
+    else:
+        chance = f"{power(spread, differences, margin, seeds):.0%}"
+    return Prospect(chance, str(enough) if enough else f"> {MOST_SEEDS}")
 
 
 def assumed(claim: Claim) -> Spread:

@@ -26,6 +26,7 @@ from lightning_modules.training.factories import build_model
 from lightning_modules.training.settings import training_settings
 from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.measures import Agreement
+from sweeps.claims.speed import workload
 from sweeps.launch.compose import composed, training_config, use_hydra_config
 from sweeps.launch.errors import as_user_error
 
@@ -52,7 +53,8 @@ class Wanted(NamedTuple):
     overrides: tuple[str, ...]
     folder: Path
     """The folder that the same overrides have as a single run."""
-    variant: str
+    workload: str
+    """What decides the speed of the training: ``speed.workload``."""
     budget: Mapping[str, Any]
     """The group ``budget`` of the configuration: an amount by its kind."""
     needs: list[Need]
@@ -208,7 +210,7 @@ def _with_seed(config: DictConfig, overrides: Sequence[str], seed: int) -> Wante
         identity=_identity(redacted(plain), code_versions(settings)),
         overrides=tuple(overrides),
         folder=folder,
-        variant=plain["variant"],
+        workload=workload(plain),
         budget=plain["budget"],
         needs=[],
     )

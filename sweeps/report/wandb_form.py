@@ -49,6 +49,7 @@ def publish_online(report: Report, page: str, out: Path, logger: DictConfig) -> 
     systems = ", ".join(system.label for system in report.findings.evaluation.systems)
     save_online(
         title=f"{report.findings.name}: {systems}",
+        description="BLEU against sentence length",
         data=as_data(report, page, out),
         sections=report_sections(report),
         runs=run_ids(report.findings),
@@ -60,6 +61,7 @@ def publish_online(report: Report, page: str, out: Path, logger: DictConfig) -> 
 
 def save_online(
     title: str,
+    description: str,
     data: ComparisonData,
     sections: Sequence[tuple[str, Sequence[Block]]],
     runs: Sequence[str],
@@ -71,6 +73,7 @@ def save_online(
 
     Args:
         title: title of the report.
+        description: what the report is about, in a line.
         data: what the run shows.
         sections: headings of the report with their blocks.
         runs: W&B ids of the runs that the page is about.
@@ -81,7 +84,7 @@ def save_online(
     Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
     """
     tracker = track(data, out, logger)
-    made = build_report(title, sections, tracker.project, tracker.id, runs)
+    made = build_report(title, description, sections, tracker.project, tracker.id, runs)
     write_report(made, out)
     tracker.close()
     if not tracker.online:

@@ -7,7 +7,6 @@ from filelock import FileLock, Timeout
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
-from rich.table import Table
 
 from datamodules.errors import validated
 from lightning_modules.runs.schema import FAILURE, RESULT
@@ -16,14 +15,14 @@ from lightning_modules.tasks.train import train_in
 from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.tracking.early_import import WANDB
 from sweeps.claims.catalogue import ALL, all_claims
-from sweeps.claims.claim import TIERS, Claim
 from sweeps.claims.judging import beside_untuned, judge_all
-from sweeps.claims.plan import Plan, plan_table
-from sweeps.claims.prospects import NOTE, powers
+from sweeps.claims.plan import Plan
+from sweeps.claims.prospects import NOTE, prospects
 from sweeps.claims.runs import Wanted, read_runs, write_runs
 from sweeps.claims.scoreboard.page import write_scoreboard
 from sweeps.claims.scoreboard.rows import PRINTED, scoreboard, summary
 from sweeps.claims.selection import plan_of, tier_of, wanted_by
+from sweeps.claims.tables import JOB_TIME, last_verdicts, list_of, plan_table
 from sweeps.claims.tuning import FILE, rates_table, tuned_systems, write_rates
 from sweeps.launch.compose import hydra_job
 from sweeps.launch.errors import as_user_error
@@ -49,16 +48,16 @@ def begin(config: DictConfig) -> None:
     check_settings(settings, config.hydra.overrides.task)
     listed = config.claims == LIST
     if listed:
-        console.print(_list_of(list(all_claims().values())))
+        console.print(list_of(all_claims().values(), last_verdicts(Path(config.outputs))))
         if config.hydra.runtime.choices.tier is None:
             raise SystemExit(0)
         config.claims = ALL
     wanted, untuned = wanted_by(config)
     plan = plan_of(config, wanted)
-    chances = {} if config.tune else powers(plan)
-    console.print(plan_table(plan, chances, config.workers))
-    if chances:
-        console.print(NOTE, soft_wrap=True, highlight=False)
+    known = {} if config.tune else prospects(plan)
+    console.print(plan_table(plan, known, config.workers))
+    for note in (JOB_TIME, NOTE) if known else (JOB_TIME,):
+        console.print(note, soft_wrap=True, highlight=False)
     for name, why in plan.left_out.items():
         console.print(f"{name}: not run, {why}", markup=False, highlight=False, soft_wrap=True)
     if config.plan or listed:
@@ -150,15 +149,3 @@ def _train_alone(run: Wanted, begun: float) -> None:
 def _was_tried(folder: Path, begun: float) -> bool:
     ends = [folder / name for name in (RESULT, FAILURE)]
     return any(file.stat().st_mtime >= begun for file in ends if file.is_file())
-
-
-def _list_of(claims: list[Claim]) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 0))
-    table.add_column("claim", no_wrap=True)
-    for column in ("statement", "runs at", "figures"):
-        table.add_column(column)
-    for claim in claims:
-        tiers = ", ".join(tier for tier in TIERS if claim.why_not(tier) is None)
-        where = tiers or f"nowhere: needs {claim.needs}"
-        table.add_row(claim.name, claim.statement, where, claim.figures)
-    return table

@@ -99,7 +99,7 @@ def of_several(effect: float, noise: Noise, seeds: int, count: int, optimal: boo
     """
     rng = np.random.default_rng([seeds, count])
     if optimal:
-        means, differences = np.array([effect, 0, -20, -20.0]), optimum(4, [0])
+        means, differences = np.array([effect, 0, -20, -20.0]), optimum(4, 0)
     else:
         means, differences = np.array([effect, 0, -20, -40.0]), order(4)
     return Rates.of(trained(means, noise, seeds, count, rng), differences, MARGIN)
@@ -110,7 +110,7 @@ def of_equals(noise: Noise, seeds: int, count: int, optimal: bool) -> Rates:
     rng = np.random.default_rng([seeds, count])
     means = np.array([1, 0, 0, 0.0]) if optimal else np.array([3, 2, 1, 0.0])
     return Rates.of(
-        trained(means, noise, seeds, count, rng), optimum(4, [0]) if optimal else order(4), MARGIN
+        trained(means, noise, seeds, count, rng), optimum(4, 0) if optimal else order(4), MARGIN
     )
 
 

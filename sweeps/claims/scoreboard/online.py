@@ -45,6 +45,7 @@ def publish_claims(judged: Sequence[Judged], tier: TierName, out: Path, logger: 
     )
     save_online(
         title=f"{TITLE}: {tier}",
+        description=summary(judged, tier),
         data=data,
         sections=[
             ("Summary", [Lines([summary(judged, tier)])]),

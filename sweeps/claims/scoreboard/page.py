@@ -10,10 +10,12 @@ from lightning_modules.figures.forest_chart import forest_chart
 from lightning_modules.figures.lines import draw_lines
 from lightning_modules.figures.sizes import PAPER
 from sweeps.claims.claim import TierName
+from sweeps.claims.evidence import Run
 from sweeps.claims.judging import Judged
 from sweeps.claims.scoreboard.beside import Beside, beside
 from sweeps.claims.scoreboard.curves import claim_lines
 from sweeps.claims.scoreboard.rows import (
+    NARROWER,
     ON_PAGE,
     TITLE,
     effects_of,
@@ -34,6 +36,10 @@ class Shown(NamedTuple):
 
     judged: Judged
     outcome: str
+    overrides: Mapping[str, Sequence[str]]
+    """Of each system, those of the tier included."""
+    rates: Mapping[str, float]
+    """Learning rates of the systems that were trained."""
     means: Mapping[str, float]
     """What was measured, by system: means over seeds."""
     beside: Beside | None
@@ -57,7 +63,7 @@ def write_scoreboard(
         charts[FOREST] = forest_chart(effects, "container")
         for end, width in PAPER.items():
             save_chart(forest_chart(effects, width), out / FIGURES / f"{FOREST}{end}")
-    shown = [_shown(one, charts) for one in judged]
+    shown = [_shown(one, tier, charts) for one in judged]
     page = render_page(
         "claims.html.j2",
         figures=charts,
@@ -65,6 +71,7 @@ def write_scoreboard(
         title=TITLE,
         summary=summary(judged, tier),
         scope=SCOPES[tier],
+        narrower=NARROWER,
         table=scoreboard(judged, tier, ON_PAGE),
         claims=shown,
         left_out=left_out,
@@ -73,14 +80,26 @@ def write_scoreboard(
     return out / PAGE
 
 
-def _shown(one: Judged, charts: dict[str, Chart]) -> Shown:
+def _shown(one: Judged, tier: TierName, charts: dict[str, Chart]) -> Shown:
     """Return a claim as the page shows it; its curves are added to ``charts``."""
+    claim, outcome = one.claim, outcome_of(one)
+    overrides = {system: claim.overrides(system, tier) for system in claim.systems}
     if one.evidence is None or one.means is None:
-        return Shown(one, outcome_of(one), {}, None, None)
-    claim = one.claim
+        return Shown(one, outcome, overrides, {}, {}, None, None)
     lines, name = claim_lines(one.evidence, claim, "container"), claim.name.replace(".", "_")
     curve = name if len({each["place"] for each in lines.points}) > 1 else None
     if curve:
         charts[name] = draw_lines(lines, "container")
-    means = dict(zip(claim.measure.systems, map(float, one.means), strict=True))
-    return Shown(one, outcome_of(one), means, beside(claim, one.evidence), curve)
+    return Shown(
+        judged=one,
+        outcome=outcome,
+        overrides=overrides,
+        rates={system: _rate(first) for system, (first, *_) in one.evidence.runs.items()},
+        means=dict(zip(claim.measure.systems, map(float, one.means), strict=True)),
+        beside=beside(claim, one.evidence),
+        curve=curve,
+    )
+
+
+def _rate(run: Run) -> float:
+    return float(run.result.config["optimizer"]["lr"])

@@ -38,6 +38,12 @@ ON_PAGE = (
     *("verdict", "corrected", "on_trained", "untuned"),
 )
 """Columns of the table on the page, which tells all else below it."""
+NARROWER = (
+    "The verdict “did not hold” (of a claim of no difference: “held”) rests on the 90% interval, "
+    "which is shorter: the 95% interval of such a claim may reach across the smallest effect that "
+    "counts."
+)
+"""Why an effect that is shown may look undecided beside its verdict."""
 OPTIONAL = ("on_trained", "untuned")
 """What begins the keys of columns that are left out if they are empty."""
 
@@ -64,9 +70,10 @@ def scoreboard(
         [[row[column.key] for column in columns] for row in cells],
         {"tier": tier, "claims": len(judged)},
         f"Verdicts reach no farther than this: {SCOPES[tier]}. Effects, with 95% intervals over "
-        "seeds and test sentences, are above 0 in the direction of the claim. Holm's correction is "
-        "over the claims of this table. “Trained lengths”: the same on test sentences no longer "
-        "than those of training, where a claim is about no lengths.",
+        "seeds and test sentences, are above 0 in the direction of the claim. "
+        f"{NARROWER} Holm's correction is over the claims of this table. “Trained "
+        "lengths”: the same on test sentences no longer than those of training, where a claim is "
+        "about no lengths.",
     )
 
 

@@ -1,6 +1,5 @@
 """Which differences between systems a claim is about: two systems, an order, an optimum."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,16 +53,11 @@ def order(count: int) -> Differences:
     return Differences(steps[None])
 
 
-def optimum(count: int, places: Collection[int], better: int = 1) -> Differences:
-    """Return by how much the best of ``count`` rungs lies within ``places`` (counted from 0).
+def optimum(count: int, place: int, better: int = 1) -> Differences:
+    """Return by how much the rung at ``place`` of ``count``, counted from 0, is the best.
 
-    The effect is the best value at ``places`` less the best value elsewhere. ``better`` is that of
-    the metric: -1 where low values are better. Raises ``ValueError`` unless there are rungs in and
-    outside ``places``.
+    The effect is its value less the best value of the others. ``better`` is that of the metric: -1
+    where low values are better.
     """
-    inside = [place for place in range(count) if place in places]
-    outside = [place for place in range(count) if place not in places]
-    if not inside or not outside or len(inside) != len(set(places)):
-        raise ValueError(f"places of an optimum: some, not all, of 0 to {count - 1}")
     systems = better * np.eye(count)
-    return Differences(systems[inside][:, None] - systems[outside][None])
+    return Differences((systems[place] - np.delete(systems, place, axis=0))[None])

@@ -97,15 +97,20 @@ def needed(spread: Spread, differences: Differences, margin: Margin, sentences: 
     fewest = int(spread.seeds.min())
     if fewest < LEAST_SEEDS:
         return Needed(LEAST_SEEDS, None)
-    seeds = _smallest(
-        lambda count: power(spread, differences, margin, count), LEAST_SEEDS, MOST_SEEDS
-    )
+    seeds = needed_seeds(spread, differences, margin)
     more = _smallest(
         lambda count: power(spread, differences, margin, fewest, count / sentences),
         sentences,
         MOST_TIMES * sentences,
     )
     return Needed(seeds, more)
+
+
+def needed_seeds(spread: Spread, differences: Differences, margin: Margin) -> int | None:
+    """Return the fewest seeds that decide a claim in 80% of repetitions; None if 100 do not."""
+    return _smallest(
+        lambda count: power(spread, differences, margin, count), LEAST_SEEDS, MOST_SEEDS
+    )
 
 
 def _smallest(power_of: Callable[[int], float], least: int, most: int) -> int | None:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from lightning_modules.metrics.contrast import RightChoices
 from lightning_modules.metrics.lengths import Bucket, slope_per_ten
 from lightning_modules.metrics.metric import Array, Metric, ratio
 
@@ -36,7 +35,7 @@ class Score(Quantity):
     """A score on the whole test set, or on some sentences.
 
     The metric ``aer`` gives the alignment error; ``length_ratio`` on long sentences tells whether
-    translations are too short; ``WrongChoices`` gives the share of agreement errors.
+    translations are too short; ``contrast`` gives the share of right choices.
     """
 
     metric: Metric
@@ -88,16 +87,3 @@ class RelativeScore(Quantity):
     @override
     def value(self, scores: Array) -> Array:
         return ratio(np.moveaxis(scores, 0, -1))
-
-
-class WrongChoices(RightChoices):
-    """Share of contrastive pairs whose wrong translation the model finds more probable."""
-
-    name = "contrast_errors"
-    label = "wrong choices (%)"
-    better = -1
-
-    @override
-    def score(self, sums: Array) -> Array:
-        """Return percentages ``(…)`` from right choices and pairs ``(…, 2)``."""
-        return 100 - super().score(sums)

@@ -6,6 +6,7 @@ from typing import Any
 from sweeps.claims.claim import Claim
 from sweeps.claims.plan import Plan
 from sweeps.claims.runs import Need, Wanted
+from sweeps.claims.speed import workload
 from tests.helpers.run_folders import CONFIG, make_run
 
 PAPER = {"authors": "A. Author", "year": 2020, "title": "A paper", "link": "https://example.org"}
@@ -13,6 +14,7 @@ SYSTEMS = {"attention": ["model=bahdanau"], "none": ["model=seq2seq"]}
 THREE = SYSTEMS | {"transformer": ["model=transformer"]}
 VARIANTS = {"attention": "luong", "none": "none", "transformer": "transformer"}
 """The variant of each system, which decides how many words are wrong: ``run_folders.ERRORS``."""
+WORKLOAD = workload(CONFIG)
 MEASURE = {"kind": "difference", "more": "attention", "less": "none"}
 
 
@@ -53,7 +55,7 @@ def plan_of(folder: Path, *claims: Claim, seeds=(1, 2, 3), made=True, **changes:
                 name = f"{system}-{seed}"
                 if name not in wanted:
                     place = folder / name
-                    wanted[name] = Wanted(name, (), place, system, {"target_tokens": 1000}, [])
+                    wanted[name] = Wanted(name, (), place, WORKLOAD, {"target_tokens": 1000}, [])
                     if made and not place.exists():
                         config = config_of(VARIANTS[system], seed)
                         make_run(place, VARIANTS[system], seed, **{"config": config} | changes)

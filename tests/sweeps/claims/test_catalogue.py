@@ -8,6 +8,8 @@ import yaml
 
 from datamodules.errors import UserError
 from sweeps.claims.catalogue import CLAIMS, all_claims, choose, read_claim
+from sweeps.claims.claim import TIERS
+from tests.helpers.commands import ROOT
 
 OWN: dict[str, Any] = {
     "statement": "More is better.",
@@ -34,11 +36,15 @@ def own(tmp_path):
 
 def test_there_are_claims_of_every_tier():
     claims = all_claims().values()
-    runnable = [claim for claim in claims if claim.needs is None]
-    tiers = Counter(tier for claim in runnable for tier in claim.tiers)
+    tiers = Counter(tier for claim in claims for tier in TIERS if claim.why_not(tier) is None)
     assert len(claims) >= 35
     assert tiers["laptop"] >= 24
     assert tiers["bench"] >= 6
+    page = (ROOT / "docs" / "claims.md").read_text()
+    assert f"There are {len(claims)} claims" in page
+    assert f"{tiers['laptop']} can be run at `laptop`" in page
+    for tier in ("bench", "paper"):
+        assert f"{tiers[tier]} at `{tier}`" in page
 
 
 def test_what_cannot_run_says_what_it_needs():

@@ -5,13 +5,17 @@ from dataclasses import replace
 import pytest
 
 from datamodules.errors import UserError
+from lightning_modules.runs.environment import environment
 from sweeps.claims.catalogue import all_claims
 from sweeps.claims.claim import TIERS
-from sweeps.claims.plan import Plan, job_seconds, plan_table, rates_of
-from sweeps.claims.prospects import assumed, powers
+from sweeps.claims.plan import TESTED, Plan, job_time
+from sweeps.claims.prospects import assumed, prospects
 from sweeps.claims.runs import Systems, read_runs, wanted_runs, write_runs
-from tests.sweeps.claims.claim_runs import SYSTEMS, a_claim, plan_of
+from sweeps.claims.speed import rates_of
+from sweeps.claims.tables import plan_table
+from tests.sweeps.claims.claim_runs import SYSTEMS, WORKLOAD, a_claim, plan_of
 
+HERE = environment()
 SHARED = ["budget.target_tokens=1000", "data.train_size=50"]
 
 
@@ -28,7 +32,7 @@ def wanted(hydra_of_conf):
 def test_claims_share_runs(wanted):
     assert len(wanted) == 6  # two systems with three seeds
     assert len({run.identity for run in wanted}) == len({run.folder for run in wanted}) == 6
-    needs = {need.claim for run in wanted for need in run.needs if run.variant == "seq2seq"}
+    needs = {need.claim for run in wanted for need in run.needs if "model=seq2seq" in run.overrides}
     assert needs == {"paper.one", "paper.other"}
     assert {run.overrides[-1] for run in wanted} == {"seed=1", "seed=2", "seed=3"}
     assert all(run.budget == {"target_tokens": 1000} for run in wanted)
@@ -41,7 +45,7 @@ def test_a_file_keeps_what_is_wanted(wanted, tmp_path):
 
 def test_other_seeds_replace_those_of_the_file(hydra_of_conf):
     runs = wanted_runs([a_claim()], Systems("laptop", SHARED), seeds=range(1, 6))
-    assert sorted(run.overrides[-1] for run in runs if run.variant == "bahdanau") == [
+    assert sorted(run.overrides[-1] for run in runs if "model=bahdanau" in run.overrides) == [
         f"seed={seed}" for seed in range(1, 6)
     ]
 
@@ -96,38 +100,77 @@ def test_every_claim_has_systems_that_can_be_trained_and_differ(hydra_of_conf, t
 
 
 def test_time_follows_from_the_rates_of_finished_runs(tmp_path):
-    claim = a_claim()
-    plan = plan_of(tmp_path, claim)  # 1,500,000 target tokens in 63.2 seconds
+    plan = plan_of(tmp_path, a_claim(), environment=HERE)  # 1,500,000 target tokens in 63.2 seconds
     rates = rates_of(plan.finished)
-    assert rates["luong", "target_tokens"] == pytest.approx(1_500_000 / 63.2)
+    assert rates == {(WORKLOAD, "target_tokens"): pytest.approx(1_500_000 / 63.2),
+                     (WORKLOAD, "updates"): pytest.approx(1200 / 63.2),
+                     (WORKLOAD, "seconds"): 1.0}  # fmt: skip
     assert plan.missing == []
-    open_plan = replace(plan, finished={})
-    assert len(open_plan.missing) == 6
-    needed = job_seconds(open_plan.missing, rates)
-    assert needed is not None
-    twice = [run._replace(budget={"target_tokens": 2000}) for run in open_plan.missing]
-    assert job_seconds(twice, rates) == pytest.approx(2 * needed)
-    assert job_seconds(open_plan.missing, {}) is None
-    assert job_seconds([twice[0]._replace(budget={"own": 1})], rates) is None
+    missing = replace(plan, finished={}).missing
+    assert len(missing) == 6
+    needed = job_time(missing, rates)
+    assert needed.unknown == 0
+    twice = [run._replace(budget={"target_tokens": 2000}) for run in missing]
+    assert job_time(twice, rates).seconds == pytest.approx(2 * needed.seconds)
+    assert job_time(missing, {}) == (0.0, 6)
+    assert job_time([twice[0]._replace(budget={"own": 1})], rates) == (0.0, 1)
+
+
+def test_a_rate_is_of_this_machine(tmp_path):
+    elsewhere = HERE | {"device": "another GPU"}
+    assert rates_of(plan_of(tmp_path, a_claim(), environment=elsewhere).finished) == {}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    ["model.encoder.hidden_size=200", "tokenizer.vocabulary_size=500", "batching.max_tokens=4000"],
+)
+def test_a_rate_is_not_that_of_another_size(hydra_of_conf, changed):
+    """A finished run of a small model says nothing of the hours of a large one."""
+    claim = a_claim(systems=SYSTEMS | {"none": ["model=seq2seq", "label_smoothing=0"]})
+    runs, others = (
+        wanted_runs([claim], Systems("laptop", [*SHARED, *more]), [1]) for more in ([], [changed])
+    )
+    rates = {(run.workload, "target_tokens"): 100.0 for run in runs}
+    alike = wanted_runs([a_claim()], Systems("laptop", [*SHARED, "model.dropout=0.1"]), [1])
+    assert job_time(alike, rates) == (pytest.approx(TESTED * 2 * 1000 / 100), 0)
+    assert job_time(others, rates) == (0.0, 2)
+    assert job_time([*alike, *others], rates).text(2) == "≥ 13 s"
+    assert job_time(others, rates).text() == "unknown"
 
 
 def test_the_table_has_a_row_for_every_claim(tmp_path):
     plan = plan_of(tmp_path, a_claim(), a_claim("two"), made=False)
-    table = plan_table(plan, powers(plan), 2)
+    table = plan_table(plan, prospects(plan), 2)
     assert table.row_count == 2
-    assert "2 claims need 6 runs; 6 are missing: time unknown" in str(table.title)
+    assert "2 claims need 6 runs; 6 are missing: job time unknown with 2 at a time" in str(
+        table.title
+    )
     assert list(table.columns[0].cells) == ["paper.one", "paper.two"]
 
 
 def test_more_seeds_decide_more_often(tmp_path):
     def chance(seeds):
         plan = plan_of(tmp_path, a_claim(), seeds=range(seeds), made=False)
-        return powers(plan)["paper.one"]
+        return prospects(plan)["paper.one"]
 
-    assert chance(2) == "never with 2"
-    chances = [int(chance(seeds).rstrip("%")) for seeds in (3, 6, 12)]
+    assert chance(2).chance == "never with 2"
+    chances = [int(chance(seeds).chance.rstrip("%")) for seeds in (3, 6, 12)]
     assert chances == sorted(chances)
     assert chances[-1] > 60 > chances[0]
+
+
+def test_the_promised_seeds_decide_with_80_percent(tmp_path):
+    def prospect(seeds, **changes):
+        plan = plan_of(tmp_path, a_claim(**changes), seeds=range(seeds), made=False)
+        return prospects(plan)["paper.one"]
+
+    promised = int(prospect(3).seeds)
+    assert int(prospect(promised).chance.rstrip("%")) >= 80
+    assert int(prospect(promised - 1).chance.rstrip("%")) < 83  # the promise has some room
+    values = {"attention": 2.0, "none": 1.0}  # published: an effect at the margin is never decided
+    published = {"unit": "BLEU", "flavour": "sacrebleu", "data": "a corpus", "values": values}
+    assert prospect(3, published=published).seeds == "> 100"
 
 
 @pytest.mark.parametrize(
@@ -153,5 +196,5 @@ def test_the_assumed_effect_is_three_margins_unless_published(measure):
 
 def test_an_empty_plan_has_no_chances(tmp_path):
     plan = plan_of(tmp_path, a_claim())
-    assert powers(plan) == {}
+    assert prospects(plan) == {}
     assert isinstance(plan, Plan)

@@ -23,7 +23,7 @@ def overridden(runs, variant):
     return [
         next((each for each in run.overrides if each.startswith(RATE)), None)
         for run in runs
-        if run.variant == variant
+        if f"model={variant}" in run.overrides
     ]
 
 
@@ -42,8 +42,8 @@ def test_a_recorded_rate_is_that_of_all_seeds(systems):
     runs = wanted_runs([a_claim()], systems, rates={ATTENTION: 0.008, NONE: 0.005})
     assert overridden(runs, "bahdanau") == ["optimizer.lr=0.008"] * 3
     alone = wanted_runs([a_claim()], Systems("laptop", [*SHARED, "optimizer.lr=0.008"]))
-    identities = [run.identity for run in alone if run.variant == "bahdanau"]
-    assert [run.identity for run in runs if run.variant == "bahdanau"] == identities
+    identities = [run.identity for run in alone if "model=bahdanau" in run.overrides]
+    assert [run.identity for run in runs if "model=bahdanau" in run.overrides] == identities
 
 
 def test_the_rate_of_the_files_makes_the_same_runs(systems):
@@ -51,7 +51,7 @@ def test_the_rate_of_the_files_makes_the_same_runs(systems):
     untuned = wanted_runs([a_claim()], systems)
     tuned = wanted_runs([a_claim()], systems, rates={ATTENTION: 0.008, NONE: 0.005})
     shared = {run.identity for run in untuned} & {run.identity for run in tuned}
-    assert shared == {run.identity for run in untuned if run.variant == "seq2seq"}
+    assert shared == {run.identity for run in untuned if "model=seq2seq" in run.overrides}
 
 
 def trials_of(folder, system, bleu):

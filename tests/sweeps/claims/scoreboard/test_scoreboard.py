@@ -8,17 +8,20 @@ from dataclasses import replace
 import pytest
 from omegaconf import DictConfig
 from pydantic import ValidationError
+from rich.console import Console
 
 from lightning_modules.figures.forest_chart import forest_chart
+from sweeps.claims.flavours import FLAVOURS
 from sweeps.claims.judging import beside_untuned, judge_all
 from sweeps.claims.scoreboard import online
 from sweeps.claims.scoreboard.beside import beside
 from sweeps.claims.scoreboard.curves import claim_lines
 from sweeps.claims.scoreboard.page import write_scoreboard
 from sweeps.claims.scoreboard.rows import ON_PAGE, effects_of, scoreboard, summary
+from sweeps.claims.tables import last_verdicts, list_of
 from tests.helpers.pages import needs_axe, screen, serious_violations
-from tests.helpers.run_folders import SCORING
-from tests.sweeps.claims.claim_runs import a_claim, plan_of
+from tests.helpers.run_folders import SCORING, TEXT, make_run
+from tests.sweeps.claims.claim_runs import VARIANTS, a_claim, plan_of
 from tests.sweeps.evaluation.pdflatex import assert_compiles, pdflatex
 
 BLEU = {"unit": "BLEU", "flavour": "multi-bleu, tokenised", "data": "a corpus"}
@@ -75,6 +78,38 @@ def test_the_files_have_every_claim(judged, tmp_path):
     assert "did not hold" in (tmp_path / "tables" / "claims.tex").read_text()
     for width in ("", "_column"):
         assert (tmp_path / "figures" / f"forest{width}.pdf").is_file()
+
+
+def test_the_list_of_claims_has_the_last_verdicts(judged, tmp_path):
+    write_scoreboard(judged, {}, "laptop", tmp_path / "claims" / "laptop")
+    tiers = {"laptop": {}, "bench": {"seeds": [1, 2]}, "paper": {"needs": "a corpus"}}
+    claims = [a_claim("holds", tiers=tiers), a_claim("lost"), a_claim("new", needs="a part")]
+    console = Console(width=80, record=True)
+    console.print(list_of(claims, last_verdicts(tmp_path)))
+    text = " ".join(console.export_text().split())
+    assert "laptop: held, 6.3 min; bench: not run, 4 runs; paper: needs a corpus" in text
+    assert "laptop: no verdict paper.new" in text
+    assert "laptop: needs a part" in text
+
+
+def test_the_page_says_which_interval_decides(judged, tmp_path):
+    """“Did not hold” rests on the 90% interval; the 95% interval shown may cross the margin."""
+    text = write_scoreboard(judged, {}, "laptop", tmp_path).read_text()
+    assert text.count("rests on the 90% interval") == 2  # below the forest plot and the table
+    assert "rests on the 90% interval" in scoreboard(judged, "laptop").note
+
+
+def test_the_page_shows_what_was_run(tmp_path):
+    """With what the tier adds and replaces, and with the learning rates of the runs."""
+    other = ["model=seq2seq", "model.cell=lstm"]
+    tier = {"overrides": ["data.train_max_words=50"], "systems": {"none": other}}
+    claim = a_claim("tiers", tiers={"laptop": tier})
+    judged = judge_all(plan_of(tmp_path, claim), SCORING)
+    text = write_scoreboard(judged, {}, "laptop", tmp_path / "out").read_text()
+    assert "tier=laptop data.train_max_words=50 model=bahdanau<" in text
+    assert "tier=laptop data.train_max_words=50 model=seq2seq model.cell=lstm<" in text
+    assert "attention 0.004, none 0.004; not tuned" in " ".join(text.split())
+    assert "by hand" not in text
 
 
 def test_verdicts_on_trained_lengths_stand_beside(tmp_path):
@@ -158,6 +193,39 @@ def test_ours_stands_beside_in_the_flavour_of_the_paper(judged):
     assert beside(judged[1].claim, evidence) is None
 
 
+def test_sentences_without_unknown_words_are_those_of_the_claims_own_systems(tmp_path):
+    """What systems of other claims do not know changes nothing, though the test set is shared."""
+    systems = {"transformer": ["model=transformer"], "none": ["model=seq2seq"]}
+    measure = {"kind": "difference", "more": "transformer", "less": "none"}
+    unlike = {"attention": {0, 3}, "none": {3, 7}, "transformer": {20}}
+    for system, unknown in unlike.items():
+        for seed in (1, 2, 3):
+            make_run(tmp_path / f"{system}-{seed}", VARIANTS[system], seed, unknown=unknown)
+    published = TWO | {"flavour": "multi-bleu, tokenised, no UNK"}
+    claims = [a_claim("other", systems=systems, measure=measure), a_claim(published=published)]
+    [_, one] = judge_all(plan_of(tmp_path, *claims), SCORING)
+    assert one.evidence is not None
+    found = beside(one.claim, one.evidence)
+    assert found is not None
+    whole = FLAVOURS["multi-bleu, tokenised"]
+    for system, ours in zip(found.systems, found.ours, strict=True):
+        scores = []
+        for run in one.evidence.runs[system]:
+            kept = [n for n in range(len(run.test.references)) if n not in {0, 3, 7}]
+            hypotheses = [run.output.hypotheses[n] for n in kept]
+            references = [run.test.references[n] for n in kept]
+            scores.append(whole.score(hypotheses, references, "fr"))
+        assert ours == pytest.approx(sum(scores) / 3)
+
+
+def test_without_a_sentence_nothing_stands_beside(tmp_path):
+    published = TWO | {"flavour": "multi-bleu, tokenised, no UNK"}
+    every = set(range(len(TEXT.references)))
+    [one] = judge_all(plan_of(tmp_path, a_claim(published=published), unknown=every), SCORING)
+    assert one.evidence is not None
+    assert beside(one.claim, one.evidence) is None
+
+
 def test_curves_have_a_point_for_each_system_and_length(judged):
     evidence, claim = judged[0].evidence, judged[0].claim
     lines = claim_lines(evidence, claim, "container")
@@ -225,6 +293,7 @@ def test_wandb_gets_every_verdict(judged, tmp_path, monkeypatch):
     monkeypatch.setattr(online, "save_online", lambda **arguments: given.update(arguments))
     write_scoreboard(judged, {}, "laptop", tmp_path)
     online.publish_claims(judged, "laptop", tmp_path, DictConfig({}))
+    assert given["description"] == summary(judged, "laptop")
     data = given["data"]
     assert data.config["verdicts"]["paper.lost"] == "no verdict"
     assert data.summary["claim/paper.holds"] == judged[0].verdict.effect

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from lightning_modules.metrics.chosen_metrics import METRICS
+from lightning_modules.metrics.contrast import RightChoices
 from lightning_modules.metrics.lengths import length_buckets, sentence_lengths, slope_per_ten
 from lightning_modules.metrics.systems import TestSet
 from lightning_modules.metrics.uncertainty.bootstrap_scores import score_subset
 from lightning_modules.metrics.uncertainty.resampling import Resamples
 from sweeps.claims.statistics.draws import Draws
-from sweeps.claims.statistics.quantities import RelativeScore, Score, Slope, WrongChoices
+from sweeps.claims.statistics.quantities import RelativeScore, Score, Slope
 from tests.helpers.made_text import corrupted, made_references, translated
 
 RESAMPLES = Resamples(50, 3)
@@ -71,10 +72,10 @@ def test_pairs_of_one_sentence_are_drawn_together():
     sentence = np.repeat(np.arange(40), 3)
     right = np.stack([rng.integers(2, size=120), np.ones(120)], axis=1).astype(float)
     summed = np.add.reduceat(right, np.arange(0, 120, 3))
-    found = Draws(sentence, RESAMPLES).values(Score(WrongChoices()), [right])
-    expected = draws(40).values(Score(WrongChoices()), [summed])
+    found = Draws(sentence, RESAMPLES).values(Score(RightChoices()), [right])
+    expected = draws(40).values(Score(RightChoices()), [summed])
     assert found.resampled == pytest.approx(expected.resampled)
-    assert found.observed == pytest.approx(100 * (1 - right[:, 0].mean()))
+    assert found.observed == pytest.approx(100 * right[:, 0].mean())
 
 
 def test_values_do_not_depend_on_what_else_is_asked_for(made):
@@ -87,8 +88,8 @@ def test_values_do_not_depend_on_what_else_is_asked_for(made):
 
 def test_a_missing_value_is_told():
     counts = np.zeros((20, 2))
-    with pytest.raises(ValueError, match=r"wrong choices \(%\) has no value for seed number 2"):
-        draws(20).values(Score(WrongChoices()), [counts + 1, counts])
+    with pytest.raises(ValueError, match=r"right choices \(%\) has no value for seed number 2"):
+        draws(20).values(Score(RightChoices()), [counts + 1, counts])
     counts[0] = 1
     with pytest.raises(ValueError, match="on some resampled test sets"):
-        draws(20).values(Score(WrongChoices()), [counts])
+        draws(20).values(Score(RightChoices()), [counts])

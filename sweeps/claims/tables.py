@@ -1,0 +1,87 @@
+"""What the terminal shows before anything is trained: the claims, and what they need."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from rich.console import Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from sweeps.claims.claim import TIERS, Claim, TierName
+from sweeps.claims.plan import Plan, job_time
+from sweeps.claims.prospects import Prospect
+from sweeps.claims.scoreboard.rows import NAME
+from sweeps.claims.speed import rates_of
+from sweeps.report.opening.costs import duration
+
+JOB_TIME = (
+    "job time: at the rate of finished runs on this machine with the same variant, sizes, corpus "
+    "and batches; unknown without such a run, ≥ where that is so for some of the runs"
+)
+State = Mapping[tuple[str, TierName], str]
+"""The last verdict on a claim at a tier, with its cost, as text."""
+
+
+def list_of(claims: Iterable[Claim], state: State) -> Group:
+    """Return all claims, each with its statement and the tiers where the claim can be run."""
+    return Group(*(part for claim in claims for part in _listed(claim, state)))
+
+
+def _listed(claim: Claim, state: State) -> Iterator[Padding | Text]:
+    tiers = [tier for tier in TIERS if tier in claim.tiers]
+    where = [f"{tier}: {state.get((claim.name, tier)) or _not_run(claim, tier)}" for tier in tiers]
+    yield Text(claim.name, "bold")
+    for line in (
+        f"{claim.statement} (figures: {claim.figures})",
+        "; ".join(where) or f"nowhere: needs {claim.needs}",
+    ):
+        yield Padding(Text(line), (0, 0, 0, 2))
+
+
+def _not_run(claim: Claim, tier: TierName) -> str:
+    if (why := claim.why_not(tier)) is not None:
+        return why
+    return f"not run, {len(claim.systems) * len(claim.tiers[tier].seeds)} runs"
+
+
+def last_verdicts(outputs: Path) -> State:
+    """Return what the scoreboards in ``outputs`` say; of several on a claim, the newest."""
+    found: dict[tuple[str, TierName], str] = {}
+    files = outputs.glob(f"claims/*/tables/{NAME}.json")
+    for file in sorted(files, key=lambda each: each.stat().st_mtime):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        for row in content["rows"]:
+            cost = "" if row["minutes"] is None else f", {duration(60 * row['minutes'])}"
+            found[row["claim"], content["origin"]["tier"]] = f"{row['verdict']}{cost}"
+    return found
+
+
+def plan_table(plan: Plan, known: Mapping[str, Prospect], at_once: int) -> Table:
+    """Return what each claim needs: runs, those that are missing, job time, seeds.
+
+    ``known`` are prospects by the names of claims.
+    """
+    rates = rates_of(plan.finished)
+    title = (
+        f"{len(plan.claims)} claims need {len(plan.wanted)} runs; {len(plan.missing)} are missing: "
+        f"job time {job_time(plan.missing, rates).text(at_once)} with {at_once} at a time"
+    )
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
+    table.add_column("claim", no_wrap=True)
+    for column in ("seeds", "runs", "missing", "job time", "decides", "for 80%"):
+        table.add_column(column, justify="right")
+    missing = {run.identity for run in plan.missing}
+    for claim in plan.claims:
+        runs = plan.runs_of(claim)
+        lacking = [run for run in runs if run.identity in missing]
+        table.add_row(
+            claim.name,
+            str(plan.seeds_of(claim)),
+            str(len(runs)),
+            str(len(lacking)),
+            job_time(lacking, rates).text(),
+            *known.get(claim.name, ("–", "–")),
+        )
+    return table
