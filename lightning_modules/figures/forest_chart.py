@@ -23,8 +23,9 @@ TITLE = "Effect ÷ smallest effect that counts"
 
 NOTE = (
     "Effects of claims with their 95% intervals over seeds and test sentences. Effects are above 0 "
-    "in the direction of the claim, and in multiples of the smallest effect that counts, at the "
-    "dashed line. Open diamonds are effects that the papers report, on the papers' data."
+    "in the direction of the claim, and in multiples of the smallest effect that counts. Dashed "
+    "lines: this effect, and as much below 0, where claims of an effect that is not smaller are "
+    "decided. Open diamonds are effects that the papers report, on the papers' data."
 )
 
 
@@ -42,8 +43,9 @@ class Effect(NamedTuple):
 def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
     """Draw effects in units of their margins, with 95% intervals and published effects.
 
-    A dashed rule is at the margin, a full one at 0. Published effects are open diamonds. The axis
-    is linear near 0 and logarithmic beyond 1, since effects may be a hundred margins.
+    Dashed rules are at the margin and at minus the margin, a full one at 0. Published effects are
+    open diamonds. The axis is linear near 0 and logarithmic beyond 1, since effects may be a
+    hundred margins.
     """
     style = style_of(width)
     # An effect without an interval, of one seed, has a mark alone.
@@ -69,8 +71,8 @@ def _claims_axis(names: list[str]) -> alt.Y:
 
 
 def _rules() -> Iterator[Chart]:
-    """Yield the full rule at 0 and the dashed one at the margin."""
-    for at, dash in ((0, [1, 0]), (1, [5, 4])):
+    """Yield the full rule at 0 and the dashed ones at the margin, in both directions."""
+    for at, dash in ((0, [1, 0]), (1, [5, 4]), (-1, [5, 4])):
         rule = alt.Chart(data_of([{"at": at}])).mark_rule(color=GREY, strokeDash=dash, aria=False)
         yield rule.encode(x=alt.X("at:Q"))
 
