@@ -177,7 +177,8 @@ class Bench:
         smaller than a cross-entropy by the entropy of these, 1.2 nats.
         """
         scoring = copy.deepcopy(made)
-        scoring["testing"]["return_prob"] = "ref"
+        # JoeyNMT scores references with a Transformer only if it returns the attention too.
+        scoring["testing"] |= {"return_prob": "ref", "return_attention": True}
         scoring["training"] |= {"label_smoothing": 0.0, "normalization": "none"}
         file = folder / "scoring.yaml"
         file.write_text(json.dumps(scoring))
