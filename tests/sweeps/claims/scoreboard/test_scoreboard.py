@@ -99,6 +99,20 @@ def test_the_page_says_which_interval_decides(judged, tmp_path):
     assert "rests on the 90% interval" in scoreboard(judged, "laptop").note
 
 
+@pytest.mark.parametrize(
+    ("says", "range_of_effects"),
+    [
+        ("larger", "above 1.0"),
+        ("not_smaller", "above −1.0"),
+        ("no_difference", "between −1.0 and 1.0"),
+    ],
+)
+def test_the_page_says_where_the_effect_must_lie(tmp_path, says, range_of_effects):
+    judged = judge_all(plan_of(tmp_path, a_claim(says=says)), SCORING)
+    page = write_scoreboard(judged, {}, "laptop", tmp_path / "out").read_text()
+    assert f"<dt>To hold</dt><dd>the effect is {range_of_effects}</dd>" in page
+
+
 def test_the_page_shows_what_was_run(tmp_path):
     """With what the tier adds and replaces, and with the learning rates of the runs."""
     other = ["model=seq2seq", "model.cell=lstm"]
