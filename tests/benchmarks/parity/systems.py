@@ -44,7 +44,6 @@ def _recurrent(*overrides: str) -> list[str]:
 
 SYSTEMS = {
     "additive": Twins(_recurrent("model.attention.score=additive"), recurrent("bahdanau", WIDTH)),
-    "general": Twins(_recurrent(), recurrent("luong", WIDTH)),
     "transformer": Twins(
         ["model=transformer", f"model.width={WIDTH}", f"model.hidden_size={2 * WIDTH}"],
         transformer(
@@ -55,4 +54,5 @@ SYSTEMS = {
             embeddings={"embedding_dim": WIDTH, "scale": True},
         ),
     ),
+    "general": Twins(_recurrent(), recurrent("luong", WIDTH)),
 }
