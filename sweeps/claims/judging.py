@@ -84,7 +84,7 @@ def _judged(claim: Claim, records: Records) -> Judged:
 
 
 class _Compared(NamedTuple):
-    """What is compared for a claim."""
+    """The values of a claim's systems, and how they are compared."""
 
     means: Array
     """Mean over seeds of each system."""

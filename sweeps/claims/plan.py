@@ -48,9 +48,9 @@ class JobTime(NamedTuple):
     """Estimate of the summed time of jobs."""
 
     seconds: float
-    """Of the jobs whose rate finished runs tell."""
+    """Time of the jobs for which a finished run gives the rate."""
     unknown: int
-    """Number of the other jobs."""
+    """Number of jobs without such a run."""
 
     def text(self, at_once: int = 1) -> str:
         """Return the time in words, with some jobs at the same time."""
@@ -61,7 +61,7 @@ class JobTime(NamedTuple):
 
 
 def job_time(runs: Sequence[Wanted], rates: Rates) -> JobTime:
-    """Estimate the summed time of jobs; only runs of equal workloads tell a rate."""
+    """Estimate the summed time of jobs; a rate comes from finished runs of the same workload."""
     total, unknown = 0.0, 0
     for run in runs:
         [(kind, amount)] = run.budget.items()

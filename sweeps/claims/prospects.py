@@ -20,9 +20,9 @@ MANY = 1000
 """Seeds from which an assumed variance is as good as known."""
 NOTE = (
     "decides: the chance of a verdict if the published effect is the true one (a claim without "
-    "published values: three times the smallest effect that counts) and seeds deviate by the "
-    "smallest effect that counts; for 80%: the seeds of each system that would then decide with a "
-    "chance of 80%"
+    "published values: three times the smallest effect that counts, or 0 if the claim says that "
+    "there is no difference or no loss) and seeds deviate by the smallest effect that counts; "
+    "for 80%: the seeds of each system that would then decide with a chance of 80%"
 )
 
 

@@ -39,7 +39,7 @@ def wanted_by(config: DictConfig) -> tuple[list[Wanted], list[Wanted]]:
         _refuse_beside_tune(config, shared)
     seeds = None if config.seed_count is None else range(1, config.seed_count + 1)
     untuned = wanted_runs(claims, systems, seeds)
-    if config.tune:
+    if config.tune:  # after the check above, that the systems of a claim differ
         return trial_runs(claims, systems), []
     if config.learning_rates is None:
         return untuned, untuned
@@ -48,12 +48,12 @@ def wanted_by(config: DictConfig) -> tuple[list[Wanted], list[Wanted]]:
 
 def _refuse_beside_tune(config: DictConfig, shared: Sequence[str]) -> None:
     """Raise ``UserError`` for settings that trials have themselves."""
-    beside = [override for override in shared if key_of(override) == RATE]
     for key, has in (("learning_rates", "own rates"), ("seed_count", "one seed")):
         if config[key] is not None:
             raise UserError(f"tune=true and {key}: give one of them, trials have {has}")
-    for override in beside:
-        raise UserError(f"tune=true and {override}: give one of them, trials have own rates")
+    for override in shared:
+        if key_of(override) == RATE:
+            raise UserError(f"tune=true and {override}: give one of them, trials have own rates")
 
 
 def _rates(config: DictConfig, claims: list[Claim], systems: Systems) -> dict[str, float]:

@@ -70,7 +70,7 @@ class MultiHeadAttention(nn.Module):
         """
         inputs = inputs.to(self.key.weight.device)
         keys = self._split(self.key(inputs))
-        if self.positions.count:
+        if self.positions.reads_positions:
             if positions is None:
                 positions = torch.arange(inputs.shape[1], device=inputs.device)
             keys = self.positions.rotate(keys, positions)
@@ -122,7 +122,7 @@ class MultiHeadAttention(nn.Module):
         if places is not None and places.visible is not None:
             mask = places.visible if mask is None else places.visible & mask
         bias = None
-        if self.positions.count:
+        if self.positions.reads_positions:
             if places is None:
                 counted = torch.arange(max(length, positions), device=query.device)
                 places = Places(counted[:length], counted[:positions])

@@ -48,8 +48,8 @@ class Learned(InputPositions):
 class AttentionPositions(nn.Module):
     """No positions in an attention, to the source or with position encodings at the input."""
 
-    count = False
-    """Whether positions change an attention; other attentions need not count them."""
+    reads_positions = False
+    """Whether ``rotate`` or ``bias`` reads positions; if not, nobody counts positions."""
 
     def rotate(self, projected: Tensor, positions: Tensor) -> Tensor:
         """Rotate queries or keys ``(batch, heads, positions, key)`` at ``positions``."""
@@ -72,7 +72,7 @@ class Rotary(AttentionPositions):
     The angles are the angles of the sinusoids: energies depend on distances only.
     """
 
-    count = True
+    reads_positions = True
 
     @override
     def rotate(self, projected: Tensor, positions: Tensor) -> Tensor:
@@ -90,7 +90,7 @@ class Relative(AttentionPositions):
     effect of such vectors (Table 3).
     """
 
-    count = True
+    reads_positions = True
 
     def __init__(self, key_size: int, distance: int) -> None:
         super().__init__()

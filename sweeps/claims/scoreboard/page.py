@@ -37,7 +37,7 @@ class Shown(NamedTuple):
     judged: Judged
     outcome: str
     overrides: Mapping[str, Sequence[str]]
-    """Of each system, those of the tier included."""
+    """Overrides of each system, with those of the tier."""
     rates: Mapping[str, float]
     """Learning rates of the systems that were trained."""
     means: Mapping[str, float]

@@ -158,8 +158,8 @@ def _cell(figures: Figures, case: Case, figure: float | None, form: str) -> str:
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], names: int) -> str:
     """Return a table in Markdown, without the rows that have only dashes behind ``names`` cells."""
-    told = (row for row in rows if set(row[names:]) != {NONE})
-    lines = [titles, ["---"] * len(titles), *told]
+    measured = (row for row in rows if set(row[names:]) != {NONE})
+    lines = [titles, ["---"] * len(titles), *measured]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

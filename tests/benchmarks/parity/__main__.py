@@ -85,26 +85,19 @@ def main() -> None:
     references = list(bench.data.encoded_corpus.text["test"].target)
     rows: dict[str, Any] = {}
     for system in SYSTEMS:
-        files = {
+        finished = {
             toolkit: [
-                trained.test
+                trained
                 for job, trained in done.items()
                 if (job.toolkit, job.system) == (toolkit, system)
             ]
             for toolkit in (OURS, THEIRS)
         }
+        files = {toolkit: [each.test for each in found] for toolkit, found in finished.items()}
         verdict = equal(references, files[OURS], files[THEIRS])
-        nats = {
-            toolkit: [
-                trained.nats
-                for job, trained in done.items()
-                if (job.toolkit, job.system) == (toolkit, system)
-            ]
-            for toolkit in files
-        }
         rows[system] = {
             "rates": {toolkit: rates[toolkit, system] for toolkit in files},
-            "nats": nats,
+            "nats": {toolkit: [each.nats for each in found] for toolkit, found in finished.items()},
             "files": {toolkit: list(map(str, paths)) for toolkit, paths in files.items()},
             "difference": verdict.effect,
             "interval": verdict.interval,

@@ -1,4 +1,4 @@
-"""The same weights in both toolkits: ``python -m tests.benchmarks.parity.same_weights PYTHON``.
+"""Both toolkits with the same weights: ``python -m tests.benchmarks.parity.same_weights PYTHON``.
 
 ``PYTHON`` is the interpreter of an environment with JoeyNMT 2.3. Gives random weights to each
 system here, carries them over to JoeyNMT by name, and prints by how much the log-probabilities of

@@ -17,6 +17,7 @@ TRAINING = [
     "tokenizer.vocabulary_size=8000",
     f"batching.max_tokens={BATCH}",
     "scheduler=inverse_sqrt",
+    "scheduler._target_=tests.benchmarks.parity.schedules.as_in_joeynmt",
     f"scheduler.warmup_updates={WARMUP}",
     f"label_smoothing={LABEL_SMOOTHING}",
     f"trainer.gradient_clip_val={CLIPPED}",

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 import torch
 
+from lightning_modules.training.control.schedules import inverse_sqrt
 from lightning_modules.training.factories import build_model
 from sweeps.claims.statistics.verdict import Outcome
 from tests.benchmarks.parity.__main__ import equal
 from tests.benchmarks.parity.carried import VOCABULARIES, their_names, with_their_specials
 from tests.benchmarks.parity.same_weights import largest_difference
+from tests.benchmarks.parity.schedules import as_in_joeynmt
 from tests.benchmarks.parity.systems import SYSTEMS
 from tests.benchmarks.parity.trainings import batches_of
 from tests.helpers.variants import configuration
@@ -55,6 +57,21 @@ def test_a_batch_ends_with_the_sentence_that_fills_it():
     assert batches_of(np.array([50]), 50) == 1
     assert batches_of(np.full(21, 5), 50) == 3
     assert batches_of(np.array([1, 50, 1]), 50) == 2
+
+
+def test_only_the_first_rate_differs_from_our_schedule():
+    rates = []
+    for schedule in (inverse_sqrt, as_in_joeynmt):
+        optimizer = torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))], lr=0.016)
+        scheduler = schedule(optimizer, warmup_updates=100)
+        found = []
+        for _ in range(300):
+            found.append(optimizer.param_groups[0]["lr"])
+            optimizer.step()
+            scheduler.step()
+        rates.append(found)
+    ours, theirs = rates
+    assert theirs == [0.016, *ours[1:]]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

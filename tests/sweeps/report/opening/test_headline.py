@@ -127,12 +127,12 @@ def test_curves_that_cross_are_told():
 
 def test_lengths_beyond_those_of_training_are_told():
     systems = [system("a", "falling"), system("b", "steady")]
-    for limit, told in ((20, True), (21, False), (30, False)):
+    for limit, is_beyond in ((20, True), (21, False), (30, False)):
         claim = findings(*systems, limits=[limit])[1].claim
-        assert (f"21–30 words (training sentences have at most {limit}), " in claim) == told
+        assert (f"21–30 words (training sentences have at most {limit}), " in claim) == is_beyond
         short = findings(*systems, limits=[limit])[1].short
         beyond = "At 21–30 words, longer than any training sentence, BLEU"
-        assert short.startswith(beyond) == told
+        assert short.startswith(beyond) == is_beyond
 
 
 @pytest.mark.parametrize("kinds", [("falling", "steady"), ("weak", "falling", "steady")])
