@@ -21,9 +21,11 @@ from datamodules.batching import (
     EncodedPairs,
     Feed,
     LengthBatchSampler,
+    MixedBatchSampler,
     Pieces,
     PieceSampler,
     Place,
+    TokenBatchSampler,
     WholeBatches,
     as_built,
 )
@@ -223,14 +225,15 @@ class TranslationData(pl.LightningDataModule):
         pieces = ranks * self.trainer.accumulate_grad_batches
         return Place(self.trainer.global_rank, ranks, pieces)
 
-    def _training_batches(self) -> LengthBatchSampler:
+    def _training_batches(self) -> TokenBatchSampler:
         return copy(self._counted_batches)
 
     @cached_property
-    def _counted_batches(self) -> LengthBatchSampler:
+    def _counted_batches(self) -> TokenBatchSampler:
         """The training batches, counted once, since counting reads the lengths of all pairs."""
         pairs = self.encoded_corpus.encoded["train"]
-        batches = LengthBatchSampler(pairs, self.batching.max_tokens, self.seed, shuffle=True)
+        sampler = LengthBatchSampler if self.batching.by_length else MixedBatchSampler
+        batches = sampler(pairs, self.batching.max_tokens, self.seed, shuffle=True)
         len(batches)
         return batches
 

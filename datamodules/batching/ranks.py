@@ -13,7 +13,7 @@ from torch.utils.data import Dataset, Sampler
 
 from datamodules.batching.bpe_dropout import BpeDropout
 from datamodules.batching.pairs import Batch, EncodedPairs, collate
-from datamodules.batching.sampler import LengthBatchSampler
+from datamodules.batching.sampler import TokenBatchSampler
 
 
 class Place(NamedTuple):
@@ -43,7 +43,7 @@ class PieceSampler(Sampler[Piece]):
     of a data loader.
     """
 
-    def __init__(self, updates: LengthBatchSampler, place: Place) -> None:
+    def __init__(self, updates: TokenBatchSampler, place: Place) -> None:
         self._updates = updates
         self._place = place
 
@@ -101,7 +101,7 @@ class WholeBatches(Sampler[NDArray[np.int64]]):
     leaves a remainder. The sentence ids show the repeats.
     """
 
-    def __init__(self, batches: LengthBatchSampler, place: Place) -> None:
+    def __init__(self, batches: TokenBatchSampler, place: Place) -> None:
         self._batches = batches
         self._place = place
 

@@ -1,36 +1,30 @@
-"""The order of training: which sentence pairs make each batch of an epoch."""
+"""The order of training: epochs of batches under a token budget, of bounded memory."""
 
 import math
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Sampler
 
-from datamodules.batching.pairs import Batch, EncodedPairs, sources_alone
+from datamodules.batching.pairs import EncodedPairs
 from datamodules.errors import UserError
 
 POOL = 2**20
-"""Pairs that are sorted by length at once, so that the memory for the order stays bounded."""
+"""Pairs that are ordered at once, so that the memory for the order stays bounded."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 """Multiples of this number, modulo 1, spread most evenly."""
 
 
-class LengthBatchSampler(Sampler[NDArray[np.int64]]):
-    """Sampler of batches with sentences of similar length; each epoch has every sentence once.
+class TokenBatchSampler(Sampler[NDArray[np.int64]]):
+    """Base of samplers of batches with at most ``max_tokens`` tokens, padding included.
 
     The pairs are divided into pools of at most ``POOL``, each of which takes pairs from all over
-    the corpus. Within a pool, pairs are sorted by the length of the longer side, then by the length
-    difference (src − tgt), and cut into batches. The batches of a pool are then shuffled, and so
-    are the pools. The order depends only on the lengths, the seed and the epoch, never on global
-    random state. Every epoch has the same number of batches.
-
-    In training, random noise of up to one token is added to the length difference, because
-    otherwise the same sentences would be in the same batch in every epoch. The difference is sorted
-    upwards for odd lengths of the longer side and downwards for even lengths, so that neighbours
-    stay similar where the longer side changes. On multi30k, 97% of positions are then real; with
-    random order among equal lengths of the longer side, 93%.
+    the corpus. A subclass divides the pairs of a pool into batches. The order depends only on the
+    lengths, the seed and the epoch, never on global random state. Every epoch has the same number
+    of batches.
 
     Use ``DataLoader(pairs, sampler=..., batch_size=None, collate_fn=as_built)``, which asks
     ``pairs`` for whole batches.
@@ -46,8 +40,8 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
     ):
         """Store the settings; batches have at most ``max_tokens`` tokens, padding included.
 
-        Without ``shuffle``, batches go from the longest to the shortest, the same in each epoch.
-        Raises ``UserError`` that names ``option`` if a sentence is longer than ``max_tokens``.
+        Without ``shuffle``, every epoch has the same order. Raises ``UserError`` that names
+        ``option`` if a sentence is longer than ``max_tokens``.
         """
         self.epoch = 0
         self._skipped = 0
@@ -56,6 +50,15 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
         self._seed = seed
         self._shuffle = shuffle
         _check(pairs, max_tokens, option)
+
+    @abstractmethod
+    def _batches(self, pool: int) -> list[NDArray[np.int64]]:
+        """Return the batches of a pool in this epoch."""
+
+    @cached_property
+    @abstractmethod
+    def _sizes(self) -> list[tuple[int, int]]:
+        """For each pool, the same in every epoch: its batches, and the sentences of the largest."""
 
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch, which decides the order of the next pass."""
@@ -81,9 +84,9 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
         """
         if not len(self._pairs):
             return 0.0, 0.0
-        cuts = self._cuts(0)
-        order = self._ordered(0, np.random.default_rng((self._seed, self.epoch, 0)))
-        shares = [_padding(lengths + 1, cuts) for lengths in self._lengths(order)]
+        batches = self._batches(0)
+        cuts = np.cumsum([0, *map(len, batches)])
+        shares = [_padding(side + 1, cuts) for side in self._lengths(np.concatenate(batches))]
         return shares[0], shares[1]
 
     def __iter__(self) -> Iterator[NDArray[np.int64]]:
@@ -97,24 +100,9 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
                 yield from self._batches(pool)[skipped:]
             skipped = max(0, skipped - batches)
 
-    def _batches(self, pool: int) -> list[NDArray[np.int64]]:
-        # The generator of pool 0 is the same as that of (seed, epoch).
-        random = np.random.default_rng((self._seed, self.epoch, pool))
-        batches = np.split(self._ordered(pool, random), self._cuts(pool)[1:-1])
-        if self._shuffle:
-            random.shuffle(batches)
-        return batches
-
-    def _ordered(self, pool: int, random: np.random.Generator) -> NDArray[np.int64]:
-        """Return the pairs of a pool, the longest first, in the order in which batches are cut."""
-        rows = np.sort(self._rows(pool))
-        src, tgt = (side.astype(np.int64) for side in self._lengths(rows))
-        longest = np.maximum(src, tgt) + 1
-        difference = np.where(longest % 2, 1, -1) * (src - tgt)
-        if self._shuffle:
-            difference = difference + random.uniform(-1, 1, len(rows))
-        order = np.argsort(difference, kind="stable")
-        return rows[order[_longest_first(longest[order])]]
+    def _random(self, pool: int) -> np.random.Generator:
+        """Return the generator of a pool in this epoch; that of pool 0 is as without pools."""
+        return np.random.default_rng((self._seed, self.epoch, pool))
 
     @cached_property
     def _pools(self) -> range:
@@ -137,35 +125,8 @@ class LengthBatchSampler(Sampler[NDArray[np.int64]]):
     def _lengths(self, rows: NDArray[np.int64]) -> list[NDArray[np.integer]]:
         return [side.lengths[rows] for side in self._pairs.sides]
 
-    @cached_property
-    def _sizes(self) -> list[tuple[int, int]]:
-        """For each pool, the same in every epoch: its batches, and the sentences of the largest."""
-        cuts = map(self._cuts, self._pools)
-        return [(len(each) - 1, int(np.diff(each).max(initial=0))) for each in cuts]
 
-    def _cuts(self, pool: int) -> list[int]:
-        """Return the boundaries of the batches in a pool, whose longest pairs come first."""
-        counts = np.bincount(np.maximum(*self._lengths(self._rows(pool))) + 1)
-        cuts: list[int] = []
-        first = end = 0
-        for length in range(len(counts) - 1, 0, -1):
-            # The batches whose longest pair has ``length`` tokens.
-            end += int(counts[length])
-            most = self._max_tokens // length
-            starts = range(first, end, most)
-            cuts += starts
-            first += most * len(starts)
-        return [*cuts, end]
-
-
-def _longest_first(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the order of falling lengths; equal lengths keep their order."""
-    missing = lengths.max(initial=0) - lengths
-    # Numbers of up to 16 bits are sorted in linear time.
-    return np.argsort(missing.astype(np.min_scalar_type(missing.max(initial=0))), kind="stable")
-
-
-def _padding(lengths: NDArray[np.integer], cuts: Sequence[int]) -> float:
+def _padding(lengths: NDArray[np.integer], cuts: NDArray[np.int64]) -> float:
     """Return the share of padding in batches that are cut at ``cuts``."""
     padded = np.diff(cuts) * np.maximum.reduceat(lengths, cuts[:-1])
     return 1 - float(lengths.sum() / padded.sum())
@@ -179,13 +140,3 @@ def _check(pairs: EncodedPairs, max_tokens: int, option: str) -> None:
             f"{option}={max_tokens} is smaller than the longest sentence: {longer} of {len(pairs)} "
             f"are longer, up to {longest} tokens; set {option} to {longest} or more"
         )
-
-
-def batches_of(sequences: Sequence[Sequence[int]], decode_max_tokens: int) -> Iterator[Batch]:
-    """Yield batches of pairs with an empty target side, the longest first.
-
-    ``ids`` are the indices in ``sequences``. Raises ``UserError`` as ``LengthBatchSampler`` does.
-    """
-    pairs = sources_alone(sequences)
-    for rows in LengthBatchSampler(pairs, decode_max_tokens, option="batching.decode_max_tokens"):
-        yield pairs[rows]

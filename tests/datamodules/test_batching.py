@@ -14,6 +14,7 @@ from datamodules.batching import (
     Batching,
     EncodedPairs,
     LengthBatchSampler,
+    MixedBatchSampler,
     Sequences,
     batches_of,
     collate,
@@ -172,13 +173,14 @@ def test_budgets_must_be_positive(name):
         Batching(**({"max_tokens": 10, "decode_max_tokens": 10} | {name: 0}))
 
 
-def test_sentences_meet_others_in_the_next_epoch():
+@pytest.mark.parametrize("kind", [LengthBatchSampler, MixedBatchSampler])
+def test_sentences_meet_others_in_the_next_epoch(kind):
     """The sentences of a batch differ between epochs."""
     random = np.random.default_rng(0)
     lengths = random.integers(5, 20, 5000)
     shape = zip(lengths, lengths + random.integers(-3, 4, 5000), strict=True)
     data = encoded([([4] * src, [4] * tgt) for src, tgt in shape])
-    sampler = LengthBatchSampler(data, 600, shuffle=True)
+    sampler = kind(data, 600, shuffle=True)
 
     def neighbours(epoch):
         sampler.set_epoch(epoch)
@@ -187,6 +189,42 @@ def test_sentences_meet_others_in_the_next_epoch():
     first, second = neighbours(0), neighbours(1)
     again = [len(first[row] & second[row]) / max(1, len(first[row])) for row in first]
     assert np.mean(again) < 0.5
+
+
+@repeatable
+@given(st.lists(st.tuples(sentences, sentences)), st.integers(13, 200), st.integers(0, 3))
+def test_mixed_batches_keep_the_budget_and_leave_out_a_few_sentences_at_most(pairs, budget, seed):
+    data = encoded(pairs)
+    sampler = MixedBatchSampler(data, budget, seed, shuffle=True)
+    for epoch in range(4):
+        sampler.set_epoch(epoch)
+        batches = passed(sampler)
+        passes = list(chain(*batches))
+        assert len(batches) == len(sampler)
+        assert len(set(passes)) == len(passes)
+        assert epoch or len(passes) == len(pairs)
+        assert all(len(rows) * max(data.longest[rows]) <= budget for rows in batches)
+
+
+def test_mixed_batches_have_all_lengths_and_pass_nearly_all_sentences():
+    data = like_translations(5000, 12)
+    sampler = MixedBatchSampler(data, 600, seed=2, shuffle=True)
+    assert sampler.padding()[0] > 0.4 > 0.1 > LengthBatchSampler(data, 600).padding()[0]
+    middle = np.median(data.longest)
+    for epoch in (0, 1, 2):
+        sampler.set_epoch(epoch)
+        batches = passed(sampler)
+        shares = [np.mean(data.longest[rows] > middle) for rows in batches]
+        assert np.std(shares) < 0.2  # 0.5 with sentences of one length in a batch
+        assert sum(map(len, batches)) > 0.97 * len(data)
+    first = passed(sampler)
+    sampler.set_epoch(0)
+    assert passed(sampler) != first
+    sampler.set_epoch(2)
+    assert passed(sampler) == first
+    sampler.skip(7)
+    assert passed(sampler) == first[7:]
+    assert passed(sampler) == first
 
 
 def of_lengths(src, tgt):
@@ -217,6 +255,18 @@ def test_the_order_of_a_small_corpus_stays_as_it_was():
 @pytest.fixture
 def small_pools(monkeypatch):
     monkeypatch.setattr(sampler_module, "POOL", 100)
+
+
+@pytest.mark.parametrize("count", [1, 99, 100, 101, 610, 1000])
+def test_mixed_batches_of_pools(small_pools, count):
+    data = random_pairs(count)
+    sampler = MixedBatchSampler(data, 200, seed=5, shuffle=True)
+    assert sorted(chain(*passed(sampler))) == list(range(count))
+    sampler.set_epoch(3)
+    batches = passed(sampler)
+    assert len(batches) == len(sampler)
+    assert len(set(chain(*batches))) == sum(map(len, batches)) > 0.9 * count
+    assert max(len(rows) * max(data.longest[rows]) for rows in batches) <= 200
 
 
 @pytest.mark.parametrize("count", [1, 99, 100, 101, 610, 1000])

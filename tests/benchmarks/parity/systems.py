@@ -7,7 +7,7 @@ from tests.benchmarks.rivals.joey import recurrent, transformer
 WIDTH = 128
 LABEL_SMOOTHING, CLIPPED, WARMUP = 0.1, 1.0, 100
 """Both toolkits: smoothing of the loss, largest norm of the gradient, updates of warm-up."""
-BATCH = 1000
+BATCH = 2010
 """Tokens of a batch here with its padding; JoeyNMT's batches have as many real target tokens."""
 RATES = (4e-3, 8e-3, 1.6e-2)
 """Learning rates of which each system gets the best in its own toolkit."""
@@ -16,6 +16,7 @@ TRAINING = [
     "tokenizer.shared=true",
     "tokenizer.vocabulary_size=8000",
     f"batching.max_tokens={BATCH}",
+    "batching.by_length=false",  # as in JoeyNMT
     "scheduler=inverse_sqrt",
     "scheduler._target_=tests.benchmarks.parity.schedules.as_in_joeynmt",
     f"scheduler.warmup_updates={WARMUP}",

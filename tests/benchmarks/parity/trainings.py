@@ -15,7 +15,7 @@ import numpy as np
 import pytorch_lightning as pl
 from numpy.typing import NDArray
 
-from datamodules.batching import LengthBatchSampler
+from datamodules.batching import MixedBatchSampler
 from datamodules.files import write_text as write_file
 from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.chosen_metrics import translation_statistics
@@ -205,11 +205,11 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
 def our_update(data: TranslationData) -> float:
     """Return the mean target tokens of an update here."""
     train = data.encoded_corpus.encoded["train"]
-    return train.tokens / len(LengthBatchSampler(train, BATCH, shuffle=True))
+    return train.tokens / len(MixedBatchSampler(train, BATCH, shuffle=True))
 
 
 def their_update(data: TranslationData, batch: int) -> float:
-    """Return the mean target tokens of JoeyNMT's batches: sentences in any order, then padded."""
+    """Return the mean target tokens of JoeyNMT's batches, which the last sentence may overfill."""
     train = data.encoded_corpus.encoded["train"]
     order = np.random.default_rng(0).permutation(len(train))
     return train.tokens / batches_of(train.longest[order], batch)
@@ -217,7 +217,7 @@ def their_update(data: TranslationData, batch: int) -> float:
 
 def their_batch(data: TranslationData) -> int:
     """Return the ``batch_size`` with which JoeyNMT's updates have as many real tokens as ours."""
-    sizes = range(BATCH, 4 * BATCH, 20)
+    sizes = range(100, 2 * BATCH, 20)
     return min(sizes, key=lambda size: abs(their_update(data, size) - our_update(data)))
 
 
