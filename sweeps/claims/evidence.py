@@ -61,10 +61,7 @@ class Evidence:
     @property
     def one_training(self) -> bool:
         """Whether all systems have the same trainings, and differ in how these are tested."""
-        first, *others = (
-            [RunIdentity.of_result(run.result).digest(("weights",)) for run in of_system]
-            for of_system in self.runs.values()
-        )
+        first, *others = ([*map(_training, of_system)] for of_system in self.runs.values())
         return bool(others) and all(each == first for each in others)
 
     @property
@@ -74,9 +71,9 @@ class Evidence:
 
     @property
     def seconds(self) -> float:
-        """Seconds of training of all runs together."""
+        """Seconds of training of all runs together; a training with several tests counts once."""
         every = [run for of_system in self.runs.values() for run in of_system]
-        return sum(run.result.training.seconds or 0.0 for run in every)
+        return sum({_training(run): run.result.training.seconds or 0.0 for run in every}.values())
 
 
 class Records:
@@ -164,6 +161,11 @@ class Records:
         if key not in self._draws:
             self._draws[key] = Draws(sentence, self._scoring.draws)
         return self._draws[key]
+
+
+def _training(run: Run) -> str:
+    """Return by what equal trainings are known."""
+    return RunIdentity.of_result(run.result).digest(("weights",))
 
 
 def _why_missing(folder: Path) -> str:

@@ -1,6 +1,6 @@
 """What a command on claims would train, and about how long that would take."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -24,11 +24,21 @@ class Plan:
     wanted: Sequence[Wanted]
     finished: Mapping[str, Path]
     """Folders of finished runs by identity."""
+    trained: Mapping[str, Path]
+    """Folders of finished runs by training."""
 
     @property
     def missing(self) -> list[Wanted]:
         """The runs that are to be trained."""
         return [run for run in self.wanted if run.identity not in self.finished]
+
+    @property
+    def trainings(self) -> list[list[Wanted]]:
+        """All runs, those together that differ only in how the model is tested."""
+        together: dict[str, list[Wanted]] = {}
+        for run in self.wanted:
+            together.setdefault(run.training, []).append(run)
+        return [*together.values()]
 
     def folder(self, run: Wanted) -> Path:
         """Return where a run is, or will be."""
@@ -60,14 +70,18 @@ class JobTime(NamedTuple):
         return f"≥ {time}" if self.seconds else "unknown"
 
 
-def job_time(runs: Sequence[Wanted], rates: Rates) -> JobTime:
-    """Estimate the summed time of jobs; a rate comes from finished runs of the same workload."""
-    total, unknown = 0.0, 0
+def job_time(runs: Sequence[Wanted], rates: Rates, trained: Iterable[str] = ()) -> JobTime:
+    """Estimate the summed time of jobs; a rate comes from finished runs of the same workload.
+
+    Each training counts once, and not at all if it is in ``trained``.
+    """
+    total, unknown, done = 0.0, 0, set(trained)
     for run in runs:
         [(kind, amount)] = run.budget.items()
         rate = rates.get((run.workload, kind))
         if rate is None:
             unknown += 1
         else:
-            total += TESTED * amount / rate
+            total += (TESTED - (run.training in done)) * amount / rate
+        done.add(run.training)
     return JobTime(total, unknown)

@@ -22,6 +22,7 @@ from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import RESULT
 from lightning_modules.runs.settings.checks import check_settings
 from lightning_modules.runs.settings.table import RESULTS, key_of, values_that_affect
+from lightning_modules.training.checkpoints import FOLDER, LAST
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.settings import training_settings
 from sweeps.claims.claim import Claim, TierName
@@ -50,6 +51,8 @@ class Wanted(NamedTuple):
 
     identity: str
     """Runs with equal settings and code have equal identities."""
+    training: str
+    """Runs with equal trainings differ only in how the model is tested, as in the search."""
     overrides: tuple[str, ...]
     folder: Path
     """The folder that the same overrides have as a single run."""
@@ -206,8 +209,10 @@ def _with_seed(config: DictConfig, overrides: Sequence[str], seed: int) -> Wante
         folder = Path(config.hydra.run.dir)
         settings = training_config(config)
         plain: Any = OmegaConf.to_container(settings, resolve=True)
+    identity, training = _identities(redacted(plain), code_versions(settings))
     return Wanted(
-        identity=_identity(redacted(plain), code_versions(settings)),
+        identity=identity,
+        training=training,
         overrides=tuple(overrides),
         folder=folder,
         workload=workload(plain),
@@ -216,12 +221,21 @@ def _with_seed(config: DictConfig, overrides: Sequence[str], seed: int) -> Wante
     )
 
 
-def finished_runs(outputs: Path) -> dict[str, Path]:
-    """Return the folder of every finished run in ``outputs`` by its identity.
+class Finished(NamedTuple):
+    """Folders of finished runs."""
+
+    runs: dict[str, Path]
+    """By the identity of the run."""
+    trainings: dict[str, Path]
+    """By the training alone; a run whose checkpoints are gone does not count."""
+
+
+def finished_runs(outputs: Path) -> Finished:
+    """Return the finished runs in ``outputs``.
 
     A run counts wherever it was trained: alone, for claims, or in a comparison.
     """
-    found = {}
+    found = Finished({}, {})
     for file in sorted(outputs.glob(f"**/{RESULT}")):
         try:
             result = read_result(file.parent)
@@ -229,14 +243,24 @@ def finished_runs(outputs: Path) -> dict[str, Path]:
             continue
         if result is not None:
             code = CodeVersions(result.code or "", result.testing_code or "")
-            found[_identity(result.config, code)] = file.parent
+            identity, training = _identities(result.config, code)
+            found.runs[identity] = file.parent
+            if (file.parent / FOLDER / LAST).is_file():
+                found.trainings[training] = file.parent
     return found
 
 
-def _identity(config: Mapping[str, Any], code: CodeVersions) -> str:
-    """Return sixteen hexadecimal digits of the settings that affect results, and of the code.
+def _identities(config: Mapping[str, Any], code: CodeVersions) -> tuple[str, str]:
+    """Return the identity of a run, and that of its training.
 
     Data is not read yet, as in ``output_folders.digest``: paths of files stand for their content.
     """
-    content = [values_that_affect(config, RESULTS), code]
+    return (
+        _digest(values_that_affect(config, RESULTS), code),
+        _digest(values_that_affect(config, ["weights"]), code.training),
+    )
+
+
+def _digest(*content: Any) -> str:
+    """Return sixteen hexadecimal digits."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -18,7 +18,7 @@ from sweeps.claims.tuning import read_rates, trial_runs
 def plan_of(config: DictConfig, wanted: Sequence[Wanted], hydra: Any = None) -> Plan:
     """Return the plan of a command, with the runs that exist now."""
     runnable, left_out = chosen_claims(config, tier_of(hydra or config.hydra))
-    return Plan(runnable, left_out, wanted, finished_runs(Path(config.outputs)))
+    return Plan(runnable, left_out, wanted, *finished_runs(Path(config.outputs)))
 
 
 def wanted_by(config: DictConfig) -> tuple[list[Wanted], list[Wanted]]:

@@ -15,7 +15,8 @@ KINDS = ("target_tokens", "updates", "flops", "seconds")
 """Kinds of budgets whose amount a run has spent per second."""
 CORPUS = ("data._target_", "data.name", "data.path")
 DECISIVE = (
-    *("variant", "tokenizer.kind", "tokenizer.vocabulary_size", "batching.max_tokens"),
+    *("variant", "tokenizer.kind", "tokenizer.vocabulary_size"),
+    *("batching.max_tokens", "batching.by_length"),
     *("threads", "compile", "trainer.precision", "trainer.devices", "trainer.num_nodes"),
 )
 Rates = Mapping[tuple[str, str], float]

@@ -64,9 +64,10 @@ def plan_table(plan: Plan, known: Mapping[str, Prospect], at_once: int) -> Table
     ``known`` are prospects by the names of claims.
     """
     rates = rates_of(plan.finished)
+    time = job_time(plan.missing, rates, plan.trained)
     title = (
         f"{len(plan.claims)} claims need {len(plan.wanted)} runs; {len(plan.missing)} are missing: "
-        f"job time {job_time(plan.missing, rates).text(at_once)} with {at_once} at a time"
+        f"job time {time.text(at_once)} with {at_once} at a time"
     )
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
     table.add_column("claim", no_wrap=True)
@@ -81,7 +82,7 @@ def plan_table(plan: Plan, known: Mapping[str, Prospect], at_once: int) -> Table
             str(plan.seeds_of(claim)),
             str(len(runs)),
             str(len(lacking)),
-            job_time(lacking, rates).text(),
+            job_time(lacking, rates, plan.trained).text(),
             *known.get(claim.name, ("–", "–")),
         )
     return table

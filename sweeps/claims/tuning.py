@@ -48,7 +48,7 @@ class Tuned(NamedTuple):
 
 
 def trial_runs(claims: Iterable[Claim], systems: Systems) -> list[Wanted]:
-    """Return the trials of every system of some claims, each once.
+    """Return the trials of every system of some claims, each once, also for several searches.
 
     Raises ``UserError`` for overrides that do not fit, with the claim.
     """
@@ -59,7 +59,7 @@ def trial_runs(claims: Iterable[Claim], systems: Systems) -> list[Wanted]:
             for factor in FACTORS:
                 rate = None if factor == 1.0 else factor * own
                 run = systems.run(claim, system, SEED, rate)
-                wanted.setdefault(run.identity, run).needs.append(Need(claim.name, system, SEED))
+                wanted.setdefault(run.training, run).needs.append(Need(claim.name, system, SEED))
     return list(wanted.values())
 
 

@@ -1,5 +1,7 @@
 """``task=claims``: train what published claims need, and say of each whether it held."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from sweeps.claims.runs import Wanted, read_runs, write_runs
 from sweeps.claims.scoreboard.page import write_scoreboard
 from sweeps.claims.scoreboard.rows import PRINTED, scoreboard, summary
 from sweeps.claims.selection import plan_of, tier_of, wanted_by
+from sweeps.claims.shared_training import copy_training
 from sweeps.claims.tables import JOB_TIME, last_verdicts, list_of, plan_table
 from sweeps.claims.tuning import FILE, rates_table, tuned_systems, write_rates
 from sweeps.launch.compose import hydra_job
@@ -33,7 +36,7 @@ RUNS, UNTUNED = "runs.json", "runs_untuned.json"
 """Files of a command: the runs that it wants, and the same with the learning rates of the files."""
 LIST = "list"
 TAKEN = ".taken.lock"
-"""File in a run folder that a worker locks while the worker trains the run."""
+"""File in a run folder that a worker locks while the worker makes the runs of this training."""
 
 
 def begin(config: DictConfig) -> None:
@@ -70,12 +73,16 @@ def begin(config: DictConfig) -> None:
 
 
 def train_missing(config: DictConfig) -> None:
-    """Task: one worker, which trains one missing run after the other until none is left."""
+    """Task: one worker, which makes one missing run after the other until none is left."""
     hydra = HydraConfig.get()
     file = Path(hydra.sweep.dir) / RUNS
     begun = file.stat().st_mtime
-    for run in plan_of(config, read_runs(file), hydra).missing:
-        _train_alone(run, begun)
+    plan = plan_of(config, read_runs(file), hydra)
+    for runs in plan.trainings:
+        if missing := [run for run in runs if run.identity not in plan.finished]:
+            with _taken(runs[0].folder) as alone:
+                if alone:
+                    _train_once(missing, plan.trained.get(runs[0].training), begun)
 
 
 def end(config: DictConfig) -> None:
@@ -126,24 +133,42 @@ def _judge(plan: Plan, config: DictConfig) -> None:
         raise SystemExit(1)
 
 
-def _train_alone(run: Wanted, begun: float) -> None:
-    """Train a run unless a worker of this command trains it or has tried; record an error.
-
-    ``begun`` is the time at which the command began.
-    """
-    run.folder.mkdir(parents=True, exist_ok=True)
+@contextmanager
+def _taken(folder: Path) -> Iterator[bool]:
+    """Lock a run folder; yield whether no other worker has."""
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        lock = FileLock(run.folder / TAKEN).acquire(blocking=False)
+        lock = FileLock(folder / TAKEN).acquire(blocking=False)
     except Timeout:
+        yield False
         return
     with lock:
-        if _was_tried(run.folder, begun):
-            return
-        with hydra_job(run.overrides, run.folder) as (job, config):
-            try:
-                train_in(job, config)
-            except Exception as error:
-                record_failure(config, job, as_user_error(error) or error)
+        yield True
+
+
+def _train_once(runs: Sequence[Wanted], trained: Path | None, begun: float) -> None:
+    """Make the runs of one training, of which each has its own test; record errors.
+
+    Args:
+        runs: missing runs.
+        trained: a finished run with the training, if there is one.
+        begun: time at which the command began; what was made or has failed since stays.
+    """
+    for run in runs:
+        if not _was_tried(run.folder, begun):
+            if trained is not None:
+                copy_training(trained, run.folder)
+            _train(run)
+        if (run.folder / RESULT).is_file():
+            trained = run.folder
+
+
+def _train(run: Wanted) -> None:
+    with hydra_job(run.overrides, run.folder) as (job, config):
+        try:
+            train_in(job, config)
+        except Exception as error:
+            record_failure(config, job, as_user_error(error) or error)
 
 
 def _was_tried(folder: Path, begun: float) -> bool:

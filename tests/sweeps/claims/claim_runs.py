@@ -55,10 +55,11 @@ def plan_of(folder: Path, *claims: Claim, seeds=(1, 2, 3), made=True, **changes:
                 name = f"{system}-{seed}"
                 if name not in wanted:
                     place = folder / name
-                    wanted[name] = Wanted(name, (), place, WORKLOAD, {"target_tokens": 1000}, [])
+                    spent = {"target_tokens": 1000}
+                    wanted[name] = Wanted(name, name, (), place, WORKLOAD, spent, [])
                     if made and not place.exists():
                         config = config_of(VARIANTS[system], seed)
                         make_run(place, VARIANTS[system], seed, **{"config": config} | changes)
                 wanted[name].needs.append(Need(claim.name, system, seed))
     finished = {name: run.folder for name, run in wanted.items()} if made else {}
-    return Plan(claims, {}, list(wanted.values()), finished)
+    return Plan(claims, {}, list(wanted.values()), finished, {})

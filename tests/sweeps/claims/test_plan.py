@@ -13,6 +13,7 @@ from sweeps.claims.prospects import assumed, prospects
 from sweeps.claims.runs import Systems, read_runs, wanted_runs, write_runs
 from sweeps.claims.speed import rates_of
 from sweeps.claims.tables import plan_table
+from sweeps.claims.tuning import FACTORS, trial_runs
 from tests.sweeps.claims.claim_runs import SYSTEMS, WORKLOAD, a_claim, plan_of
 
 HERE = environment()
@@ -114,6 +115,25 @@ def test_time_follows_from_the_rates_of_finished_runs(tmp_path):
     assert job_time(twice, rates).seconds == pytest.approx(2 * needed.seconds)
     assert job_time(missing, {}) == (0.0, 6)
     assert job_time([twice[0]._replace(budget={"own": 1})], rates) == (0.0, 1)
+
+
+def test_runs_that_differ_in_their_search_are_one_training(hydra_of_conf):
+    searches = {name: ["model=bahdanau", f"decoding={name}"] for name in ("greedy", "beam")}
+    claim = a_claim(
+        systems=searches, measure={"kind": "difference", "more": "beam", "less": "greedy"}
+    )
+    plan = Plan([claim], {}, wanted_runs([claim], Systems("laptop", SHARED)), {}, {})
+    assert len({run.identity for run in plan.wanted}) == 6
+    assert [[run.overrides[-1] for run in runs] for runs in plan.trainings] == [
+        [f"seed={seed}"] * 2 for seed in (1, 2, 3)
+    ]
+    rates = {(run.workload, "target_tokens"): 100.0 for run in plan.wanted}
+    alone = job_time(plan.wanted[:3], rates).seconds  # one search
+    assert alone == pytest.approx(3 * TESTED * 1000 / 100)
+    assert job_time(plan.wanted, rates).seconds == pytest.approx(alone + 3 * (TESTED - 1) * 10)
+    trained = [run.training for run in plan.wanted]
+    assert job_time(plan.wanted, rates, trained).seconds == pytest.approx(6 * (TESTED - 1) * 10)
+    assert len(trial_runs([claim], Systems("laptop", SHARED))) == len(FACTORS)
 
 
 def test_a_rate_is_of_this_machine(tmp_path):

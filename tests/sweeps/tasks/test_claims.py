@@ -101,6 +101,30 @@ def test_the_same_command_trains_nothing_again(tested, space):
     assert printed.splitlines()[-2:] == before.splitlines()[-2:]  # the same verdict
 
 
+@pytest.mark.long
+def test_a_second_search_tests_the_same_training_again(tested, space):
+    given, _ = tested
+    file = Path(given[0].partition("=")[2])
+    content = yaml.safe_load(file.read_text())
+    del content["published"], content["tiers"]["paper"]
+    greedy = content["systems"]["one"]
+    content["systems"] = {"greedy": greedy, "beam": [*greedy, "decoding=beam"]}
+    content["measure"] |= {"more": "beam", "less": "greedy"}
+    file = file.with_name("search.yaml")
+    file.write_text(yaml.safe_dump(content))
+    printed = succeed(f"claims={file}", *given[1:], "comparison_name=search")
+    assert "6 runs; 3 are missing" in printed
+    [row] = json.loads((space / "outputs/claims/search/tables/claims.json").read_text())["rows"]
+    assert row["verdict"] in ("held", "did not hold", "not decidable")
+    made = [json.loads(each.read_text()) for each in space.rglob("outputs/runs/*/result.json")]
+    beams = [one for one in made if one["config"]["decoding"].get("beam_size", 1) > 1]
+    assert len(beams) == 3
+    for beam in beams:
+        [twin] = [one for one in made if one["training"] == beam["training"] and one is not beam]
+        assert twin["seed"] == beam["seed"]
+        assert twin["config"]["decoding"] != beam["config"]["decoding"]
+
+
 @pytest.mark.exhaustive
 @pytest.mark.long
 def test_tuned_systems_get_a_verdict_beside_the_untuned(tested, space):
