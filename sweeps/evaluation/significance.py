@@ -118,5 +118,7 @@ def _conclusions(bleu: SignificanceTests, labels: Mapping[str, str]) -> Iterator
         yield (
             f"{labels[each.test.first]} and {labels[each.test.second]}: bootstrap "
             f"({p_statement(each.p_bootstrap, bleu.floor)}) and randomisation "
-            f"({p_statement(each.p_randomisation, bleu.floor)}) disagree. {WHY_THEY_DISAGREE}"
+            f"({p_statement(each.p_randomisation, bleu.floor)}) disagree {DAGGER}"
         )
+    if any(map(disagree, whole)):
+        yield WHY_THEY_DISAGREE

@@ -9,7 +9,7 @@ import pytest
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.metrics.uncertainty.significance import Corrected, Test
-from sweeps.evaluation.significance import SignificanceTests
+from sweeps.evaluation.significance import SignificanceTests, conclusions
 from sweeps.evaluation.significance_tables import SENTENCES, table_of_tests
 from sweeps.report.significance_matrix import MatrixCell, significance_matrices
 
@@ -83,3 +83,18 @@ def test_methods_that_disagree_are_marked_and_explained():
     table = table_of_tests(made, systems, SENTENCES, {"resamples": 10_000}, 10_000)
     assert [row[-1] for row in table.rows] == ["differ", "methods disagree †"]
     assert made.why_they_disagree in table.note
+
+
+def test_the_terminal_explains_once_why_methods_disagree():
+    pairs = family(*((first, "z", "all", 65, 1.0, 0.01) for first in "abc"))
+    apart = [replace(each, p_randomisation=0.06) for each in pairs.tests[:2]]
+    made = replace(pairs, tests=[*apart, pairs.tests[2]])
+    systems = [SimpleNamespace(name=name) for name in "abcz"]
+    evaluation: Any = SimpleNamespace(
+        groups=[SimpleNamespace(systems=systems)], labels={name: name.upper() for name in "abcz"}
+    )
+    *_, first, second, why = conclusions(evaluation, made)
+    assert first == "A and Z: bootstrap (p = 0.0100) and randomisation (p = 0.0600) disagree †"
+    assert second.startswith("B and Z: ")
+    assert why.startswith("† Only one of")
+    assert not any("†" in line for line in conclusions(evaluation, pairs))
