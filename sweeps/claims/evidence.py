@@ -19,7 +19,7 @@ from lightning_modules.runs.schema import FAILURE, Result
 from lightning_modules.testing.scoring_settings import Scoring
 from sweeps.claims.claim import Claim
 from sweeps.claims.measures import Agreement, Lengths
-from sweeps.claims.plan import Plan
+from sweeps.claims.planning.plan import Plan
 from sweeps.claims.statistics.draws import Draws, Values
 from sweeps.claims.statistics.quantities import Quantity, Rows
 from sweeps.evaluation.outputs import TestSetCache, read_output

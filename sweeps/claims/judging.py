@@ -11,7 +11,7 @@ from lightning_modules.testing.scoring_settings import Scoring
 from sweeps.claims.claim import Claim
 from sweeps.claims.evidence import Evidence, Records, UnusableError
 from sweeps.claims.measures import Measure
-from sweeps.claims.plan import Plan
+from sweeps.claims.planning.plan import Plan
 from sweeps.claims.statistics.differences import Differences
 from sweeps.claims.statistics.intervals import Spread
 from sweeps.claims.statistics.pairing import paired

@@ -10,8 +10,15 @@ from datamodules.errors import UserError
 from lightning_modules.runs.settings.table import key_of
 from sweeps.claims.catalogue import choose
 from sweeps.claims.claim import OF_COMMANDS, TIERS, Claim, TierName
-from sweeps.claims.plan import Plan
-from sweeps.claims.runs import RATE, Systems, Wanted, finished_runs, key_of_system, wanted_runs
+from sweeps.claims.planning.plan import Plan
+from sweeps.claims.planning.runs import (
+    RATE,
+    Systems,
+    Wanted,
+    finished_runs,
+    key_of_system,
+    wanted_runs,
+)
 from sweeps.claims.tuning import read_rates, trial_runs
 
 

@@ -17,8 +17,8 @@ from datamodules.errors import UserError, one_line
 from datamodules.files import write_text
 from lightning_modules.runs.reader import read_result
 from sweeps.claims.claim import Claim, TierName
-from sweeps.claims.plan import Plan
-from sweeps.claims.runs import Need, Systems, Wanted, key_of_system
+from sweeps.claims.planning.plan import Plan
+from sweeps.claims.planning.runs import Need, Systems, Wanted, key_of_system
 
 SEED = 0
 FACTORS = (0.5, 1.0, 2.0)

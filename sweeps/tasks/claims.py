@@ -18,14 +18,14 @@ from lightning_modules.testing.scoring_settings import Scoring
 from lightning_modules.tracking.early_import import WANDB
 from sweeps.claims.catalogue import ALL, all_claims
 from sweeps.claims.judging import beside_untuned, judge_all
-from sweeps.claims.plan import Plan
-from sweeps.claims.prospects import NOTE, prospects
-from sweeps.claims.runs import Wanted, read_runs, write_runs
+from sweeps.claims.planning.plan import Plan
+from sweeps.claims.planning.prospects import NOTE, prospects
+from sweeps.claims.planning.runs import Wanted, read_runs, write_runs
+from sweeps.claims.planning.tables import JOB_TIME, last_verdicts, list_of, plan_table
 from sweeps.claims.scoreboard.page import write_scoreboard
 from sweeps.claims.scoreboard.rows import PRINTED, scoreboard, summary
 from sweeps.claims.selection import plan_of, tier_of, wanted_by
 from sweeps.claims.shared_training import copy_training
-from sweeps.claims.tables import JOB_TIME, last_verdicts, list_of, plan_table
 from sweeps.claims.tuning import FILE, rates_table, tuned_systems, write_rates
 from sweeps.launch.compose import hydra_job
 from sweeps.launch.errors import as_user_error

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from sweeps.claims.claim import Claim
-from sweeps.claims.plan import Plan
-from sweeps.claims.runs import Need, Wanted
-from sweeps.claims.speed import workload
+from sweeps.claims.planning.plan import Plan
+from sweeps.claims.planning.runs import Need, Wanted
+from sweeps.claims.planning.speed import workload
 from tests.helpers.run_folders import CONFIG, make_run
 
 PAPER = {"authors": "A. Author", "year": 2020, "title": "A paper", "link": "https://example.org"}

@@ -8,11 +8,11 @@ from datamodules.errors import UserError
 from lightning_modules.runs.environment import environment
 from sweeps.claims.catalogue import all_claims
 from sweeps.claims.claim import TIERS
-from sweeps.claims.plan import TESTED, Plan, job_time
-from sweeps.claims.prospects import assumed, prospects
-from sweeps.claims.runs import Systems, read_runs, wanted_runs, write_runs
-from sweeps.claims.speed import rates_of
-from sweeps.claims.tables import plan_table
+from sweeps.claims.planning.plan import TESTED, Plan, job_time
+from sweeps.claims.planning.prospects import assumed, prospects
+from sweeps.claims.planning.runs import Systems, read_runs, wanted_runs, write_runs
+from sweeps.claims.planning.speed import rates_of
+from sweeps.claims.planning.tables import plan_table
 from sweeps.claims.tuning import FACTORS, trial_runs
 from tests.sweeps.claims.claim_runs import SYSTEMS, WORKLOAD, a_claim, plan_of
 

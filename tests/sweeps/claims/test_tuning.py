@@ -4,8 +4,8 @@ import pytest
 import yaml
 
 from datamodules.errors import UserError
-from sweeps.claims.plan import Plan
-from sweeps.claims.runs import RATE, Need, Systems, Wanted, wanted_runs
+from sweeps.claims.planning.plan import Plan
+from sweeps.claims.planning.runs import RATE, Need, Systems, Wanted, wanted_runs
 from sweeps.claims.tuning import FACTORS, read_rates, trial_runs, tuned_systems, write_rates
 from tests.helpers.run_folders import make_run, result
 from tests.sweeps.claims.claim_runs import SYSTEMS, a_claim

@@ -13,12 +13,12 @@ from rich.console import Console
 from lightning_modules.figures.forest_chart import forest_chart
 from sweeps.claims.flavours import FLAVOURS
 from sweeps.claims.judging import beside_untuned, judge_all
+from sweeps.claims.planning.tables import last_verdicts, list_of
 from sweeps.claims.scoreboard import online
 from sweeps.claims.scoreboard.beside import beside
 from sweeps.claims.scoreboard.curves import claim_lines
 from sweeps.claims.scoreboard.page import write_scoreboard
 from sweeps.claims.scoreboard.rows import ON_PAGE, effects_of, scoreboard, summary
-from sweeps.claims.tables import last_verdicts, list_of
 from tests.helpers.pages import needs_axe, screen, serious_violations
 from tests.helpers.run_folders import SCORING, TEXT, make_run
 from tests.sweeps.claims.claim_runs import VARIANTS, a_claim, plan_of

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sweeps.claims.claim import Claim
-from sweeps.claims.runs import Wanted
-from sweeps.claims.speed import Rates
+from sweeps.claims.planning.runs import Wanted
+from sweeps.claims.planning.speed import Rates
 from sweeps.report.opening.costs import duration
 
 TESTED = 1.3

@@ -27,7 +27,7 @@ from lightning_modules.training.factories import build_model
 from lightning_modules.training.settings import training_settings
 from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.measures import Agreement
-from sweeps.claims.speed import workload
+from sweeps.claims.planning.speed import workload
 from sweeps.launch.compose import composed, training_config, use_hydra_config
 from sweeps.launch.errors import as_user_error
 

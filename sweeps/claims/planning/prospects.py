@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sweeps.claims.claim import Claim
-from sweeps.claims.plan import Plan
+from sweeps.claims.planning.plan import Plan
 from sweeps.claims.statistics.intervals import Spread
 from sweeps.claims.statistics.power import MOST_SEEDS, needed_seeds, power
 from sweeps.claims.statistics.verdict import LEAST_SEEDS, Margin

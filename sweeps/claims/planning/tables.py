@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from sweeps.claims.claim import TIERS, Claim, TierName
-from sweeps.claims.plan import Plan, job_time
-from sweeps.claims.prospects import Prospect
+from sweeps.claims.planning.plan import Plan, job_time
+from sweeps.claims.planning.prospects import Prospect
+from sweeps.claims.planning.speed import rates_of
 from sweeps.claims.scoreboard.rows import NAME
-from sweeps.claims.speed import rates_of
 from sweeps.report.opening.costs import duration
 
 JOB_TIME = (
