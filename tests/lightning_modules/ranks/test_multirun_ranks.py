@@ -79,9 +79,12 @@ def test_a_rank_that_dies_ends_all():
 def test_no_rank_outlives_the_job(tmp_path, number, status):
     command = [sys.executable, "-m", "tests.lightning_modules.ranks.rank_jobs", str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT) as job:
-        wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
-        job.send_signal(number)
-        assert job.wait(timeout=30) == status
+        try:
+            wait_until(lambda: len(list(tmp_path.iterdir())) == 2, seconds=120)
+            job.send_signal(number)
+            assert job.wait(timeout=30) == status
+        finally:
+            job.kill()  # the job never ends by itself, and the context waits for its end
     ranks = [int(file.name) for file in tmp_path.iterdir()]
     wait_until(lambda: not any(alive(rank) for rank in ranks))
 
