@@ -25,7 +25,7 @@ class LengthBatchSampler(TokenBatchSampler):
     """
 
     def _batches(self, pool: int) -> list[NDArray[np.int64]]:
-        random = self._random(pool)
+        random = self._random(pool, self.epoch)
         batches = np.split(self._ordered(pool, random), self._cuts(pool)[1:-1])
         if self._shuffle:
             random.shuffle(batches)

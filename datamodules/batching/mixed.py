@@ -19,15 +19,15 @@ class MixedBatchSampler(TokenBatchSampler):
 
     def _batches(self, pool: int) -> list[NDArray[np.int64]]:
         wanted, _ = self._sizes[pool]
-        batches = self._cut(pool, self._random(pool))[:wanted]
+        batches = self._cut(pool, self.epoch)[:wanted]
         while len(batches) < wanted:
             largest = batches.pop(int(np.argmax([len(rows) for rows in batches])))
             batches += np.array_split(largest, 2)
         return batches
 
-    def _cut(self, pool: int, random: np.random.Generator) -> list[NDArray[np.int64]]:
+    def _cut(self, pool: int, epoch: int) -> list[NDArray[np.int64]]:
         """Return a pool's pairs in random order, each batch with as many as ``max_tokens`` hold."""
-        order = random.permutation(self._rows(pool))
+        order = self._random(pool, epoch).permutation(self._rows(pool))
         cuts, first, longest = [], 0, 0
         for row, length in enumerate((np.maximum(*self._lengths(order)) + 1).tolist()):
             longest = max(longest, length)
@@ -39,7 +39,5 @@ class MixedBatchSampler(TokenBatchSampler):
     @cached_property
     def _sizes(self) -> list[tuple[int, int]]:
         """For each pool: the batches of epoch 0, and the sentences of the largest."""
-        first = [
-            self._cut(pool, np.random.default_rng((self._seed, 0, pool))) for pool in self._pools
-        ]
+        first = [self._cut(pool, epoch=0) for pool in self._pools]
         return [(len(batches), max(map(len, batches))) for batches in first]

@@ -100,9 +100,10 @@ class TokenBatchSampler(Sampler[NDArray[np.int64]]):
                 yield from self._batches(pool)[skipped:]
             skipped = max(0, skipped - batches)
 
-    def _random(self, pool: int) -> np.random.Generator:
-        """Return the generator of a pool in this epoch; that of pool 0 is as without pools."""
-        return np.random.default_rng((self._seed, self.epoch, pool))
+    def _random(self, pool: int, epoch: int) -> np.random.Generator:
+        """Return the random generator of a pool in an epoch."""
+        # The generator of pool 0 is the same as that of (seed, epoch).
+        return np.random.default_rng((self._seed, epoch, pool))
 
     @cached_property
     def _pools(self) -> range:

@@ -21,7 +21,7 @@ BLOCK = 64
 ROWS = {"cpu": 512}
 """Number of hypotheses whose logits are in memory at a time, by the type of the device."""
 GPU_ROWS = 8192
-"""The same number for any other device, where each part of a step starts many kernels."""
+"""Number of such hypotheses on any other device, where more rows at a time need fewer kernels."""
 GPU_STEPS = 8
 """Number of steps of a search on a GPU from one decision to the next: what has ended leaves the
 batch, for which the processor waits for the GPU."""

@@ -156,16 +156,16 @@ def _train_once(runs: Sequence[Wanted], trained: Path | None, begun: float) -> N
     """
     for run in runs:
         if not _was_tried(run.folder, begun):
-            if trained is not None:
-                copy_training(trained, run.folder)
-            _train(run)
+            _train(run, trained)
         if (run.folder / RESULT).is_file():
             trained = run.folder
 
 
-def _train(run: Wanted) -> None:
+def _train(run: Wanted, trained: Path | None) -> None:
     with hydra_job(run.overrides, run.folder) as (job, config):
         try:
+            if trained is not None:
+                copy_training(trained, run.folder)
             train_in(job, config)
         except Exception as error:
             record_failure(config, job, as_user_error(error) or error)

@@ -193,7 +193,7 @@ def test_sentences_meet_others_in_the_next_epoch(kind):
 
 @repeatable
 @given(st.lists(st.tuples(sentences, sentences)), st.integers(13, 200), st.integers(0, 3))
-def test_mixed_batches_keep_the_budget_and_leave_out_a_few_sentences_at_most(pairs, budget, seed):
+def test_mixed_batches_keep_the_budget_and_their_number_in_every_epoch(pairs, budget, seed):
     data = encoded(pairs)
     sampler = MixedBatchSampler(data, budget, seed, shuffle=True)
     for epoch in range(4):

@@ -80,7 +80,7 @@ def test_no_rank_outlives_the_job(tmp_path, number, status):
     command = [sys.executable, "-m", "tests.lightning_modules.ranks.rank_jobs", str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT) as job:
         try:
-            wait_until(lambda: len(list(tmp_path.iterdir())) == 2, seconds=120)
+            wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
             job.send_signal(number)
             assert job.wait(timeout=30) == status
         finally:
