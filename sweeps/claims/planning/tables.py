@@ -1,8 +1,10 @@
 """What the terminal shows before anything is trained: the claims, and what they need."""
 
 import json
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.console import Group
 from rich.padding import Padding
@@ -20,6 +22,7 @@ JOB_TIME = (
     "job time: at the rate of finished runs on this machine with the same variant, sizes, corpus "
     "and batches; unknown without such a run, ≥ where that is so for some of the runs"
 )
+log = logging.getLogger(__name__)
 State = Mapping[tuple[str, TierName], str]
 """The last verdict on a claim at a tier, with its cost, as text."""
 
@@ -51,11 +54,23 @@ def last_verdicts(outputs: Path) -> State:
     found: dict[tuple[str, TierName], str] = {}
     files = outputs.glob(f"claims/*/tables/{NAME}.json")
     for file in sorted(files, key=lambda each: each.stat().st_mtime):
-        content = json.loads(file.read_text(encoding="utf-8"))
-        for row in content["rows"]:
-            cost = "" if row["minutes"] is None else f", {duration(60 * row['minutes'])}"
-            found[row["claim"], content["origin"]["tier"]] = f"{row['verdict']}{cost}"
+        try:
+            found |= _verdicts_in(json.loads(file.read_text(encoding="utf-8")))
+        except (OSError, ValueError, LookupError, TypeError):
+            log.warning("%s: no table of claims; its verdicts are left out of the list", file)
     return found
+
+
+def _verdicts_in(table: Any) -> State:
+    """Return the verdicts of a table as its JSON file has it."""
+    tier = table["origin"]["tier"]
+    return {
+        (row["claim"], tier): f"{row['verdict']}{_cost(row['minutes'])}" for row in table["rows"]
+    }
+
+
+def _cost(minutes: float | None) -> str:
+    return "" if minutes is None else f", {duration(60 * minutes)}"
 
 
 def plan_table(plan: Plan, known: Mapping[str, Prospect], at_once: int) -> Table:

@@ -92,6 +92,18 @@ def test_the_list_of_claims_has_the_last_verdicts(judged, tmp_path):
     assert "laptop: needs a part" in text
 
 
+@pytest.mark.parametrize(
+    "damaged", ["", "{", "[]", '{"rows": []}', '{"origin": {"tier": "laptop"}, "rows": [{}]}']
+)
+def test_a_damaged_scoreboard_is_named_and_the_others_are_read(judged, tmp_path, caplog, damaged):
+    write_scoreboard(judged, {}, "laptop", tmp_path / "claims" / "laptop")
+    file = tmp_path / "claims" / "broken" / "tables" / "claims.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(damaged)
+    assert last_verdicts(tmp_path)["paper.holds", "laptop"].startswith("held")
+    assert f"{file}: no table of claims" in caplog.text
+
+
 def test_the_page_says_which_interval_decides(judged, tmp_path):
     """“Did not hold” rests on the 90% interval; the 95% interval shown may cross the margin."""
     text = write_scoreboard(judged, {}, "laptop", tmp_path).read_text()
