@@ -51,7 +51,12 @@ def choose(given: object) -> list[Claim]:
         found = _named(name) if isinstance(name, str) else None
         if not found:
             raise UserError(f"claims={name}: no such claim; {_choices()}")
-        chosen |= found
+        for key, claim in found.items():
+            if chosen.setdefault(key, claim) != claim:
+                raise UserError(
+                    f"claims={name}: another claim of the command is named {key} too; "
+                    "rename the file or its folder"
+                )
     return list(chosen.values())
 
 
@@ -80,5 +85,5 @@ def _read(file: Path) -> dict[str, Any]:
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise UserError(f"{file}: no YAML in UTF-8; {one_line(error)}") from None
     if not isinstance(content, dict):
-        raise UserError(f"{file}: no mapping; docs/claims.md shows a claim")
+        raise UserError(f"{file}: no mapping; docs/plugs/claim.md shows a claim")
     return content

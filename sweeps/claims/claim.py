@@ -118,8 +118,8 @@ class Claim(Strict):
     """In our words."""
     place: str
     """Section, table or figure of the paper."""
-    figures: Literal["read in the paper", "not verified"]
-    """Whether somebody has read the published figures in the paper itself."""
+    figures: Literal["copied from the paper", "not verified"]
+    """Whether the published figures are those of the paper itself; others come from other texts."""
     published: Published | None = None
     systems: dict[str, tuple[str, ...]]
     """Overrides of each system over the defaults and the tier."""
@@ -146,6 +146,15 @@ class Claim(Strict):
         for system in self.systems:
             if system not in self.measure.systems:
                 raise ValueError(f"the measure does not name the system {system}: leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _says_where_it_is_run(self) -> Self:
+        if self.needs is None and not self.tiers:
+            raise ValueError(
+                f"tiers: give those where the claim can be run, of {', '.join(TIERS)}; or needs: "
+                "what the harness lacks"
+            )
         return self
 
     @model_validator(mode="after")

@@ -98,12 +98,16 @@ class Records:
         return self._of_translations(claim, runs)
 
     def _of_system(self, claim: Claim, system: str) -> list[Run]:
-        return [
-            self._run(self._plan.folder(run), f"{system}, seed {need.seed}")
+        """Return the runs of a system in the order of their seeds, as pairs of systems need it."""
+        needed = sorted(
+            (need.seed, self._plan.folder(run))
             for run in self._plan.wanted
             for need in run.needs
             if (need.claim, need.system) == (claim.name, system)
-        ]
+        )
+        if not needed:
+            raise UnusableError(f"{system}: the command has no run of it")
+        return [self._run(folder, f"{system}, seed {seed}") for seed, folder in needed]
 
     def _run(self, folder: Path, name: str) -> Run:
         if folder not in self._runs:
@@ -123,6 +127,7 @@ class Records:
             raise UnusableError("its systems were tested on different sentences")
         limits = [run.result.train_max_words for run in every]
         known = [limit for limit in limits if limit is not None]
+        all_known = len(known) == len(limits)
         [buckets] = self._scoring.buckets([test])
         name = claim.measure.metric.statistics
         return Evidence(
@@ -132,7 +137,8 @@ class Records:
             lengths=Lengths(
                 words=sentence_lengths(test.sources, test.references, self._scoring.unit),
                 buckets=[bucket for bucket in buckets if not bucket.thin],
-                longest_trained=max(known) if len(known) == len(limits) else None,
+                longest_trained=max(known) if all_known else None,
+                trained_by_all=min(known) if all_known else None,
             ),
             axis=self._scoring.length_axis,
         )
@@ -146,13 +152,14 @@ class Records:
         if not chosen.any():
             raise UnusableError("no pair of translations has this category and distance")
         distances = first.distance[chosen]
-        buckets = length_buckets(distances, range(RANGE, FARTHEST + 1, RANGE))
+        found = length_buckets(distances, range(RANGE, FARTHEST + 1, RANGE))
+        buckets = [bucket for bucket in found if not bucket.thin]
         _, sentence = np.unique(first.source[chosen], return_inverse=True)
         return Evidence(
             runs=runs,
             statistics={key: [_right(each, chosen) for each in of] for key, of in choices.items()},
             draws=self._drawn(sentence),
-            lengths=Lengths(distances, [bucket for bucket in buckets if not bucket.thin], None),
+            lengths=Lengths(distances, buckets, longest_trained=None, trained_by_all=None),
             axis="distance (words)",
         )
 

@@ -50,6 +50,8 @@ class Lengths(NamedTuple):
     """Length buckets with enough sentences."""
     longest_trained: int | None
     """Longest training sentence of all systems of the claim, in words."""
+    trained_by_all: int | None
+    """Longest sentence, in words, that no system's limit of training sentences left out."""
 
 
 class Strict(BaseModel):
@@ -101,11 +103,11 @@ class Measure(Strict, ABC):
         return False
 
     def within_training(self, lengths: Lengths) -> Quantity | None:
-        """Return the score on sentences no longer than those of training.
+        """Return the score on sentences no longer than those of any system's training.
 
         None unless ``every_length`` is measured and both such and longer sentences are there.
         """
-        limit = lengths.longest_trained
+        limit = lengths.trained_by_all
         if not self.every_length or limit is None:
             return None
         if not lengths.words.min() <= limit < lengths.words.max():
@@ -136,10 +138,9 @@ class Pair(Measure):
         return self.more, self.less
 
 
-class Difference(Pair):
-    """Difference of a score on the sentences of some source lengths."""
+class _OnLengths(Measure):
+    """A score on the sentences of some source lengths."""
 
-    kind: Literal["difference"]
     lengths: Range = ALL
 
     @property
@@ -150,6 +151,25 @@ class Difference(Pair):
     def quantity(self, lengths: Lengths) -> Quantity:
         """Return the score on these sentences."""
         return Score(self.metric, _within(lengths.words, self.lengths))
+
+
+class _OnAll(Measure):
+    """A score on the whole test set."""
+
+    @property
+    def every_length(self) -> bool:
+        """The whole test set counts."""
+        return True
+
+    def quantity(self, lengths: Lengths) -> Quantity:
+        """Return the score on all sentences."""
+        return Score(self.metric)
+
+
+class Difference(Pair, _OnLengths):
+    """Difference of a score on the sentences of some source lengths."""
+
+    kind: Literal["difference"]
 
 
 class SlopeDifference(Pair):
@@ -235,20 +255,10 @@ class Agreement(Pair):
         return np.asarray(of_category & _inside(choices.distance, self.distances))
 
 
-class Level(_FromLevel):
+class Level(_FromLevel, _OnLengths):
     """How far a score on the sentences of some source lengths is from a level."""
 
     kind: Literal["level"]
-    lengths: Range = ALL
-
-    @property
-    def every_length(self) -> bool:
-        """Whether the claim names no lengths."""
-        return self.lengths == ALL
-
-    def quantity(self, lengths: Lengths) -> Quantity:
-        """Return the score on these sentences."""
-        return Score(self.metric, _within(lengths.words, self.lengths))
 
 
 class Slope(Single):
@@ -268,7 +278,7 @@ class Slope(Single):
         return _slope(self.metric, lengths)
 
 
-class Order(Measure):
+class Order(_OnAll):
     """The smallest step down between neighbours in ``order``, the highest score first."""
 
     kind: Literal["order"]
@@ -284,17 +294,8 @@ class Order(Measure):
         """The steps between neighbours."""
         return order(len(self.order))
 
-    @property
-    def every_length(self) -> bool:
-        """The whole test set counts."""
-        return True
 
-    def quantity(self, lengths: Lengths) -> Quantity:
-        """Return the score on all sentences."""
-        return Score(self.metric)
-
-
-class Optimum(Measure):
+class Optimum(_OnAll):
     """How far the score at ``best`` lies above the best score of all other rungs."""
 
     kind: Literal["optimum"]
@@ -316,15 +317,6 @@ class Optimum(Measure):
     def differences(self) -> Differences:
         """The best rung against each other one."""
         return optimum(len(self.rungs), self.rungs.index(self.best), self.metric.better or 1)
-
-    @property
-    def every_length(self) -> bool:
-        """The whole test set counts."""
-        return True
-
-    def quantity(self, lengths: Lengths) -> Quantity:
-        """Return the score on all sentences."""
-        return Score(self.metric)
 
 
 AnyMeasure = Annotated[

@@ -21,7 +21,7 @@ TABLE = CONF / "settings.yaml"
 Effect = Literal["weights", "test", "presentation", "nothing"]
 RESULTS: tuple[Effect, ...] = ("weights", "test")
 """Effects on the results of a run."""
-PREPARED = ("comparison", "condition", "tier")
+PREPARED = ("comparison", "condition", "recipe", "tier")
 """Groups whose files set keys of other groups."""
 LAST = (*PREPARED, "task")
 INHERITED = ("affects", "by", "condition", "tasks")

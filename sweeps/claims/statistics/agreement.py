@@ -17,8 +17,8 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 class Agreement:
     """How a table of published values agrees with ours."""
 
-    cv: tuple[float, ...]
-    """CV* of each published value and ours, in percent; 0 for equal values."""
+    cv: tuple[float | None, ...]
+    """CV* of each published value and ours, in percent; 0 for equal values, None for two zeros."""
     pearson: float | None
     spearman: float | None
     kendall: float | None
@@ -49,7 +49,9 @@ def agreement(published: Sequence[float], ours: Sequence[float]) -> Agreement:
         if published[a] != published[b]
     ]
     return Agreement(
-        cv=tuple(cv_star(pair) for pair in zip(published, ours, strict=True)),
+        cv=tuple(
+            cv_star(pair) if any(pair) else None for pair in zip(published, ours, strict=True)
+        ),
         pearson=pearson,
         spearman=spearman,
         kendall=kendall,

@@ -18,7 +18,8 @@ LEAST_SEEDS = 3
 LEVEL = 0.05
 """Largest p-value of a decided verdict."""
 WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
-"""Levels of intervals: what could be wrong at both ends needs the wide one to err in 5%."""
+"""Levels of intervals. Of a claim of an effect, *held* needs the wide one, and *did not hold* the
+narrow one; of a claim of no difference, the other way round."""
 SCOPES = {
     "laptop": "at laptop scale on a synthetic corpus",
     "bench": "at bench scale on a small corpus of real text",
@@ -98,13 +99,6 @@ class Verdict:
     margin: Margin
     seeds: int
     """The fewest seeds that a system has."""
-
-    def text(self, tier: str) -> str:
-        """Return the verdict in words, with the scale at which it was reached and no more.
-
-        Raises ``KeyError`` for an unknown tier.
-        """
-        return f"{self.outcome} {SCOPES[tier]}"
 
 
 def judge(spread: Spread, differences: Differences, margin: Margin) -> Verdict:

@@ -16,6 +16,7 @@ CONDITIONS = {  # most words of a training sentence, kind and size of a vocabula
     "bahdanau2015_30": (30, "words", 30_004, False),
     "bahdanau2015_50": (50, "words", 30_004, False),
     "luong2015": (50, "words", 50_004, False),
+    "sutskever2014": (None, "words", 80_004, False),
     "vaswani2017": (None, "bpe", 37_000, True),
 }
 CORPORA = sorted({file.stem for file in (CONF / "data").glob("*.yaml")} - {"mixture"})

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from datamodules.errors import UserError
-from sweeps.claims.catalogue import CLAIMS, all_claims, choose, read_claim
+from sweeps.claims.catalogue import all_claims, choose, read_claim
 from sweeps.claims.claim import TIERS
 from tests.helpers.commands import ROOT
 
@@ -52,10 +52,28 @@ def test_what_cannot_run_says_what_it_needs():
         assert (claim.needs is None) == bool(claim.systems and claim.tiers), claim.name
 
 
-def test_published_values_of_unread_papers_are_marked():
-    for file in CLAIMS.glob("*/*.yaml"):
-        if file.name != "paper.yaml":
-            assert read_claim(file).figures in file.read_text()
+TABLES_COPIED = {"bahdanau2015", "britz2017", "luong2015", "sutskever2014", "vaswani2017"}
+"""Papers whose tables the published values come from; other values are from further texts."""
+
+
+def test_published_values_from_other_texts_are_marked():
+    for claim in all_claims().values():
+        paper, copied = claim.name.partition(".")[0], claim.figures == "copied from the paper"
+        assert paper in TABLES_COPIED or not copied, claim.name
+
+
+RECIPES = {"cho2014": "bahdanau2015", "luong2015": "luong2015_dropout"}
+
+
+def test_the_paper_tier_trains_as_the_paper_did():
+    """Luong et al. train without dropout for the rows of input feeding."""
+    for claim in all_claims().values():
+        paper = claim.name.partition(".")[0]
+        if "paper" in claim.tiers:
+            [recipe] = [each for each in claim.tiers["paper"].overrides if "recipe=" in each]
+            known = RECIPES.get(paper, paper)
+            own = "luong2015" if claim.name == "luong2015.input_feeding" else known
+            assert recipe == f"recipe={own}", claim.name
 
 
 @pytest.mark.parametrize(
@@ -168,6 +186,10 @@ def test_a_file_of_the_user_is_a_claim(own):
         ({"tiers": {"laptop": {"overrides": ["+workers=2"]}}}, "at laptop: +workers=2 belongs"),
         ({"margin": OWN["margin"] | {"written": "2999-01-01"}}, "a day in the future"),
         ({"tiers": {"desk": {}}}, "tiers.desk"),
+        (
+            {"tiers": {}},
+            "tiers: give those where the claim can be run, of laptop, bench, paper; or",
+        ),
         ({"kind": "difference"}, "kind=difference"),
     ],
 )
@@ -185,6 +207,18 @@ def test_a_mistake_in_a_file_is_one_line(own, changes, message):
 def test_what_names_no_claim_is_told_with_what_there_is(given):
     with pytest.raises(UserError, match=r"^claims=.*give all, a paper \([^\n]*$"):
         choose(given)
+
+
+def test_two_claims_of_one_name_are_refused(own):
+    file = own()
+    other = file.parent / "other" / file.parent.name / file.name
+    other.parent.mkdir(parents=True)
+    other.with_name("paper.yaml").write_text(file.with_name("paper.yaml").read_text())
+    other.write_text(file.read_text())
+    assert len(choose([str(file), str(other)])) == 1  # the same claim, twice
+    other.write_text(file.read_text().replace("More is", "Less is"))
+    with pytest.raises(UserError, match=r"another claim of the command is named \S+\.mine too"):
+        choose([str(file), str(other)])
 
 
 def test_a_file_that_is_no_claim_is_one_line(own):

@@ -37,6 +37,11 @@ def test_equal_tables_agree_and_reversed_ones_do_not():
     assert other.same_sign == 0
 
 
+def test_two_zeros_have_no_variation():
+    assert agreement([0.0, 1, 2], [0.0, 1, 2]).cv == (None, 0, 0)
+    assert agreement([0.0, 1, 2], [1.0, 1, 2]).cv[0] > 100
+
+
 def test_published_ties_have_no_direction():
     found = agreement([1, 1, 2], [5, 6, 7])
     assert found.same_sign == 1

@@ -145,13 +145,6 @@ def test_holm_takes_back_verdicts_that_are_barely_decided():
     assert [each.outcome for each in corrected] == [UNDECIDED] * 5 + [HELD]
 
 
-def test_a_verdict_says_no_more_than_its_tier():
-    verdict = judge(spread([30.0, 10.0]), difference(), Margin(1, DAY))
-    assert verdict.text("laptop") == "held at laptop scale on a synthetic corpus"
-    with pytest.raises(KeyError):
-        verdict.text("moon")
-
-
 def test_a_margin_is_above_0():
     with pytest.raises(ValueError, match="above 0"):
         Margin(0.0, DAY)
