@@ -20,7 +20,7 @@ test: $(TOOLS) ## Run the test suite
 
 test-long: $(TOOLS) ## Run the tests that take minutes, then those that measure seconds, one by one
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m "long and not timed and not exhaustive" -n auto --dist loadfile --no-loadscope-reorder
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m timed
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m "timed and not exhaustive"
 
 test-all: $(TOOLS) ## Run every test, on every variant and setting, before every release
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m "not timed" -n auto --dist loadfile --no-loadscope-reorder

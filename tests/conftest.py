@@ -15,8 +15,9 @@ SLOW_FIRST = ["sweeps", "variants", "lightning_modules", "datamodules"]
 """Folders of the tests, in the order in which all workers end together."""
 
 
-MOST_SETS = 6
-"""Parameter sets of a test that are run, evenly spaced; the others are ``exhaustive``."""
+MOST_SETS, MOST_LONG_SETS = 6, 2
+"""Parameter sets of a quick and of a long test that are run, evenly spaced; the others are
+``exhaustive``."""
 
 
 def pytest_xdist_auto_num_workers(config):
@@ -33,9 +34,9 @@ def pytest_collection_modifyitems(items):
     sets = defaultdict(list)
     for item in items:
         function = item.nodeid.partition("[")[0]
-        sets[function, item.get_closest_marker("long") is None].append(item)
-    for of_function in sets.values():
-        kept = evenly_spaced(len(of_function), MOST_SETS)
+        sets[function, item.get_closest_marker("long") is not None].append(item)
+    for (_, is_long), of_function in sets.items():
+        kept = evenly_spaced(len(of_function), MOST_LONG_SETS if is_long else MOST_SETS)
         for number, item in enumerate(of_function):
             if number not in kept:
                 item.add_marker("exhaustive")

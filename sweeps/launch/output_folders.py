@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 from datetime import datetime
 from glob import escape
@@ -13,10 +14,20 @@ from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
 from lightning_modules.runs.provenance import code_versions
-from lightning_modules.runs.settings.table import RESULTS, overrides_that_affect, values_that_affect
+from lightning_modules.runs.settings.table import (
+    RESULTS,
+    key_of,
+    overrides_that_affect,
+    values_that_affect,
+)
 
 HYDRA = ".hydra"
 """Folder of the files that Hydra writes."""
+OF_SCOREBOARDS = ("claims", "seed_count", "learning_rates")
+"""Keys of ``task=claims`` that change verdicts and no training."""
+EVERY_CLAIM = ("all", "list")
+NAME = re.compile(r"[\w.]+")
+"""Names of papers and claims, which name a folder as they are."""
 REUSED_TASKS = ("lightning_modules.tasks.train.train",)
 """Tasks that use the finished result of an earlier command."""
 
@@ -73,7 +84,27 @@ def digest(*, _root_: DictConfig) -> str:
     return f"{digits}-{datetime.now():%Y-%m-%d_%H-%M-%S-%f}"
 
 
+def scoreboard(*, _root_: DictConfig) -> str:
+    """Return TIER for all claims as they stand; else TIER-CLAIMS, with eight digits of the rest.
+
+    The digits are of the overrides that change a verdict, so that the scoreboards of two commands
+    do not replace each other.
+    """
+    hydra = _root_.hydra
+    name, given = str(hydra.runtime.choices.tier), hydra.overrides.task
+    further = {each for each in given if key_of(each) in OF_SCOREBOARDS}
+    further |= {*overrides_that_affect(given, RESULTS)} - {f"tier={name}"}
+    claims = _root_.get("claims")
+    if isinstance(claims, str) and NAME.fullmatch(claims):
+        further -= {f"claims={claims}"}
+        name += "" if claims in EVERY_CLAIM else f"-{claims}"
+    if not further:
+        return name
+    return f"{name}-{hashlib.sha256(json.dumps(sorted(further)).encode()).hexdigest()[:8]}"
+
+
 # The cache gives all jobs of a multirun the folder of the first call.
 OmegaConf.register_new_resolver("folder", folder, replace=True, use_cache=True)
 OmegaConf.register_new_resolver("run_name", run_name, replace=True)
 OmegaConf.register_new_resolver("digest", digest, replace=True)
+OmegaConf.register_new_resolver("scoreboard", scoreboard, replace=True)

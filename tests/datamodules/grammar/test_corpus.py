@@ -231,6 +231,7 @@ def kept_by_a_stream() -> float:
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_streamed_pairs_take_no_memory():
     """In a process of its own: other tests leave pieces of other corpora."""
     with ProcessPoolExecutor(1, get_context("spawn")) as process:

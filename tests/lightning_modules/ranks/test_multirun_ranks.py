@@ -161,6 +161,7 @@ def test_a_single_run_logs_once_and_writes_one_folder(space):
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_a_mistake_that_only_ranks_find_is_one_line(space):
     given = [*RANKS[:-1], "logger=none", *places(space)]
     assert "batching.pieces=3: set it to a multiple of 2" in mistake(*given, "batching.pieces=3")
@@ -213,6 +214,7 @@ def test_what_ranks_from_elsewhere_cannot_do_together_is_refused(monkeypatch, ar
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_ranks_that_were_started_elsewhere_share_a_folder(space):
     """Start two whole programs, as torchrun does."""
     failed = run("trainer=ddp_cpu", "force=true", WORLD_SIZE="2", RANK="0")

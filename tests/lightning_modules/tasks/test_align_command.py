@@ -283,6 +283,7 @@ def test_a_sentence_with_an_empty_side_cannot_be_drawn(tmp_path, trained):
     assert "sentences=[0, 1]: sentence 1 cannot be drawn: a side of it is empty" in line
 
 
+@pytest.mark.exhaustive
 def test_a_model_without_attention_aligns_nothing(tmp_path, without_attention):
     given = [f"checkpoint={without_attention}", "threads=1"]
     line = mistake("task=align", *given, f"hydra.run.dir={tmp_path}/aligned")

@@ -61,6 +61,7 @@ def test_ctrl_c_ends_with_a_word(space):
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_sentences_that_a_run_cannot_read_are_not_translated(space):
     folder = space / "location"
     model = ["model=luong_location", "model.attention.max_length=70"]

@@ -251,6 +251,7 @@ def test_a_server_that_dies_costs_little_and_loses_nothing(space):
 
 
 @pytest.mark.timed
+@pytest.mark.exhaustive
 def test_a_server_that_breaks_costs_little(space):
     """Its first answer is the last good one: no run can be started."""
     with WandbServer() as server:
@@ -269,6 +270,7 @@ def test_a_server_that_breaks_costs_little(space):
 
 
 @pytest.mark.timed
+@pytest.mark.exhaustive
 def test_a_slow_server_costs_little(offline, space):
     with WandbServer(delay=0.7) as server:
         output, seconds, usual = train_beside(space, "slow", **server.environment)

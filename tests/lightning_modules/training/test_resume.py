@@ -296,6 +296,7 @@ def test_other_trainings_end_the_same_too(train, monkeypatch, more):
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_another_training_in_the_folder_starts_over(train, whole, monkeypatch, caplog):
     steps = count_calls(monkeypatch, TranslationModule, "training_step")
     train("changed", SELDOM, "optimizer.lr=0.001")
@@ -307,6 +308,7 @@ def test_another_training_in_the_folder_starts_over(train, whole, monkeypatch, c
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_what_does_not_change_the_weights_is_no_other_training(train, whole, monkeypatch):
     train("same", SELDOM)
     steps = count_calls(monkeypatch, TranslationModule, "training_step")
@@ -315,6 +317,7 @@ def test_what_does_not_change_the_weights_is_no_other_training(train, whole, mon
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_a_training_goes_on_with_the_products_it_began_with(train, monkeypatch):
     """Another processor would choose otherwise, and so change the last digits."""
     monkeypatch.setattr(products, "choose", lambda setting: 1)
@@ -451,6 +454,7 @@ def test_a_training_that_had_ended_has_its_history_again_and_no_half_written_fil
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_each_seed_moves_its_own_part(train, whole):
     begun = {}
     for name in ("initial_weights", "data_order", "dropout", "decoding"):

@@ -44,7 +44,7 @@ def alike(model, expected):
     [
         *("bahdanau", "transformer"),
         *(
-            pytest.param(name, marks=pytest.mark.long)
+            pytest.param(name, marks=pytest.mark.exhaustive)
             for name in ("luong_global", "luong_predictive")
         ),
     ],
@@ -109,6 +109,7 @@ def test_compiled_steps_give_the_numbers_of_the_plain_loop(name):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.exhaustive
 def test_steps_compile_in_bfloat16_with_the_types_of_a_gpu(name, monkeypatch):
     """Kernels get explicit types there, and must ask for autocast inside the compiled step."""
     monkeypatch.setattr(rnn_kernels, "needs_types", lambda inputs: True)

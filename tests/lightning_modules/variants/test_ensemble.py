@@ -117,6 +117,7 @@ def test_other_vocabularies_end_with_one_line(runs):
 
 @pytest.mark.long
 @pytest.mark.parametrize("task", ["align", "test"])
+@pytest.mark.exhaustive
 def test_other_tasks_take_one_run(runs, task):
     """The result of a test names one variant and the cost of one training."""
     line = mistake(f"task={task}", f"checkpoint=[{runs}/rnn,{runs}/rnn]", *places(runs))

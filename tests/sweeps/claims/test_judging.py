@@ -56,6 +56,7 @@ def test_the_order_of_the_runs_changes_nothing(tmp_path):
     plan = plan_of(tmp_path, a_claim())
     shuffled = replace(plan, wanted=[plan.wanted[place] for place in (2, 0, 1, 3, 4, 5)])
     [one], [other] = judge_all(plan, SCORING), judge_all(shuffled, SCORING)
+    assert one.evidence
     assert one.evidence.one_training
     assert one.verdict == other.verdict
 
@@ -260,6 +261,8 @@ def test_trained_lengths_are_those_of_every_system(tmp_path):
             make_run(tmp_path / f"{system}-{seed}", VARIANTS[system], seed, train_max_words=limit)
     [one] = judge_all(plan, SCORING)
     [alike] = judged(tmp_path / "alike", a_claim(), train_max_words=10)
+    assert one.evidence
+    assert one.on_trained
     assert one.on_trained.effect == pytest.approx(alike.on_trained.effect)
     assert one.evidence.lengths.longest_trained == 13
 

@@ -1,6 +1,7 @@
 """The same command returns to its folder and does only the missing work."""
 
 import logging
+import re
 import shutil
 import subprocess
 import sys
@@ -54,6 +55,31 @@ def test_the_file_of_a_score_of_ones_own_is_code_too(folder_of, tmp_path, monkey
     assert folder_of(given) == first
     file.write_text("class Mine: x = 1")
     assert folder_of(given) != first
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (["claims=all"], "laptop"),
+        (["claims=all", "workers=4", "plan=true", "logger=none", "tune=true"], "laptop"),
+        (["claims=bahdanau2015"], "laptop-bahdanau2015"),
+        (["claims=luong2015.figure6"], "laptop-luong2015.figure6"),
+        (["claims=[bahdanau2015,cho2014]"], r"laptop-[0-9a-f]{8}"),
+        (["claims=my/claim.yaml"], r"laptop-[0-9a-f]{8}"),
+        (["claims=all", "seed_count=5"], r"laptop-[0-9a-f]{8}"),
+        (["claims=all", "learning_rates=rates.yaml"], r"laptop-[0-9a-f]{8}"),
+        (["claims=cho2014", "budget.target_tokens=9"], r"laptop-cho2014-[0-9a-f]{8}"),
+        (["claims=cho2014", "comparison_name=mine"], "mine"),
+    ],
+)
+def test_scoreboards_of_different_claims_do_not_replace_each_other(tmp_path, given, name):
+    HydraConfig.instance().cfg = None
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        command = ["task=claims", "tier=laptop", f"outputs={tmp_path}", *given]
+        config = compose("config", command, return_hydra_config=True)
+    folder = Path(config.hydra.sweep.dir)
+    assert folder.parent == tmp_path / "claims"
+    assert re.fullmatch(name, folder.name)
 
 
 def test_places_and_tracking_are_no_part_of_it(folder_of):

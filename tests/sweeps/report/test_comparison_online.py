@@ -118,6 +118,7 @@ def test_the_run_of_the_comparison_arrives(online, run, space):
     assert run.fields["notes"].startswith("python run.py task=compare runs=")
 
 
+@pytest.mark.exhaustive
 def test_the_page_leads_to_the_report(online, offline, space):
     file = json.loads((space / "online" / "wandb_report.json").read_text(encoding="utf-8"))
     assert file["url"].startswith("http")

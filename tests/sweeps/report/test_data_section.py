@@ -73,6 +73,7 @@ def test_files_page_terminal_and_wandb_have_the_section(report):
     ]
 
 
+@pytest.mark.exhaustive
 def test_old_runs_have_no_section(tmp_path):
     made = build_comparison([make_run(tmp_path / "0")], tmp_path / "out", SCORING, REPORT)
     again = make_report(made.findings, REPORT)

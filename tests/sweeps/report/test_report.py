@@ -93,6 +93,7 @@ def test_the_printed_figure_names_what_it_shows(built):
         assert words in svg
 
 
+@pytest.mark.exhaustive
 def test_limits_of_training_are_drawn_on_axes_of_words_alone(tmp_path):
     run = make_run(tmp_path / "0")
     for unit, drawn in (("source_words", True), ("reference_tokens", False)):
@@ -189,6 +190,7 @@ def test_the_page_has_every_table_once_and_points_to_no_file(built):
         assert f'id="{address[1:]}"' in shown
 
 
+@pytest.mark.exhaustive
 def test_a_fair_comparison_raises_no_alarm(tmp_path):
     page = render_report(report_of([make_run(tmp_path / "0"), make_run(tmp_path / "1", "luong")]))
     assert "NOT HELD" not in page

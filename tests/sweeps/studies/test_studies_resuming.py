@@ -78,6 +78,7 @@ def test_a_trial_goes_on_where_a_dead_worker_left_off(overrides, updates, tmp_pa
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_what_another_study_left_in_the_folder_is_not_taken(overrides, updates, tmp_path):
     trial = optuna.create_study().ask()
     config = compose("config", ["sweep=recurrent", "sweep.name=x", "sweep.objectives=[loss]"])

@@ -136,6 +136,7 @@ def test_files_and_run_folders_give_the_same_tables(here, quick_reports):
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_words_are_grouped_by_the_training_text_that_is_given(here, quick_reports):
     """The given text counts also where a run beside the file has counts of its own."""
     write(here / "train", ["le vieux le"] * 3 + ["marin"])
@@ -205,6 +206,7 @@ def test_empty_hypotheses_count_and_are_warned_of_in_a_line(here, quick_reports,
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_a_system_that_says_nothing_scores_nothing(here, capfd):
     write(here / "silent", [""] * len(TEXT.references))
     assert evaluate(*FILES, "systems.silent=silent", "systems.none=none1") == 0
@@ -229,6 +231,7 @@ def test_one_sentence_in_a_bucket_has_no_interval_and_is_not_tested(here, quick_
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_a_test_set_of_one_sentence_is_scored_without_intervals(here, capfd):
     for name, line in (("ref", "le chien dort"), ("src", "the dog sleeps")):
         write(here / name, [line])
@@ -242,6 +245,7 @@ def test_a_test_set_of_one_sentence_is_scored_without_intervals(here, capfd):
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_odd_names_are_told_as_they_are(here):
     names = ["<b>", "a \"quoted\" 'name'", "語 שלום", "a/b\\c", "100%_$#&{}~^|", "1"]
     (here / "comparison").mkdir()
@@ -329,6 +333,7 @@ def test_an_unfinished_gold_alignment_is_counted_on_what_there_is(here, quick_re
 
 @pytest.mark.long
 @pytest.mark.parametrize("line", ["", "0?0"])
+@pytest.mark.exhaustive
 def test_gold_without_sure_links_gives_no_table(here, line):
     write(here / "gold", [line] * len(TEXT.references))
     assert evaluate(*FILES, "alignments=gold", "systems.a=none1") == 0
@@ -346,6 +351,7 @@ def test_a_run_beside_given_references_brings_what_it_knows_of_them(here, quick_
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_runs_of_two_test_sets_stand_side_by_side_and_are_not_tested(here, quick_reports):
     make_run(here / "one", "none")
     make_run(here / "two", "luong", text=text(1))
@@ -377,6 +383,7 @@ def test_intervals_of_word_groups_do_not_depend_on_other_systems(here, quick_rep
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_a_page_of_files_names_them_and_has_buckets_of_enough_sentences(here):
     assert evaluate(*TWO, buckets=()) == 0
     [luong, _] = rows(here / "out", "bleu_by_length")
