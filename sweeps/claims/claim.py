@@ -30,6 +30,8 @@ OF_COMMANDS = (
     "hydra",
 )
 """Keys, or their first parts, that are a command's and no training's."""
+CHOICES = "scoring.contrastive"
+"""The only key of scoring that a claim sets: all claims of a command are scored alike."""
 OF_RUNS = ("seed", "outputs")
 """Keys that each run of a claim gets from the command or from the tier's seeds."""
 
@@ -217,6 +219,7 @@ def _not_of_training(overrides: Iterable[str]) -> str | None:
     """Return the first override that a training does not take from a claim's file."""
     for override in overrides:
         key = key_of(override)
-        if key in OF_RUNS or key.partition(".")[0] in OF_COMMANDS:
+        first = key.partition(".")[0]
+        if key in OF_RUNS or first in OF_COMMANDS or (first == "scoring" and key != CHOICES):
             return override
     return None

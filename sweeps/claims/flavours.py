@@ -1,4 +1,4 @@
-"""BLEU as papers computed it, beside sacreBLEU's: numbers of unlike flavours are no neighbours."""
+"""BLEU as papers computed it, beside sacreBLEU's; different flavours never share a column."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -34,6 +34,8 @@ class Judged:
     needed: Needed | None = None
     """What would decide a claim that is not decidable."""
     failure: str | None = None
+    not_run: str | None = None
+    """Why the claim cannot be run at the tier."""
     untuned: Verdict | None = None
     """The verdict with the learning rates of the files, where the systems were tuned and both
     exist."""
@@ -45,12 +47,18 @@ class Judged:
 
 
 def judge_all(plan: Plan, scoring: Scoring) -> list[Judged]:
-    """Return the verdicts on the claims of a plan, each independent of the others, in order."""
+    """Return the verdicts on the claims of a plan, each independent of the others, in order.
+
+    Claims that cannot be run at the tier come last.
+    """
     records = Records(plan, scoring)
     judged = [_judged(claim, records) for claim in plan.claims]
     verdicts = {one.claim.name: one.verdict for one in judged if one.verdict is not None}
     corrected = dict(zip(verdicts, correct_verdicts([*verdicts.values()]), strict=True))
-    return [replace(one, corrected=corrected.get(one.claim.name)) for one in judged]
+    return [
+        *(replace(one, corrected=corrected.get(one.claim.name)) for one in judged),
+        *(Judged(claim, not_run=why) for claim, why in plan.left_out),
+    ]
 
 
 def beside_untuned(judged: Sequence[Judged], untuned: Sequence[Judged]) -> list[Judged]:

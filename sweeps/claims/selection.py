@@ -10,15 +10,9 @@ from datamodules.errors import UserError
 from lightning_modules.runs.settings.table import key_of
 from sweeps.claims.catalogue import choose
 from sweeps.claims.claim import OF_COMMANDS, TIERS, Claim, TierName
-from sweeps.claims.planning.plan import Plan
-from sweeps.claims.planning.runs import (
-    RATE,
-    Systems,
-    Wanted,
-    finished_runs,
-    key_of_system,
-    wanted_runs,
-)
+from sweeps.claims.planning.finished import finished_runs
+from sweeps.claims.planning.plan import LeftOut, Plan
+from sweeps.claims.planning.runs import RATE, Systems, Wanted, key_of_system, wanted_runs
 from sweeps.claims.tuning import read_rates, trial_runs
 
 
@@ -80,18 +74,18 @@ def _rates(config: DictConfig, claims: list[Claim], systems: Systems) -> dict[st
     return rates
 
 
-def chosen_claims(config: DictConfig, tier: TierName) -> tuple[list[Claim], dict[str, str]]:
+def chosen_claims(config: DictConfig, tier: TierName) -> tuple[list[Claim], list[LeftOut]]:
     """Return the claims to run, and those that cannot be run at the tier with the reason.
 
     Raises ``UserError`` for an unknown claim.
     """
     given = config.claims
     chosen = choose(OmegaConf.to_container(given) if OmegaConf.is_config(given) else given)
-    left_out = {claim.name: why for claim in chosen if (why := claim.why_not(tier)) is not None}
+    left_out = [LeftOut(claim, why) for claim in chosen if (why := claim.why_not(tier)) is not None]
     if len(left_out) == len(chosen):
-        reasons = "; ".join(f"{name} {why}" for name, why in left_out.items())
+        reasons = "; ".join(f"{claim.name} {why}" for claim, why in left_out)
         raise UserError(f"none of the claims can be run at tier={tier}: {reasons}")
-    return [claim for claim in chosen if claim.name not in left_out], left_out
+    return [claim for claim in chosen if claim.why_not(tier) is None], left_out
 
 
 def tier_of(hydra: Any) -> TierName:

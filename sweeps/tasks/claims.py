@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 from hydra.core.hydra_config import HydraConfig
@@ -23,7 +24,7 @@ from sweeps.claims.planning.prospects import NOTE, prospects
 from sweeps.claims.planning.runs import Wanted, read_runs, write_runs
 from sweeps.claims.planning.tables import JOB_TIME, last_verdicts, list_of, plan_table
 from sweeps.claims.scoreboard.page import write_scoreboard
-from sweeps.claims.scoreboard.rows import PRINTED, scoreboard, summary
+from sweeps.claims.scoreboard.rows import PRINTED, outcome_of, scoreboard, summary
 from sweeps.claims.selection import plan_of, tier_of, wanted_by
 from sweeps.claims.shared_training import copy_training
 from sweeps.claims.tuning import FILE, rates_table, tuned_systems, write_rates
@@ -35,6 +36,8 @@ from sweeps.report.printed_tables import printed_table
 RUNS, UNTUNED = "runs.json", "runs_untuned.json"
 """Files of a command: the runs that it wants, and the same with the learning rates of the files."""
 LIST = "list"
+PLAIN: Any = {"markup": False, "highlight": False, "soft_wrap": True}
+"""How lines are printed in which a name or a path may look like markup."""
 TAKEN = ".taken.lock"
 """File in a run folder that a worker locks while the worker makes the runs of this training."""
 
@@ -61,8 +64,8 @@ def begin(config: DictConfig) -> None:
     console.print(plan_table(plan, known, config.workers))
     for note in (JOB_TIME, NOTE) if known else (JOB_TIME,):
         console.print(note, soft_wrap=True, highlight=False)
-    for name, why in plan.left_out.items():
-        console.print(f"{name}: not run, {why}", markup=False, highlight=False, soft_wrap=True)
+    for claim, why in plan.left_out:
+        console.print(f"{claim.name}: not run, {why}", **PLAIN)
     if config.plan or listed:
         raise SystemExit(0)
     write_runs(wanted, Path(config.hydra.sweep.dir) / RUNS)
@@ -106,7 +109,7 @@ def _record_rates(plan: Plan, config: DictConfig) -> None:
     lines = [f"{system}: a trial failed, no rate" for system in missing]
     lines.append(f"rates are in {file}; train the claims with learning_rates={file}")
     for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(line, **PLAIN)
     if missing:
         raise SystemExit(1)
 
@@ -122,14 +125,17 @@ def _judge(plan: Plan, config: DictConfig) -> None:
     for key in ("claim", "ours"):
         table.columns[PRINTED.index(key)].no_wrap = True
     console.print(table)
-    page = write_scoreboard(judged, plan.left_out, tier, out)
+    for one in judged:
+        if why := one.failure or one.not_run:
+            console.print(f"{one.claim.name}: {outcome_of(one)}; {why}", **PLAIN)
+    page = write_scoreboard(judged, tier, out)
     if config.logger.get("_target_") == WANDB:
         from sweeps.claims.scoreboard.online import publish_claims
 
         publish_claims(judged, tier, out, config.logger)
     for line in (summary(judged, tier), f"open {page} in a browser"):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
-    if any(one.verdict is None for one in judged):
+        console.print(line, **PLAIN)
+    if any(one.failure is not None for one in judged):
         raise SystemExit(1)
 
 

@@ -14,13 +14,19 @@ TESTED = 1.3
 """Time of a whole job as a multiple of its training: start, validation and test come on top."""
 
 
+class LeftOut(NamedTuple):
+    """A claim that cannot be run at the tier."""
+
+    claim: Claim
+    why: str
+
+
 @dataclass(frozen=True)
 class Plan:
     """The runs that chosen claims need; those that exist are used again."""
 
     claims: Sequence[Claim]
-    left_out: Mapping[str, str]
-    """Claims that cannot be run at the tier, with the reason."""
+    left_out: Sequence[LeftOut]
     wanted: Sequence[Wanted]
     finished: Mapping[str, Path]
     """Folders of finished runs by identity."""
@@ -47,6 +53,16 @@ class Plan:
     def runs_of(self, claim: Claim) -> list[Wanted]:
         """Return the runs that a claim needs, also those that another claim needs too."""
         return [run for run in self.wanted if any(need.claim == claim.name for need in run.needs)]
+
+    def is_one_training(self, claim: Claim) -> bool:
+        """Return whether all systems of a claim are the same trainings, tested in several ways."""
+        trainings: dict[str, set[str]] = {system: set() for system in claim.systems}
+        for run in self.wanted:
+            for need in run.needs:
+                if need.claim == claim.name:
+                    trainings[need.system].add(run.training)
+        first, *others = trainings.values()
+        return bool(others) and all(each == first for each in others)
 
     def seeds_of(self, claim: Claim) -> int:
         """Return the number of seeds of each system of a claim."""

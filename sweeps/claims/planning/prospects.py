@@ -7,6 +7,7 @@ import numpy as np
 from sweeps.claims.claim import Claim
 from sweeps.claims.planning.plan import Plan
 from sweeps.claims.statistics.intervals import Spread
+from sweeps.claims.statistics.pairing import paired_spread
 from sweeps.claims.statistics.power import MOST_SEEDS, needed_seeds, power
 from sweeps.claims.statistics.verdict import LEAST_SEEDS, Margin
 
@@ -21,7 +22,8 @@ MANY = 1000
 NOTE = (
     "decides: the chance of a verdict if the published effect is the true one (a claim without "
     "published values: three times the smallest effect that counts, or 0 if the claim says that "
-    "there is no difference or no loss) and seeds deviate by the smallest effect that counts; "
+    "there is no difference or no loss) and seeds deviate by the smallest effect that counts "
+    "(searches of one training share its deviation); "
     "for 80%: the seeds of each system that would then decide with a chance of 80%"
 )
 
@@ -41,12 +43,17 @@ def prospects(plan: Plan) -> dict[str, Prospect]:
     lacking = [
         claim for claim in plan.claims if any(r.identity in missing for r in plan.runs_of(claim))
     ]
-    return {claim.name: _prospect(claim, plan.seeds_of(claim)) for claim in lacking}
+    return {claim.name: _prospect(claim, plan) for claim in lacking}
 
 
-def _prospect(claim: Claim, seeds: int) -> Prospect:
-    margin = Margin(claim.margin.value, claim.margin.written, claim.says)
+def _prospect(claim: Claim, plan: Plan) -> Prospect:
+    margin, seeds = (
+        Margin(claim.margin.value, claim.margin.written, claim.says),
+        plan.seeds_of(claim),
+    )
     spread, differences = assumed(claim), claim.measure.differences
+    if plan.is_one_training(claim):
+        spread, differences = paired_spread(spread, differences)
     enough = needed_seeds(spread, differences, margin)
     if seeds < LEAST_SEEDS:
         chance = f"never with {seeds}"

@@ -1,6 +1,5 @@
-"""The runs that claims need, each once, and those that exist already."""
+"""The runs that claims need, each once."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,18 +14,15 @@ from omegaconf.errors import OmegaConfBaseException
 from datamodules.errors import UserError
 from datamodules.files import write_json
 from datamodules.grammar.contrast.errors import CATEGORIES
-from lightning_modules.runs.checksums import BrokenFileError
-from lightning_modules.runs.provenance import CodeVersions, code_versions
-from lightning_modules.runs.reader import read_result
+from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.redaction import redacted
-from lightning_modules.runs.schema import RESULT
 from lightning_modules.runs.settings.checks import check_settings
-from lightning_modules.runs.settings.table import RESULTS, key_of, values_that_affect
-from lightning_modules.training.checkpoints import FOLDER, LAST
+from lightning_modules.runs.settings.table import key_of
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.settings import training_settings
 from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.measures import Agreement
+from sweeps.claims.planning.finished import identities
 from sweeps.claims.planning.speed import workload
 from sweeps.launch.compose import composed, training_config, use_hydra_config
 from sweeps.launch.errors import as_user_error
@@ -209,7 +205,7 @@ def _with_seed(config: DictConfig, overrides: Sequence[str], seed: int) -> Wante
         folder = Path(config.hydra.run.dir)
         settings = training_config(config)
         plain: Any = OmegaConf.to_container(settings, resolve=True)
-    identity, training = _identities(redacted(plain), code_versions(settings))
+    identity, training = identities(redacted(plain), code_versions(settings))
     return Wanted(
         identity=identity,
         training=training,
@@ -219,48 +215,3 @@ def _with_seed(config: DictConfig, overrides: Sequence[str], seed: int) -> Wante
         budget=plain["budget"],
         needs=[],
     )
-
-
-class Finished(NamedTuple):
-    """Folders of finished runs."""
-
-    runs: dict[str, Path]
-    """By the identity of the run."""
-    trainings: dict[str, Path]
-    """By the training alone; a run whose checkpoints are gone does not count."""
-
-
-def finished_runs(outputs: Path) -> Finished:
-    """Return the finished runs in ``outputs``.
-
-    A run counts wherever it was trained: alone, for claims, or in a comparison.
-    """
-    found = Finished({}, {})
-    for file in sorted(outputs.glob(f"**/{RESULT}")):
-        try:
-            result = read_result(file.parent)
-        except BrokenFileError:
-            continue
-        if result is not None:
-            code = CodeVersions(result.code or "", result.testing_code or "")
-            identity, training = _identities(result.config, code)
-            found.runs[identity] = file.parent
-            if (file.parent / FOLDER / LAST).is_file():
-                found.trainings[training] = file.parent
-    return found
-
-
-def _identities(config: Mapping[str, Any], code: CodeVersions) -> tuple[str, str]:
-    """Return the identity of a run, and that of its training.
-
-    Data is not read yet, as in ``output_folders.digest``: paths of files stand for their content.
-    """
-    return (
-        _digest(values_that_affect(config, RESULTS), code),
-        _digest(values_that_affect(config, ["weights"]), code.training),
-    )
-
-
-def _digest(*content: Any) -> str:
-    """Return sixteen hexadecimal digits."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -15,12 +15,12 @@ from sweeps.claims.claim import TIERS, Claim, TierName
 from sweeps.claims.planning.plan import Plan, job_time
 from sweeps.claims.planning.prospects import Prospect
 from sweeps.claims.planning.speed import rates_of
-from sweeps.claims.scoreboard.rows import NAME
+from sweeps.claims.scoreboard.rows import NAME, NOT_RUN, TUNED
 from sweeps.report.opening.costs import duration
 
 JOB_TIME = (
     "job time: at the rate of finished runs on this machine with the same variant, sizes, corpus "
-    "and batches; unknown without such a run, ≥ where that is so for some of the runs"
+    "and batches; unknown without such a run, ≥: some of the runs have no such rate"
 )
 log = logging.getLogger(__name__)
 State = Mapping[tuple[str, TierName], str]
@@ -63,14 +63,17 @@ def last_verdicts(outputs: Path) -> State:
 
 def _verdicts_in(table: Any) -> State:
     """Return the verdicts of a table as its JSON file has it."""
-    tier = table["origin"]["tier"]
+    tier, tuned = table["origin"]["tier"], table["origin"].get("learning rates") == TUNED
     return {
-        (row["claim"], tier): f"{row['verdict']}{_cost(row['minutes'])}" for row in table["rows"]
+        (row["claim"], tier): _last(row, tuned)
+        for row in table["rows"]
+        if row["verdict"] != NOT_RUN
     }
 
 
-def _cost(minutes: float | None) -> str:
-    return "" if minutes is None else f", {duration(60 * minutes)}"
+def _last(row: Mapping[str, Any], tuned: bool) -> str:
+    cost = [] if row["minutes"] is None else [duration(60 * row["minutes"])]
+    return ", ".join([row["verdict"], *([TUNED] if tuned else []), *cost])
 
 
 def plan_table(plan: Plan, known: Mapping[str, Prospect], at_once: int) -> Table:

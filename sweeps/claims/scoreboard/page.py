@@ -47,13 +47,10 @@ class Shown(NamedTuple):
     """Name of the figure of its curves."""
 
 
-def write_scoreboard(
-    judged: Sequence[Judged], left_out: Mapping[str, str], tier: TierName, out: Path
-) -> Path:
+def write_scoreboard(judged: Sequence[Judged], tier: TierName, out: Path) -> Path:
     """Write tables, figures and the page into ``out``; return the page.
 
-    Each file is written whole or not at all. ``left_out`` are claims that cannot be run at the
-    tier, with the reason.
+    Each file is written whole or not at all.
     """
     table = scoreboard(judged, tier)
     write_tables([table], out / "tables")
@@ -74,7 +71,6 @@ def write_scoreboard(
         narrower=NARROWER,
         table=scoreboard(judged, tier, ON_PAGE),
         claims=shown,
-        left_out=left_out,
     )
     write_text(out / PAGE, page)
     return out / PAGE
@@ -83,7 +79,8 @@ def write_scoreboard(
 def _shown(one: Judged, tier: TierName, charts: dict[str, Chart]) -> Shown:
     """Return a claim as the page shows it; its curves are added to ``charts``."""
     claim, outcome = one.claim, outcome_of(one)
-    overrides = {system: claim.overrides(system, tier) for system in claim.systems}
+    systems = claim.systems if one.not_run is None else ()
+    overrides = {system: claim.overrides(system, tier) for system in systems}
     if one.evidence is None or one.means is None:
         return Shown(one, outcome, overrides, {}, {}, None, None)
     lines, name = claim_lines(one.evidence, claim, "container"), claim.name.replace(".", "_")

@@ -11,7 +11,7 @@ from sweeps.claims.statistics.verdict import SCOPES, Outcome, Verdict
 from sweeps.evaluation.tables import Cell, Column, Table
 
 NAME, TITLE = "claims", "Published claims, tested again"
-NO_VERDICT = "no verdict"
+NO_VERDICT, NOT_RUN = "no verdict", "not run"
 COLUMNS = (
     Column("claim", "claim"),
     Column("statement", "statement"),
@@ -44,6 +44,7 @@ NARROWER = (
     "counts."
 )
 """Why an effect that is shown may look undecided beside its verdict."""
+TUNED = "tuned alike"
 OPTIONAL = ("on_trained", "untuned")
 """What begins the keys of columns that are left out if they are empty."""
 
@@ -68,7 +69,11 @@ def scoreboard(
         TITLE,
         columns,
         [[row[column.key] for column in columns] for row in cells],
-        {"tier": tier, "claims": len(judged)},
+        {
+            "tier": tier,
+            "claims": len(judged),
+            "learning rates": TUNED if any(one.tuned for one in judged) else "of the files",
+        },
         f"Verdicts reach no farther than this: {SCOPES[tier]}. Effects, with 95% intervals over "
         "seeds and test sentences, are above 0 in the direction of the claim. "
         f"{NARROWER} Holm's correction is over the claims of this table. “Trained "
@@ -80,9 +85,11 @@ def scoreboard(
 def summary(judged: Sequence[Judged], tier: TierName) -> str:
     """Return how many claims held, did not hold, and stayed open, in one line."""
     named = _counted(one.verdict for one in judged)
-    lost = sum(one.verdict is None for one in judged)
-    if lost:
+    counts = Counter(outcome_of(one) for one in judged)
+    if lost := counts[NO_VERDICT]:
         named += f", {lost} without a verdict"
+    if not_run := counts[NOT_RUN]:
+        named += f", {not_run} not run"
     corrected = _counted(one.corrected for one in judged)
     return (
         f"{len(judged)} claims: {named}; after Holm's correction over all: {corrected}; "
@@ -97,6 +104,8 @@ def _counted(verdicts: Iterable[Verdict | None]) -> str:
 
 def outcome_of(one: Judged) -> str:
     """Return the outcome of a claim as text."""
+    if one.not_run is not None:
+        return NOT_RUN
     return NO_VERDICT if one.verdict is None else str(one.verdict.outcome)
 
 
@@ -131,7 +140,7 @@ def _cells(one: Judged) -> dict[str, Cell]:
         "untuned_effect": effect_of(one.untuned),
         "untuned": None if one.untuned is None else str(one.untuned.outcome),
         "minutes": None if one.evidence is None else one.evidence.seconds / 60,
-        "why": one.failure or (one.needed.text() if one.needed else None),
+        "why": one.failure or one.not_run or (one.needed.text() if one.needed else None),
     }
 
 

@@ -62,4 +62,4 @@ def plan_of(folder: Path, *claims: Claim, seeds=(1, 2, 3), made=True, **changes:
                         make_run(place, VARIANTS[system], seed, **{"config": config} | changes)
                 wanted[name].needs.append(Need(claim.name, system, seed))
     finished = {name: run.folder for name, run in wanted.items()} if made else {}
-    return Plan(claims, {}, list(wanted.values()), finished, {})
+    return Plan(claims, [], list(wanted.values()), finished, {})

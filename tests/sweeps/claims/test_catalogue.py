@@ -184,6 +184,10 @@ def test_a_file_of_the_user_is_a_claim(own):
             "less: seed=4 belongs to the command",
         ),
         ({"tiers": {"laptop": {"overrides": ["+workers=2"]}}}, "at laptop: +workers=2 belongs"),
+        (
+            {"tiers": {"laptop": {"overrides": ["scoring.edges=[5,10]"]}}},
+            "at laptop: scoring.edges=[5,10] belongs to the command",
+        ),
         ({"margin": OWN["margin"] | {"written": "2999-01-01"}}, "a day in the future"),
         ({"tiers": {"desk": {}}}, "tiers.desk"),
         (

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from datamodules.errors import UserError
@@ -13,6 +14,7 @@ from sweeps.claims.planning.prospects import assumed, prospects
 from sweeps.claims.planning.runs import Systems, read_runs, wanted_runs, write_runs
 from sweeps.claims.planning.speed import rates_of
 from sweeps.claims.planning.tables import plan_table
+from sweeps.claims.statistics.pairing import paired_spread
 from sweeps.claims.tuning import FACTORS, trial_runs
 from tests.sweeps.claims.claim_runs import SYSTEMS, WORKLOAD, a_claim, plan_of
 
@@ -122,7 +124,7 @@ def test_runs_that_differ_in_their_search_are_one_training(hydra_of_conf):
     claim = a_claim(
         systems=searches, measure={"kind": "difference", "more": "beam", "less": "greedy"}
     )
-    plan = Plan([claim], {}, wanted_runs([claim], Systems("laptop", SHARED)), {}, {})
+    plan = Plan([claim], [], wanted_runs([claim], Systems("laptop", SHARED)), {}, {})
     assert len({run.identity for run in plan.wanted}) == 6
     assert [[run.overrides[-1] for run in runs] for runs in plan.trainings] == [
         [f"seed={seed}"] * 2 for seed in (1, 2, 3)
@@ -215,6 +217,40 @@ def test_the_assumed_effect_is_three_margins_unless_published(measure):
 
 
 def test_an_empty_plan_has_no_chances(tmp_path):
-    plan = plan_of(tmp_path, a_claim())
-    assert prospects(plan) == {}
-    assert isinstance(plan, Plan)
+    assert prospects(plan_of(tmp_path, a_claim())) == {}
+
+
+def test_searches_of_one_training_are_planned_within_their_seeds(hydra_of_conf):
+    """A seed's deviation is no noise of their difference, so that few seeds decide."""
+    measure = {"kind": "difference", "more": "attention", "less": "none"}
+    of_searches = {
+        "attention": ["model=bahdanau", "decoding=beam"],
+        "none": ["model=bahdanau", "decoding=greedy"],
+    }
+    of_models = SYSTEMS
+    chances = []
+    for systems in (of_searches, of_models):
+        claim = a_claim(systems=systems, measure=measure)
+        wanted = wanted_runs([claim], Systems("laptop", SHARED))
+        plan = Plan([claim], [], wanted, {}, {})
+        assert plan.is_one_training(claim) == (systems is of_searches)
+        chances.append(prospects(plan)[claim.name])
+    one, two = chances
+    assert int(one.chance.rstrip("%")) > 90 > int(two.chance.rstrip("%"))
+    assert one.seeds == "3"
+
+
+def test_a_paired_spread_is_that_of_pairs_that_were_drawn():
+    """Of systems with the same seeds, drawn with the assumed deviations."""
+    claim, rng, seeds, times = a_claim(), np.random.default_rng(1), 4, 40_000
+    spread, differences = assumed(claim), claim.measure.differences
+    alone, own = paired_spread(replace(spread, seeds=np.full(2, seeds)), differences)
+    of_seed = rng.normal(scale=1.0, size=(times, seeds, 1))
+    of_both = rng.normal(scale=np.sqrt(spread.both), size=(times, seeds, 2))
+    of_sentences = rng.multivariate_normal([0, 0], spread.sentences, size=(times, 1))
+    scores = spread.means + of_seed + of_both + of_sentences
+    drawn = scores[..., 0] - scores[..., 1]
+    assert own.effect(alone.means) == pytest.approx(differences.effect(spread.means))
+    assert drawn.var(axis=1, ddof=1).mean() == pytest.approx(alone.between_seeds[0], rel=0.02)
+    expected = alone.sentences[0, 0] + alone.both[0] / seeds
+    assert drawn.mean(axis=1).var() == pytest.approx(expected, rel=0.03)

@@ -78,7 +78,7 @@ def test_the_highest_validation_bleu_chooses_the_rate(tmp_path):
         *trials_of(tmp_path, "none", {2.5e-3: 3.0, 5e-3: 2.0, 1e-2: None}),
     ]
     finished = {run.identity: run.folder for run in wanted if run.folder.is_dir()}
-    tuned, missing = tuned_systems(Plan([a_claim()], {}, wanted, finished, {}), "laptop")
+    tuned, missing = tuned_systems(Plan([a_claim()], [], wanted, finished, {}), "laptop")
     assert missing == [NONE]
     [attention] = tuned
     assert (attention.system, attention.rate, attention.at_the_edge) == (ATTENTION, 4e-3, False)
@@ -89,7 +89,7 @@ def test_the_highest_validation_bleu_chooses_the_rate(tmp_path):
 def test_a_best_rate_beyond_which_none_was_tried_is_at_the_edge(tmp_path):
     wanted = trials_of(tmp_path, "attention", {2e-3: 11.0, 4e-3: 12.5, 8e-3: 13.0})
     finished = {run.identity: run.folder for run in wanted}
-    [attention], _ = tuned_systems(Plan([a_claim()], {}, wanted, finished, {}), "laptop")
+    [attention], _ = tuned_systems(Plan([a_claim()], [], wanted, finished, {}), "laptop")
     assert attention.at_the_edge
 
 

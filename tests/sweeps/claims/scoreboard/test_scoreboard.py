@@ -13,6 +13,7 @@ from rich.console import Console
 from lightning_modules.figures.forest_chart import forest_chart
 from sweeps.claims.flavours import FLAVOURS
 from sweeps.claims.judging import beside_untuned, judge_all
+from sweeps.claims.planning.plan import LeftOut
 from sweeps.claims.planning.tables import last_verdicts, list_of
 from sweeps.claims.scoreboard import online
 from sweeps.claims.scoreboard.beside import beside
@@ -32,7 +33,7 @@ SWAPPED = {"kind": "difference", "more": "none", "less": "attention"}
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
-    """A claim that holds, one that does not, and one of which a run is missing."""
+    """A claim that holds, one that does not, one that lacks a run, and one that cannot be run."""
     folder = tmp_path_factory.mktemp("claims")
     systems = {"transformer": ["model=transformer"], "none": ["model=seq2seq"]}
     lost = {"kind": "difference", "more": "transformer", "less": "none"}
@@ -41,7 +42,8 @@ def judged(tmp_path_factory):
         a_claim("fails", measure=SWAPPED),
         a_claim("lost", systems=systems, measure=lost),
     ]
-    plan = plan_of(folder, *claims)
+    unknown = a_claim("else", needs="a thing", systems={}, tiers={})
+    plan = replace(plan_of(folder, *claims), left_out=[LeftOut(unknown, "needs a thing")])
     shutil.rmtree(folder / "transformer-1")
     return judge_all(plan, SCORING)
 
@@ -54,23 +56,26 @@ def test_every_claim_has_a_row_with_its_verdict(judged):
         "paper.holds": "held",
         "paper.fails": "did not hold",
         "paper.lost": "no verdict",
+        "paper.else": "not run",
     }
+    assert rows["paper.else"][titles.index("why")] == "needs a thing"
     assert rows["paper.lost"][titles.index("why")] == "transformer, seed 1: was not trained"
     assert summary(judged, "laptop") == (
-        "3 claims: 1 held, 1 did not hold, 0 not decidable, 1 without a verdict; "
+        "4 claims: 1 held, 1 did not hold, 0 not decidable, 1 without a verdict, 1 not run; "
         "after Holm's correction over all: 1 held, 1 did not hold, 0 not decidable; "
         "at laptop scale on a synthetic corpus"
     )
 
 
 def test_the_files_have_every_claim(judged, tmp_path):
-    page = write_scoreboard(judged, {"paper.else": "needs a thing"}, "laptop", tmp_path)
+    page = write_scoreboard(judged, "laptop", tmp_path)
     text = page.read_text()
     assert all(f'id="{one.claim.name}"' in text for one in judged)
-    assert "paper.else: needs a thing" in text
+    assert "not run: needs a thing" in text
     assert "26.75" in text
     with (tmp_path / "tables" / "claims.csv").open() as file:
         rows = {row["claim"]: row for row in csv.DictReader(file)}
+    assert rows["paper.else"]["why"] == "needs a thing"
     effect = judged[0].verdict.effect
     assert float(rows["paper.holds"]["ours"]) == pytest.approx(effect)
     content = json.loads((tmp_path / "tables" / "claims.json").read_text())
@@ -81,12 +86,13 @@ def test_the_files_have_every_claim(judged, tmp_path):
 
 
 def test_the_list_of_claims_has_the_last_verdicts(judged, tmp_path):
-    write_scoreboard(judged, {}, "laptop", tmp_path / "claims" / "laptop")
+    write_scoreboard(judged, "laptop", tmp_path / "claims" / "laptop")
     tiers = {"laptop": {}, "bench": {"seeds": [1, 2]}, "paper": {"needs": "a corpus"}}
     claims = [a_claim("holds", tiers=tiers), a_claim("lost"), a_claim("new", needs="a part")]
     console = Console(width=80, record=True)
-    console.print(list_of(claims, last_verdicts(tmp_path)))
+    console.print(list_of([*claims, a_claim("else")], last_verdicts(tmp_path)))
     text = " ".join(console.export_text().split())
+    assert "laptop: not run, 6 runs" in text  # another command could not run it
     assert "laptop: held, 6.3 min; bench: not run, 4 runs; paper: needs a corpus" in text
     assert "laptop: no verdict paper.new" in text
     assert "laptop: needs a part" in text
@@ -96,7 +102,7 @@ def test_the_list_of_claims_has_the_last_verdicts(judged, tmp_path):
     "damaged", ["", "{", "[]", '{"rows": []}', '{"origin": {"tier": "laptop"}, "rows": [{}]}']
 )
 def test_a_damaged_scoreboard_is_named_and_the_others_are_read(judged, tmp_path, caplog, damaged):
-    write_scoreboard(judged, {}, "laptop", tmp_path / "claims" / "laptop")
+    write_scoreboard(judged, "laptop", tmp_path / "claims" / "laptop")
     file = tmp_path / "claims" / "broken" / "tables" / "claims.json"
     file.parent.mkdir(parents=True)
     file.write_text(damaged)
@@ -106,7 +112,7 @@ def test_a_damaged_scoreboard_is_named_and_the_others_are_read(judged, tmp_path,
 
 def test_the_page_says_which_interval_decides(judged, tmp_path):
     """“Did not hold” rests on the 90% interval; the 95% interval shown may cross the margin."""
-    text = write_scoreboard(judged, {}, "laptop", tmp_path).read_text()
+    text = write_scoreboard(judged, "laptop", tmp_path).read_text()
     assert text.count("rests on the 90% interval") == 2  # below the forest plot and the table
     assert "rests on the 90% interval" in scoreboard(judged, "laptop").note
 
@@ -121,7 +127,7 @@ def test_the_page_says_which_interval_decides(judged, tmp_path):
 )
 def test_the_page_says_where_the_effect_must_lie(tmp_path, says, range_of_effects):
     judged = judge_all(plan_of(tmp_path, a_claim(says=says)), SCORING)
-    page = write_scoreboard(judged, {}, "laptop", tmp_path / "out").read_text()
+    page = write_scoreboard(judged, "laptop", tmp_path / "out").read_text()
     assert f"<dt>To hold</dt><dd>the effect is {range_of_effects}</dd>" in page
 
 
@@ -131,7 +137,7 @@ def test_the_page_shows_what_was_run(tmp_path):
     tier = {"overrides": ["data.train_max_words=50"], "systems": {"none": other}}
     claim = a_claim("tiers", tiers={"laptop": tier})
     judged = judge_all(plan_of(tmp_path, claim), SCORING)
-    text = write_scoreboard(judged, {}, "laptop", tmp_path / "out").read_text()
+    text = write_scoreboard(judged, "laptop", tmp_path / "out").read_text()
     assert "tier=laptop data.train_max_words=50 model=bahdanau<" in text
     assert "tier=laptop data.train_max_words=50 model=seq2seq model.cell=lstm<" in text
     assert "attention 0.004, none 0.004; not tuned" in " ".join(text.split())
@@ -148,7 +154,7 @@ def test_verdicts_on_trained_lengths_stand_beside(tmp_path):
     assert judged[0].on_trained is not None
     assert first == str(judged[0].on_trained.outcome)
     assert second is None
-    page = write_scoreboard(judged, {}, "laptop", tmp_path / "out").read_text()
+    page = write_scoreboard(judged, "laptop", tmp_path / "out").read_text()
     assert page.count("<dt>On trained lengths</dt>") == 1
 
 
@@ -165,26 +171,31 @@ def test_the_table_of_the_page_has_some_columns(judged):
 
 
 def test_a_verdict_on_tuned_systems_has_the_untuned_beside_it(judged, tmp_path):
-    holds, fails, lost = judged
+    holds, fails, lost, _ = judged
     tuned = beside_untuned(judged, [replace(fails, claim=holds.claim), lost])
     table = scoreboard(tuned, "laptop")
     rows = [dict(zip([c.key for c in table.columns], row, strict=True)) for row in table.rows]
-    assert [row["verdict"] for row in rows] == ["held", "did not hold", "no verdict"]
-    assert [row["untuned"] for row in rows] == ["did not hold", None, None]
+    assert [row["verdict"] for row in rows] == ["held", "did not hold", "no verdict", "not run"]
+    assert [row["untuned"] for row in rows] == ["did not hold", None, None, None]
+    assert table.origin["learning rates"] == "tuned alike"
     effect = getattr(rows[0]["untuned_effect"], "value", None)
     assert effect == pytest.approx(fails.verdict.effect)
-    page = write_scoreboard(tuned, {}, "laptop", tmp_path).read_text()
+    place = tmp_path / "claims" / "laptop"
+    page = write_scoreboard(tuned, "laptop", place).read_text()
     assert "verdict, untuned" in page
-    assert page.count("tuned alike: of half, once and twice") == 3
+    assert page.count("tuned alike: of half, once and twice") == 2
+    assert last_verdicts(tmp_path)["paper.holds", "laptop"] == "held, tuned alike, 6.3 min"
 
 
 def test_effects_are_multiples_of_margins(judged):
-    wide = a_claim("holds", margin={"value": 4.0, "why": "four", "written": "2026-11-25"})
     assert len(effects_of(judged)) == 2
-    effect = effects_of(judged)[0]
-    assert effect.effect == pytest.approx(judged[0].verdict.effect / 1.0)
-    assert effect.published == pytest.approx(26.75 - 17.82)
-    assert wide.margin.value == 4.0
+    margin = {"value": 4.0, "why": "four", "written": "2026-11-25"}
+    wide = replace(judged[0], claim=a_claim("holds", published=TWO, margin=margin))
+    [one], [quarter] = effects_of(judged[:1]), effects_of([wide])
+    assert one.effect == pytest.approx(judged[0].verdict.effect)
+    assert one.published == pytest.approx(26.75 - 17.82)
+    for key in ("effect", "low", "high", "published"):
+        assert getattr(quarter, key) == pytest.approx(getattr(one, key) / 4)
 
 
 def test_the_forest_says_in_words_what_it_shows(judged):
@@ -267,7 +278,7 @@ def test_curves_have_a_point_for_each_system_and_length(judged):
 def test_a_claim_of_the_table_leads_to_its_curves(browser, judged, tmp_path):
     from selenium.webdriver.support.ui import WebDriverWait
 
-    page = write_scoreboard(judged, {}, "laptop", tmp_path)
+    page = write_scoreboard(judged, "laptop", tmp_path)
     browser.get_log("browser")
     browser.get(page.as_uri())
     browser.find_element("css selector", "#claims a[href='#paper.holds']").click()
@@ -282,7 +293,7 @@ def test_a_claim_of_the_table_leads_to_its_curves(browser, judged, tmp_path):
 @pytest.mark.chromium
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious_on_the_scoreboard(browser, judged, tmp_path, scheme):
-    page = write_scoreboard(judged, {"paper.else": "needs a thing"}, "laptop", tmp_path)
+    page = write_scoreboard(judged, "laptop", tmp_path)
     browser.get(page.as_uri())
     browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
     with screen(browser, scheme=scheme):
@@ -293,7 +304,7 @@ def test_axe_finds_nothing_serious_on_the_scoreboard(browser, judged, tmp_path, 
 @pytest.mark.chromium
 @pytest.mark.parametrize("width", [390, 1400])
 def test_the_scoreboard_needs_no_sideways_scrolling(browser, judged, tmp_path, width):
-    page = write_scoreboard(judged, {}, "laptop", tmp_path)
+    page = write_scoreboard(judged, "laptop", tmp_path)
     browser.get(page.as_uri())
     browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
     with screen(browser, width=width):
@@ -317,7 +328,7 @@ def test_published_curves_lie_beside_ours_and_say_what_they_are(judged):
 def test_wandb_gets_every_verdict(judged, tmp_path, monkeypatch):
     given = {}
     monkeypatch.setattr(online, "save_online", lambda **arguments: given.update(arguments))
-    write_scoreboard(judged, {}, "laptop", tmp_path)
+    write_scoreboard(judged, "laptop", tmp_path)
     online.publish_claims(judged, "laptop", tmp_path, DictConfig({}))
     assert given["description"] == summary(judged, "laptop")
     data = given["data"]
@@ -326,5 +337,5 @@ def test_wandb_gets_every_verdict(judged, tmp_path, monkeypatch):
     assert data.summary["claim/paper.holds_low"] == judged[0].verdict.interval[0]
     assert "claim/paper.lost" not in data.summary
     assert data.pictures["forest"].is_file()
-    assert len(data.tables["claims"].rows) == 3
+    assert len(data.tables["claims"].rows) == 4
     assert "paper.fails" in data.page
