@@ -232,6 +232,7 @@ class TestSetCache:
         self.given = given
         self._known = [] if given is None else [given]
         self._found: dict[str, TextMetric | None] = {}
+        self._gold: dict[tuple[str | None, ...], list[Gold] | None] = {}
         self.metrics = find_metrics(metrics) if not recorded else self.recorded(metrics)
 
     def recorded(self, names: Sequence[str]) -> list[TextMetric]:
@@ -248,7 +249,7 @@ class TestSetCache:
         test = TestSet(
             references=[prediction.reference for prediction in predictions],
             sources=[prediction.source for prediction in predictions],
-            gold=_gold_of_run(predictions),
+            gold=self._gold_of(tuple(prediction.gold for prediction in predictions)),
             source_counts=dict(counts.source) if counts else None,
             reference_counts=dict(counts.target) if counts else None,
             reference_word_counts=counts.reference or None if counts else None,
@@ -261,6 +262,12 @@ class TestSetCache:
                 return other
         self._known.append(test)
         return test
+
+    def _gold_of(self, lines: tuple[str | None, ...]) -> list[Gold] | None:
+        """Return gold alignments; runs on one test set have the same lines, which are read once."""
+        if lines not in self._gold:
+            self._gold[lines] = _read_gold(lines)
+        return self._gold[lines]
 
 
 def read_output(folder: Path, result: Result, tests: TestSetCache) -> tuple[TestSet, Output]:
@@ -297,10 +304,11 @@ def read_output(folder: Path, result: Result, tests: TestSetCache) -> tuple[Test
     return test, output
 
 
-def _gold_of_run(predictions: Sequence[Prediction]) -> list[Gold] | None:
-    if any(prediction.gold is None for prediction in predictions):
+def _read_gold(lines: Sequence[str | None]) -> list[Gold] | None:
+    known = [line for line in lines if line is not None]
+    if len(known) < len(lines):
         return None
     try:
-        return [parse_gold(prediction.gold or "") for prediction in predictions]
+        return [parse_gold(line) for line in known]
     except ValueError as error:
         raise BrokenFileError(f"{PREDICTIONS} cannot be read: {error}") from error
