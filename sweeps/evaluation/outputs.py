@@ -266,7 +266,7 @@ class TestSetCache:
     def _gold_of(self, lines: tuple[str | None, ...]) -> list[Gold] | None:
         """Return gold alignments; runs on one test set have the same lines, which are read once."""
         if lines not in self._gold:
-            self._gold[lines] = _read_gold(lines)
+            self._gold[lines] = _gold_of_run(lines)
         return self._gold[lines]
 
 
@@ -304,7 +304,7 @@ def read_output(folder: Path, result: Result, tests: TestSetCache) -> tuple[Test
     return test, output
 
 
-def _read_gold(lines: Sequence[str | None]) -> list[Gold] | None:
+def _gold_of_run(lines: Sequence[str | None]) -> list[Gold] | None:
     known = [line for line in lines if line is not None]
     if len(known) < len(lines):
         return None
