@@ -4,9 +4,11 @@ import pytest
 import yaml
 
 from datamodules.errors import UserError
+from sweeps.claims.catalogue import all_claims
 from sweeps.claims.planning.plan import Plan
-from sweeps.claims.planning.runs import RATE, Need, Systems, Wanted, wanted_runs
+from sweeps.claims.planning.runs import RATE, Need, Systems, Wanted, key_of_system, wanted_runs
 from sweeps.claims.tuning import FACTORS, read_rates, trial_runs, tuned_systems, write_rates
+from tests.helpers.commands import ROOT
 from tests.helpers.run_folders import make_run, result
 from tests.sweeps.claims.claim_runs import SYSTEMS, a_claim
 
@@ -91,6 +93,17 @@ def test_a_best_rate_beyond_which_none_was_tried_is_at_the_edge(tmp_path):
     finished = {run.identity: run.folder for run in wanted}
     [attention], _ = tuned_systems(Plan([a_claim()], [], wanted, finished, {}), "laptop")
     assert attention.at_the_edge
+
+
+def test_the_recorded_rates_are_those_of_every_system_of_the_tier():
+    """After a change of a claim's systems: claims=all tier=laptop tune=true."""
+    systems = {
+        key_of_system(claim, system, "laptop")
+        for claim in all_claims().values()
+        if claim.why_not("laptop") is None
+        for system in claim.systems
+    }
+    assert read_rates(ROOT / "docs" / "learning_rates_laptop.yaml").keys() == systems
 
 
 @pytest.mark.parametrize(
