@@ -9,6 +9,7 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
+from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
@@ -90,7 +91,8 @@ def scoreboard(*, _root_: DictConfig) -> str:
     The digits are of the overrides that change a verdict, so that the scoreboards of two commands
     do not replace each other.
     """
-    hydra = _root_.hydra
+    # A task gets its configuration without Hydra's node.
+    hydra = _root_.hydra if "hydra" in _root_ else HydraConfig.get()
     name, given = str(hydra.runtime.choices.tier), hydra.overrides.task
     further = {each for each in given if key_of(each) in OF_SCOREBOARDS}
     further |= {*overrides_that_affect(given, RESULTS)} - {f"tier={name}"}

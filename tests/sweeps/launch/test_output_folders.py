@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
+from omegaconf import OmegaConf
 
 import sweeps.launch.output_folders
 from datamodules.files import locked
@@ -80,6 +81,9 @@ def test_scoreboards_of_different_claims_do_not_replace_each_other(tmp_path, giv
     folder = Path(config.hydra.sweep.dir)
     assert folder.parent == tmp_path / "claims"
     assert re.fullmatch(name, folder.name)
+    settings = OmegaConf.masked_copy(config, ["comparison_name", "claims"])  # as a task gets them
+    with use_hydra_config(config):
+        assert settings.comparison_name == folder.name
 
 
 def test_places_and_tracking_are_no_part_of_it(folder_of):
