@@ -92,7 +92,7 @@ def scoreboard(*, _root_: DictConfig) -> str:
     do not replace each other.
     """
     # A task gets its configuration without Hydra's node.
-    hydra = _root_.hydra if "hydra" in _root_ else HydraConfig.get()
+    hydra: Any = _root_.hydra if "hydra" in _root_ else HydraConfig.get()
     name, given = str(hydra.runtime.choices.tier), hydra.overrides.task
     further = {each for each in given if key_of(each) in OF_SCOREBOARDS}
     further |= {*overrides_that_affect(given, RESULTS)} - {f"tier={name}"}
