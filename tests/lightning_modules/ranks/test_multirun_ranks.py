@@ -46,6 +46,7 @@ def test_ranks_may_tell_of_tensors(caplog):
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_a_mistake_on_one_rank_ends_all_at_once():
     started = time.monotonic()
     with pytest.raises(UserError) as caught:
@@ -152,6 +153,7 @@ def test_jobs_side_by_side_have_ranks_of_their_own(space):
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_a_single_run_logs_once_and_writes_one_folder(space):
     inside(*RANKS[:-1], *places(space / "one"), "logger=none")
     [folder] = (space / "one" / "outputs" / "runs").iterdir()

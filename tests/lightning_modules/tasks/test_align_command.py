@@ -85,6 +85,7 @@ def soft(line: str, source: str, target: str) -> np.ndarray:
     return weights
 
 
+@pytest.mark.exhaustive
 def test_hard_and_soft_alignments_agree(aligned, trained):
     hard, weighted = (lines(aligned / name) for name in ("alignments.txt", "soft_alignments.txt"))
     assert len(hard) == len(weighted) == 24

@@ -42,6 +42,7 @@ def space(tmp_path, monkeypatch):
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_a_corpus_of_ones_own_trains(space):
     [command] = example("corpus", space)
     command[command.index("my_conf")] = str(space / "my_conf")

@@ -86,6 +86,7 @@ def test_compiled_blocks_show_the_weights_of_their_heads():
         ),
     ],
 )
+@pytest.mark.exhaustive
 def test_compiled_kernels_give_the_same_numbers(name):
     expected = trained(small_model(name))
     model = small_model(name)

@@ -290,6 +290,7 @@ def test_laptop_sizes_are_comparable():
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_one_number_scales_every_width():
     for name in NAMES:
         whole, half = (configuration(f"model={name}", f"scale={scale}") for scale in (1, 0.5))

@@ -208,6 +208,7 @@ def test_a_mistake_in_a_section_is_one_line(findings, settings, name, words):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["Raising", pytest.param("Sketchy", marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
 def test_a_mistake_ends_the_command_before_a_file_is_written(runs, tmp_path, settings, name):
     settings(name)
     command = ["task=compare", f"runs={runs}", f"hydra.run.dir={tmp_path}/out", *QUICK]

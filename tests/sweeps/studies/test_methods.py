@@ -136,6 +136,7 @@ def test_several_objectives_are_pruned_by_no_class():
 
 @pytest.mark.long
 @pytest.mark.parametrize("page", ["sampler", "pruner"])
+@pytest.mark.exhaustive
 def test_the_example_of_the_page_runs_a_study(page, tmp_path):
     """The worker takes the trials in this process."""
     [command] = example(page, tmp_path)

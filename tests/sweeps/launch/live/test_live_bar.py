@@ -132,6 +132,7 @@ def test_the_file_of_an_interrupted_training_is_not_shown(tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_a_terminal_sees_one_bar_its_phases_and_at_the_end_lines_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     command = [
