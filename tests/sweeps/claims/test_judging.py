@@ -151,10 +151,11 @@ LONG = SCORING.edges[0]
 
 def bleu(run, low, high):
     """BLEU of a run on the sentences of some lengths, by sacreBLEU."""
-    pairs = zip(run.test.sources, run.test.references, run.output.hypotheses, strict=True)
-    kept = [(said, right) for source, right, said in pairs if low <= len(source.split()) <= high]
-    said, right = zip(*kept, strict=True)
-    return SCORES.corpus_score(said, [right]).score
+    lengths = [len(source.split()) for source in run.test.sources]
+    kept = [place for place, length in enumerate(lengths) if low <= length <= high]
+    hypotheses = [run.output.hypotheses[place] for place in kept]
+    references = [run.test.references[place] for place in kept]
+    return SCORES.corpus_score(hypotheses, [references]).score
 
 
 def left(run):
@@ -182,6 +183,8 @@ def test_effects_are_those_of_the_scores(tmp_path, measure, effect):
         for system, runs in one.evidence.runs.items()
     }
     assert one.verdict.effect == pytest.approx(effect(means))
+    low, high = one.verdict.interval
+    assert low <= one.verdict.effect <= high
 
 
 def whole(run):
@@ -194,11 +197,11 @@ def test_a_slope_falls_where_long_sentences_are_worse(tmp_path):
         for seed in (1, 2, 3):
             share = 0.5 if system == "none" else 0.05
             bad = corrupted(TEXT.references, share, np.random.default_rng(seed))
-            said = [
+            hypotheses = [
                 wrong if len(source.split()) > LONG else right
                 for source, right, wrong in zip(TEXT.sources, TEXT.references, bad, strict=True)
             ]
-            make_run(tmp_path / f"{system}-{seed}", VARIANTS[system], seed, hypotheses=said)
+            make_run(tmp_path / f"{system}-{seed}", VARIANTS[system], seed, hypotheses=hypotheses)
     fall = {"kind": "slope", "system": "none", "sign": -1}
     steeper = {"kind": "slope_difference", "more": "attention", "less": "none"}
     claims = [a_claim("fall", measure=fall), a_claim("steeper", measure=steeper)]

@@ -241,7 +241,7 @@ def test_searches_of_one_training_are_planned_within_their_seeds(hydra_of_conf):
 
 
 def test_a_paired_spread_is_that_of_pairs_that_were_drawn():
-    """Of systems with the same seeds, drawn with the assumed deviations."""
+    """The test draws scores of two systems that share their seeds, with the assumed deviations."""
     claim, rng, seeds, times = a_claim(), np.random.default_rng(1), 4, 40_000
     spread, differences = assumed(claim), claim.measure.differences
     alone, own = paired_spread(replace(spread, seeds=np.full(2, seeds)), differences)
