@@ -160,6 +160,7 @@ def test_a_run_with_other_scoring_keeps_its_weights_and_is_tested_again(space):
     inside(*RUN, *places(space), f"hydra.run.dir={folder}", "decoding.max_extra=4")
     assert weights(space) == before
     assert (folder / "result.json").stat().st_mtime_ns != made
+    inside(*RUN, *places(space), f"hydra.run.dir={folder}")  # as the tests below expect the run
 
 
 @pytest.mark.long
