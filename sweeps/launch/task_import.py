@@ -1,7 +1,10 @@
 """The import of a task, which is most of the start of a command."""
 
 import gc
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -23,8 +26,27 @@ def _imported(path: str, logger: str | None) -> Task:
     """Import without Python's search for garbage, which took 0.8 s: modules are never garbage."""
     gc.disable()
     try:
-        import_wandb_early(logger)
-        return get_method(path)
+        with _ctrl_c_ends_at_once():
+            import_wandb_early(logger)
+            return get_method(path)
     finally:
         gc.freeze()
         gc.enable()
+
+
+@contextmanager
+def _ctrl_c_ends_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the process without an exception.
+
+    NumPy, torch and SciPy catch ``KeyboardInterrupt`` during their imports, and the half imported
+    packages then raise other errors.
+    """
+    raises = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not raises or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

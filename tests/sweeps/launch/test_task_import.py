@@ -2,6 +2,7 @@
 
 import gc
 import json
+import signal
 import subprocess
 import sys
 
@@ -46,3 +47,28 @@ def test_garbage_is_collected_after_an_import_that_fails():
     assert gc.isenabled()
     assert callable(import_task("json.dumps", config))
     assert gc.isenabled()
+
+
+def test_ctrl_c_ends_an_import_that_catches_it(tmp_path):
+    """NumPy and torch catch it; the half imported packages raised ``RecursionError`` later."""
+    (tmp_path / "stubborn.py").write_text(
+        "import os, signal\n"
+        "try:\n    os.kill(os.getpid(), signal.SIGINT)\n"
+        "except KeyboardInterrupt:\n    print('caught')\n"
+        "def task(config): pass\n"
+    )
+    code = f"""
+import sys
+from omegaconf import OmegaConf
+from sweeps.launch.task_import import import_task
+sys.path.append({str(tmp_path)!r})
+import_task("stubborn.task", OmegaConf.create({{"logger": None}}))
+"""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (-signal.SIGINT, "")
+
+
+def test_after_the_import_ctrl_c_raises_again():
+    import_task("json.dumps", OmegaConf.create({"logger": "none"}))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
