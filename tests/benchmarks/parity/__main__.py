@@ -34,11 +34,13 @@ MARGIN = Margin(1.0, date(2026, 11, 26), says="no_difference")
 """BLEU within which two toolkits count as equal."""
 
 
-def tuned(bench: Bench, tokens: int, workers: int) -> dict[tuple[str, str], float]:
+def tuned(
+    bench: Bench, systems: Iterable[str], tokens: int, workers: int
+) -> dict[tuple[str, str], float]:
     """Return the rate with the highest validation BLEU, by toolkit and system; seed 0."""
     jobs = [
         Job(toolkit, system, rate, 0, tokens)
-        for system in SYSTEMS
+        for system in systems
         for toolkit in (OURS, THEIRS)
         for rate in RATES
     ]
@@ -65,6 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("python")
     parser.add_argument("out", type=Path)
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--tokens", type=int, default=300_000, help="target tokens of a training")
     parser.add_argument("--tuning-tokens", type=int, default=300_000)
     parser.add_argument("--seeds", type=int, default=3)
@@ -75,7 +78,7 @@ def main() -> None:
     if not MULTI30K.is_dir():
         parser.error(f"{MULTI30K} is missing; put the files of Multi30k there")
     bench = Bench(options.out, options.python)
-    rates = tuned(bench, options.tuning_tokens, options.workers)
+    rates = tuned(bench, options.systems, options.tuning_tokens, options.workers)
     jobs = [
         Job(toolkit, system, rate, seed, options.tokens)
         for (toolkit, system), rate in rates.items()
@@ -84,7 +87,7 @@ def main() -> None:
     done = dict(zip(jobs, _all(bench, jobs, options.workers), strict=True))
     references = list(bench.data.encoded_corpus.text["test"].target)
     rows: dict[str, Any] = {}
-    for system in SYSTEMS:
+    for system in options.systems:
         finished = {
             toolkit: [
                 trained
