@@ -87,7 +87,7 @@ def browser(tmp_path_factory):
 def folder(tmp_path_factory):
     """The folder of a comparison of hostile runs."""
     from sweeps.tasks.compare import build_comparison
-    from tests.helpers.pages import HEADS, HOSTILE, HOSTILE_TEXT
+    from tests.helpers.pages import HEADS, HOSTILE, HOSTILE_TEXT, without_pictures
     from tests.helpers.run_folders import (
         REPORT,
         SCORING,
@@ -108,7 +108,8 @@ def folder(tmp_path_factory):
     runs = [run(0, "none", history=history()), run(1, HOSTILE[0]), run(2, "luong", 1, heads=HEADS)]
     runs.append(run(3, "luong", 2, history=history(2)))
     runs.append(make_failure(out / "4", error=HOSTILE[0]))
-    build_comparison(runs, out, SCORING, REPORT)
+    with without_pictures():
+        build_comparison(runs, out, SCORING, REPORT)
     return out
 
 
@@ -144,8 +145,8 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture
 def quick_reports(monkeypatch):
     """Draw no pictures and no page, which take most of the time."""
-    monkeypatch.setattr(
-        "sweeps.report.publish.draw", lambda spec: dict.fromkeys(("svg", "png", "pdf"), b"")
-    )
+    from tests.helpers.pages import without_pictures
+
     monkeypatch.setattr("sweeps.report.publish.vega", str)
-    monkeypatch.setattr("sweeps.report.publish.render_report", lambda report: "")
+    with without_pictures():
+        yield

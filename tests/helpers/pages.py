@@ -23,6 +23,16 @@ HEADS = {0: np.random.default_rng(0).dirichlet(np.ones(len(WORDS)), (2, 3, len(W
 """Attention weights of sentence 0: two layers with three heads."""
 
 
+@contextmanager
+def without_pictures():
+    """Leave the files of the figures empty: to draw them takes most of the time of a comparison."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "sweeps.report.publish.draw", lambda spec: dict.fromkeys(("svg", "png", "pdf"), b"")
+        )
+        yield
+
+
 def texts(page, selector):
     script = "return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)"
     return page.execute_script(script, selector)

@@ -12,6 +12,7 @@ from sweeps.report.sections.data import Corpora
 from sweeps.report.wandb_form import report_sections
 from sweeps.tasks.compare import build_comparison
 from tests.helpers.made_text import corpus
+from tests.helpers.pages import without_pictures
 from tests.helpers.run_folders import REPORT, SCORING, make_run
 
 pytestmark = pytest.mark.long
@@ -28,7 +29,8 @@ def report(tmp_path_factory):
         make_run(folder / "3", "none", 2, data=corpus("b" * 12, cleaned=False)),
         make_run(folder / "4", "bahdanau", 2),
     ]
-    return build_comparison(runs, folder / "out", SCORING, REPORT), folder / "out"
+    with without_pictures():
+        return build_comparison(runs, folder / "out", SCORING, REPORT), folder / "out"
 
 
 def test_tables_hold_every_corpus_once(report):

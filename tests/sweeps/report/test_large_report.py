@@ -3,8 +3,10 @@
 import time
 from statistics import median
 
+import numpy as np
 import pytest
 
+from lightning_modules.metrics.text_metrics import Ter
 from lightning_modules.testing.scoring_settings import Scoring
 from tests.helpers import run_folders
 from tests.helpers.run_folders import REPORT, history, make_run
@@ -29,23 +31,33 @@ def large_page(tmp_path_factory):
         patch.setattr(run_folders, "SIZES", SIZES)
         text = run_folders.text()
     scoring = Scoring(edges=EDGES, resamples=200)
-    runs = [
-        make_run(
-            out / f"{number}_{seed}",
-            f"system{number}",
-            seed,
-            text=text,
-            history=history(seed, VALIDATIONS),
-        )
-        for number in range(SYSTEMS)
-        for seed in range(1, SEEDS + 1)
-    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ter, "count", edits_without_shifts)
+        runs = [
+            make_run(
+                out / f"{number}_{seed}",
+                f"system{number}",
+                seed,
+                text=text,
+                history=history(seed, VALIDATIONS),
+            )
+            for number in range(SYSTEMS)
+            for seed in range(1, SEEDS + 1)
+        ]
     with pytest.MonkeyPatch.context() as patch:  # the files of the figures take most of the time
         patch.setattr(compare, "write_all", lambda report, _: None)
         report = compare.build_comparison(runs, out, scoring, REPORT)
     page = out / "report.html"
     page.write_text(render_report(report), encoding="utf-8")
     return page
+
+
+def edits_without_shifts(_metric, _sources, hypotheses, references):
+    """Count the words that differ: TER's search for shifts took half of the time of this test."""
+    pairs = [
+        (one.split(), other.split()) for one, other in zip(hypotheses, references, strict=True)
+    ]
+    return np.array([(sum(map(str.__ne__, *pair)), len(pair[1])) for pair in pairs], np.float64)
 
 
 def test_the_page_is_small(large_page):

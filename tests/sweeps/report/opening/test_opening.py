@@ -17,7 +17,7 @@ from sweeps.report.opening.costs import duration, rounded
 from sweeps.report.opening.opening import QUESTION, Opening
 from sweeps.report.report import make_report
 from sweeps.tasks.compare import build_comparison
-from tests.helpers.pages import texts
+from tests.helpers.pages import texts, without_pictures
 from tests.helpers.run_folders import CONFIG, REPORT, SCORING, make_run
 
 
@@ -151,7 +151,8 @@ def opened(browser, tmp_path_factory):
         out / "multirun.yaml",
     )
     runs = [make_run(out / "0", "none"), make_run(out / "1", "luong", parameters=2_000_000)]
-    build_comparison(runs, out, SCORING, REPORT)
+    with without_pictures():
+        build_comparison(runs, out, SCORING, REPORT)
     browser.get((out / "report.html").as_uri())
     yield browser
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
