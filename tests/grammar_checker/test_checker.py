@@ -15,8 +15,6 @@ MOST_PAIRS = 21_000
 """Pairs of a setting in which errors are planted, at most."""
 FEWEST = 20
 """Sentences in which each kind of error is planted, at least."""
-QUICK = 8
-"""Every eighth kind of error is planted in the quick tests, all kinds in the long ones."""
 
 
 class Drawn:
@@ -76,14 +74,7 @@ def planted(plant: Plant) -> list[tuple[str, str]]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "plant",
-    [
-        pytest.param(plant, marks=[pytest.mark.long] if number % QUICK else [])
-        for number, plant in enumerate(PLANTS)
-    ],
-    ids=lambda plant: f"{plant.side}: {plant.name}",
-)
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: f"{plant.side}: {plant.name}")
 def test_planted_errors_are_found(plant: Plant) -> None:
     found = planted(plant)
     assert len(found) >= FEWEST
