@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 from lightning_modules.runs.checksums import verifying
 from lightning_modules.runs.redaction import redact_multirun
 from sweeps.launch.errors import exit_on_error
-from sweeps.launch.task_import import Task, import_task
+from sweeps.launch.task_import import Task, ctrl_c_ends_at_once, import_task
 
 VIEWS = {
     "lightning_modules.tasks.train.train": "sweeps.launch.live.live_table.view_of",
@@ -45,10 +45,10 @@ class MultirunCallback(Callback):
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Call the functions, then show trainings or trials where there is a terminal."""
-        _call(map(get_method, self._at_start), config)
+        _call(map(_imported, self._at_start), config)
         atexit.register(redact_multirun, Path(config.hydra.sweep.dir))
         if sys.stdout.isatty() and config.task in VIEWS:
-            self._view = get_method(VIEWS[config.task])(config)
+            self._view = _imported(VIEWS[config.task])(config)
             self._view.start()
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
@@ -56,6 +56,11 @@ class MultirunCallback(Callback):
         if self._view is not None:
             self._view.stop()
         _call((import_task(path, config) for path in self._at_end), config)
+
+
+def _imported(path: str) -> Task:
+    with ctrl_c_ends_at_once():
+        return get_method(path)
 
 
 def _call(functions: Iterable[Task], config: DictConfig) -> None:

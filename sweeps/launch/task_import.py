@@ -26,7 +26,7 @@ def _imported(path: str, logger: str | None) -> Task:
     """Import without Python's search for garbage, which took 0.8 s: modules are never garbage."""
     gc.disable()
     try:
-        with _ctrl_c_ends_at_once():
+        with ctrl_c_ends_at_once():
             import_wandb_early(logger)
             return get_method(path)
     finally:
@@ -35,8 +35,8 @@ def _imported(path: str, logger: str | None) -> Task:
 
 
 @contextmanager
-def _ctrl_c_ends_at_once() -> Iterator[None]:
-    """Let Ctrl-C end the process without an exception.
+def ctrl_c_ends_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the process without an exception, during imports.
 
     NumPy, torch and SciPy catch ``KeyboardInterrupt`` during their imports, and the half imported
     packages then raise other errors.

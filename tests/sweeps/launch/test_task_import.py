@@ -49,7 +49,21 @@ def test_garbage_is_collected_after_an_import_that_fails():
     assert gc.isenabled()
 
 
-def test_ctrl_c_ends_an_import_that_catches_it(tmp_path):
+JOB = """
+from sweeps.launch.task_import import import_task
+import_task("stubborn.task", OmegaConf.create({"logger": None}))
+"""
+MULTIRUN = """
+from hydra import initialize
+from sweeps.launch.compose import composed
+from sweeps.launch.multirun_callback import MultirunCallback
+with initialize("conf", version_base="1.3"):
+    MultirunCallback(["stubborn.task"]).on_multirun_start(composed([]))
+"""
+
+
+@pytest.mark.parametrize("command", [JOB, MULTIRUN], ids=["job", "multirun"])
+def test_ctrl_c_ends_an_import_that_catches_it(tmp_path, command):
     """NumPy and torch catch it; the half imported packages raised ``RecursionError`` later."""
     (tmp_path / "stubborn.py").write_text(
         "import os, signal\n"
@@ -57,16 +71,11 @@ def test_ctrl_c_ends_an_import_that_catches_it(tmp_path):
         "except KeyboardInterrupt:\n    print('caught')\n"
         "def task(config): pass\n"
     )
-    code = f"""
-import sys
-from omegaconf import OmegaConf
-from sweeps.launch.task_import import import_task
-sys.path.append({str(tmp_path)!r})
-import_task("stubborn.task", OmegaConf.create({{"logger": None}}))
-"""
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    assert (done.returncode, done.stdout) == (-signal.SIGINT, "")
+    code = f"import sys; from omegaconf import OmegaConf; sys.path.append({str(tmp_path)!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", code + command], capture_output=True, text=True, cwd=ROOT
+    )
+    assert (done.returncode, done.stdout) == (-signal.SIGINT, ""), done.stderr
 
 
 def test_after_the_import_ctrl_c_raises_again():
