@@ -27,9 +27,7 @@ def wanted_by(config: DictConfig) -> tuple[list[Wanted], list[Wanted]]:
 
     Raises ``UserError`` for overrides that do not fit.
     """
-    tier = tier_of(config.hydra)
-    given = config.hydra.overrides.task
-    shared = [each for each in given if key_of(each).partition(".")[0] not in OF_COMMANDS]
+    tier, shared = tier_of(config.hydra), shared_overrides(config)
     for override in shared:
         if key_of(override) == "seed":
             raise UserError(
@@ -45,6 +43,12 @@ def wanted_by(config: DictConfig) -> tuple[list[Wanted], list[Wanted]]:
     if config.learning_rates is None:
         return untuned, untuned
     return wanted_runs(claims, systems, seeds, _rates(config, claims, systems)), untuned
+
+
+def shared_overrides(config: DictConfig) -> list[str]:
+    """Return the overrides of a command that every run takes."""
+    given = config.hydra.overrides.task
+    return [each for each in given if key_of(each).partition(".")[0] not in OF_COMMANDS]
 
 
 def _refuse_beside_tune(config: DictConfig, shared: Sequence[str]) -> None:

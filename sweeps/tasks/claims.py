@@ -23,9 +23,10 @@ from sweeps.claims.planning.plan import Plan
 from sweeps.claims.planning.prospects import NOTE, prospects
 from sweeps.claims.planning.runs import Wanted, read_runs, write_runs
 from sweeps.claims.planning.tables import JOB_TIME, last_verdicts, list_of, plan_table
+from sweeps.claims.scale import Scale
 from sweeps.claims.scoreboard.page import write_scoreboard
 from sweeps.claims.scoreboard.rows import PRINTED, outcome_of, scoreboard, summary
-from sweeps.claims.selection import plan_of, tier_of, wanted_by
+from sweeps.claims.selection import plan_of, shared_overrides, tier_of, wanted_by
 from sweeps.claims.shared_training import copy_training
 from sweeps.claims.tuning import FILE, rates_table, tuned_systems, write_rates
 from sweeps.launch.compose import hydra_job
@@ -115,25 +116,26 @@ def _record_rates(plan: Plan, config: DictConfig) -> None:
 
 
 def _judge(plan: Plan, config: DictConfig) -> None:
-    out, tier, console = Path(config.hydra.sweep.dir), tier_of(config.hydra), Console()
+    out, console = Path(config.hydra.sweep.dir), Console()
+    scale = Scale.of(tier_of(config.hydra), shared_overrides(config))
     scoring = validated(Scoring, config.scoring, "scoring")
     judged = judge_all(plan, scoring)
     if config.learning_rates is not None:
         untuned = judge_all(replace(plan, wanted=read_runs(out / UNTUNED)), scoring)
         judged = beside_untuned(judged, untuned)
-    table = printed_table(scoreboard(judged, tier, PRINTED))
+    table = printed_table(scoreboard(judged, scale, PRINTED))
     for key in ("claim", "ours"):
         table.columns[PRINTED.index(key)].no_wrap = True
     console.print(table)
     for one in judged:
         if why := one.failure or one.not_run:
             console.print(f"{one.claim.name}: {outcome_of(one)}; {why}", **PLAIN)
-    page = write_scoreboard(judged, tier, out)
+    page = write_scoreboard(judged, scale, out)
     if config.logger.get("_target_") == WANDB:
         from sweeps.claims.scoreboard.online import publish_claims
 
-        publish_claims(judged, tier, out, config.logger)
-    for line in (summary(judged, tier), f"open {page} in a browser"):
+        publish_claims(judged, scale, out, config.logger)
+    for line in (summary(judged, scale), f"open {page} in a browser"):
         console.print(line, **PLAIN)
     if any(one.failure is not None for one in judged):
         raise SystemExit(1)

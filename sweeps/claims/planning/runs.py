@@ -75,9 +75,10 @@ class Systems:
     def config(self, claim: Claim, system: str) -> DictConfig:
         """Return the configuration of a system.
 
-        Raises ``UserError`` for overrides that do not fit, with the claim.
+        Raises ``UserError`` for overrides that do not fit or change the claim, with the claim.
         """
         overrides = self.overrides(claim, system)
+        _refuse_replaced(claim, system, self.tier, self.shared)
         if overrides not in self._composed:
             self._composed[overrides] = _checked(overrides, f"{claim.name}, system {system}")
         config = self._composed[overrides]
@@ -126,11 +127,23 @@ def wanted_runs(
             for seed in seeds or claim.tiers[systems.tier].seeds:
                 run = systems.run(claim, system, seed, rate)
                 wanted.setdefault(run.identity, run).needs.append(Need(claim.name, system, seed))
-        _refuse_equal_systems(claim, systems, wanted.values())
+        _refuse_equal_systems(claim, wanted.values())
     return list(wanted.values())
 
 
-def _refuse_equal_systems(claim: Claim, systems: Systems, wanted: Iterable[Wanted]) -> None:
+def _refuse_replaced(claim: Claim, system: str, tier: TierName, shared: Iterable[str]) -> None:
+    """Raise ``UserError`` for an override of the command that changes what a claim is about."""
+    own = claim.tiers[tier].systems.get(system, claim.systems[system])
+    fixed = {"model", "data", *map(key_of, own)}
+    for override in shared:
+        if key_of(override) in fixed:
+            raise UserError(
+                f"claim {claim.name}: the claim and its tier choose {key_of(override)}; leave "
+                f"{override} out"
+            )
+
+
+def _refuse_equal_systems(claim: Claim, wanted: Iterable[Wanted]) -> None:
     """Raise ``UserError`` if two systems of a claim need one run with one seed."""
     for run in wanted:
         first: dict[int, str] = {}
@@ -138,11 +151,9 @@ def _refuse_equal_systems(claim: Claim, systems: Systems, wanted: Iterable[Wante
             if need.claim != claim.name or first.setdefault(need.seed, need.system) == need.system:
                 continue
             pair = (first[need.seed], need.system)
-            own = {key_of(each) for name in pair for each in claim.overrides(name, systems.tier)}
-            over = [f"with {each}, " for each in systems.shared if key_of(each) in own]
             raise UserError(
-                f"claim {claim.name}: {''.join(over)}its systems {' and '.join(pair)} are the same "
-                "run; systems of a claim differ in a setting"
+                f"claim {claim.name}: its systems {' and '.join(pair)} are the same run; systems "
+                "of a claim differ in a setting"
             )
 
 

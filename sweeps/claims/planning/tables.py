@@ -15,7 +15,7 @@ from sweeps.claims.claim import TIERS, Claim, TierName
 from sweeps.claims.planning.plan import Plan, job_time
 from sweeps.claims.planning.prospects import Prospect
 from sweeps.claims.planning.speed import rates_of
-from sweeps.claims.scoreboard.rows import NAME, NOT_RUN, TUNED
+from sweeps.claims.scoreboard.rows import CHANGES, NAME, NOT_RUN, TUNED
 from sweeps.report.opening.costs import duration
 
 JOB_TIME = (
@@ -62,8 +62,10 @@ def last_verdicts(outputs: Path) -> State:
 
 
 def _verdicts_in(table: Any) -> State:
-    """Return the verdicts of a table as its JSON file has it."""
+    """Return the verdicts of a table as its JSON file has it; none of a tier that was changed."""
     tier, tuned = table["origin"]["tier"], table["origin"].get("learning rates") == TUNED
+    if CHANGES in table["origin"]:
+        return {}
     return {
         (row["claim"], tier): _last(row, tuned)
         for row in table["rows"]

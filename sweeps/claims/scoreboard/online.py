@@ -9,14 +9,14 @@ from lightning_modules.runs.reader import read_tracker_id
 from lightning_modules.tracking.comparison_run import ComparisonData
 from lightning_modules.tracking.names import with_interval
 from lightning_modules.tracking.report_blocks import Lines, Pictures, Tables
-from sweeps.claims.claim import TierName
 from sweeps.claims.judging import Judged
+from sweeps.claims.scale import Scale
 from sweeps.claims.scoreboard.page import FIGURES, FOREST, PAGE
 from sweeps.claims.scoreboard.rows import NAME, TITLE, effect_of, outcome_of, scoreboard, summary
 from sweeps.report.wandb_form import as_plain, save_online
 
 
-def publish_claims(judged: Sequence[Judged], tier: TierName, out: Path, logger: DictConfig) -> None:
+def publish_claims(judged: Sequence[Judged], scale: Scale, out: Path, logger: DictConfig) -> None:
     """Log the scoreboard in ``out`` as a W&B run, and save a W&B report of it.
 
     Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
@@ -24,13 +24,13 @@ def publish_claims(judged: Sequence[Judged], tier: TierName, out: Path, logger: 
     picture = out / FIGURES / f"{FOREST}.png"
     pictures = {FOREST: picture} if picture.is_file() else {}
     data = ComparisonData(
-        name=f"claims at {tier} scale",
+        name=f"claims at {scale.tier} scale",
         config={
             "folder": str(out),
-            "tier": tier,
+            "tier": scale.tier,
             "verdicts": {one.claim.name: outcome_of(one) for one in judged},
         },
-        notes=summary(judged, tier),
+        notes=summary(judged, scale),
         summary={
             name: value
             for one in judged
@@ -40,15 +40,15 @@ def publish_claims(judged: Sequence[Judged], tier: TierName, out: Path, logger: 
         axis="",
         lines=[],
         pictures=pictures,
-        tables={NAME: as_plain(scoreboard(judged, tier))},
+        tables={NAME: as_plain(scoreboard(judged, scale))},
         page=(out / PAGE).read_text(encoding="utf-8"),
     )
     save_online(
-        title=f"{TITLE}: {tier}",
-        description=summary(judged, tier),
+        title=f"{TITLE}: {scale.tier}",
+        description=summary(judged, scale),
         data=data,
         sections=[
-            ("Summary", [Lines([summary(judged, tier)])]),
+            ("Summary", [Lines([summary(judged, scale)])]),
             ("Effects", [Pictures([*pictures])]),
             ("Claims", [Tables([NAME])]),
         ],

@@ -9,9 +9,9 @@ from lightning_modules.figures.charts import Chart, save_chart
 from lightning_modules.figures.forest_chart import forest_chart
 from lightning_modules.figures.lines import draw_lines
 from lightning_modules.figures.sizes import PAPER
-from sweeps.claims.claim import TierName
 from sweeps.claims.evidence import Run
 from sweeps.claims.judging import Judged
+from sweeps.claims.scale import Scale
 from sweeps.claims.scoreboard.beside import Beside, beside
 from sweeps.claims.scoreboard.curves import claim_lines
 from sweeps.claims.scoreboard.rows import (
@@ -23,7 +23,6 @@ from sweeps.claims.scoreboard.rows import (
     scoreboard,
     summary,
 )
-from sweeps.claims.statistics.verdict import SCOPES
 from sweeps.evaluation.tables import as_csv
 from sweeps.evaluation.writing.table_files import write_tables
 from sweeps.report.html import render_page
@@ -37,7 +36,7 @@ class Shown(NamedTuple):
     judged: Judged
     outcome: str
     overrides: Mapping[str, Sequence[str]]
-    """Overrides of each system, with those of the tier."""
+    """Overrides of each system, with those of the tier and of the command."""
     rates: Mapping[str, float]
     """Learning rates of the systems that were trained."""
     means: Mapping[str, float]
@@ -47,12 +46,12 @@ class Shown(NamedTuple):
     """Name of the figure of its curves."""
 
 
-def write_scoreboard(judged: Sequence[Judged], tier: TierName, out: Path) -> Path:
+def write_scoreboard(judged: Sequence[Judged], scale: Scale, out: Path) -> Path:
     """Write tables, figures and the page into ``out``; return the page.
 
     Each file is written whole or not at all.
     """
-    table = scoreboard(judged, tier)
+    table = scoreboard(judged, scale)
     write_tables([table], out / "tables")
     charts: dict[str, Chart] = {}
     effects = effects_of(judged)
@@ -60,27 +59,29 @@ def write_scoreboard(judged: Sequence[Judged], tier: TierName, out: Path) -> Pat
         charts[FOREST] = forest_chart(effects, "container")
         for end, width in PAPER.items():
             save_chart(forest_chart(effects, width), out / FIGURES / f"{FOREST}{end}")
-    shown = [_shown(one, tier, charts) for one in judged]
+    shown = [_shown(one, scale, charts) for one in judged]
     page = render_page(
         "claims.html.j2",
         figures=charts,
         files={table.name: as_csv(table)},
         title=TITLE,
-        summary=summary(judged, tier),
-        scope=SCOPES[tier],
+        summary=summary(judged, scale),
+        scope=scale.scope,
         narrower=NARROWER,
-        table=scoreboard(judged, tier, ON_PAGE),
+        table=scoreboard(judged, scale, ON_PAGE),
         claims=shown,
     )
     write_text(out / PAGE, page)
     return out / PAGE
 
 
-def _shown(one: Judged, tier: TierName, charts: dict[str, Chart]) -> Shown:
+def _shown(one: Judged, scale: Scale, charts: dict[str, Chart]) -> Shown:
     """Return a claim as the page shows it; its curves are added to ``charts``."""
     claim, outcome = one.claim, outcome_of(one)
     systems = claim.systems if one.not_run is None else ()
-    overrides = {system: claim.overrides(system, tier) for system in systems}
+    overrides = {
+        system: [*claim.overrides(system, scale.tier), *scale.changes] for system in systems
+    }
     if one.evidence is None or one.means is None:
         return Shown(one, outcome, overrides, {}, {}, None, None)
     lines, name = claim_lines(one.evidence, claim, "container"), claim.name.replace(".", "_")

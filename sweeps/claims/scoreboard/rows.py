@@ -5,9 +5,10 @@ from collections.abc import Collection, Iterable, Sequence
 
 from lightning_modules.figures.forest_chart import Effect
 from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
-from sweeps.claims.claim import Claim, TierName
+from sweeps.claims.claim import Claim
 from sweeps.claims.judging import Judged
-from sweeps.claims.statistics.verdict import SCOPES, Outcome, Verdict
+from sweeps.claims.scale import Scale
+from sweeps.claims.statistics.verdict import Outcome, Verdict
 from sweeps.evaluation.tables import Cell, Column, Table
 
 NAME, TITLE = "claims", "Published claims, tested again"
@@ -45,12 +46,14 @@ NARROWER = (
 )
 """Why an effect that is shown may look undecided beside its verdict."""
 TUNED = "tuned alike"
+CHANGES = "changed by"
+"""Where a table says which overrides changed its tier."""
 OPTIONAL = ("on_trained", "untuned")
 """What begins the keys of columns that are left out if they are empty."""
 
 
 def scoreboard(
-    judged: Sequence[Judged], tier: TierName, shown: Collection[str] = EVERY_COLUMN
+    judged: Sequence[Judged], scale: Scale, shown: Collection[str] = EVERY_COLUMN
 ) -> Table:
     """Return a row for every claim, also for those without a verdict.
 
@@ -70,11 +73,12 @@ def scoreboard(
         columns,
         [[row[column.key] for column in columns] for row in cells],
         {
-            "tier": tier,
+            "tier": scale.tier,
+            **({CHANGES: " ".join(scale.changes)} if scale.changes else {}),
             "claims": len(judged),
             "learning rates": TUNED if any(one.tuned for one in judged) else "of the files",
         },
-        f"Verdicts reach no farther than this: {SCOPES[tier]}. Effects, with 95% intervals over "
+        f"Verdicts reach no farther than this: {scale.scope}. Effects, with 95% intervals over "
         "seeds and test sentences, are above 0 in the direction of the claim. "
         f"{NARROWER} Holm's correction is over the claims of this table. “Trained "
         "lengths”: the same on test sentences no longer than those of training, where a claim is "
@@ -82,7 +86,7 @@ def scoreboard(
     )
 
 
-def summary(judged: Sequence[Judged], tier: TierName) -> str:
+def summary(judged: Sequence[Judged], scale: Scale) -> str:
     """Return how many claims held, did not hold, and stayed open, in one line."""
     named = _counted(one.verdict for one in judged)
     counts = Counter(outcome_of(one) for one in judged)
@@ -93,7 +97,7 @@ def summary(judged: Sequence[Judged], tier: TierName) -> str:
     corrected = _counted(one.corrected for one in judged)
     return (
         f"{len(judged)} claims: {named}; after Holm's correction over all: {corrected}; "
-        f"{SCOPES[tier]}"
+        f"{scale.scope}"
     )
 
 

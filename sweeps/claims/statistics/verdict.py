@@ -20,12 +20,6 @@ LEVEL = 0.05
 WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
 """Levels of intervals. Of a claim of an effect, *held* needs the wide one, and *did not hold* the
 narrow one; of a claim of no difference, the other way round."""
-SCOPES = {
-    "laptop": "at laptop scale on a synthetic corpus",
-    "bench": "at bench scale on a small corpus of real text",
-    "paper": "at the paper's scale",
-}
-"""What a verdict says of each tier, and no more than that."""
 _BISECTIONS = 25
 
 

@@ -79,18 +79,18 @@ def test_choices_that_no_run_would_make_are_refused(hydra_of_conf, category, sha
         wanted_runs([a_claim(measure=measure)], Systems("laptop", shared))
 
 
-@pytest.mark.parametrize(
-    ("none", "shared", "before"),
-    [
-        (["model=bahdanau", "model.dropout=0.0"], [], ""),
-        (SYSTEMS["none"], ["model=bahdanau", "val_sentences=9"], "with model=bahdanau, "),
-    ],
-)
-def test_two_systems_that_are_the_same_run_are_refused(hydra_of_conf, none, shared, before):
-    claim = a_claim(systems=SYSTEMS | {"none": none})
-    message = f"claim paper.one: {before}its systems attention and none are the same run;"
+def test_two_systems_that_are_the_same_run_are_refused(hydra_of_conf):
+    claim = a_claim(systems=SYSTEMS | {"none": ["model=bahdanau", "model.dropout=0.0"]})
+    message = "claim paper.one: its systems attention and none are the same run;"
     with pytest.raises(UserError, match=message):
-        wanted_runs([claim], Systems("laptop", shared))
+        wanted_runs([claim], Systems("laptop", []))
+
+
+@pytest.mark.parametrize("override", ["model=luong_global", "data=multi30k", "model.dropout=0.5"])
+def test_an_override_that_changes_what_a_claim_is_about_is_refused(hydra_of_conf, override):
+    claim = a_claim(systems=SYSTEMS | {"none": ["model=bahdanau", "model.dropout=0.0"]})
+    with pytest.raises(UserError, match=f"claim paper.one: the claim .*; leave {override} out"):
+        wanted_runs([claim], Systems("laptop", [override]))
 
 
 @pytest.mark.long

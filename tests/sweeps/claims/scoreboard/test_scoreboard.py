@@ -15,6 +15,7 @@ from sweeps.claims.flavours import FLAVOURS
 from sweeps.claims.judging import beside_untuned, judge_all
 from sweeps.claims.planning.plan import LeftOut
 from sweeps.claims.planning.tables import last_verdicts, list_of
+from sweeps.claims.scale import Scale
 from sweeps.claims.scoreboard import online
 from sweeps.claims.scoreboard.beside import beside
 from sweeps.claims.scoreboard.curves import claim_lines
@@ -49,8 +50,8 @@ def judged(tmp_path_factory):
 
 
 def test_every_claim_has_a_row_with_its_verdict(judged):
-    rows = {row[0]: row for row in scoreboard(judged, "laptop").rows}
-    titles = [column.key for column in scoreboard(judged, "laptop").columns]
+    rows = {row[0]: row for row in scoreboard(judged, Scale("laptop")).rows}
+    titles = [column.key for column in scoreboard(judged, Scale("laptop")).columns]
     verdict = {name: row[titles.index("verdict")] for name, row in rows.items()}
     assert verdict == {
         "paper.holds": "held",
@@ -60,7 +61,7 @@ def test_every_claim_has_a_row_with_its_verdict(judged):
     }
     assert rows["paper.else"][titles.index("why")] == "needs a thing"
     assert rows["paper.lost"][titles.index("why")] == "transformer, seed 1: was not trained"
-    assert summary(judged, "laptop") == (
+    assert summary(judged, Scale("laptop")) == (
         "4 claims: 1 held, 1 did not hold, 0 not decidable, 1 without a verdict, 1 not run; "
         "after Holm's correction over all: 1 held, 1 did not hold, 0 not decidable; "
         "at laptop scale on a synthetic corpus"
@@ -68,7 +69,7 @@ def test_every_claim_has_a_row_with_its_verdict(judged):
 
 
 def test_the_files_have_every_claim(judged, tmp_path):
-    page = write_scoreboard(judged, "laptop", tmp_path)
+    page = write_scoreboard(judged, Scale("laptop"), tmp_path)
     text = page.read_text()
     assert all(f'id="{one.claim.name}"' in text for one in judged)
     assert "not run: needs a thing" in text
@@ -86,7 +87,7 @@ def test_the_files_have_every_claim(judged, tmp_path):
 
 
 def test_the_list_of_claims_has_the_last_verdicts(judged, tmp_path):
-    write_scoreboard(judged, "laptop", tmp_path / "claims" / "laptop")
+    write_scoreboard(judged, Scale("laptop"), tmp_path / "claims" / "laptop")
     tiers = {"laptop": {}, "bench": {"seeds": [1, 2]}, "paper": {"needs": "a corpus"}}
     claims = [a_claim("holds", tiers=tiers), a_claim("lost"), a_claim("new", needs="a part")]
     console = Console(width=80, record=True)
@@ -98,11 +99,20 @@ def test_the_list_of_claims_has_the_last_verdicts(judged, tmp_path):
     assert "laptop: needs a part" in text
 
 
+def test_a_tier_that_the_command_changed_is_told_and_is_not_in_the_list(judged, tmp_path):
+    scale = Scale.of("laptop", ["budget.updates=9", "logger=none", "data.root=here"])
+    assert scale.scope == "at laptop scale on a synthetic corpus, changed by budget.updates=9"
+    page = write_scoreboard(judged, scale, tmp_path / "claims" / "laptop").read_text()
+    assert summary(judged, scale).endswith(scale.scope)
+    assert page.count("budget.updates=9</code>") > 1  # the overrides of each system
+    assert last_verdicts(tmp_path) == {}
+
+
 @pytest.mark.parametrize(
     "damaged", ["", "{", "[]", '{"rows": []}', '{"origin": {"tier": "laptop"}, "rows": [{}]}']
 )
 def test_a_damaged_scoreboard_is_named_and_the_others_are_read(judged, tmp_path, caplog, damaged):
-    write_scoreboard(judged, "laptop", tmp_path / "claims" / "laptop")
+    write_scoreboard(judged, Scale("laptop"), tmp_path / "claims" / "laptop")
     file = tmp_path / "claims" / "broken" / "tables" / "claims.json"
     file.parent.mkdir(parents=True)
     file.write_text(damaged)
@@ -112,9 +122,9 @@ def test_a_damaged_scoreboard_is_named_and_the_others_are_read(judged, tmp_path,
 
 def test_the_page_says_which_interval_decides(judged, tmp_path):
     """“Did not hold” rests on the 90% interval; the 95% interval shown may cross the margin."""
-    text = write_scoreboard(judged, "laptop", tmp_path).read_text()
+    text = write_scoreboard(judged, Scale("laptop"), tmp_path).read_text()
     assert text.count("rests on the 90% interval") == 2  # below the forest plot and the table
-    assert "rests on the 90% interval" in scoreboard(judged, "laptop").note
+    assert "rests on the 90% interval" in scoreboard(judged, Scale("laptop")).note
 
 
 @pytest.mark.parametrize(
@@ -127,7 +137,7 @@ def test_the_page_says_which_interval_decides(judged, tmp_path):
 )
 def test_the_page_says_where_the_effect_must_lie(tmp_path, says, range_of_effects):
     judged = judge_all(plan_of(tmp_path, a_claim(says=says)), SCORING)
-    page = write_scoreboard(judged, "laptop", tmp_path / "out").read_text()
+    page = write_scoreboard(judged, Scale("laptop"), tmp_path / "out").read_text()
     assert f"<dt>To hold</dt><dd>the effect is {range_of_effects}</dd>" in page
 
 
@@ -137,7 +147,7 @@ def test_the_page_shows_what_was_run(tmp_path):
     tier = {"overrides": ["data.train_max_words=50"], "systems": {"none": other}}
     claim = a_claim("tiers", tiers={"laptop": tier})
     judged = judge_all(plan_of(tmp_path, claim), SCORING)
-    text = write_scoreboard(judged, "laptop", tmp_path / "out").read_text()
+    text = write_scoreboard(judged, Scale("laptop"), tmp_path / "out").read_text()
     assert "tier=laptop data.train_max_words=50 model=bahdanau<" in text
     assert "tier=laptop data.train_max_words=50 model=seq2seq model.cell=lstm<" in text
     assert "attention 0.004, none 0.004; not tuned" in " ".join(text.split())
@@ -148,23 +158,23 @@ def test_verdicts_on_trained_lengths_stand_beside(tmp_path):
     """The column is there where at least one claim has such a verdict, and empty for others."""
     about_length = a_claim("beyond", measure=BEYOND)
     judged = judge_all(plan_of(tmp_path, a_claim(), about_length, train_max_words=10), SCORING)
-    table = scoreboard(judged, "laptop")
+    table = scoreboard(judged, Scale("laptop"))
     titles = [column.key for column in table.columns]
     first, second = [row[titles.index("on_trained")] for row in table.rows]
     assert judged[0].on_trained is not None
     assert first == str(judged[0].on_trained.outcome)
     assert second is None
-    page = write_scoreboard(judged, "laptop", tmp_path / "out").read_text()
+    page = write_scoreboard(judged, Scale("laptop"), tmp_path / "out").read_text()
     assert page.count("<dt>On trained lengths</dt>") == 1
 
 
 @pdflatex
 def test_the_table_compiles_within_the_line(judged, tmp_path):
-    assert_compiles(tmp_path, [scoreboard(judged, "laptop")], "article")
+    assert_compiles(tmp_path, [scoreboard(judged, Scale("laptop"))], "article")
 
 
 def test_the_table_of_the_page_has_some_columns(judged):
-    table = scoreboard(judged, "laptop", ON_PAGE)
+    table = scoreboard(judged, Scale("laptop"), ON_PAGE)
     keys = [key for key in ON_PAGE if key != "untuned"]
     assert [column.key for column in table.columns] == keys
     assert len(table.rows) == len(judged)
@@ -173,7 +183,7 @@ def test_the_table_of_the_page_has_some_columns(judged):
 def test_a_verdict_on_tuned_systems_has_the_untuned_beside_it(judged, tmp_path):
     holds, fails, lost, _ = judged
     tuned = beside_untuned(judged, [replace(fails, claim=holds.claim), lost])
-    table = scoreboard(tuned, "laptop")
+    table = scoreboard(tuned, Scale("laptop"))
     rows = [dict(zip([c.key for c in table.columns], row, strict=True)) for row in table.rows]
     assert [row["verdict"] for row in rows] == ["held", "did not hold", "no verdict", "not run"]
     assert [row["untuned"] for row in rows] == ["did not hold", None, None, None]
@@ -181,7 +191,7 @@ def test_a_verdict_on_tuned_systems_has_the_untuned_beside_it(judged, tmp_path):
     effect = getattr(rows[0]["untuned_effect"], "value", None)
     assert effect == pytest.approx(fails.verdict.effect)
     place = tmp_path / "claims" / "laptop"
-    page = write_scoreboard(tuned, "laptop", place).read_text()
+    page = write_scoreboard(tuned, Scale("laptop"), place).read_text()
     assert "verdict, untuned" in page
     assert page.count("tuned alike: of half, once and twice") == 2
     assert last_verdicts(tmp_path)["paper.holds", "laptop"] == "held, tuned alike, 6.3 min"
@@ -278,7 +288,7 @@ def test_curves_have_a_point_for_each_system_and_length(judged):
 def test_a_claim_of_the_table_leads_to_its_curves(browser, judged, tmp_path):
     from selenium.webdriver.support.ui import WebDriverWait
 
-    page = write_scoreboard(judged, "laptop", tmp_path)
+    page = write_scoreboard(judged, Scale("laptop"), tmp_path)
     browser.get_log("browser")
     browser.get(page.as_uri())
     browser.find_element("css selector", "#claims a[href='#paper.holds']").click()
@@ -293,7 +303,7 @@ def test_a_claim_of_the_table_leads_to_its_curves(browser, judged, tmp_path):
 @pytest.mark.chromium
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious_on_the_scoreboard(browser, judged, tmp_path, scheme):
-    page = write_scoreboard(judged, "laptop", tmp_path)
+    page = write_scoreboard(judged, Scale("laptop"), tmp_path)
     browser.get(page.as_uri())
     browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
     with screen(browser, scheme=scheme):
@@ -304,7 +314,7 @@ def test_axe_finds_nothing_serious_on_the_scoreboard(browser, judged, tmp_path, 
 @pytest.mark.chromium
 @pytest.mark.parametrize("width", [390, 1400])
 def test_the_scoreboard_needs_no_sideways_scrolling(browser, judged, tmp_path, width):
-    page = write_scoreboard(judged, "laptop", tmp_path)
+    page = write_scoreboard(judged, Scale("laptop"), tmp_path)
     browser.get(page.as_uri())
     browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
     with screen(browser, width=width):
@@ -328,9 +338,9 @@ def test_published_curves_lie_beside_ours_and_say_what_they_are(judged):
 def test_wandb_gets_every_verdict(judged, tmp_path, monkeypatch):
     given = {}
     monkeypatch.setattr(online, "save_online", lambda **arguments: given.update(arguments))
-    write_scoreboard(judged, "laptop", tmp_path)
-    online.publish_claims(judged, "laptop", tmp_path, DictConfig({}))
-    assert given["description"] == summary(judged, "laptop")
+    write_scoreboard(judged, Scale("laptop"), tmp_path)
+    online.publish_claims(judged, Scale("laptop"), tmp_path, DictConfig({}))
+    assert given["description"] == summary(judged, Scale("laptop"))
     data = given["data"]
     assert data.config["verdicts"]["paper.lost"] == "no verdict"
     assert data.summary["claim/paper.holds"] == judged[0].verdict.effect
