@@ -7,7 +7,7 @@ from datetime import date
 from typing import Annotated, Literal, Self, get_args
 
 import numpy as np
-from pydantic import Field, NonNegativeInt, PositiveFloat, field_validator, model_validator
+from pydantic import Field, PositiveInt, field_validator, model_validator
 
 from lightning_modules.runs.settings.table import key_of
 from sweeps.claims.flavours import FLAVOURS
@@ -32,6 +32,11 @@ OF_COMMANDS = (
 """Keys, or their first parts, that are a command's and no training's."""
 CHOICES = "scoring.contrastive"
 """The only key of scoring that a claim sets: all claims of a command are scored alike."""
+MOST = 1e6
+"""Largest size of a number in a claim's file; all scores are far below."""
+Number = Annotated[float, Field(strict=True, ge=-MOST, le=MOST)]
+Positive = Annotated[float, Field(strict=True, gt=0, le=MOST)]
+Text = Annotated[str, Field(min_length=1)]
 OF_RUNS = ("seed", "outputs")
 """Keys that each run of a claim gets from the command or from the tier's seeds."""
 
@@ -53,9 +58,9 @@ class Published(Strict):
     flavour: str | None = None
     """How the paper computed BLEU: a name of ``flavours``."""
     data: str
-    values: dict[str, float]
+    values: dict[str, Number]
     """By the names of the systems."""
-    curves: dict[str, tuple[tuple[PositiveFloat, float], ...]] = Field(default_factory=dict)
+    curves: dict[str, tuple[tuple[Positive, Number], ...]] = Field(default_factory=dict)
     """Sentence lengths with values at these lengths, by the names of systems."""
     read_off: bool = False
     """Whether values and curves were read off a picture."""
@@ -78,7 +83,7 @@ class Published(Strict):
 class SmallestEffect(Strict):
     """The smallest effect that counts, in the unit of what is measured."""
 
-    value: PositiveFloat
+    value: Positive
     why: str
     written: date
     """The day on which the margin was written, before the first run."""
@@ -98,8 +103,9 @@ class Tier(Strict):
     """Overrides of all systems, after those of ``conf/tier``."""
     systems: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Overrides that replace those of a system of the claim."""
-    seeds: Annotated[tuple[NonNegativeInt, ...], Field(min_length=1)] = (1, 2, 3)
-    needs: str | None = None
+    seeds: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (1, 2, 3)
+    """Seed 0 is that of the trials that choose learning rates."""
+    needs: Text | None = None
     """What the harness lacks to run the claim at this scale."""
 
     @field_validator("seeds")
@@ -129,7 +135,7 @@ class Claim(Strict):
     says: Says = "larger"
     """Whether the effect is ``larger`` than 0, ``not_smaller``, or there is ``no_difference``."""
     margin: SmallestEffect
-    needs: str | None = None
+    needs: Text | None = None
     """What the harness lacks to run the claim at any scale."""
     tiers: dict[TierName, Tier] = Field(default_factory=dict)
 

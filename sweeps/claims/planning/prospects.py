@@ -20,11 +20,11 @@ sentences; and the correlation of two systems over sentences."""
 MANY = 1000
 """Seeds from which an assumed variance is as good as known."""
 NOTE = (
-    "decides: the chance of a verdict if the published effect is the true one (a claim without "
-    "published values: three times the smallest effect that counts, or 0 if the claim says that "
-    "there is no difference or no loss) and seeds deviate by the smallest effect that counts "
-    "(searches of one training share its deviation); "
-    "for 80%: the seeds of each system that would then decide with a chance of 80%"
+    "decides: the chance of a verdict under two assumptions. First, the true effect is the "
+    "published effect; without published values, it is three times the smallest effect that "
+    "counts, or 0 if the claim says that there is no difference or no loss. Second, the scores of "
+    "seeds deviate by the smallest effect that counts; searches of one training deviate together. "
+    "for 80%: the seeds of each system that decide with a chance of 80% under these assumptions."
 )
 
 

@@ -19,8 +19,9 @@ from sweeps.claims.scoreboard.rows import CHANGES, NAME, NOT_RUN, TUNED
 from sweeps.report.opening.costs import duration
 
 JOB_TIME = (
-    "job time: at the rate of finished runs on this machine with the same variant, sizes, corpus "
-    "and batches; unknown without such a run, ≥: some of the runs have no such rate"
+    "job time: taken from the speed of finished runs on this machine with the same variant, sizes, "
+    "corpus and batches. unknown: no such run has finished. ≥: no such run has finished for a part "
+    "of the runs."
 )
 log = logging.getLogger(__name__)
 State = Mapping[tuple[str, TierName], str]
@@ -86,7 +87,7 @@ def plan_table(plan: Plan, known: Mapping[str, Prospect], at_once: int) -> Table
     rates = rates_of(plan.finished)
     time = job_time(plan.missing, rates, plan.trained)
     title = (
-        f"{len(plan.claims)} claims need {len(plan.wanted)} runs; {len(plan.missing)} are missing: "
+        f"claims: {len(plan.claims)}, runs: {len(plan.wanted)}, missing: {len(plan.missing)}; "
         f"job time {time.text(at_once)} with {at_once} at a time"
     )
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))

@@ -1,5 +1,6 @@
 """The files of ``conf/claim``, and the choice of claims by name."""
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -133,6 +134,12 @@ def test_a_file_of_the_user_is_a_claim(own):
     ("changes", "message"),
     [
         ({"margin": {"value": 0, "why": "x", "written": "2026-11-25"}}, "margin.value=0"),
+        ({"margin": OWN["margin"] | {"value": math.inf}}, "margin.value"),
+        ({"margin": OWN["margin"] | {"value": 1e300}}, "margin.value"),
+        ({"margin": OWN["margin"] | {"value": True}}, "margin.value"),
+        ({"published": {"unit": "AER (%)", "data": "x", "values": {"more": math.nan}}}, "values"),
+        ({"tiers": {"laptop": {"seeds": [0, 1, 2]}}}, "seeds"),
+        ({"needs": ""}, "needs"),
         ({"margin": {"value": 1.0, "why": "x"}}, "margin.written"),
         ({"measure": {"kind": "difference", "more": "more", "less": "none"}}, "none is no system"),
         (

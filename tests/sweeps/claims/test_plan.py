@@ -165,9 +165,7 @@ def test_the_table_has_a_row_for_every_claim(tmp_path):
     plan = plan_of(tmp_path, a_claim(), a_claim("two"), made=False)
     table = plan_table(plan, prospects(plan), 2)
     assert table.row_count == 2
-    assert "2 claims need 6 runs; 6 are missing: job time unknown with 2 at a time" in str(
-        table.title
-    )
+    assert "claims: 2, runs: 6, missing: 6; job time unknown with 2 at a time" in str(table.title)
     assert list(table.columns[0].cells) == ["paper.one", "paper.two"]
 
 

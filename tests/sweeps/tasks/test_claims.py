@@ -103,7 +103,7 @@ def test_the_same_command_trains_nothing_again(tested, space):
     given, before = tested
     times = {file: file.stat().st_mtime_ns for file in space.rglob("result.json")}
     printed = succeed(*given)
-    assert "0 are missing" in printed
+    assert "missing: 0" in printed
     assert {file: file.stat().st_mtime_ns for file in space.rglob("result.json")} == times
     assert printed.splitlines()[-2:] == before.splitlines()[-2:]  # the same verdict
 
@@ -120,7 +120,7 @@ def test_a_second_search_tests_the_same_training_again(tested, space):
     file = file.with_name("search.yaml")
     file.write_text(yaml.safe_dump(content))
     printed = succeed(f"claims={file}", *given[1:], "comparison_name=search")
-    assert "6 runs; 3 are missing" in printed
+    assert "runs: 6, missing: 3" in printed
     [row] = json.loads((space / "outputs/claims/search/tables/claims.json").read_text())["rows"]
     assert row["verdict"] in ("held", "did not hold", "not decidable")
     made = [json.loads(each.read_text()) for each in space.rglob("outputs/runs/*/result.json")]
@@ -138,7 +138,7 @@ def test_tuned_systems_get_a_verdict_beside_the_untuned(tested, board, space):
     given, _ = tested
     before = len(list(space.rglob("result.json")))
     printed = succeed(*given, "tune=true")
-    assert "1 claims need 6 runs; 6 are missing" in printed
+    assert "claims: 1, runs: 6, missing: 6" in printed
     rates = yaml.safe_load((board / "learning_rates.yaml").read_text())
     assert len(rates) == 2
     assert f"learning_rates={board}/learning_rates.yaml" in printed
