@@ -12,7 +12,7 @@ from pydantic import Field, PositiveInt, field_validator, model_validator
 from lightning_modules.runs.settings.table import key_of
 from sweeps.claims.flavours import FLAVOURS
 from sweeps.claims.measures import AnyMeasure, Strict
-from sweeps.claims.statistics.verdict import Says
+from sweeps.claims.statistics.verdict import Margin, Says
 
 TierName = Literal["laptop", "bench", "paper"]
 TIERS: tuple[TierName, ...] = get_args(TierName)
@@ -183,6 +183,11 @@ class Claim(Strict):
                 "have no single difference; give kind difference for two of them"
             )
         return self
+
+    @property
+    def rule(self) -> Margin:
+        """The margin with its direction, as verdicts and plans need it."""
+        return Margin(self.margin.value, self.margin.written, self.says)
 
     @property
     def published_effect(self) -> float | None:

@@ -17,7 +17,7 @@ from sweeps.claims.statistics.intervals import Spread
 from sweeps.claims.statistics.pairing import paired
 from sweeps.claims.statistics.power import Needed, needed
 from sweeps.claims.statistics.quantities import Quantity
-from sweeps.claims.statistics.verdict import Margin, Outcome, Verdict, correct_verdicts, judge
+from sweeps.claims.statistics.verdict import Outcome, Verdict, correct_verdicts, judge
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ def _judged(claim: Claim, records: Records) -> Judged:
         within = None if shorter is None else _compared(measure, evidence, shorter)
     except (UnusableError, ValueError) as error:
         return Judged(claim, failure=str(error))
-    margin = Margin(claim.margin.value, claim.margin.written, claim.says)
+    margin = claim.rule
     verdict = judge(compared.spread, compared.differences, margin)
     missing = None
     if verdict.outcome is Outcome.UNDECIDED:

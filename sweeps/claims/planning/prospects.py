@@ -9,7 +9,7 @@ from sweeps.claims.planning.plan import Plan
 from sweeps.claims.statistics.intervals import Spread
 from sweeps.claims.statistics.pairing import paired_spread
 from sweeps.claims.statistics.power import MOST_SEEDS, needed_seeds, power
-from sweeps.claims.statistics.verdict import LEAST_SEEDS, Margin
+from sweeps.claims.statistics.verdict import LEAST_SEEDS
 
 EFFECT = 3.0
 """Assumed effect of a claim without published values, in multiples of its margin; 0 where the claim
@@ -47,10 +47,7 @@ def prospects(plan: Plan) -> dict[str, Prospect]:
 
 
 def _prospect(claim: Claim, plan: Plan) -> Prospect:
-    margin, seeds = (
-        Margin(claim.margin.value, claim.margin.written, claim.says),
-        plan.seeds_of(claim),
-    )
+    margin, seeds = claim.rule, plan.seeds_of(claim)
     spread, differences = assumed(claim), claim.measure.differences
     if plan.is_one_training(claim):
         spread, differences = paired_spread(spread, differences)
