@@ -120,6 +120,7 @@ def test_steps_are_written_as_a_person_writes_them_and_other_numbers_exactly(val
     assert as_overrides({"x": value}) == [f"x={written}"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_a_terminal_sees_the_trials_and_at_the_end_the_outcome(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
