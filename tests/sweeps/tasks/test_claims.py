@@ -42,7 +42,7 @@ def test_a_plan_trains_nothing(tmp_path, capsys):
     status = in_process("claims=cho2014", "tier=laptop", "plan=true", f"outputs={tmp_path}")
     assert status == 0
     printed = capsys.readouterr().out
-    assert "need" in printed
+    assert "missing: 3" in printed
     assert "cho2014.falls_with_length" in printed
     assert not list(tmp_path.rglob("result.json"))
 
