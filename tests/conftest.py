@@ -148,5 +148,6 @@ def quick_reports(monkeypatch):
     from tests.helpers.pages import without_pictures
 
     monkeypatch.setattr("sweeps.report.publish.vega", str)
+    monkeypatch.setattr("sweeps.report.publish.render_report", lambda report: "")
     with without_pictures():
         yield

@@ -73,7 +73,6 @@ def planted(plant: Plant) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.exhaustive
 @pytest.mark.long
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: f"{plant.side}: {plant.name}")
 def test_planted_errors_are_found(plant: Plant) -> None:
