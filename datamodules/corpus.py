@@ -3,13 +3,27 @@
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from datamodules.contrast import ContrastPair
+from datamodules.contrast_pairs import ContrastPair
 from datamodules.errors import UserError
-from datamodules.examples import examples_of
+
+EXAMPLES = 3
+LONGEST_EXAMPLE = 80
+
+
+def examples_of(lines: Iterable[str]) -> list[str]:
+    """Return the first different lines, shortened."""
+    found: dict[str, None] = {}
+    for line in lines:
+        short = line if len(line) <= LONGEST_EXAMPLE else f"{line[: LONGEST_EXAMPLE - 1]}…"
+        found[short] = None
+        if len(found) == EXAMPLES:
+            break
+    return list(found)
+
 
 Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = ("train", "val", "test")

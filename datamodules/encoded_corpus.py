@@ -12,10 +12,10 @@ from typing import Self
 from datamodules.batching import EncodedPairs, Sequences, Spelled
 from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
+from datamodules.corpus_statistics import CorpusStatistics
 from datamodules.errors import UserError
 from datamodules.files import locked, remove_half_written
 from datamodules.preparation import INDEX, STATISTICS, WORD_COUNTS, build, check_files, load_side
-from datamodules.statistics.record import CorpusStatistics
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
 log = logging.getLogger(__name__)

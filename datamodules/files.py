@@ -3,10 +3,13 @@
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+import stat
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from datamodules.errors import UserError
 
 _TEMPORARY = re.compile(r"\..+\.\d+\.part(\..+)?")
 """Names of the files of ``whole_file``."""
@@ -82,3 +85,93 @@ def write_json(path: Path | str, value: Any) -> None:
 def json_text(value: Any) -> str:
     """Return ``value`` as indented JSON. Raises ``ValueError`` for NaN or infinity."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+STREAM = "-"
+"""Standard input or output."""
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def what_is(path: Path) -> str:
+    """Return what lies at a path where a file is wanted: ``is a folder``, ``does not exist``."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return "is a link to nothing" if path.is_symlink() else "does not exist"
+    except OSError as error:
+        return f"cannot be opened ({error.strerror})"
+    return f"is {KINDS.get(stat.S_IFMT(mode), 'a file')}"
+
+
+def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> None:
+    """Check that each file can be written, and that none replaces another file of the command.
+
+    Args:
+        outputs: files to write, by setting; ``-`` is standard output, None no file.
+        inputs: files that the command reads, by setting.
+
+    Raises:
+        UserError: for the first file that cannot be written, names the setting.
+    """
+    taken = {
+        _place(name): f"{setting}={name}" for setting, name in inputs.items() if _is_file(name)
+    }
+    for setting, name in outputs.items():
+        if name is None:
+            continue
+        given = f"{setting}={name}"
+        place = STREAM if name == STREAM else _place(name)
+        if place in taken:
+            raise UserError(f"{given}: is also {taken[place]}; give two different files")
+        taken[place] = given
+        if name != STREAM:
+            _check_writable(given, Path(name))
+
+
+def _is_file(name: str | None) -> bool:
+    return name is not None and name != STREAM
+
+
+def _place(name: str | None) -> str:
+    """Return the path with links followed, so that two names of one file are equal."""
+    return os.path.realpath(str(name))
+
+
+def _check_writable(given: str, path: Path) -> None:
+    folder = Path(_place(str(path))).parent
+    if path.is_dir():
+        raise UserError(f"{given}: is a folder; give a file")
+    if not folder.is_dir():
+        raise UserError(
+            f"{given}: the folder {folder} {what_is(folder)}; make it, or correct the path"
+        )
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise UserError(f"{given}: cannot be written; write elsewhere")
+
+
+QUOTE = "'"
+"""Spreadsheets show a cell that begins with this character as text."""
+STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r", QUOTE)
+SIGNED_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
+Value = TypeVar("Value")
+
+
+def as_cell(value: Value) -> Value | str:
+    """Return a value for a cell of CSV; a text that could be a formula gets a quote before it.
+
+    A number written with its sign, such as ``+1.5``, is no formula.
+    """
+    if not isinstance(value, str) or not value.startswith(STARTS_FORMULA):
+        return value
+    return value if SIGNED_NUMBER.fullmatch(value) else QUOTE + value
+
+
+def from_cell(cell: str) -> str:
+    """Return the text of a cell that ``as_cell`` made."""
+    return cell.removeprefix(QUOTE)

@@ -12,12 +12,11 @@ from typing_extensions import override
 
 from datamodules.corpus import Split
 from datamodules.errors import UserError
+from datamodules.files import what_is
 from datamodules.lines import COMPRESSED
-from datamodules.sources.columns import Columns
-from datamodules.sources.pair_source import PairSource, TwoFiles, find_file
-from datamodules.sources.real_corpus import RealCorpus
-from datamodules.sources.tables import TABLES, Table, table_kind
-from datamodules.writing.places import what_is
+from datamodules.pair_sources import PairSource, TwoFiles, find_file
+from datamodules.real_corpus import RealCorpus
+from datamodules.tables import TABLES, Columns, Table, table_kind
 
 PATTERN = set("*?[")
 """Characters of file names that stand for several files."""

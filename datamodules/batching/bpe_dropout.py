@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from datamodules.batching.pairs import EncodedPairs, Sequences
+from datamodules.batching.batches import EncodedPairs, Sequences
 from datamodules.ragged import ranges, sums
 from datamodules.tokenization.merging import Merging, draws
 

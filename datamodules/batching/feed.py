@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.utils.data import Dataset, Sampler
 
-from datamodules.batching.pairs import Batch
+from datamodules.batching.batches import Batch
 
 AHEAD = 32
 """Most batches that wait for their use, enough to sort the next pool of pairs meanwhile."""

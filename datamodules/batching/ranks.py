@@ -1,6 +1,6 @@
 """Samplers that divide the batches of a single process among several ranks.
 
-The batch of an update is cut into pieces here; ``lightning_modules/ranks/updates_across_ranks.py``
+The batch of an update is cut into pieces here; ``lightning_modules/ranks/updates.py``
 says how many pieces each rank computes.
 """
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Dataset, Sampler
 
+from datamodules.batching.batches import Batch, EncodedPairs, collate
 from datamodules.batching.bpe_dropout import BpeDropout
-from datamodules.batching.pairs import Batch, EncodedPairs, collate
 from datamodules.batching.sampler import TokenBatchSampler
 
 

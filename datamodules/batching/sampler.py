@@ -2,14 +2,14 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Sampler
 
-from datamodules.batching.pairs import EncodedPairs
+from datamodules.batching.batches import Batch, EncodedPairs, sources_alone
 from datamodules.errors import UserError
 
 POOL = 2**20
@@ -141,3 +141,108 @@ def _check(pairs: EncodedPairs, max_tokens: int, option: str) -> None:
             f"{option}={max_tokens} is smaller than the longest sentence: {longer} of {len(pairs)} "
             f"are longer, up to {longest} tokens; set {option} to {longest} or more"
         )
+
+
+class LengthBatchSampler(TokenBatchSampler):
+    """Sampler of batches with sentences of similar length; each epoch has every sentence once.
+
+    Within a pool, pairs are sorted by the length of the longer side, then by the length difference
+    (src − tgt), and cut into batches. The batches of a pool are then shuffled, and so are the
+    pools. Without ``shuffle``, batches go from the longest to the shortest.
+
+    In training, random noise of up to one token is added to the length difference, because
+    otherwise the same sentences would be in the same batch in every epoch. The difference is sorted
+    upwards for odd lengths of the longer side and downwards for even lengths, so that neighbours
+    stay similar where the longer side changes. On multi30k, 97% of positions are then real; with
+    random order among equal lengths of the longer side, 93%.
+    """
+
+    def _batches(self, pool: int) -> list[NDArray[np.int64]]:
+        random = self._random(pool, self.epoch)
+        batches = np.split(self._ordered(pool, random), self._cuts(pool)[1:-1])
+        if self._shuffle:
+            random.shuffle(batches)
+        return batches
+
+    def _ordered(self, pool: int, random: np.random.Generator) -> NDArray[np.int64]:
+        """Return the pairs of a pool, the longest first, in the order in which batches are cut."""
+        rows = np.sort(self._rows(pool))
+        src, tgt = (side.astype(np.int64) for side in self._lengths(rows))
+        longest = np.maximum(src, tgt) + 1
+        difference = np.where(longest % 2, 1, -1) * (src - tgt)
+        if self._shuffle:
+            difference = difference + random.uniform(-1, 1, len(rows))
+        order = np.argsort(difference, kind="stable")
+        return rows[order[_longest_first(longest[order])]]
+
+    @cached_property
+    def _sizes(self) -> list[tuple[int, int]]:
+        """For each pool, the same in every epoch: its batches, and the sentences of the largest."""
+        cuts = map(self._cuts, self._pools)
+        return [(len(each) - 1, int(np.diff(each).max(initial=0))) for each in cuts]
+
+    def _cuts(self, pool: int) -> list[int]:
+        """Return the boundaries of the batches in a pool, whose longest pairs come first."""
+        counts = np.bincount(np.maximum(*self._lengths(self._rows(pool))) + 1)
+        cuts: list[int] = []
+        first = end = 0
+        for length in range(len(counts) - 1, 0, -1):
+            # The batches whose longest pair has ``length`` tokens.
+            end += int(counts[length])
+            most = self._max_tokens // length
+            starts = range(first, end, most)
+            cuts += starts
+            first += most * len(starts)
+        return [*cuts, end]
+
+
+def _longest_first(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return the order of falling lengths; equal lengths keep their order."""
+    missing = lengths.max(initial=0) - lengths
+    # Numbers of up to 16 bits are sorted in linear time.
+    return np.argsort(missing.astype(np.min_scalar_type(missing.max(initial=0))), kind="stable")
+
+
+def batches_of(sequences: Sequence[Sequence[int]], decode_max_tokens: int) -> Iterator[Batch]:
+    """Yield batches of pairs with an empty target side, the longest first.
+
+    ``ids`` are the indices in ``sequences``. Raises ``UserError`` as ``LengthBatchSampler`` does.
+    """
+    pairs = sources_alone(sequences)
+    for rows in LengthBatchSampler(pairs, decode_max_tokens, option="batching.decode_max_tokens"):
+        yield pairs[rows]
+
+
+class MixedBatchSampler(TokenBatchSampler):
+    """Sampler of batches of sentences in random order, whatever their lengths.
+
+    Half of the positions of such batches are padding. But an update then learns from sentences of
+    all lengths, as the batches of JoeyNMT do. Every epoch has as many batches as epoch 0: an epoch
+    that would have more leaves out its last few sentences; an epoch that would have fewer divides
+    its largest batches.
+    """
+
+    def _batches(self, pool: int) -> list[NDArray[np.int64]]:
+        wanted, _ = self._sizes[pool]
+        batches = self._cut(pool, self.epoch)[:wanted]
+        while len(batches) < wanted:
+            largest = batches.pop(int(np.argmax([len(rows) for rows in batches])))
+            batches += np.array_split(largest, 2)
+        return batches
+
+    def _cut(self, pool: int, epoch: int) -> list[NDArray[np.int64]]:
+        """Return a pool's pairs in random order, each batch with as many as ``max_tokens`` hold."""
+        order = self._random(pool, epoch).permutation(self._rows(pool))
+        cuts, first, longest = [], 0, 0
+        for row, length in enumerate((np.maximum(*self._lengths(order)) + 1).tolist()):
+            longest = max(longest, length)
+            if (row + 1 - first) * longest > self._max_tokens:
+                cuts.append(row)
+                first, longest = row, length
+        return np.split(order, cuts)
+
+    @cached_property
+    def _sizes(self) -> list[tuple[int, int]]:
+        """For each pool: the batches of epoch 0, and the sentences of the largest."""
+        first = [self._cut(pool, epoch=0) for pool in self._pools]
+        return [(len(batches), max(map(len, batches))) for batches in first]

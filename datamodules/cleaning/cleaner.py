@@ -8,7 +8,7 @@ from itertools import compress
 from datamodules.cleaning.normalising import compose, normalise_punctuation
 from datamodules.cleaning.settings import Cleaning
 from datamodules.cleaning.steps import HeldOut, StepCount, steps_of
-from datamodules.examples import examples_of
+from datamodules.corpus import examples_of
 
 Text = tuple[Sequence[str], Sequence[str]]
 """The lines of both sides."""

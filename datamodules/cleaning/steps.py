@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from datamodules.cleaning.language import probabilities
 from datamodules.cleaning.settings import Cleaning
-from datamodules.corpus import ParallelText
-from datamodules.examples import examples_of
+from datamodules.corpus import ParallelText, examples_of
 from datamodules.words import lengths_in_words
 
 Mask = NDArray[np.bool_]

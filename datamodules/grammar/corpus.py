@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import PositiveInt, validate_call
 from typing_extensions import override
 
-from datamodules.contrast import ContrastPair
+from datamodules.contrast_pairs import ContrastPair
 from datamodules.corpus import Corpus, ParallelText, Split, add_left_out
 from datamodules.errors import UserError
 from datamodules.grammar.contrast.drawing import draw_contrast
@@ -19,11 +19,9 @@ from datamodules.grammar.disjoint import Disjoint, Overlap, chooser, key_of
 from datamodules.grammar.drawing.clauses import NothingLeftError
 from datamodules.grammar.drawing.sentences import Sentences
 from datamodules.grammar.drawing.vocabulary import Vocabulary
-from datamodules.grammar.knobs import Knobs
+from datamodules.grammar.knobs import SHORTEST, Knobs, buckets, training_lengths
 from datamodules.grammar.languages import LANGUAGES, find_language
-from datamodules.grammar.lengths import SHORTEST, buckets, training_lengths
-from datamodules.grammar.noise import add_noise
-from datamodules.grammar.pairs import SentencePair, write_pair
+from datamodules.grammar.pairs import SentencePair, add_noise, write_pair
 
 EDITION = 6
 """Part of the fingerprint: raise the edition if any sentence changes (a test checks this)."""

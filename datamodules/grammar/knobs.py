@@ -1,7 +1,10 @@
 """The knobs of the grammar: what makes its sentences easy or hard."""
 
+from itertools import accumulate
+
 from pydantic import BaseModel, ConfigDict, Field
 
+from datamodules.grammar.drawing.tables import Table
 from datamodules.grammar.meaning.lexicon import MOST_NOUNS
 
 
@@ -37,3 +40,31 @@ class Knobs(BaseModel):
     """Share of words with a synonym that are written with the synonym."""
     noise: float = Field(default=0.0, ge=0, le=1)
     """Share of training pairs with a wrong target sentence or a missing word."""
+
+
+SHORTEST = 3
+"""Smallest number of source words in a sentence."""
+SHORT = 10
+"""Largest number of words in a short sentence; all short lengths are equally common."""
+DECAY = 0.98
+"""Ratio of sentences with n + 1 words to sentences with n words, for n > SHORT."""
+
+
+def training_lengths(longest: int, short_share: float) -> Table[int]:
+    """Return the lengths of training sentences: many short sentences, and a long tail.
+
+    Short sentences teach the words, even to a model without attention. In the tail every length is
+    common enough to be learnt.
+    """
+    short = range(SHORTEST, SHORT + 1)
+    tail = list(accumulate([DECAY] * (longest - SHORT), lambda weight, ratio: weight * ratio))
+    weights = [short_share / len(short)] * len(short)
+    weights += [(1 - short_share) * weight / sum(tail) for weight in tail]
+    return Table(range(SHORTEST, longest + 1), weights)
+
+
+def buckets(longest: int) -> tuple[tuple[int, int], ...]:
+    """Return the smallest and largest number of words of each bucket: 1-10, 11-20 and so on."""
+    return tuple(
+        (max(SHORTEST, most - 9), min(most, longest)) for most in range(10, longest + 10, 10)
+    )

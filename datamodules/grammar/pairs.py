@@ -1,8 +1,10 @@
 """Sentence pairs: one meaning, written in two languages, with the links between the words."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from datamodules.grammar.drawing.tables import Random
 from datamodules.grammar.languages.language import Language, Text
 from datamodules.grammar.meaning.phrases import Joined
 
@@ -72,3 +74,38 @@ def _links(
 def punctuated(text: str) -> str:
     """Return a sentence with a capital letter and a full stop."""
     return text[0].upper() + text[1:] + "."
+
+
+_LINK = re.compile(r"(\d+)([-?])(\d+)")
+
+
+def add_noise(
+    pairs: Iterable[SentencePair], share: float, random: Random
+) -> Iterator[SentencePair]:
+    """Yield the pairs; damage a ``share`` of them, one half in each way."""
+    before: SentencePair | None = None
+    for pair in pairs:
+        if before is not None and random() < share:
+            if random() < 0.5:
+                yield pair._replace(
+                    target=before.target, target_words=before.target_words, links=""
+                )
+            else:
+                yield without_word(pair, int(random() * pair.target_words))
+        else:
+            yield pair
+        before = pair
+
+
+def without_word(pair: SentencePair, number: int) -> SentencePair:
+    """Return a pair that lacks a target word, counted from 0, unless it is the only word."""
+    words = pair.target.split()
+    if len(words) < 2:
+        return pair
+    del words[number]
+    links = []
+    for source, kind, target in _LINK.findall(pair.links):
+        place = int(target)
+        if place != number:
+            links.append(f"{source}{kind}{place - (place > number)}")
+    return pair._replace(target=" ".join(words), target_words=len(words), links=" ".join(links))

@@ -9,17 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from datamodules.cleaning import Cleaner, Cleaning, HeldOut, swapped
-from datamodules.corpus import Corpus, ParallelText, Split, read_split
-from datamodules.examples import examples_of
+from datamodules.corpus import Corpus, ParallelText, Split, examples_of, read_split
+from datamodules.corpus_statistics import (
+    CorpusStatistics,
+    SideCounts,
+    SideStatistics,
+    Suspicion,
+    bins_of,
+    side_statistics,
+)
 from datamodules.files import write_json, write_text
 from datamodules.preparation.line_encoder import LineEncoder
 from datamodules.preparation.parts import SIDES
 from datamodules.preparation.space import check_space
 from datamodules.preparation.store import checksum, save_side
 from datamodules.preparation.training_text import TrainingText
-from datamodules.statistics.counting import SideCounts, bins_of, side_statistics
-from datamodules.statistics.record import CorpusStatistics, SideStatistics
-from datamodules.suspicions import Suspicion
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
 INDEX = "index.json"

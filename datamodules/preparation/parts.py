@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from datamodules.cleaning import Cleaner, StepCount, first_occurrences, pair_digests
-from datamodules.examples import examples_of
+from datamodules.corpus import examples_of
+from datamodules.corpus_statistics import SideCounts
 from datamodules.files import whole_file
 from datamodules.preparation.line_encoder import LineEncoder
 from datamodules.preparation.store import Array, check_files, load_side, save_side
-from datamodules.statistics.counting import SideCounts
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
 SIDES = ("source", "target")

@@ -11,17 +11,22 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from datamodules.cleaning import Cleaner, StepCount, nothing_left, total_counts
 from datamodules.cleaning.language import CHECKED
-from datamodules.corpus import Corpus, ParallelText, add_left_out, first_pairs, read_parts
+from datamodules.corpus import (
+    Corpus,
+    ParallelText,
+    add_left_out,
+    examples_of,
+    first_pairs,
+    read_parts,
+)
+from datamodules.corpus_statistics import SideCounts, Suspicion, suspicions_of_corpus
 from datamodules.errors import UserError
-from datamodules.examples import examples_of
+from datamodules.phrase_table import PhraseTable
 from datamodules.preparation.parts import SIDES, Pair, PartNumbers, Parts, Text
-from datamodules.preparation.phrase_table import PhraseTable
 from datamodules.preparation.progress import progress
 from datamodules.preparation.store import save_side
 from datamodules.preparation.word_table import save_words
 from datamodules.preparation.workers import cores, for_each
-from datamodules.statistics.counting import SideCounts
-from datamodules.suspicions import Suspicion, suspicions_of_corpus
 from datamodules.tokenization import Bpe, Tokenizers, TokenizerSettings
 
 ENOUGH = 100

@@ -14,6 +14,6 @@ are ``True`` where attention may not look. Nothing here keeps state between call
 """
 
 from lightning_modules.attention.attention import Attention, AttentionMemory
-from lightning_modules.attention.building import build_attention
+from lightning_modules.attention.build import build_attention
 from lightning_modules.attention.scores import SCORES, Score
 from lightning_modules.attention.windows import WINDOWS, Global, Window, WindowMask

@@ -10,8 +10,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from datamodules.tokenization import BOS, EOS
-from lightning_modules.decoding.backpointers import Backpointers, HypothesisEnd
-from lightning_modules.decoding.ends import Ends
+from lightning_modules.decoding.hypotheses import Backpointers, Ends, HypothesisEnd
 from lightning_modules.decoding.search import NonNegativeFloat, Search, best_tokens, is_decision
 from lightning_modules.variants.base import EncoderDecoder, select_batch
 

@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 import altair as alt
 
-from lightning_modules.figures.charts import Chart, data_of
+from lightning_modules.figures.charts import GREY, Chart, Style, Width, data_of, style_of
 from lightning_modules.figures.lines import finished
-from lightning_modules.figures.looks import COLOURS
-from lightning_modules.figures.sizes import GREY, Style, Width, style_of
+from lightning_modules.figures.system_looks import COLOURS
 
 LOOKS = {
     "held": (COLOURS[1], "circle"),

@@ -18,8 +18,7 @@ import altair as alt
 import numpy as np
 import vl_convert
 
-from lightning_modules.figures.charts import as_spec, data_of
-from lightning_modules.figures.sizes import COLUMN, TEXT, Width, style_of
+from lightning_modules.figures.charts import COLUMN, TEXT, Width, as_spec, data_of, style_of
 from lightning_modules.runs.schema import SentenceAttention
 
 BLUES = ["#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"]

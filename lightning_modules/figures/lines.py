@@ -4,16 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, log10
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
-from lightning_modules.figures.charts import Chart, data_of
-from lightning_modules.figures.end_labels import end_labels
-from lightning_modules.figures.legends import legend_of
-from lightning_modules.figures.looks import looks_of
-from lightning_modules.figures.sizes import Width, style_of
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from lightning_modules.figures.charts import GREY, Chart, Width, data_of, style_of
+from lightning_modules.figures.system_looks import end_labels, legend_of, looks_of
+from lightning_modules.metrics.bootstrap import RIGHT_CHOICES, Estimate, ScoredGroup
 
 Point = dict[str, Any]
 Range = tuple[float, float]
@@ -248,3 +245,78 @@ def finished(
     given["usermeta"] = {"caption": note}
     finished: Chart = chart.properties(**given)
     return finished
+
+
+def reference_line(
+    name: str, points: Sequence[dict[str, Any]], y_title: str, width: Width
+) -> list[alt.Chart]:
+    """Return the line and its name, as layers below the lines of systems.
+
+    The name stands where the line is highest: at the bottom of a figure lines run together.
+
+    Args:
+        name: what the line is.
+        points: its points from left to right: ``place``, ``score``, and ``group`` for readers.
+        y_title: what ``score`` is.
+        width: width of the figure.
+    """
+    x, y = alt.X("place:Q"), alt.Y("score:Q")
+    style = style_of(width)
+    tooltip = [
+        alt.Tooltip("name:N"),
+        alt.Tooltip("group:N"),
+        alt.Tooltip("score:Q", title=y_title, format=".3~f"),
+    ]
+    line = alt.Chart(data_of([{"name": name, **each} for each in points])).mark_line(
+        strokeWidth=style.line / 2, strokeDash=[4, 3], color=GREY, clip=True
+    )
+    highest = max(points, key=lambda point: point["score"])
+    align: Literal["left", "center", "right"] = "center"
+    if highest in (points[0], points[-1]):  # the name runs inwards
+        align = "left" if highest == points[0] else "right"
+    texts = [
+        alt.Chart(data_of([highest]))
+        .mark_text(text=name, align=align, baseline="bottom", dy=-3, fontSize=style.type, **look)
+        .encode(x=x, y=y)
+        # White around the letters, where the rule of a training limit crosses them.
+        for look in ({"stroke": "white", "strokeWidth": 4, "aria": False}, {"color": GREY})
+    ]
+    return [line.encode(x=x, y=y, tooltip=tooltip), *texts]
+
+
+CHANCE = 50
+"""Percentage of right choices of a model that knows nothing."""
+
+
+def distance_lines(groups: Sequence[ScoredGroup], labels: Mapping[str, str], note: str) -> Lines:
+    """Return right choices against distance: one line for each system, the mean over its seeds.
+
+    The band is the 95% bootstrap interval over source sentences. A dashed rule is at chance.
+
+    Args:
+        groups: scores of systems; groups other than those of a single distance are left out.
+        labels: labels of the systems by name, in the order of the legend.
+        note: where the numbers come from.
+    """
+    single = sorted((each for each in groups if each.kind == "distance"), key=_distance)
+    points = [
+        {"place": _distance(each), **point(label, each.name, estimate, each.subset.thin)}
+        for each in single
+        for name, label in labels.items()
+        if (estimate := each.estimate(name)) is not None
+    ]
+    rule = alt.Chart(data_of([{"score": CHANCE}])).mark_rule(strokeDash=[5, 4], color=GREY)
+    return Lines(
+        labels,
+        points,
+        alt.X("place:Q", title="Distance (words)", axis=alt.Axis(grid=False, tickMinStep=1)),
+        RIGHT_CHOICES.label,
+        RIGHT_CHOICES.from_zero,
+        note=note,
+        others=[rule.encode(y="score:Q")],
+        reached=[CHANCE],
+    )
+
+
+def _distance(group: ScoredGroup) -> int:
+    return int(group.name)

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from datamodules.errors import UserError
 from lightning_modules.kernels import products
-from lightning_modules.kernels.processor import this_processor
+from lightning_modules.kernels.device import this_processor
 
 Product = Callable[[Tensor], Tensor]
 """``x -> x @ weightᵀ + bias``, ``(…, columns) -> (…, rows)``."""

@@ -6,7 +6,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from lightning_modules.kernels.processor import this_processor
+from lightning_modules.kernels.device import this_processor
 
 MatmulPrecision = Literal["highest", "high", "medium"]
 """Values of the setting ``matmul_precision``."""

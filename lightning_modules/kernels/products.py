@@ -18,7 +18,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from datamodules.errors import UserError
-from lightning_modules.kernels.processor import Processor, this_processor
+from lightning_modules.kernels.device import Processor, this_processor
 
 Products = Literal["auto", "onednn", "torch"]
 """Values of the setting ``products``."""

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import dropout
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from lightning_modules.kernels.precision import autocasts, lstm_kernels, product_type
 
@@ -112,3 +114,111 @@ def types_as_given(inputs: Tensor) -> AbstractContextManager[None]:
 def needs_types(inputs: Tensor) -> bool:
     """Return whether kernels on the device of ``inputs`` need explicit types: not on a CPU."""
     return not inputs.is_cpu
+
+
+Weights = tuple[Tensor, ...]
+"""Weights of one layer and direction, in the order of ``all_weights``."""
+
+
+def run_packed(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOutput:
+    """Run over ``(batch, src, input)`` with torch's packed sequences; lengths on the CPU.
+
+    Torch would sort the sentences too, and wait for the device with the order.
+    """
+    order = lengths.argsort(descending=True)
+    there, back = (index.to(inputs.device, non_blocking=True) for index in (order, order.argsort()))
+    packed = pack_padded_sequence(inputs.index_select(0, there), lengths[order], batch_first=True)
+    data, sizes = packed.data, packed.batch_sizes
+    directions = 2 if rnn.bidirectional else 1
+    zero = data.new_zeros(rnn.num_layers * directions, len(inputs), rnn.hidden_size)
+    run = run_stack(rnn, data, sizes, zero, zero if isinstance(rnn, nn.LSTM) else None)
+    states = unpacked(packed, run.states, inputs.shape[1]).index_select(0, back)
+    return RnnOutput(states, run.hidden[:, back], None if run.cell is None else run.cell[:, back])
+
+
+def run_on_cpu(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOutput:
+    """Run over ``(batch, src, input)``: the numbers of ``run_packed``, faster on a CPU."""
+    directions = 2 if rnn.bidirectional else 1
+    outputs = []
+    for layer in range(rnn.num_layers):
+        if layer:
+            inputs = dropout(inputs, rnn.dropout, rnn.training)
+        forward, *others = map(tuple, rnn.all_weights[layer * directions :][:directions])
+        results = [_run_direction(forward, inputs, lengths)]
+        for weights in others:
+            backward = _run_direction(weights, flip(inputs, lengths), lengths)
+            results.append(backward._replace(states=flip(backward.states, lengths)))
+        inputs = torch.cat([result.states for result in results], -1)
+        outputs += results
+    cells = [output.cell for output in outputs if output.cell is not None]
+    hidden = torch.cat([output.hidden for output in outputs])
+    return RnnOutput(inputs, hidden, torch.cat(cells) if cells else None)
+
+
+def _run_direction(weights: Weights, inputs: Tensor, lengths: Tensor) -> RnnOutput:
+    """Run one layer forward over ``(batch, src, input)``."""
+    shortest = int(lengths.min())
+    states, hidden, cell = _run_equal_lengths(weights, inputs[:, :shortest])
+    missing = inputs.shape[1] - shortest
+    if not missing:
+        return RnnOutput(states, hidden, cell)
+    rest = states.new_zeros(len(inputs), missing, states.shape[2])
+    longer = (lengths > shortest).nonzero().squeeze(1)
+    if len(longer):
+        start = hidden[:, longer], None if cell is None else cell[:, longer]
+        inputs, lengths = inputs[longer, shortest:], lengths[longer] - shortest
+        end = _run_unequal_lengths(weights, inputs, lengths, *start)
+        rest = rest.index_copy(0, longer, end.states)
+        hidden = hidden.index_copy(1, longer, end.hidden)
+        if cell is not None and end.cell is not None:
+            cell = cell.index_copy(1, longer, end.cell)
+    return RnnOutput(torch.cat([states, rest], 1), hidden, cell)
+
+
+def _run_equal_lengths(weights: Weights, inputs: Tensor) -> RnnOutput:
+    """Run one layer from state zero over sentences of one length."""
+    zero = inputs.new_zeros(1, len(inputs), weights[1].shape[1])
+    cell = zero if _is_lstm(weights) else None
+    return run_layers(inputs, None, zero, cell, weights, training=torch.is_grad_enabled())
+
+
+def _run_unequal_lengths(
+    weights: Weights, inputs: Tensor, lengths: Tensor, hidden: Tensor, cell: Tensor | None
+) -> RnnOutput:
+    """Run one layer from a given state over sentences of several lengths."""
+    packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
+    data, sizes, order, back = packed
+    start = hidden[:, order], None if cell is None else cell[:, order]
+    run = run_layers(data, sizes, *start, weights, training=torch.is_grad_enabled())
+    states = unpacked(packed, run.states, inputs.shape[1])
+    return RnnOutput(states, run.hidden[:, back], None if run.cell is None else run.cell[:, back])
+
+
+def unpacked(packed: PackedSequence, states: Tensor, length: int) -> Tensor:
+    """Return states of packed sentences, ``(tokens, hidden)``, as ``(batch, length, hidden)``."""
+    padded, _ = pad_packed_sequence(
+        packed._replace(data=states), batch_first=True, total_length=length
+    )
+    return padded
+
+
+def _is_lstm(weights: Weights) -> bool:
+    return weights[1].shape[0] == 4 * weights[1].shape[1]
+
+
+def flip(sequences: Tensor, lengths: Tensor) -> Tensor:
+    """Reverse each sentence of ``(batch, src, …)``; padding stays in place."""
+    return mirror(sequences, lengths - 1)
+
+
+def mirror(sequences: Tensor, last: Tensor) -> Tensor:
+    """Reverse positions 0 to ``last`` ``(batch,)``; later positions stay in place.
+
+    ``sequences`` are ids ``(batch, src)`` or states ``(batch, src, size)``.
+    """
+    batch, length = sequences.shape[:2]
+    positions = torch.arange(length, device=sequences.device)
+    last = last.unsqueeze(1)
+    source = torch.where(positions <= last, last - positions, positions)
+    rows = source + torch.arange(batch, device=sequences.device).unsqueeze(1) * length
+    return sequences.flatten(0, 1).index_select(0, rows.flatten()).view_as(sequences)

@@ -8,8 +8,8 @@ import numpy as np
 from datamodules.corpus import USABLE_NAME
 from datamodules.errors import UserError
 from datamodules.plugs import check_shape, find_plug, make_plug
-from lightning_modules.metrics.given_metrics import GIVEN_METRICS
 from lightning_modules.metrics.metric import Array, Metric, Statistics, TextMetric
+from lightning_modules.metrics.model_metrics import GIVEN_METRICS
 from lightning_modules.metrics.text_metrics import (
     SENTENCE_BLEU,
     TEXT_METRICS,

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from datamodules.writing.spreadsheet import as_cell, from_cell
+from datamodules.files import as_cell, from_cell
+from lightning_modules.metrics.bootstrap import ScoredSubset
 from lightning_modules.metrics.chosen_metrics import METRICS, signatures
 from lightning_modules.metrics.lengths import Bounds
+from lightning_modules.metrics.resampling import Interval, Resamples, interval
 from lightning_modules.metrics.systems import System
-from lightning_modules.metrics.uncertainty.bootstrap_scores import ScoredSubset
-from lightning_modules.metrics.uncertainty.resampling import Interval, Resamples, interval
 
 FIRST_COLUMNS = ("variant", "seed", "length_low", "length_high", "sentences", "bleu")
 INTERVAL_COLUMNS = ("bleu_low", "bleu_high")

@@ -5,7 +5,7 @@ the same arrays; nothing is counted twice.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,3 +81,11 @@ def ratio(sums: Array) -> Array:
     """Return the first column divided by the second; NaN where the second is 0."""
     first, second = sums[..., 0], sums[..., 1]
     return np.divide(first, second, where=second != 0, out=np.full(first.shape, np.nan))
+
+
+def check_aligned(**lists: Sized) -> None:
+    """Raise ``ValueError`` that names both counts unless every list is as long as the first."""
+    (first, expected), *others = ((name, len(entries)) for name, entries in lists.items())
+    for name, count in others:
+        if count != expected:
+            raise ValueError(f"{count} {name} for {expected} {first}")

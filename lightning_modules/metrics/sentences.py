@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lightning_modules.metrics.checks import check_aligned
+from lightning_modules.metrics.metric import check_aligned
 
 SCORE_BUCKETS = (*(f"{low} to < {low + 10}" for low in range(0, 90, 10)), "90 to 100")
 LENGTH_DIFFERENCE_BUCKETS = (

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lightning_modules.metrics.alignment.gold import Gold
-from lightning_modules.metrics.contrast import Choices
+from lightning_modules.metrics.contrast_choices import Choices
 from lightning_modules.metrics.metric import Statistics, TextMetric
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
+from lightning_modules.metrics.word_alignment import Gold
 
 Labels = Sequence[Sequence[str]]
 """A label for every whitespace-separated word of every sentence."""
@@ -21,7 +21,7 @@ WITHOUT_UNKNOWN = "without UNK"
 
 
 @dataclass(eq=False)
-class TestSet:
+class EvalSet:
     """References of a test set, with sources, alignments, word counts and labels where known."""
 
     __test__ = False  # pytest must not collect this class
@@ -61,7 +61,7 @@ class TestSet:
         without = {WITHOUT_UNKNOWN: known} if self.unknown and len(known) else {}
         return {**self.named_sets, **without}
 
-    def complete(self, other: "TestSet") -> None:
+    def complete(self, other: "EvalSet") -> None:
         """Fill missing fields, word counts and ``unknown`` from ``other`` of the same text."""
         for name, added in vars(other).items():
             known = getattr(self, name)
@@ -74,7 +74,7 @@ class TestSet:
                 # What one system does not know is left out of the sentences for all.
                 setattr(self, name, added | known)
 
-    def same_text(self, other: "TestSet") -> bool:
+    def same_text(self, other: "EvalSet") -> bool:
         """Return whether systems on both test sets can be compared sentence by sentence."""
         return self is other or (
             list(self.references) == list(other.references) and self.sources == other.sources
@@ -112,7 +112,7 @@ class System:
 
     name: str
     """Key in files, addresses and tests."""
-    test: TestSet
+    test: EvalSet
     outputs: Sequence[Output]
     label: str = ""
     """What people read; without a label that is the name."""

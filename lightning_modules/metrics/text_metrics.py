@@ -7,8 +7,7 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from typing_extensions import override
 
 from lightning_modules.metrics.bleu import bleu, bleu_counts, sacrebleu_counts
-from lightning_modules.metrics.checks import check_aligned
-from lightning_modules.metrics.metric import Array, Statistics, TextMetric, ratio
+from lightning_modules.metrics.metric import Array, Statistics, TextMetric, check_aligned, ratio
 
 SENTENCE_BLEU = "sentence BLEU"
 CHRF_COLUMNS = 18

@@ -8,7 +8,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
-from lightning_modules.ranks.rank_environment import world_size
+from lightning_modules.ranks.environment import world_size
 
 SELF_STARTING_STRATEGIES = ("spawn", "fork", "notebook")
 """Parts of names of Lightning's strategies that start processes themselves."""

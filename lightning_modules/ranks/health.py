@@ -5,6 +5,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from datetime import timedelta
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -15,10 +16,12 @@ from torch import distributed
 
 from datamodules.errors import UserError
 from lightning_modules.kernels.device import wait_for
-from lightning_modules.ranks.rank_flags import PATIENCE
 from lightning_modules.runs.provenance import code_versions
 
 log = logging.getLogger(__name__)
+
+PATIENCE = timedelta(minutes=5)
+"""Longest time that a rank waits for the others."""
 
 PROBE_MIB = {"cpu": 8, "cuda": 64}
 """Size of the numbers that the ranks add up to measure their connection, by type of device."""

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from threading import Thread
 from typing import Any, NamedTuple, NoReturn
 
-from lightning_modules.ranks.rank_environment import is_rank_zero
+from lightning_modules.ranks.environment import is_rank_zero
 
 
 class Call(NamedTuple):

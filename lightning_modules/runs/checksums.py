@@ -18,6 +18,7 @@ from datamodules.files import write_text
 
 log = logging.getLogger(__name__)
 
+
 RECORD = "result.json"
 BESIDE = f"{RECORD}.sha256"
 READ_LATER = (
@@ -39,7 +40,7 @@ class ChangedFileError(BrokenFileError):
 
 
 @contextmanager
-def verifying(wanted: bool) -> Iterator[None]:
+def verify_files(wanted: bool) -> Iterator[None]:
     """Check no digests within the block, unless ``wanted``."""
     if wanted:
         yield

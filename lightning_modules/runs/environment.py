@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from lightning_modules.kernels.processor import this_processor
+from lightning_modules.kernels.device import this_processor
 from lightning_modules.kernels.products import described, in_use
 
 PACKAGES = ("torch", "pytorch-lightning", "hydra-core", "tokenizers", "sacrebleu", "numpy")

@@ -15,16 +15,11 @@ from typing import Any, NamedTuple
 from omegaconf import DictConfig, OmegaConf
 
 from lightning_modules.runs.checksums import BrokenFileError, ChangedFileError
+from lightning_modules.runs.files import read_result
 from lightning_modules.runs.provenance import CodeVersions, code_versions
-from lightning_modules.runs.reader import read_result
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Result
-from lightning_modules.runs.settings.table import (
-    RESULTS,
-    Effect,
-    is_by_fingerprint,
-    values_that_affect,
-)
+from lightning_modules.runs.settings import RESULTS, Effect, is_by_fingerprint, values_that_affect
 
 
 class RunIdentity(NamedTuple):

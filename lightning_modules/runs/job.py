@@ -1,5 +1,8 @@
 """Hydra's settings of one job, read once by its task and passed down."""
 
+import re
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,3 +35,43 @@ class Job(NamedTuple):
             model_name=hydra.runtime.choices["model"],
             in_multirun=hydra.mode == RunMode.MULTIRUN,
         )
+
+
+def label_of(variant: str, overrides: Sequence[str], config: Mapping[str, Any]) -> str:
+    """Return the label of a variant: ``label`` of its configuration.
+
+    That is the name itself for runs of earlier versions, and where ``overrides`` give the name.
+    """
+    named = any(override.startswith("variant=") for override in overrides)
+    return variant if named else str(config.get("label", variant))
+
+
+def label_with_changes(label: str, overrides: Sequence[str]) -> str:
+    """Return the label of a system that differs from its variant by ``overrides``."""
+    return f"{label} with {', '.join(overrides)}" if overrides else label
+
+
+PLAIN = re.compile(r"[\w./:+~-]+")
+"""Values that Hydra reads without quotes."""
+
+
+def command(*overrides: str) -> str:
+    """Return a command line, quoted for a shell."""
+    return shlex.join(["python", "run.py", *overrides])
+
+
+def quoted(path: Path) -> str:
+    """Return a path as Hydra reads it after the name of an override."""
+    text = str(path)
+    if PLAIN.fullmatch(text):
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def next_steps(folder: Path) -> str:
+    """Return a line for each command that goes on from a finished run."""
+    run = quoted(folder)
+    translate = command("task=translate", f"checkpoint={run}", "input=FILE", "output=FILE")
+    compare = command("task=compare", f"runs=[{run},RUN_DIR]")
+    return f"compare with another run: {compare}\ntranslate a file: {translate}"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from omegaconf import DictConfig, OmegaConf
 
-from lightning_modules.runs.settings.table import Effect, values_that_affect
+from lightning_modules.runs.settings import Effect, values_that_affect
 
 ROOT = Path(__file__).parents[2]
 TRAINING_CODE = (

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, field_validator
 
-from datamodules.statistics.record import CorpusStatistics
-from lightning_modules.metrics.alignment.gold import links_of_translation, parse_gold
+from datamodules.corpus_statistics import CorpusStatistics
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
+from lightning_modules.metrics.word_alignment import links_of_translation, parse_gold
 from lightning_modules.runs import checksums
 from lightning_modules.runs.renamed import with_new_names
 
@@ -357,7 +357,7 @@ class JobState(Record):
     """Seconds of training left; None before the first update."""
 
 
-class Compared(Record):
+class ValueComparison(Record):
     """A recorded value, and the value of a reproduction."""
 
     then: Any
@@ -374,4 +374,4 @@ class Reproduction(BaseModel, extra="allow"):
 
     run: str
     """The folder of the recorded run."""
-    __pydantic_extra__: dict[str, Compared] = Field(init=False)
+    __pydantic_extra__: dict[str, ValueComparison] = Field(init=False)

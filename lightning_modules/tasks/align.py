@@ -18,18 +18,20 @@ from datamodules.lines import read_lines
 from datamodules.tokenization import Tokenizers
 from lightning_modules.figures.charts import save_chart
 from lightning_modules.figures.heat_map import attention_map
-from lightning_modules.metrics.alignment.gold import Gold, parse_gold
-from lightning_modules.metrics.alignment.word_alignment import (
+from lightning_modules.metrics.word_alignment import (
+    Gold,
     Pair,
     format_pharaoh,
     format_soft_pharaoh,
     hard_alignment,
+    parse_gold,
+    read_gold_file,
 )
-from lightning_modules.runs.labels import label_of
-from lightning_modules.runs.reader import BrokenFileError, read_predictions
+from lightning_modules.runs.files import BrokenFileError, read_predictions, write_record
+from lightning_modules.runs.job import label_of
 from lightning_modules.runs.schema import PREDICTIONS, SentenceAttention
-from lightning_modules.runs.writer import write_record
-from lightning_modules.testing.alignment import (
+from lightning_modules.testing.forced_decoding import StepRule, step_by_rule
+from lightning_modules.testing.text_alignment import (
     MEAN,
     Alignment,
     AlignmentSummary,
@@ -39,8 +41,6 @@ from lightning_modules.testing.alignment import (
     align_text,
     summarise,
 )
-from lightning_modules.testing.forced_decoding import StepRule, step_by_rule
-from lightning_modules.testing.gold_files import read_gold_file
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
 from lightning_modules.training.input_checks import check_text
 from lightning_modules.training.settings import training_settings

@@ -7,17 +7,20 @@ from pathlib import Path
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from datamodules.contrast import ContrastPair, read_contrast, write_contrast
-from lightning_modules.figures.charts import save_chart
-from lightning_modules.figures.distance_chart import distance_lines
-from lightning_modules.figures.lines import draw_lines
-from lightning_modules.figures.sizes import PAPER
-from lightning_modules.metrics.uncertainty.contrast_scores import score_groups
-from lightning_modules.metrics.uncertainty.resampling import Resamples
-from lightning_modules.runs.labels import label_of
+from datamodules.contrast_pairs import ContrastPair, read_contrast, write_contrast
+from lightning_modules.figures.charts import PAPER, save_chart
+from lightning_modules.figures.lines import distance_lines, draw_lines
+from lightning_modules.metrics.bootstrap import score_groups
+from lightning_modules.metrics.resampling import Resamples
+from lightning_modules.runs.files import write_record
+from lightning_modules.runs.job import label_of
 from lightning_modules.runs.schema import Accuracies, Accuracy, Record
-from lightning_modules.runs.writer import write_record
-from lightning_modules.testing.contrast import Asked, accuracies, choose, corpus_pairs
+from lightning_modules.testing.contrastive_pairs import (
+    PairRequest,
+    accuracies,
+    choose,
+    corpus_pairs,
+)
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
 from lightning_modules.training.factories import build_corpus
 from lightning_modules.training.settings import training_settings
@@ -26,7 +29,7 @@ from lightning_modules.training.setup import prepare_process
 log = logging.getLogger(__name__)
 
 PAIRS, SUMMARY, CHART = "pairs.json", "contrast.json", "accuracy_by_distance"
-CORPUS_PAIRS = Asked("pairs=null", "give pairs=FILE")
+CORPUS_PAIRS = PairRequest("pairs=null", "give pairs=FILE")
 RESAMPLES = Resamples(10_000, 12345)
 
 

@@ -9,28 +9,26 @@ from omegaconf import DictConfig, OmegaConf
 from datamodules.errors import UserError, validated
 from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.chosen_metrics import find_metrics, try_metrics
+from lightning_modules.ranks.environment import is_rank_zero
 from lightning_modules.ranks.launcher import on_ranks
-from lightning_modules.ranks.rank_environment import is_rank_zero
-from lightning_modules.ranks.updates_across_ranks import share_out
-from lightning_modules.runs.checksums import verifying
+from lightning_modules.ranks.updates import share_out
+from lightning_modules.runs.checksums import verify_files
+from lightning_modules.runs.files import clear_results, read_history, read_result, write_history
 from lightning_modules.runs.job import Job
-from lightning_modules.runs.reader import read_history, read_result
 from lightning_modules.runs.renamed import has_old_fingerprint
 from lightning_modules.runs.schema import Result, Training
-from lightning_modules.runs.settings.table import RESULTS, key_of, overrides_that_affect
-from lightning_modules.runs.writer import clear_results, write_history
-from lightning_modules.testing.early_checks import check_test_set
-from lightning_modules.testing.scoring_settings import Scoring
+from lightning_modules.runs.settings import RESULTS, key_of, overrides_that_affect
+from lightning_modules.testing.run_scores import check_test_set, score_model, write_test
+from lightning_modules.testing.scoring import Scoring
 from lightning_modules.testing.summary import summary
-from lightning_modules.testing.test_set import test_model, write_test
 from lightning_modules.testing.unknown_words import read_replacement
 from lightning_modules.training.callbacks import ProgressFile, enter_phase
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
 from lightning_modules.training.factories import build, build_data
 from lightning_modules.training.input_checks import check_text
+from lightning_modules.training.process import StopOnSigterm, ended_by_signals
 from lightning_modules.training.settings import training_settings
 from lightning_modules.training.setup import build_module, prepare_process
-from lightning_modules.training.signals import StopOnSigterm, ended_by_signals
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +55,7 @@ def test_again(
 ) -> float | None:
     """Test on all ranks; see ``test``."""
     prepare_process(training_settings(config))
-    with verifying(config.verify):  # each rank has a process of its own
+    with verify_files(config.verify):  # each rank has a process of its own
         trained = load_trained(config.checkpoint)
     check_corpus(trained, config, data)
     encoded = {"test": data.encoded_corpus.encoded["test"]}
@@ -72,7 +70,7 @@ def test_again(
     trainer = build(config, "trainer", callbacks=callbacks, logger=False, enable_progress_bar=False)
     share_out(trainer, pieces=None)
     with ended_by_signals():
-        tested = test_model(trainer, module, data, scoring, run_config)
+        tested = score_model(trainer, module, data, scoring, run_config)
     if tested is None:
         return None
     enter_phase(trainer, "writing")

@@ -14,29 +14,27 @@ from datamodules.errors import validated
 from datamodules.files import locked
 from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.chosen_metrics import find_metrics, try_metrics
+from lightning_modules.ranks.environment import is_rank_zero, world_size
 from lightning_modules.ranks.launcher import on_ranks
-from lightning_modules.ranks.rank_environment import is_rank_zero, world_size
-from lightning_modules.runs.commands import next_steps
+from lightning_modules.runs.files import clear_results, renew_hydra_digests
 from lightning_modules.runs.identity import RunIdentity, finished_result
-from lightning_modules.runs.job import Job
+from lightning_modules.runs.job import Job, next_steps
 from lightning_modules.runs.schema import TEST_FILES
-from lightning_modules.runs.writer import clear_results, renew_hydra_digests
-from lightning_modules.testing.early_checks import check_test_set
-from lightning_modules.testing.scoring_settings import Scoring
+from lightning_modules.runs.setting_checks import check_arguments
+from lightning_modules.testing.run_scores import check_test_set, score_model, write_test
+from lightning_modules.testing.scoring import Scoring
 from lightning_modules.testing.summary import summary
-from lightning_modules.testing.test_set import test_model, write_test
 from lightning_modules.testing.unknown_words import read_replacement
 from lightning_modules.tracking.attention_maps import AttentionMaps
 from lightning_modules.tracking.results import log_test
 from lightning_modules.tracking.tracked import tracked, tracker_config
 from lightning_modules.tracking.trackers.tracker import Tracker
 from lightning_modules.training.callbacks import enter_phase
-from lightning_modules.training.control.size_matching import match_size
 from lightning_modules.training.factories import build_data, check_classes
+from lightning_modules.training.process import ended_by_signals
 from lightning_modules.training.settings import TrainingSettings, training_settings
 from lightning_modules.training.setup import TrainingSetup, build_trainer, fit, set_up_training
-from lightning_modules.training.signals import ended_by_signals
-from lightning_modules.training.signatures import check_arguments
+from lightning_modules.training.size_search import match_size
 from lightning_modules.training.word_vectors import fingerprint
 
 log = logging.getLogger(__name__)
@@ -115,7 +113,7 @@ def train_and_test(
     with tracked_training(config, settings, data, job) as (trainer, setup, tracker):
         training = fit(trainer, setup)
         with ended_by_signals():
-            tested = test_model(trainer, setup.module, data, scoring, config)
+            tested = score_model(trainer, setup.module, data, scoring, config)
         if tested is None:
             return None
         enter_phase(trainer, "writing")

@@ -12,17 +12,16 @@ from torch import Tensor
 
 from datamodules.batching import batches_of, sources_alone
 from datamodules.errors import UserError
-from datamodules.files import whole_file
+from datamodules.files import check_outputs, whole_file
 from datamodules.lines import decode_lines, read_lines
-from datamodules.writing.places import check_outputs
 from lightning_modules.decoding import Hypothesis
 from lightning_modules.decoding.ctranslate2_engine import Ctranslate2Engine
-from lightning_modules.metrics.alignment.word_alignment import (
+from lightning_modules.metrics.word_alignment import (
     format_pharaoh,
     format_soft_pharaoh,
     hard_alignment,
 )
-from lightning_modules.testing.scores import words_attention
+from lightning_modules.testing.run_scores import words_attention
 from lightning_modules.testing.unknown_words import Dictionary, read_replacement, write_out
 from lightning_modules.training.checkpoints import TrainedModel, load_runs
 from lightning_modules.training.factories import build_search

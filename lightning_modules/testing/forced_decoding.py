@@ -13,10 +13,14 @@ from torch.nn.functional import cross_entropy, pad
 from datamodules.batching import Batch, EncodedPairs, LengthBatchSampler
 from datamodules.corpus import ParallelText
 from datamodules.tokenization import Tokenizers
-from lightning_modules.metrics.alignment.gold import alignment_statistics, parse_gold
-from lightning_modules.metrics.alignment.word_alignment import hard_alignment, word_weights
 from lightning_modules.metrics.metric import Statistics
-from lightning_modules.testing.scoring_settings import StepRule
+from lightning_modules.metrics.word_alignment import (
+    alignment_statistics,
+    hard_alignment,
+    parse_gold,
+    word_weights,
+)
+from lightning_modules.testing.scoring import StepRule
 from lightning_modules.variants import EncoderDecoder
 
 ROWS = 1024
@@ -25,7 +29,7 @@ Step = Literal["predicted", "read"]
 """Decoder step that gives a word its weights: the step predicts the word, or reads the word."""
 
 
-class Forced(NamedTuple):
+class ForcedSentence(NamedTuple):
     """Weights and losses of a reference's tokens, EOS included, under forced decoding."""
 
     id: int
@@ -46,7 +50,7 @@ class ForcedDecoding(pl.LightningModule):
     def configure_model(self) -> None:
         """Keep the model as given; Lightning requires this method where parameters are sharded."""
 
-    def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[Forced]:
+    def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[ForcedSentence]:
         """Return weights and losses of the references of a batch."""
         memory = self.model.encode(*batch.source)
         features, weights = self.model.decode(memory, batch.tgt_in)
@@ -55,7 +59,7 @@ class ForcedDecoding(pl.LightningModule):
         ends = np.cumsum(batch.lengths[1])[:-1]
         token_nats = np.split(nats.detach().cpu().double().numpy(), ends)
         parts = zip(batch.ids.tolist(), rows, token_nats, strict=True)
-        return [Forced(*part) for part in parts]
+        return [ForcedSentence(*part) for part in parts]
 
     def _nats(self, features: Tensor, tokens: Tensor) -> Tensor:
         """Loss by position: ``(positions, features), (positions,) -> (positions,)``."""
@@ -68,7 +72,7 @@ class ForcedDecoding(pl.LightningModule):
 
 
 def forced_statistics(
-    forced: Sequence[Forced], text: ParallelText, tokenizers: Tokenizers, step: Step
+    forced: Sequence[ForcedSentence], text: ParallelText, tokenizers: Tokenizers, step: Step
 ) -> Statistics:
     """Return each sentence's counts for perplexity and alignment error, in the split's order.
 
@@ -93,7 +97,7 @@ def forced_statistics(
     return counts | {"links": alignment_statistics(links, gold).astype(np.float64)}
 
 
-def word_nats(one: Forced, target: str, tokenizers: Tokenizers) -> list[float]:
+def word_nats(one: ForcedSentence, target: str, tokenizers: Tokenizers) -> list[float]:
     """Return each reference word's negative log-likelihood, summed over its tokens, without EOS."""
     words = tokenizers.target.words_of_line(target)
     sums = np.bincount(words, weights=one.nats[: len(words)], minlength=len(target.split()))

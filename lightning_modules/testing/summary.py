@@ -7,11 +7,11 @@ from tabulate import tabulate
 
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.metric import Metric
-from lightning_modules.runs.labels import label_of
+from lightning_modules.runs.job import label_of
 from lightning_modules.runs.schema import Accuracies, Result, Training
-from lightning_modules.testing.scores import TestScores
-from lightning_modules.testing.scoring_settings import Scoring
-from lightning_modules.training.control.budgets import find_kind, kind_of
+from lightning_modules.testing.run_scores import TestScores
+from lightning_modules.testing.scoring import Scoring
+from lightning_modules.training.budgets import find_kind, kind_of
 
 
 def summary(result: Result, scores: TestScores, scoring: Scoring, folder: Path) -> str:

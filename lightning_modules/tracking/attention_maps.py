@@ -3,8 +3,8 @@
 import numpy as np
 import pytorch_lightning as pl
 
-from lightning_modules.metrics.alignment.gold import parse_gold
 from lightning_modules.metrics.sentences import readable
+from lightning_modules.metrics.word_alignment import parse_gold
 from lightning_modules.runs.schema import SentenceAttention
 from lightning_modules.testing.forced_decoding import merge_words
 from lightning_modules.tracking.trackers.tracker import Tracker

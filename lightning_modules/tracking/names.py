@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.runs.schema import Data
 
 if TYPE_CHECKING:  # W&B takes half a second, and not every run is tracked there

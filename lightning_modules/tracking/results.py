@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.sentences import readable
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
 from lightning_modules.runs.schema import Data, Prediction, SentenceAttention
-from lightning_modules.testing.scores import TestScores
-from lightning_modules.testing.scoring_settings import Scoring
-from lightning_modules.testing.test_set import Tested
+from lightning_modules.testing.run_scores import Tested, TestScores
+from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking.names import data_values, with_interval
 from lightning_modules.tracking.trackers.tracker import LengthPoint, Tracker
 

@@ -11,9 +11,8 @@ from typing import Any
 import wandb
 
 from datamodules.errors import UserError, one_line
+from lightning_modules.runs.files import read_tracker_id, write_tracker_id
 from lightning_modules.runs.provenance import git_commit
-from lightning_modules.runs.reader import read_tracker_id
-from lightning_modules.runs.writer import write_tracker_id
 from lightning_modules.tracking.mode import Mode, choose_mode, sync_command
 
 log = logging.getLogger(__name__)

@@ -13,13 +13,12 @@ from pytorch_lightning.loggers import Logger
 
 from datamodules.errors import UserError, first_mistake, one_line
 from datamodules.plugs import find_plug
-from lightning_modules.ranks.rank_environment import is_rank_zero
+from lightning_modules.ranks.environment import is_rank_zero
 from lightning_modules.runs.environment import environment
-from lightning_modules.runs.job import Job
-from lightning_modules.runs.labels import label_of, varied
+from lightning_modules.runs.job import Job, label_of, label_with_changes
 from lightning_modules.runs.provenance import git_commit
 from lightning_modules.runs.schema import MULTIRUN
-from lightning_modules.runs.settings.table import labelling_overrides
+from lightning_modules.runs.settings import labelling_overrides
 from lightning_modules.tracking.names import tag_of
 from lightning_modules.tracking.trackers.lightning_tracker import LightningTracker
 from lightning_modules.tracking.trackers.tracker import Tracker
@@ -102,7 +101,7 @@ def tracker_config(module: TranslationModule, job: Job, config: DictConfig) -> d
     return {
         **module.hparams_initial,
         "model_name": job.model_name,
-        "system": varied(label, labelling_overrides(job.overrides, config.variant)),
+        "system": label_with_changes(label, labelling_overrides(job.overrides, config.variant)),
         "parameters": count_parameters(module.model),
         "comparison": comparison_of(job.folder),
         "command": command_of(job),

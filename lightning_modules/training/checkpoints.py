@@ -16,9 +16,8 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 
 from datamodules.cleaning import Cleaning
 from datamodules.errors import UserError
-from datamodules.files import whole_file
+from datamodules.files import what_is, whole_file
 from datamodules.tokenization import Tokenizers
-from datamodules.writing.places import what_is
 from lightning_modules.runs.checksums import check_file
 from lightning_modules.runs.identity import RunIdentity
 from lightning_modules.runs.provenance import CodeVersions

@@ -14,7 +14,6 @@ from pydantic import ValidationError
 from torch.optim import Optimizer
 from torch.utils.checkpoint import checkpoint
 
-import lightning_modules.training.control.widths  # noqa: F401  # the resolver of conf/model
 from datamodules.corpus import Corpus, check_names
 from datamodules.errors import UserError, first_mistake
 from datamodules.grammar import GrammarCorpus
@@ -23,8 +22,8 @@ from datamodules.sources import HuggingFaceCorpus, MixtureCorpus
 from datamodules.text import TextCorpus
 from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import BeamSearch, GreedySearch, Search
-from lightning_modules.decoding.checks import check_search
-from lightning_modules.training.signatures import NO_ARGUMENTS
+from lightning_modules.decoding.search import check_search
+from lightning_modules.runs.setting_checks import NO_ARGUMENTS
 from lightning_modules.variants import EncoderDecoder, Recurrent, Transformer
 
 log = getLogger(__name__)

@@ -19,9 +19,9 @@ from datamodules.tokenization import Tokenizer
 from lightning_modules.decoding import GreedySearch, Hypothesis, Search
 from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.ranks.fsdp import share_parameters
-from lightning_modules.ranks.updates_across_ranks import ends_update, merged
+from lightning_modules.ranks.updates import ends_update, merged
 from lightning_modules.training.losses import TrainingLosses
-from lightning_modules.training.seeds import ALL_ONE, Seeds, seed_draws
+from lightning_modules.training.process import ALL_ONE, Seeds, seed_draws
 from lightning_modules.training.teacher_forcing import ALWAYS, TeacherForcing, mixed_inputs
 from lightning_modules.variants import EncoderDecoder
 

@@ -8,9 +8,9 @@ from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 from datamodules.errors import validated
 from lightning_modules.kernels.precision import MatmulPrecision
 from lightning_modules.kernels.products import Products
-from lightning_modules.training.control.budgets import Budget
-from lightning_modules.training.control.match_settings import Match
-from lightning_modules.training.seeds import Seeds
+from lightning_modules.training.budgets import Budget
+from lightning_modules.training.process import Seeds
+from lightning_modules.training.sizes import Match
 from lightning_modules.training.word_vectors import VectorFiles
 
 

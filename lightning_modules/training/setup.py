@@ -17,13 +17,13 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.kernels import products
 from lightning_modules.kernels.device import keep_attention_off_cudnn
 from lightning_modules.kernels.precision import use_matmul_precision
-from lightning_modules.ranks.rank_environment import is_rank_zero
-from lightning_modules.ranks.updates_across_ranks import share_out
+from lightning_modules.ranks.environment import is_rank_zero
+from lightning_modules.ranks.updates import share_out
+from lightning_modules.runs.files import clear_results
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import TRAINING_FILES, Coverage, Training
-from lightning_modules.runs.writer import clear_results
 from lightning_modules.training.callbacks import ProgressFile, ProgressLines, Waiting, budget_of
 from lightning_modules.training.checkpoints import (
     BEST,
@@ -34,8 +34,6 @@ from lightning_modules.training.checkpoints import (
     load_weights,
     read_own_checkpoint,
 )
-from lightning_modules.training.control.flops import Flops, count_flops
-from lightning_modules.training.control.schedule_lengths import schedule_length
 from lightning_modules.training.factories import (
     build,
     build_model,
@@ -46,11 +44,12 @@ from lightning_modules.training.factories import (
     embedding_width,
     recompute_layers,
 )
+from lightning_modules.training.flops import Flops, count_flops
 from lightning_modules.training.input_checks import check_lengths, check_text
-from lightning_modules.training.malloc import keep_freed_memory
 from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.process import StopOnSigterm, ended_by_signals, keep_freed_memory
+from lightning_modules.training.schedules import schedule_length
 from lightning_modules.training.settings import TrainingSettings
-from lightning_modules.training.signals import StopOnSigterm, ended_by_signals
 from lightning_modules.training.word_vectors import freeze, load_vectors
 from lightning_modules.variants import EncoderDecoder
 

@@ -1,7 +1,6 @@
 """The variants under comparison: one package for each family, all with one interface."""
 
-from lightning_modules.variants.base import EncoderDecoder, count_parameters
-from lightning_modules.variants.embedded import EmbeddedEncoderDecoder
+from lightning_modules.variants.base import EmbeddedEncoderDecoder, EncoderDecoder, count_parameters
 from lightning_modules.variants.ensemble import Ensemble
 from lightning_modules.variants.recurrent import Recurrent
 from lightning_modules.variants.transformer import Transformer

@@ -4,15 +4,19 @@ import math
 import re
 from collections.abc import Iterable
 from datetime import date
-from typing import Annotated, Literal, Self, get_args
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
+import yaml
 from pydantic import Field, PositiveInt, field_validator, model_validator
 
-from lightning_modules.runs.settings.table import key_of
-from sweeps.claims.flavours import FLAVOURS
-from sweeps.claims.measures import AnyMeasure, Strict
-from sweeps.claims.statistics.verdict import Margin, Says
+from datamodules.errors import UserError, one_line, validated
+from lightning_modules.runs.settings import CONF, key_of
+from sweeps.claims.measures import AnyMeasure, ClaimPart
+from sweeps.claims.published_bleu import FLAVOURS
+from sweeps.claims.verdict import Margin, Says
 
 TierName = Literal["laptop", "bench", "paper"]
 TIERS: tuple[TierName, ...] = get_args(TierName)
@@ -41,7 +45,7 @@ OF_RUNS = ("seed", "outputs")
 """Keys that each run of a claim gets from the command or from the tier's seeds."""
 
 
-class Paper(Strict):
+class Paper(ClaimPart):
     """Where claims are from: ``paper.yaml`` of a folder of ``conf/claim``."""
 
     authors: str
@@ -50,7 +54,7 @@ class Paper(Strict):
     link: str
 
 
-class Published(Strict):
+class PublishedValues(ClaimPart):
     """Values that the paper reports for the systems of a claim."""
 
     unit: str
@@ -80,7 +84,7 @@ class Published(Strict):
         return self
 
 
-class SmallestEffect(Strict):
+class SmallestEffect(ClaimPart):
     """The smallest effect that counts, in the unit of what is measured."""
 
     value: Positive
@@ -96,7 +100,7 @@ class SmallestEffect(Strict):
         return written
 
 
-class Tier(Strict):
+class Tier(ClaimPart):
     """How a claim is run at one scale."""
 
     overrides: tuple[str, ...] = ()
@@ -116,7 +120,7 @@ class Tier(Strict):
         return seeds
 
 
-class Claim(Strict):
+class Claim(ClaimPart):
     """A statement of a paper about systems that can be trained here."""
 
     name: str
@@ -128,7 +132,7 @@ class Claim(Strict):
     """Section, table or figure of the paper."""
     figures: Literal["copied from the paper", "not verified"]
     """Whether the published figures are those of the paper itself; others come from other texts."""
-    published: Published | None = None
+    published: PublishedValues | None = None
     systems: dict[str, tuple[str, ...]]
     """Overrides of each system over the defaults and the tier."""
     measure: AnyMeasure
@@ -234,3 +238,82 @@ def _not_of_training(overrides: Iterable[str]) -> str | None:
         if key in OF_RUNS or first in OF_COMMANDS or (first == "scoring" and key != CHOICES):
             return override
     return None
+
+
+CLAIMS = CONF / "claim"
+PAPER = "paper.yaml"
+ALL = "all"
+
+
+@cache
+def all_claims() -> dict[str, Claim]:
+    """Return every claim of ``conf/claim`` by its name, papers in the order of their years."""
+    claims = [
+        read_claim(file)
+        for folder in CLAIMS.iterdir()
+        for file in folder.glob("*.yaml")
+        if file.name != PAPER
+    ]
+    return {
+        claim.name: claim for claim in sorted(claims, key=lambda one: (one.paper.year, one.name))
+    }
+
+
+def read_claim(file: Path) -> Claim:
+    """Read a claim and the paper beside it. Raises ``UserError`` with the file and the key."""
+    if file.name == PAPER:
+        raise UserError(f"claims={file}: {PAPER} says where claims are from; give a file beside it")
+    paper = validated(Paper, _read(file.with_name(PAPER)), str(file.with_name(PAPER)))
+    name = f"{file.resolve().parent.name}.{file.stem}"
+    return validated(Claim, {**_read(file), "name": name, "paper": paper.model_dump()}, str(file))
+
+
+def choose(given: object) -> list[Claim]:
+    """Return the claims of ``claims=``: all, those of a paper, or of a file of the user.
+
+    Raises ``UserError`` unless ``given`` is a name of these, or a list of such names.
+    """
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list) or not names:
+        raise UserError(f"claims={'null' if given is None else given}: {_choices()}")
+    chosen: dict[str, Claim] = {}
+    for name in names:
+        found = _named(name) if isinstance(name, str) else None
+        if not found:
+            raise UserError(f"claims={name}: no such claim; {_choices()}")
+        for key, claim in found.items():
+            if chosen.setdefault(key, claim) != claim:
+                raise UserError(
+                    f"claims={name}: another claim of the command is named {key} too; "
+                    "rename the file or its folder"
+                )
+    return list(chosen.values())
+
+
+def _choices() -> str:
+    papers = ", ".join(sorted({claim.partition(".")[0] for claim in all_claims()}))
+    return f"give all, a paper ({papers}), a name that claims=list prints, or a file"
+
+
+def _named(name: str) -> dict[str, Claim]:
+    if name.endswith(".yaml") and Path(name).is_file():
+        claim = read_claim(Path(name))
+        return {claim.name: claim}
+    known = all_claims()
+    return {
+        key: claim
+        for key, claim in known.items()
+        if name in (ALL, key) or key.startswith(f"{name}.")
+    }
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{file}: missing; a folder of claims needs {PAPER}") from None
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(f"{file}: no YAML in UTF-8; {one_line(error)}") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{file}: no mapping; docs/plugs/claim.md shows a claim")
+    return content

@@ -1,27 +1,209 @@
 """From finished runs to verdicts: each claim is judged alone, on its own systems."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from lightning_modules.metrics.contrast_choices import RANGE, Choices
+from lightning_modules.metrics.lengths import length_buckets, sentence_lengths
 from lightning_modules.metrics.metric import Array
-from lightning_modules.testing.scoring_settings import Scoring
+from lightning_modules.metrics.systems import EvalSet, Output
+from lightning_modules.metrics.text_metrics import TEXT_METRICS
+from lightning_modules.runs.checksums import BrokenFileError
+from lightning_modules.runs.files import read_failure, read_result
+from lightning_modules.runs.identity import RunIdentity
+from lightning_modules.runs.schema import FAILURE, Result
+from lightning_modules.testing.scoring import Scoring
 from sweeps.claims.claim import Claim
-from sweeps.claims.evidence import Evidence, Records, UnusableError
-from sweeps.claims.measures import Measure
-from sweeps.claims.planning.plan import Plan
-from sweeps.claims.statistics.differences import Differences
-from sweeps.claims.statistics.intervals import Spread
-from sweeps.claims.statistics.pairing import paired
-from sweeps.claims.statistics.power import Needed, needed
-from sweeps.claims.statistics.quantities import Quantity
-from sweeps.claims.statistics.verdict import Outcome, Verdict, correct_verdicts, judge
+from sweeps.claims.intervals import Differences, Spread, paired
+from sweeps.claims.measures import AgreementDifference, Measure, SentenceLengths
+from sweeps.claims.plan import Plan
+from sweeps.claims.power import Requirement, needed
+from sweeps.claims.quantities import Draws, Quantity, Rows, SystemValues
+from sweeps.claims.verdict import Outcome, Verdict, correct_verdicts, judge
+from sweeps.comparison.outputs import TestSetCache, read_output
+
+FARTHEST = 20
+"""Distances of contrastive pairs beyond which all are in one group."""
+
+
+class UnusableError(Exception):
+    """Why a claim has no verdict, in one line."""
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class SystemRun:
+    """A finished run of a system."""
+
+    result: Result
+    test: EvalSet
+    output: Output
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The runs of a claim's systems, on rows that are test sentences or contrastive pairs."""
+
+    runs: Mapping[str, Sequence[SystemRun]]
+    """Runs of each system, one for each seed."""
+    statistics: Mapping[str, Sequence[Array]]
+    """What the metric counts, ``(rows, columns)`` for each run."""
+    draws: Draws
+    lengths: SentenceLengths
+    axis: str
+    """What ``lengths`` are, for readers."""
+
+    def values(self, quantity: Quantity, system: str) -> SystemValues:
+        """Return a quantity of a system. Raises ``ValueError`` if a seed has no value."""
+        return self.draws.values(quantity, self.statistics[system])
+
+    @property
+    def one_training(self) -> bool:
+        """Whether all systems have the same trainings, and differ in how these are tested."""
+        first, *others = ([*map(_training, of_system)] for of_system in self.runs.values())
+        return bool(others) and all(each == first for each in others)
+
+    @property
+    def sentences(self) -> int:
+        """Number of test sentences."""
+        return self.draws.sentences
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training of all runs together; a training with several tests counts once."""
+        every = [run for of_system in self.runs.values() for run in of_system]
+        return sum({_training(run): run.result.training.seconds or 0.0 for run in every}.values())
+
+
+class Records:
+    """The runs of a plan, each read once, and the resamples that claims on one test set share."""
+
+    def __init__(self, plan: Plan, scoring: Scoring) -> None:
+        self._plan, self._scoring = plan, scoring
+        scores = {claim.measure.score for claim in plan.claims}
+        # Scores of translations that ``scoring.metrics`` left out are counted here.
+        self._tests = TestSetCache(None, [name for name in TEXT_METRICS if name in scores])
+        self._runs: dict[Path, SystemRun] = {}
+        self._draws: dict[bytes, Draws] = {}
+
+    def evidence(self, claim: Claim) -> Evidence:
+        """Return what the runs of a claim show.
+
+        Raises ``UnusableError`` if a run is missing, or if runs cannot be compared.
+        """
+        runs = {system: self._of_system(claim, system) for system in claim.measure.systems}
+        if isinstance(claim.measure, AgreementDifference):
+            return self._of_choices(claim.measure, runs)
+        return self._of_translations(claim, runs)
+
+    def _of_system(self, claim: Claim, system: str) -> list[SystemRun]:
+        """Return the runs of a system in the order of their seeds, as pairs of systems need it."""
+        needed = sorted(
+            (need.seed, self._plan.folder(run))
+            for run in self._plan.wanted
+            for need in run.needs
+            if (need.claim, need.system) == (claim.name, system)
+        )
+        if not needed:
+            raise UnusableError(f"{system}: the command has no run of it")
+        return [self._run(folder, f"{system}, seed {seed}") for seed, folder in needed]
+
+    def _run(self, folder: Path, name: str) -> SystemRun:
+        if folder not in self._runs:
+            try:
+                result = read_result(folder)
+                if result is None:
+                    raise UnusableError(f"{name}: {_why_missing(folder)}")
+                self._runs[folder] = SystemRun(result, *read_output(folder, result, self._tests))
+            except BrokenFileError as error:
+                raise UnusableError(f"{name}: {error}") from None
+        return self._runs[folder]
+
+    def _of_translations(self, claim: Claim, runs: Mapping[str, Sequence[SystemRun]]) -> Evidence:
+        every = [run for of_system in runs.values() for run in of_system]
+        test = every[0].test
+        if any(run.test is not test for run in every):
+            raise UnusableError("its systems were tested on different sentences")
+        limits = [run.result.train_max_words for run in every]
+        known = [limit for limit in limits if limit is not None]
+        all_known = len(known) == len(limits)
+        [buckets] = self._scoring.buckets([test])
+        name = claim.measure.metric.statistics
+        return Evidence(
+            runs=runs,
+            statistics={key: [_statistics(run, name) for run in of] for key, of in runs.items()},
+            draws=self._drawn(np.arange(len(test.references))),
+            lengths=SentenceLengths(
+                words=sentence_lengths(test.sources, test.references, self._scoring.unit),
+                buckets=[bucket for bucket in buckets if not bucket.thin],
+                longest_trained=max(known) if all_known else None,
+                trained_by_all=min(known) if all_known else None,
+            ),
+            axis=self._scoring.length_axis,
+        )
+
+    def _of_choices(
+        self, measure: AgreementDifference, runs: Mapping[str, Sequence[SystemRun]]
+    ) -> Evidence:
+        choices = {key: [_choices(run) for run in of] for key, of in runs.items()}
+        first, *others = [each for of_system in choices.values() for each in of_system]
+        if not all(map(first.on_pairs_of, others)):
+            raise UnusableError("its systems chose between different translations")
+        chosen = measure.chosen(first)
+        if not chosen.any():
+            raise UnusableError("no pair of translations has this category and distance")
+        distances = first.distance[chosen]
+        found = length_buckets(distances, range(RANGE, FARTHEST + 1, RANGE))
+        buckets = [bucket for bucket in found if not bucket.thin]
+        _, sentence = np.unique(first.source[chosen], return_inverse=True)
+        return Evidence(
+            runs=runs,
+            statistics={key: [_right(each, chosen) for each in of] for key, of in choices.items()},
+            draws=self._drawn(sentence),
+            lengths=SentenceLengths(distances, buckets, longest_trained=None, trained_by_all=None),
+            axis="distance (words)",
+        )
+
+    def _drawn(self, sentence: Rows) -> Draws:
+        key = sentence.tobytes()
+        if key not in self._draws:
+            self._draws[key] = Draws(sentence, self._scoring.draws)
+        return self._draws[key]
+
+
+def _training(run: SystemRun) -> str:
+    """Return by what equal trainings are known."""
+    return RunIdentity.of_result(run.result).digest(("weights",))
+
+
+def _why_missing(folder: Path) -> str:
+    return read_failure(folder).error if (folder / FAILURE).is_file() else "was not trained"
+
+
+def _statistics(run: SystemRun, name: str) -> Array:
+    if name not in run.output.statistics:
+        raise UnusableError(f"{run.result.variant} has no {name}")
+    return run.output.statistics[name]
+
+
+def _choices(run: SystemRun) -> Choices:
+    if run.output.contrast is None:
+        raise UnusableError(f"{run.result.variant} was trained without scoring.contrastive=true")
+    return run.output.contrast
+
+
+def _right(choices: Choices, chosen: NDArray[np.bool_]) -> Array:
+    """Return right choices and pairs, a row for each chosen pair: ``(pairs, 2)``."""
+    right = choices.right_choices[chosen]
+    return np.stack([right, np.ones(len(right))], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimResult:
     """A claim with its verdict and what led to it, or the reason why there is none."""
 
     claim: Claim
@@ -31,7 +213,7 @@ class Judged:
     verdict: Verdict | None = None
     corrected: Verdict | None = None
     """The verdict after Holm's correction over all claims that were judged together."""
-    needed: Needed | None = None
+    needed: Requirement | None = None
     """What would decide a claim that is not decidable."""
     failure: str | None = None
     not_run: str | None = None
@@ -46,7 +228,7 @@ class Judged:
     """Whether the learning rates were tuned alike."""
 
 
-def judge_all(plan: Plan, scoring: Scoring) -> list[Judged]:
+def judge_all(plan: Plan, scoring: Scoring) -> list[ClaimResult]:
     """Return the verdicts on the claims of a plan, each independent of the others, in order.
 
     Claims that cannot be run at the tier come last.
@@ -57,17 +239,19 @@ def judge_all(plan: Plan, scoring: Scoring) -> list[Judged]:
     corrected = dict(zip(verdicts, correct_verdicts([*verdicts.values()]), strict=True))
     return [
         *(replace(one, corrected=corrected.get(one.claim.name)) for one in judged),
-        *(Judged(claim, not_run=why) for claim, why in plan.left_out),
+        *(ClaimResult(claim, not_run=why) for claim, why in plan.left_out),
     ]
 
 
-def beside_untuned(judged: Sequence[Judged], untuned: Sequence[Judged]) -> list[Judged]:
+def add_untuned_verdicts(
+    judged: Sequence[ClaimResult], untuned: Sequence[ClaimResult]
+) -> list[ClaimResult]:
     """Return verdicts on tuned systems with those on the same systems, untuned, beside them."""
     known = {one.claim.name: one.verdict for one in untuned}
     return [replace(one, untuned=known.get(one.claim.name), tuned=True) for one in judged]
 
 
-def _judged(claim: Claim, records: Records) -> Judged:
+def _judged(claim: Claim, records: Records) -> ClaimResult:
     measure = claim.measure
     try:
         evidence = records.evidence(claim)
@@ -75,13 +259,13 @@ def _judged(claim: Claim, records: Records) -> Judged:
         shorter = measure.within_training(evidence.lengths)
         within = None if shorter is None else _compared(measure, evidence, shorter)
     except (UnusableError, ValueError) as error:
-        return Judged(claim, failure=str(error))
+        return ClaimResult(claim, failure=str(error))
     margin = claim.rule
     verdict = judge(compared.spread, compared.differences, margin)
     missing = None
     if verdict.outcome is Outcome.UNDECIDED:
         missing = needed(compared.spread, compared.differences, margin, evidence.sentences)
-    return Judged(
+    return ClaimResult(
         claim,
         evidence,
         compared.means,
@@ -91,7 +275,7 @@ def _judged(claim: Claim, records: Records) -> Judged:
     )
 
 
-class _Compared(NamedTuple):
+class _Comparison(NamedTuple):
     """The values of a claim's systems, and how they are compared."""
 
     means: Array
@@ -100,10 +284,10 @@ class _Compared(NamedTuple):
     differences: Differences
 
 
-def _compared(measure: Measure, evidence: Evidence, quantity: Quantity) -> _Compared:
+def _compared(measure: Measure, evidence: Evidence, quantity: Quantity) -> _Comparison:
     values = [evidence.values(quantity, system) for system in measure.systems]
     means = np.array([each.observed.mean() for each in values])
     differences = measure.differences
     if evidence.one_training:
         values, differences = paired(values, differences)
-    return _Compared(means, Spread.of(values), differences)
+    return _Comparison(means, Spread.of(values), differences)

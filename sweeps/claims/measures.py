@@ -12,19 +12,12 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from lightning_modules.metrics.chosen_metrics import METRICS
-from lightning_modules.metrics.contrast import Choices, RightChoices
+from lightning_modules.metrics.contrast_choices import Choices, RightChoices
 from lightning_modules.metrics.lengths import Bucket
 from lightning_modules.metrics.metric import Metric
-from sweeps.claims.statistics.differences import (
-    Differences,
-    above,
-    below,
-    difference,
-    optimum,
-    order,
-)
-from sweeps.claims.statistics.quantities import Quantity, RelativeScore, Score
-from sweeps.claims.statistics.quantities import Slope as SlopeOf
+from sweeps.claims.intervals import Differences, above, below, difference, optimum, order
+from sweeps.claims.quantities import Quantity, RatioQuantity, ScoreQuantity
+from sweeps.claims.quantities import SlopeQuantity as SlopeOf
 
 ScoreName = Literal["bleu", "exact", "chrf", "length_ratio", "aer", "perplexity"]
 
@@ -41,7 +34,7 @@ Range = Annotated[tuple[int | None, int | None], AfterValidator(_rises)]
 ALL: Range = (None, None)
 
 
-class Lengths(NamedTuple):
+class SentenceLengths(NamedTuple):
     """Lengths of the sentences of a test set."""
 
     words: NDArray[np.int64]
@@ -54,13 +47,13 @@ class Lengths(NamedTuple):
     """Longest sentence, in words, that no system's limit of training sentences left out."""
 
 
-class Strict(BaseModel):
+class ClaimPart(BaseModel):
     """A part of a claim; unknown keys are mistakes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Measure(Strict, ABC):
+class Measure(ClaimPart, ABC):
     """A quantity of systems, and the differences of systems that make the effect of a claim.
 
     The metric is BLEU unless ``score`` names another.
@@ -94,7 +87,7 @@ class Measure(Strict, ABC):
         return difference()
 
     @abstractmethod
-    def quantity(self, lengths: Lengths) -> Quantity:
+    def quantity(self, lengths: SentenceLengths) -> Quantity:
         """Return what is computed for each seed of each system."""
 
     @property
@@ -102,7 +95,7 @@ class Measure(Strict, ABC):
         """Whether a score on the whole test set is measured, whatever the sentences' lengths."""
         return False
 
-    def within_training(self, lengths: Lengths) -> Quantity | None:
+    def within_training(self, lengths: SentenceLengths) -> Quantity | None:
         """Return the score on sentences no longer than those of any system's training.
 
         None unless ``every_length`` is measured and both such and longer sentences are there.
@@ -112,7 +105,7 @@ class Measure(Strict, ABC):
             return None
         if not lengths.words.min() <= limit < lengths.words.max():
             return None
-        return Score(self.metric, _within(lengths.words, (None, limit)))
+        return ScoreQuantity(self.metric, _within(lengths.words, (None, limit)))
 
 
 class Single(Measure):
@@ -148,9 +141,9 @@ class _OnLengths(Measure):
         """Whether the claim names no lengths."""
         return self.lengths == ALL
 
-    def quantity(self, lengths: Lengths) -> Quantity:
+    def quantity(self, lengths: SentenceLengths) -> Quantity:
         """Return the score on these sentences."""
-        return Score(self.metric, _within(lengths.words, self.lengths))
+        return ScoreQuantity(self.metric, _within(lengths.words, self.lengths))
 
 
 class _OnAll(Measure):
@@ -161,12 +154,12 @@ class _OnAll(Measure):
         """The whole test set counts."""
         return True
 
-    def quantity(self, lengths: Lengths) -> Quantity:
+    def quantity(self, lengths: SentenceLengths) -> Quantity:
         """Return the score on all sentences."""
-        return Score(self.metric)
+        return ScoreQuantity(self.metric)
 
 
-class Difference(Pair, _OnLengths):
+class ScoreDifference(Pair, _OnLengths):
     """Difference of a score on the sentences of some source lengths."""
 
     kind: Literal["difference"]
@@ -178,7 +171,7 @@ class SlopeDifference(Pair):
     kind: Literal["slope_difference"]
     of_scores: ClassVar[bool] = False
 
-    def quantity(self, lengths: Lengths) -> Quantity:
+    def quantity(self, lengths: SentenceLengths) -> Quantity:
         """Return the slope over the length buckets."""
         return _slope(self.metric, lengths)
 
@@ -192,7 +185,7 @@ class Beyond(Pair):
     kind: Literal["beyond"]
     of_scores: ClassVar[bool] = False
 
-    def quantity(self, lengths: Lengths) -> Quantity:
+    def quantity(self, lengths: SentenceLengths) -> Quantity:
         """Return the share. Raises ``ValueError`` if the lengths of training are not known."""
         return _left_beyond(self.metric, lengths)
 
@@ -221,12 +214,12 @@ class LeftBeyond(_FromLevel):
     kind: Literal["left_beyond"]
     of_scores: ClassVar[bool] = False
 
-    def quantity(self, lengths: Lengths) -> Quantity:
+    def quantity(self, lengths: SentenceLengths) -> Quantity:
         """Return the share. Raises ``ValueError`` if the lengths of training are not known."""
         return _left_beyond(self.metric, lengths)
 
 
-class Agreement(Pair):
+class AgreementDifference(Pair):
     """Difference of the share of right choices between two translations, in points."""
 
     kind: Literal["agreement"]
@@ -245,9 +238,9 @@ class Agreement(Pair):
         """Right choices in percent."""
         return RightChoices()
 
-    def quantity(self, lengths: Lengths) -> Quantity:
+    def quantity(self, lengths: SentenceLengths) -> Quantity:
         """Return the share of right choices among the rows, which are pairs."""
-        return Score(self.metric)
+        return ScoreQuantity(self.metric)
 
     def chosen(self, choices: Choices) -> NDArray[np.bool_]:
         """Return which pairs count, ``(pairs,)``."""
@@ -273,7 +266,7 @@ class Slope(Single):
         """The distance of the slope from 0."""
         return above(0.0) if self.sign > 0 else below(0.0)
 
-    def quantity(self, lengths: Lengths) -> Quantity:
+    def quantity(self, lengths: SentenceLengths) -> Quantity:
         """Return the slope over the length buckets."""
         return _slope(self.metric, lengths)
 
@@ -320,7 +313,7 @@ class Optimum(_OnAll):
 
 
 AnyMeasure = Annotated[
-    Difference
+    ScoreDifference
     | Level
     | Slope
     | SlopeDifference
@@ -328,17 +321,17 @@ AnyMeasure = Annotated[
     | LeftBeyond
     | Order
     | Optimum
-    | Agreement,
+    | AgreementDifference,
     Field(discriminator="kind"),
 ]
 
 
-def _left_beyond(metric: Metric, lengths: Lengths) -> Quantity:
+def _left_beyond(metric: Metric, lengths: SentenceLengths) -> Quantity:
     """Return the score beyond the lengths of training, as a share of the score inside."""
     limit = lengths.longest_trained
     if limit is None:
         raise ValueError("the lengths of the training sentences are not known")
-    return RelativeScore(
+    return RatioQuantity(
         metric,
         beyond=_rows(lengths.words, (limit + 1, None)),
         inside=_rows(lengths.words, (None, limit)),
@@ -349,7 +342,7 @@ def _within(words: NDArray[np.int64], lengths: Range) -> NDArray[np.int64] | Non
     return None if lengths == ALL else _rows(words, lengths)
 
 
-def _slope(metric: Metric, lengths: Lengths) -> SlopeOf:
+def _slope(metric: Metric, lengths: SentenceLengths) -> SlopeOf:
     if len(lengths.buckets) < 2:
         raise ValueError("a slope needs two length buckets with enough sentences: scoring.edges")
     return SlopeOf(metric, lengths.buckets)

@@ -1,28 +1,125 @@
 """What a command on claims asks for: its claims, its tier, the runs of its systems."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import yaml
 from omegaconf import DictConfig, OmegaConf
+from rich.table import Table
 
-from datamodules.errors import UserError
-from lightning_modules.runs.settings.table import key_of
-from sweeps.claims.catalogue import choose
-from sweeps.claims.claim import OF_COMMANDS, TIERS, Claim, TierName
-from sweeps.claims.planning.finished import finished_runs
-from sweeps.claims.planning.plan import LeftOut, Plan
-from sweeps.claims.planning.runs import RATE, Systems, Wanted, key_of_system, wanted_runs
-from sweeps.claims.tuning import read_rates, trial_runs
+from datamodules.errors import UserError, one_line
+from datamodules.files import write_text
+from lightning_modules.runs.files import read_result
+from lightning_modules.runs.settings import key_of
+from sweeps.claims.claim import OF_COMMANDS, TIERS, Claim, TierName, choose
+from sweeps.claims.plan import Plan, SkippedClaim, finished_runs
+from sweeps.claims.planned_runs import RATE, Need, PlannedRun, Systems, key_of_system, plan_runs
+
+SEED = 0
+FACTORS = (0.5, 1.0, 2.0)
+"""The rates that are tried, as multiples of the rate of the system's files."""
+FILE = "learning_rates.yaml"
+HEADER = """# Learning rates of systems, chosen alike: of half, once and twice the rate of their
+# files, the one with the highest BLEU on the validation set, in one training each with seed 0.
+"""
 
 
-def plan_of(config: DictConfig, wanted: Sequence[Wanted], hydra: Any = None) -> Plan:
+class TunedRate(NamedTuple):
+    """What the trials of a system have shown."""
+
+    system: str
+    bleu: Mapping[float, float]
+    """Validation BLEU by the learning rate, in rising order of the rates."""
+
+    @property
+    def rate(self) -> float:
+        """The best rate; of rates that are alike, the lowest."""
+        return max(self.bleu, key=lambda rate: self.bleu[rate])
+
+    @property
+    def at_the_edge(self) -> bool:
+        """Whether no rate beyond the best was tried on one side."""
+        return self.rate in (min(self.bleu), max(self.bleu))
+
+
+def trial_runs(claims: Iterable[Claim], systems: Systems) -> list[PlannedRun]:
+    """Return the trials of every system of some claims, each once, also for several searches.
+
+    Raises ``UserError`` for overrides that do not fit, with the claim.
+    """
+    wanted: dict[str, PlannedRun] = {}
+    for claim in claims:
+        for system in claim.systems:
+            own = float(systems.config(claim, system).optimizer.lr)
+            for factor in FACTORS:
+                rate = None if factor == 1.0 else factor * own
+                run = systems.run(claim, system, SEED, rate)
+                wanted.setdefault(run.training, run).needs.append(Need(claim.name, system, SEED))
+    return list(wanted.values())
+
+
+def tuned_systems(plan: Plan, tier: TierName) -> tuple[list[TunedRate], list[str]]:
+    """Return what the trials of a plan have shown, and the systems of which a trial is missing."""
+    claims = {claim.name: claim for claim in plan.claims}
+    found: dict[str, dict[float, float]] = {}
+    missing: set[str] = set()
+    for run in plan.wanted:
+        result = read_result(plan.folder(run))
+        for need in run.needs:
+            key = key_of_system(claims[need.claim], need.system, tier)
+            bleu = None if result is None else result.training.val_bleu
+            if result is None or bleu is None:
+                missing.add(key)
+            else:
+                found.setdefault(key, {})[float(result.config["optimizer"]["lr"])] = bleu
+    complete = {key: bleu for key, bleu in found.items() if key not in missing}
+    return [TunedRate(key, dict(sorted(bleu.items()))) for key, bleu in complete.items()], [
+        *missing
+    ]
+
+
+def write_rates(tuned: Sequence[TunedRate], file: Path) -> None:
+    """Write the best rates by system."""
+    content = {each.system: each.rate for each in tuned}
+    write_text(file, HEADER + yaml.safe_dump(content, sort_keys=False, width=1000))
+
+
+def read_rates(file: Path) -> dict[str, float]:
+    """Read what ``write_rates`` wrote. Raises ``UserError`` for another file."""
+    setting = f"learning_rates={file}"
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(f"{setting}: {one_line(error)}") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{setting}: give a file that tune=true has written")
+    for system, rate in content.items():
+        if not isinstance(rate, float | int) or isinstance(rate, bool) or not 0 < rate < math.inf:
+            raise UserError(f"{setting}: {system} has the rate {rate}; a rate is a number above 0")
+    return {str(system): float(rate) for system, rate in content.items()}
+
+
+def rates_table(tuned: Sequence[TunedRate]) -> Table:
+    """Return a row for each system: rates with their validation BLEU, and the best."""
+    table = Table(title="Validation BLEU by learning rate", title_justify="left", box=None)
+    for name in ("system", "rates", "best"):
+        table.add_column(name, overflow="fold")
+    for each in tuned:
+        tried = ", ".join(f"{rate:g}: {bleu:.2f}" for rate, bleu in each.bleu.items())
+        edge = " (at the edge)" if each.at_the_edge else ""
+        table.add_row(each.system, tried, f"{each.rate:g}{edge}")
+    return table
+
+
+def plan_of(config: DictConfig, wanted: Sequence[PlannedRun], hydra: Any = None) -> Plan:
     """Return the plan of a command, with the runs that exist now."""
     runnable, left_out = chosen_claims(config, tier_of(hydra or config.hydra))
     return Plan(runnable, left_out, wanted, *finished_runs(Path(config.outputs)))
 
 
-def wanted_by(config: DictConfig) -> tuple[list[Wanted], list[Wanted]]:
+def wanted_by(config: DictConfig) -> tuple[list[PlannedRun], list[PlannedRun]]:
     """Return the runs that a command wants, and those with the learning rates of the files.
 
     Raises ``UserError`` for overrides that do not fit.
@@ -37,12 +134,12 @@ def wanted_by(config: DictConfig) -> tuple[list[Wanted], list[Wanted]]:
     if config.tune:
         _refuse_beside_tune(config, shared)
     seeds = None if config.seed_count is None else range(1, config.seed_count + 1)
-    untuned = wanted_runs(claims, systems, seeds)
+    untuned = plan_runs(claims, systems, seeds)
     if config.tune:  # after the check above, that the systems of a claim differ
         return trial_runs(claims, systems), []
     if config.learning_rates is None:
         return untuned, untuned
-    return wanted_runs(claims, systems, seeds, _rates(config, claims, systems)), untuned
+    return plan_runs(claims, systems, seeds, _rates(config, claims, systems)), untuned
 
 
 def shared_overrides(config: DictConfig) -> list[str]:
@@ -78,14 +175,16 @@ def _rates(config: DictConfig, claims: list[Claim], systems: Systems) -> dict[st
     return rates
 
 
-def chosen_claims(config: DictConfig, tier: TierName) -> tuple[list[Claim], list[LeftOut]]:
+def chosen_claims(config: DictConfig, tier: TierName) -> tuple[list[Claim], list[SkippedClaim]]:
     """Return the claims to run, and those that cannot be run at the tier with the reason.
 
     Raises ``UserError`` for an unknown claim.
     """
     given = config.claims
     chosen = choose(OmegaConf.to_container(given) if OmegaConf.is_config(given) else given)
-    left_out = [LeftOut(claim, why) for claim in chosen if (why := claim.why_not(tier)) is not None]
+    left_out = [
+        SkippedClaim(claim, why) for claim in chosen if (why := claim.why_not(tier)) is not None
+    ]
     if len(left_out) == len(chosen):
         reasons = "; ".join(f"{claim.name} {why}" for claim, why in left_out)
         raise UserError(f"none of the claims can be run at tier={tier}: {reasons}")

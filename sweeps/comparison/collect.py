@@ -1,17 +1,57 @@
 """Runs collected into a comparison: names, conditions of fairness, failed jobs."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from lightning_modules.metrics.systems import Output, System, TestSet
-from lightning_modules.runs.reader import BrokenFileError, read_failure, read_result
+from lightning_modules.metrics.systems import EvalSet, Output, System
+from lightning_modules.runs.files import BrokenFileError, read_failure, read_result
+from lightning_modules.runs.job import label_of, label_with_changes
 from lightning_modules.runs.schema import Failure, Result
-from lightning_modules.runs.settings.table import labelling_overrides
-from sweeps.comparison.condition import Condition
-from sweeps.comparison.conditions import check_conditions
-from sweeps.comparison.names import Named, name_runs
-from sweeps.evaluation.outputs import TestSetCache, read_output
+from lightning_modules.runs.settings import labelling_overrides
+from sweeps.comparison.conditions import Condition, check_conditions
+from sweeps.comparison.outputs import TestSetCache, read_output
+
+
+class Named(NamedTuple):
+    """The name of a run's system, which is a key, and its label, which people read."""
+
+    name: str
+    label: str
+
+    def followed_by(self, ending: str) -> "Named":
+        """Return both with an ending."""
+        return Named(self.name + ending, self.label + ending)
+
+
+def name_runs(results: Sequence[Result]) -> list[Named]:
+    """Return the name of each run: its variant, and overrides that its variant's runs do not share.
+
+    Seeds of one variant share a name. A run that repeats name and seed gets ``#2``, ``#3``, …
+    Variants of one label are told apart by their names in parentheses.
+    """
+    all_overrides = [labelling_overrides(result.overrides, result.variant) for result in results]
+    labels = [label_of(result.variant, result.overrides, result.config) for result in results]
+    variants_by_label: dict[str, set[str]] = {}
+    for result, label in zip(results, labels, strict=True):
+        variants_by_label.setdefault(label, set()).add(result.variant)
+    named: list[Named] = []
+    repetitions: Counter[tuple[str, int]] = Counter()
+    for result, label, overrides in zip(results, labels, all_overrides, strict=True):
+        siblings = [
+            o for r, o in zip(results, all_overrides, strict=True) if r.variant == result.variant
+        ]
+        shared = set(siblings[0]).intersection(*siblings)
+        own = [part for part in overrides if part not in shared]
+        if len(variants_by_label[label]) > 1:
+            label = f"{label} ({result.variant})"
+        each = Named(", ".join([result.variant, *own]), label_with_changes(label, own))
+        repetitions[each.name, result.seed] += 1
+        repetition = repetitions[each.name, result.seed]
+        named.append(each if repetition == 1 else each.followed_by(f" #{repetition}"))
+    return named
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +64,7 @@ class Run:
     """What people read in place of the name."""
     folder: Path
     result: Result
-    test: TestSet
+    test: EvalSet
     output: Output
 
 
@@ -88,7 +128,7 @@ def collect(
     those of an earlier comparison, and a user's metric may be gone. ``tuned`` are the keys of the
     settings that studies have chosen.
     """
-    finished: list[tuple[Path, Result, TestSet, Output]] = []
+    finished: list[tuple[Path, Result, EvalSet, Output]] = []
     failed: list[FailedJob] = []
     tests = TestSetCache(None, metrics, recorded)
     for folder in run_dirs:
@@ -126,12 +166,12 @@ def _failed_job(folder: Path, failure: Failure) -> FailedJob:
     return FailedJob(label, folder, failure.error)
 
 
-def _name_test_sets(named: Sequence[Named], tests: Sequence[TestSet]) -> list[Named]:
+def _name_test_sets(named: Sequence[Named], tests: Sequence[EvalSet]) -> list[Named]:
     """Add the number of the test set to the names of seeds that were tested on another text.
 
     The text differs where a corpus changed between two runs of the same command.
     """
-    tests_by_name: dict[str, list[TestSet]] = {}
+    tests_by_name: dict[str, list[EvalSet]] = {}
     distinct = []
     for each, test in zip(named, tests, strict=True):
         earlier = tests_by_name.setdefault(each.name, [])

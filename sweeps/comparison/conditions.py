@@ -1,15 +1,211 @@
 """Conditions of a fair comparison: what must be equal between runs, checked and reported."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Sequence
-from typing import Any, NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+from pydantic import ConfigDict
 
 from lightning_modules.runs.schema import Result, Training
-from lightning_modules.training.control.budgets import find_kind, kind_of
-from lightning_modules.training.control.match_settings import MEASURES, Measure, SizeMatch
-from sweeps.comparison.condition import Condition, check_equal, unrecorded
-from sweeps.comparison.crossed import corpora
-from sweeps.comparison.equal_settings import check_settings
+from lightning_modules.runs.settings import (
+    flatten,
+    group_files,
+    key_of,
+    labelling_overrides,
+    setting_of,
+    settings,
+)
+from lightning_modules.training.budgets import find_kind, kind_of
+from lightning_modules.training.sizes import MEASURES, Measure, SizeMatch
+
+State = Literal["held", "differs by design", "NOT HELD"]
+MARKS: dict[State, str] = {"held": "✓", "differs by design": "◆", "NOT HELD": "✗"}
+"""Signs before the states, for readers who see no colours."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of a fair comparison; ``text`` gives the compared values in one line."""
+
+    name: str
+    holds: bool
+    """Whether the comparison is fair in this respect."""
+    text: str
+    by_design: bool = False
+    """Whether the values differ because the comparison, or the files of its systems, say so."""
+    __pydantic_config__ = ConfigDict(extra="forbid")  # as a ``Record``
+
+    @property
+    def state(self) -> State:
+        """What a reader is told."""
+        if not self.holds:
+            return "NOT HELD"
+        return "differs by design" if self.by_design else "held"
+
+
+def check_equal(
+    name: str, labels: Sequence[str], values: Sequence[Hashable], template: str = "{}"
+) -> Condition:
+    """Check that all values are equal; the text names the runs with unusual values."""
+    missing = unrecorded(name, labels, values)
+    if missing:
+        return missing
+    [(usual, _), *others] = Counter(values).most_common()
+    text = template.format(usual)
+    if others:
+        unusual = [
+            f"{label}: {template.format(value)}"
+            for label, value in dict.fromkeys(zip(labels, values, strict=True))
+            if value != usual
+        ]
+        text += f", but {'; '.join(unusual)}"
+    return Condition(name, not others, text)
+
+
+def unrecorded(name: str, labels: Sequence[str], values: Sequence[Hashable]) -> Condition | None:
+    """Return a condition that does not hold if a run did not record its value, else None."""
+    missing = [label for label, value in zip(labels, values, strict=True) if value is None]
+    if not missing:
+        return None
+    return Condition(name, False, f"not recorded by {', '.join(dict.fromkeys(missing))}")
+
+
+def corpora(results: Sequence[Result]) -> list[list[int]]:
+    """Return the numbers of the runs on each corpus, if each has the same systems and seeds.
+
+    Such a comparison is one controlled comparison for each corpus, and each is checked alone. In
+    every other comparison, runs on different corpora are a mistake: then all runs stand together.
+    """
+    by_corpus: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    jobs: dict[tuple[str, ...], Counter[tuple[str, ...]]] = defaultdict(Counter)
+    for number, result in enumerate(results):
+        overrides = labelling_overrides(result.overrides, result.variant)
+        corpus = tuple(each for each in overrides if _names_corpus(each))
+        others = (each for each in overrides if not _names_corpus(each))
+        by_corpus[corpus].append(number)
+        jobs[corpus][result.variant, *others, str(result.seed)] += 1
+    first, *rest = jobs.values()
+    if rest and all(each == first for each in rest):
+        return list(by_corpus.values())
+    return [list(range(len(results)))]
+
+
+def _names_corpus(override: str) -> bool:
+    return key_of(override).partition(".")[0] == "data"
+
+
+FOR_RESULTS = ("precision", "decoding", "attention step")
+"""Conditions on settings in which no system may differ from another."""
+FOR_TRAINING = (
+    *("optimizer", "learning rate", "schedule", "label smoothing", "dropout", "teacher forcing"),
+)
+"""Conditions on settings in which systems may differ by design."""
+FIXED_BEFORE = {"trainer.precision": "32-true", "scoring.attention_step": "predicted"}
+"""Values of settings that early versions did not have, and so did not record."""
+DECODING_TIMES = ("seconds", "sentences_per_second")
+"""Entries of ``Result.decoding`` that are no settings."""
+NO_VALUES = ("_partial_", "fused")
+"""Keys that change no result beyond the last digits."""
+
+
+def check_settings(
+    labels: Sequence[str], results: Sequence[Result], tuned: Collection[str] = ()
+) -> list[Condition]:
+    """Check the settings of all conditions; ``tuned`` are the keys that studies have chosen.
+
+    A setting differs by design if every run's command gives it (the lists of a multirun), if files
+    of ``conf/model`` set it and no run's command does, or if studies have chosen it.
+    """
+    values = {
+        name: [_values(name, result) for result in results]
+        for name in (*FOR_RESULTS, *FOR_TRAINING)
+    }
+    checked = [
+        check_equal(
+            name,
+            labels,
+            [
+                _shown(name, of_run) or _without(name, result)
+                for of_run, result in zip(of_runs, results, strict=True)
+            ],
+        )
+        for name, of_runs in values.items()
+    ]
+    return [
+        replace(each, holds=True, by_design=True)
+        if each.name in FOR_TRAINING and _by_design(values[each.name], results, tuned)
+        else each
+        for each in checked
+    ]
+
+
+def _values(condition: str, result: Result) -> dict[str, Any]:
+    """Return the recorded values of the settings that a condition compares, by dotted key."""
+    decoding = {key: value for key, value in result.decoding.items() if key not in DECODING_TIMES}
+    recorded = {**FIXED_BEFORE, **flatten(result.config | {"decoding": decoding})}
+    return {
+        key: value
+        for key, value in sorted(recorded.items())
+        if value is not None  # a setting without a value: as in runs that did not have it yet
+        and (setting := setting_of(key))
+        and setting.condition == condition
+        and key.rpartition(".")[2] not in NO_VALUES
+    }
+
+
+def _shown(condition: str, values: Mapping[str, Any]) -> str | None:
+    """Return values in one line; None without values."""
+    if len(_settings(condition)) == 1:
+        return next(map(str, values.values()), None)
+    parts = []
+    for key, value in values.items():
+        name = key.rpartition(".")[2]
+        parts.append(str(value).rpartition(".")[2] if name == "_target_" else f"{name} {value}")
+    return ", ".join(parts) or None
+
+
+def _without(condition: str, result: Result) -> str | None:
+    """Return what a run did without, such as the dropout of a model that has none."""
+    return "none" if condition in FOR_TRAINING and result.config else None
+
+
+@cache
+def _settings(condition: str) -> list[str]:
+    return [
+        key for key, each in settings().items() if each.condition == condition and not each.is_group
+    ]
+
+
+def _by_design(
+    values: Sequence[Mapping[str, Any]], results: Sequence[Result], tuned: Collection[str]
+) -> bool:
+    """Return whether the values differ, and each differing setting differs on purpose."""
+    differing = {
+        key for key in set().union(*values) if len({str(of_run.get(key)) for of_run in values}) > 1
+    }
+    return bool(differing) and all(
+        key in tuned or _on_purpose(key, results) for key in sorted(differing)
+    )
+
+
+def _on_purpose(key: str, results: Sequence[Result]) -> bool:
+    given = [any(_covers(each, key) for each in result.overrides) for result in results]
+    return all(given) or (not any(given) and key in _of_variants())
+
+
+def _covers(override: str, key: str) -> bool:
+    """Return whether an override gives a setting, itself or by the choice of its group."""
+    named = key_of(override)
+    return key == named or key.startswith(f"{named}.")
+
+
+@cache
+def _of_variants() -> frozenset[str]:
+    """Return the settings that files of ``conf/model`` set."""
+    return frozenset(key for file in group_files() if file.group == "model" for key in file.values)
+
 
 PARAMETER_TOLERANCE = 0.10
 """Largest relative difference of parameters between variants that were not matched in size."""

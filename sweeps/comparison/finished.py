@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from datamodules.files import write_text
 from lightning_modules.runs.checksums import BESIDE, RECORD
 from lightning_modules.runs.provenance import HARNESS, code_versions
-from lightning_modules.runs.settings.table import flatten
+from lightning_modules.runs.settings import flatten
 
 log = logging.getLogger(__name__)
 

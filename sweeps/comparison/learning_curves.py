@@ -8,17 +8,15 @@ from typing import Any, Literal
 
 import altair as alt
 
-from lightning_modules.figures.charts import Chart, data_of
-from lightning_modules.figures.end_labels import end_labels
-from lightning_modules.figures.legends import legend_of
+from lightning_modules.figures.charts import KEY, TEXT, Chart, Width, data_of, style_of
 from lightning_modules.figures.lines import finished, looks_scales, rounded_out
-from lightning_modules.figures.sizes import KEY, TEXT, Width, style_of
+from lightning_modules.figures.system_looks import end_labels, legend_of
 from lightning_modules.metrics.systems import System
-from lightning_modules.runs.reader import BrokenFileError, read_history
+from lightning_modules.runs.files import BrokenFileError, read_history
 from lightning_modules.runs.schema import HistoryPoint
 from sweeps.comparison.collect import Comparison, Run
-from sweeps.evaluation.score_tables import system_column
-from sweeps.evaluation.tables import Column, Table
+from sweeps.comparison.score_tables import system_column
+from sweeps.comparison.tables import Column, Table
 
 log = logging.getLogger(__name__)
 

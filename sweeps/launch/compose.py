@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from datamodules.files import write_text
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.redaction import redacted
-from lightning_modules.runs.settings.table import belongs_to_study
+from lightning_modules.runs.settings import belongs_to_study
 
 IGNORED_OVERRIDES = ("task=", "seed=")
 """Overrides on the command line of a study that its trainings do not take."""

@@ -104,7 +104,7 @@ def as_user_error(error: Exception) -> UserError | None:
     if isinstance(error, HydraException | OmegaConfBaseException):
         message = str(error).partition("Config search path")[0]
         if unknown := NOT_THERE.match(message):
-            from lightning_modules.runs.settings.unknown import unknown_key  # --help needs none
+            from lightning_modules.runs.setting_checks import unknown_key  # --help needs none
 
             return UserError(unknown_key(unknown["key"]))
         return UserError(" ".join(message.split()))

@@ -18,7 +18,7 @@ from pydantic import BaseModel, NonNegativeInt, PositiveInt
 from datamodules.errors import UserError, validated
 from datamodules.files import locked
 from lightning_modules.ranks.devices import chosen_gpus, on_gpus, processes, visible_gpus
-from lightning_modules.ranks.rank_environment import world_size
+from lightning_modules.ranks.environment import world_size
 
 log = logging.getLogger(__name__)
 

@@ -1,29 +1,100 @@
 """One job of Hydra: its task, its GPUs, and the record of its error."""
 
+import gc
 import logging
 import os
+import signal
 import sys
-from contextlib import AbstractContextManager, nullcontext
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
+from multiprocessing import parent_process
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
+from hydra.utils import get_method
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
-from lightning_modules.ranks.rank_environment import is_rank_zero
-from lightning_modules.runs.checksums import verifying
+from lightning_modules.ranks.environment import is_rank_zero
+from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.job import QUIET, Job
 from lightning_modules.runs.redaction import redact_files, redacted
-from lightning_modules.runs.settings.checks import check_settings
+from lightning_modules.runs.setting_checks import check_settings
+from lightning_modules.tracking.early_import import import_wandb_early
 from sweeps.launch.errors import as_user_error, stop
-from sweeps.launch.output_folders import remove_unused
-from sweeps.launch.parent import end_with_parent
-from sweeps.launch.task_import import import_task
+from sweeps.launch.resolvers import remove_unused
 
 log = logging.getLogger(__name__)
+
+
+POLL_SECONDS = 0.5
+
+
+def end_with_parent(seconds_to_save: float = 0.0) -> None:
+    """Let this process end with its parent, if ``multiprocessing`` has started this process.
+
+    With ``seconds_to_save`` the process gets SIGTERM first, on which a training saves a checkpoint.
+    """
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        while os.getppid() == parent.pid:  # a worker of joblib cannot join its parent
+            time.sleep(POLL_SECONDS)
+        if seconds_to_save:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(seconds_to_save)
+        os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
+
+
+Task = Callable[[DictConfig], Any]
+
+
+def import_task(path: str, config: DictConfig) -> Task:
+    """Import the task with the dotted ``path``, and the logger of ``config`` before the task."""
+    return _imported(path, OmegaConf.select(config, "logger._target_"))
+
+
+@cache  # one worker of joblib runs many jobs
+def _imported(path: str, logger: str | None) -> Task:
+    """Import without Python's search for garbage, which took 0.8 s: modules are never garbage."""
+    gc.disable()
+    try:
+        with ctrl_c_ends_at_once():
+            import_wandb_early(logger)
+            return get_method(path)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@contextmanager
+def ctrl_c_ends_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the process without an exception, during imports.
+
+    NumPy, torch and SciPy catch ``KeyboardInterrupt`` during their imports, and the half imported
+    packages then raise other errors.
+    """
+    raises = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not raises or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 WITH_BAR = ("lightning_modules.tasks.train.train", "lightning_modules.tasks.test.test")
 """Tasks of one run that write their progress."""
@@ -49,7 +120,7 @@ def run_job(config: DictConfig) -> float | None:
         if missing := sorted(OmegaConf.missing_keys(config)):
             raise UserError(f"{missing[0]} has no value: give {missing[0]}=...")
         task = import_task(config.task, config)
-        with verifying(config.verify), _devices(config), _bar(config, hydra):
+        with verify_files(config.verify), _devices(config), _bar(config, hydra):
             score: float | None = task(config)
         return score
     except Exception as error:
@@ -82,8 +153,8 @@ def _bar(config: DictConfig, hydra: HydraConf) -> AbstractContextManager[None]:
     alone = hydra.mode == RunMode.RUN and is_rank_zero()
     if not alone or config.task not in WITH_BAR or not sys.stdout.isatty():
         return nullcontext()
-    from lightning_modules.runs.labels import label_of  # Rich and NumPy are not for --help
-    from sweeps.launch.live.live_bar import live_bar
+    from lightning_modules.runs.job import label_of  # Rich and NumPy are not for --help
+    from sweeps.launch.live import live_bar
 
     label = label_of(config.variant, hydra.overrides.task, config)
     return live_bar(Path(hydra.runtime.output_dir), f"{label} seed {config.seed}")
@@ -99,8 +170,8 @@ def _leave_console() -> None:
 
 def record_failure(config: DictConfig, job: Job, error: Exception) -> None:
     """Write the error of a training into its folder, and into the log."""
+    from lightning_modules.runs.files import write_failure
     from lightning_modules.runs.schema import Failure  # these import NumPy and SciPy
-    from lightning_modules.runs.writer import write_failure
 
     text = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
     line = redacted(" ".join(text.split()))

@@ -11,13 +11,13 @@ from hydra.experimental.callback import Callback
 from hydra.utils import get_method
 from omegaconf import DictConfig
 
-from lightning_modules.runs.checksums import verifying
+from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.redaction import redact_multirun
 from sweeps.launch.errors import exit_on_error
-from sweeps.launch.task_import import Task, ctrl_c_ends_at_once, import_task
+from sweeps.launch.job import Task, ctrl_c_ends_at_once, import_task
 
 VIEWS = {
-    "lightning_modules.tasks.train.train": "sweeps.launch.live.live_table.view_of",
+    "lightning_modules.tasks.train.train": "sweeps.launch.live.view_of",
     "sweeps.studies.worker.work": "sweeps.studies.live_trials.view_of",
 }
 """Tasks of jobs that a terminal shows, and what makes the view of a configuration."""
@@ -65,6 +65,6 @@ def _imported(path: str) -> Task:
 
 def _call(functions: Iterable[Task], config: DictConfig) -> None:
     HydraConfig.instance().set_config(config)  # Hydra sets it for jobs alone
-    with exit_on_error(), verifying(config.verify):
+    with exit_on_error(), verify_files(config.verify):
         for function in functions:
             function(config)

@@ -1,21 +1,70 @@
 """What a comparison has found, as data, before anything is presented."""
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.metrics.curves import curve_points, format_csv
-from lightning_modules.testing.suspicions import suspicions_of_output
+from lightning_modules.testing.output_suspicions import suspicions_of_output
 from sweeps.comparison.collect import Comparison
+from sweeps.comparison.conditions import StudyCost
+from sweeps.comparison.contrast_tables import Contrast, contrasts
+from sweeps.comparison.evaluation import Evaluation, evaluate_sets
 from sweeps.comparison.learning_curves import LearningCurve, learning_curves
-from sweeps.comparison.origin import Origin
-from sweeps.evaluation.contrast import Contrast, contrasts
-from sweeps.evaluation.evaluation import Evaluation
-from sweeps.evaluation.named_sets import evaluate_sets
-from sweeps.evaluation.significance import SignificanceTests, conclusions, significance_tests
-from sweeps.report.opening.finding import Finding, quoted
-from sweeps.report.opening.headline import answer, headline
+from sweeps.comparison.record import Origin
+from sweeps.comparison.significance_tables import SignificanceTests, conclusions, significance_tests
+from sweeps.comparison.tables import Table
+from sweeps.report.headline import answer, headline
 from sweeps.report.sentence_cards import Examples, example_sentences
-from sweeps.report.study_section import StudySection
+from sweeps.report.system_pairs import Finding, quoted
+
+
+@dataclass(frozen=True)
+class StudyFigure:
+    """One figure of a study; ``why_not`` says why ``chart`` is None."""
+
+    name: str
+    title: str
+    chart: Chart | None = None
+    why_not: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class StudySection:
+    """What there is to report of one study, or of several studies side by side."""
+
+    costs: Sequence[StudyCost]
+    kind: str
+    """The budget of the trials."""
+    studies: Table
+    """A row for each study."""
+    performance: Table
+    """What each study is expected to find, by its number of trials."""
+    curves: Callable[[Width], dict[str, Chart]]
+    """Draws search performance by trials and by tokens; no chart if no trial finished."""
+    figures: Mapping[str, Sequence[StudyFigure]]
+    """Figures of the trials, by the names of the studies."""
+    parameters: Mapping[str, Sequence[str]]
+    """Tuned settings, by the names of the studies."""
+
+    @property
+    def tuned(self) -> set[str]:
+        """The settings that at least one study has chosen."""
+        return {key for keys in self.parameters.values() for key in keys}
+
+    def charts(self, names: Collection[str] = ()) -> dict[str, Chart]:
+        """Return the drawn figures of the trials, all or those of ``names``.
+
+        The keys are those of ``studies.html.j2``, such as ``a-study-history``.
+        """
+        return {
+            f"{study}-{figure.name}": figure.chart
+            for study, figures in self.figures.items()
+            for figure in figures
+            if figure.chart is not None and (not names or figure.name in names)
+        }
+
 
 CORPUS = "the corpus"
 ONE_TRAINING = (

@@ -12,10 +12,10 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from lightning_modules.figures.charts import Chart, as_spec
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
-from sweeps.evaluation.numbers import shown_number
-from sweeps.evaluation.tables import Cell, Column, Kind, Table, as_csv
-from sweeps.report.opening.opening import Opening
+from lightning_modules.metrics.bootstrap import Estimate
+from sweeps.comparison.numbers import shown_number
+from sweeps.comparison.tables import Cell, Column, Kind, Table, as_csv
+from sweeps.report.page_top import Opening
 from sweeps.report.report import Report
 
 MOST_ROWS = 100

@@ -11,10 +11,9 @@ from rich.console import RenderableType
 
 from datamodules.errors import UserError
 from datamodules.plugs import find_plug, make_plug
-from lightning_modules.figures.charts import Chart
-from lightning_modules.figures.sizes import COLUMN, NARROW, TEXT
+from lightning_modules.figures.charts import COLUMN, NARROW, TEXT, Chart
 from lightning_modules.tracking.report_blocks import Block
-from sweeps.evaluation.tables import Table
+from sweeps.comparison.tables import Table
 from sweeps.report.findings import Findings
 from sweeps.report.sections import Section
 

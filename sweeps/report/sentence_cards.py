@@ -15,16 +15,16 @@ from lightning_modules.figures.heat_map import Panel, attention_map, described, 
 from lightning_modules.metrics.sentences import readable
 from lightning_modules.metrics.systems import Output
 from lightning_modules.metrics.text_metrics import sentence_bleu
-from lightning_modules.metrics.words.shared_words import shared_words
-from lightning_modules.runs.reader import (
+from lightning_modules.metrics.word_alignment import shared_words
+from lightning_modules.runs.files import (
     BrokenFileError,
     read_attention,
     read_head_attention,
     read_predictions,
 )
 from lightning_modules.runs.schema import HeadWeights, SentenceAttention
-from sweeps.evaluation.evaluation import Group
-from sweeps.evaluation.words.sentence_tables import ranked
+from sweeps.comparison.evaluation import Group
+from sweeps.comparison.sentence_tables import ranked
 
 MOST_WEIGHTS = 800_000
 """Most weights of single heads on a page, about 2 MB."""

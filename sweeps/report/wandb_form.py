@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 from datamodules.errors import UserError, one_line
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.systems import System
-from lightning_modules.runs.reader import read_tracker_id
+from lightning_modules.runs.files import read_tracker_id
 from lightning_modules.runs.schema import TRACKER_REPORT
 from lightning_modules.tracking.comparison_report import build_report, save_report, write_report
 from lightning_modules.tracking.comparison_run import (
@@ -23,10 +23,10 @@ from lightning_modules.tracking.comparison_run import (
 )
 from lightning_modules.tracking.names import with_interval
 from lightning_modules.tracking.report_blocks import Block, Lines, Pictures, Tables
-from sweeps.evaluation.evaluation import Evaluation
-from sweeps.evaluation.tables import Table
-from sweeps.report.contents import FIGURES
+from sweeps.comparison.evaluation import Evaluation
+from sweeps.comparison.tables import Table
 from sweeps.report.findings import Findings
+from sweeps.report.publish import FIGURES
 from sweeps.report.report import Report
 
 log = logging.getLogger(__name__)

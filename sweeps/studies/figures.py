@@ -14,14 +14,12 @@ from optuna.importance import get_param_importances
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from lightning_modules.figures.charts import Chart, as_spec, data_of
-from lightning_modules.figures.legends import legend_of
+from lightning_modules.figures.charts import Chart, Width, as_spec, data_of
 from lightning_modules.figures.lines import finished, looks_scales
-from lightning_modules.figures.looks import COLOURS
-from lightning_modules.figures.sizes import Width
+from lightning_modules.figures.system_looks import COLOURS, legend_of
 from lightning_modules.metrics.expected_best import expected_best
-from sweeps.evaluation.tables import Column, Table
-from sweeps.report.study_section import StudyFigure
+from sweeps.comparison.tables import Column, Table
+from sweeps.report.findings import StudyFigure
 from sweeps.studies.settings import hydra_value
 
 NAME = "search_performance"

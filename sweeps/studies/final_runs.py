@@ -9,14 +9,13 @@ from optuna.storages import BaseStorage
 from optuna.trial import TrialState
 
 from datamodules.errors import UserError
+from lightning_modules.runs.files import write_failure
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Failure
-from lightning_modules.runs.writer import write_failure
 from lightning_modules.tasks.train import train_in
 from sweeps.launch.compose import hydra_job
-from sweeps.studies.plan import StudyPlan, Tuned, reason
+from sweeps.studies.plan import SLOT, StudyPlan, Tuned, reason
 from sweeps.studies.settings import as_overrides
-from sweeps.studies.slots import SLOT
 
 log = logging.getLogger(__name__)
 

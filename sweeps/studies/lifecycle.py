@@ -10,13 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from datamodules.errors import UserError
-from lightning_modules.training.control.budgets import kind_of
-from sweeps.evaluation.tables import NOTHING
+from lightning_modules.training.budgets import kind_of
+from sweeps.comparison.tables import NOTHING
 from sweeps.launch.compose import use_hydra_config
 from sweeps.report.terminal import print_page
 from sweeps.studies.final_runs import plan_final
-from sweeps.studies.page import write_outcome
+from sweeps.studies.outcome import Outcome, write_best, write_outcome
 from sweeps.studies.plan import (
+    SLOT,
     StudyPlan,
     check_space,
     create_study,
@@ -24,9 +25,7 @@ from sweeps.studies.plan import (
     study_plans,
     tuned_settings,
 )
-from sweeps.studies.results import Outcome, write_best
 from sweeps.studies.settings import shown_value
-from sweeps.studies.slots import SLOT
 from sweeps.studies.storage import open_storage, silence_optuna
 
 

@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 from sqlalchemy.exc import SQLAlchemyError
 
-from lightning_modules.runs.reader import read_state
+from lightning_modules.runs.files import read_state
 from lightning_modules.runs.schema import PROGRESS, JobState
-from sweeps.evaluation.tables import NOTHING
-from sweeps.launch.live.live_bar import clock
-from sweeps.launch.live.live_table import QuietView, job_label, job_table
+from sweeps.comparison.tables import NOTHING
+from sweeps.launch.live import QuietView, clock, job_label, job_table
 from sweeps.studies.plan import (
+    SLOT,
     StudyPlan,
     Tuned,
     seed_folder,
@@ -27,7 +27,6 @@ from sweeps.studies.plan import (
     tuned_settings,
 )
 from sweeps.studies.settings import shown_value
-from sweeps.studies.slots import SLOT
 from sweeps.studies.storage import open_storage
 
 ENDED = 10

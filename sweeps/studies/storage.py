@@ -16,8 +16,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from datamodules.errors import UserError
 from lightning_modules.runs.redaction import redacted
 from sweeps.studies.optuna_internals import PATIENCE_SECONDS, PatientDatabase, first_line, patiently
+from sweeps.studies.plan import RequeueTrial
 from sweeps.studies.settings import Sweep
-from sweeps.studies.slots import RequeueTrial
 
 log = logging.getLogger(__name__)
 

@@ -19,22 +19,26 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from sweeps.launch.errors import as_user_error
-from sweeps.launch.parent import end_with_parent
+from sweeps.launch.job import end_with_parent
 from sweeps.studies.final_runs import open_final, train_final
-from sweeps.studies.plan import StudyPlan, open_study, reason, study_plans, trial_folder
-from sweeps.studies.settings import Sweep, as_overrides, shown_value, suggest
-from sweeps.studies.slots import (
+from sweeps.studies.plan import (
     REASON,
     SLOT,
     WORKER,
+    StudyPlan,
     is_duplicate,
+    open_study,
+    reason,
     requeue_dead,
     requeue_interrupted,
     running,
+    study_plans,
+    trial_folder,
     waiting,
     was_claimed_by,
     worker_id,
 )
+from sweeps.studies.settings import Sweep, as_overrides, shown_value, suggest
 from sweeps.studies.storage import open_storage, silence_optuna
 from sweeps.studies.trial import train_trial
 

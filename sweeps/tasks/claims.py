@@ -13,26 +13,32 @@ from rich.console import Console
 
 from datamodules.errors import validated
 from lightning_modules.runs.schema import FAILURE, RESULT
-from lightning_modules.runs.settings.checks import check_settings
+from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.tasks.train import train_in
-from lightning_modules.testing.scoring_settings import Scoring
+from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking.early_import import WANDB
-from sweeps.claims.catalogue import ALL, all_claims
-from sweeps.claims.judging import beside_untuned, judge_all
-from sweeps.claims.planning.plan import Plan
-from sweeps.claims.planning.prospects import NOTE, prospects
-from sweeps.claims.planning.runs import Wanted, read_runs, write_runs
-from sweeps.claims.planning.tables import JOB_TIME, last_verdicts, list_of, plan_table
-from sweeps.claims.scale import Scale
-from sweeps.claims.scoreboard.page import write_scoreboard
-from sweeps.claims.scoreboard.rows import PRINTED, outcome_of, scoreboard, summary
-from sweeps.claims.selection import plan_of, shared_overrides, tier_of, wanted_by
+from sweeps.claims.claim import ALL, all_claims
+from sweeps.claims.forecast import JOB_TIME, NOTE, last_verdicts, list_of, plan_table, prospects
+from sweeps.claims.judging import add_untuned_verdicts, judge_all
+from sweeps.claims.plan import Plan
+from sweeps.claims.planned_runs import PlannedRun, read_runs, write_runs
+from sweeps.claims.scoreboard import PRINTED, Scale, outcome_of, scoreboard, summary
+from sweeps.claims.scoreboard_page import write_scoreboard
+from sweeps.claims.selection import (
+    FILE,
+    plan_of,
+    rates_table,
+    shared_overrides,
+    tier_of,
+    tuned_systems,
+    wanted_by,
+    write_rates,
+)
 from sweeps.claims.shared_training import copy_training
-from sweeps.claims.tuning import FILE, rates_table, tuned_systems, write_rates
 from sweeps.launch.compose import hydra_job
 from sweeps.launch.errors import as_user_error
 from sweeps.launch.job import record_failure
-from sweeps.report.printed_tables import printed_table
+from sweeps.report.terminal import printed_table
 
 RUNS, UNTUNED = "runs.json", "runs_untuned.json"
 """Files of a command: the runs that it wants, and the same with the learning rates of the files."""
@@ -122,7 +128,7 @@ def _judge(plan: Plan, config: DictConfig) -> None:
     judged = judge_all(plan, scoring)
     if config.learning_rates is not None:
         untuned = judge_all(replace(plan, wanted=read_runs(out / UNTUNED)), scoring)
-        judged = beside_untuned(judged, untuned)
+        judged = add_untuned_verdicts(judged, untuned)
     table = printed_table(scoreboard(judged, scale, PRINTED))
     for key in ("claim", "ours"):
         table.columns[PRINTED.index(key)].no_wrap = True
@@ -132,7 +138,7 @@ def _judge(plan: Plan, config: DictConfig) -> None:
             console.print(f"{one.claim.name}: {outcome_of(one)}; {why}", **PLAIN)
     page = write_scoreboard(judged, scale, out)
     if config.logger.get("_target_") == WANDB:
-        from sweeps.claims.scoreboard.online import publish_claims
+        from sweeps.claims.online import publish_claims
 
         publish_claims(judged, scale, out, config.logger)
     for line in (summary(judged, scale), f"open {page} in a browser"):
@@ -154,7 +160,7 @@ def _taken(folder: Path) -> Iterator[bool]:
         yield True
 
 
-def _train_once(runs: Sequence[Wanted], trained: Path | None, begun: float) -> None:
+def _train_once(runs: Sequence[PlannedRun], trained: Path | None, begun: float) -> None:
     """Make the runs of one training, of which each has its own test; record errors.
 
     Args:
@@ -169,7 +175,7 @@ def _train_once(runs: Sequence[Wanted], trained: Path | None, begun: float) -> N
             trained = run.folder
 
 
-def _train(run: Wanted, trained: Path | None) -> None:
+def _train(run: PlannedRun, trained: Path | None) -> None:
     with hydra_job(run.overrides, run.folder) as (job, config):
         try:
             if trained is not None:

@@ -8,19 +8,18 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError, validated
-from lightning_modules.runs.reader import find_runs
+from lightning_modules.runs.files import find_runs
 from lightning_modules.runs.renamed import with_new_names
 from lightning_modules.runs.schema import FAILURE, RESULT
-from lightning_modules.testing.scoring_settings import Scoring
+from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.collect import collect
 from sweeps.comparison.conditions import equally_tuned, not_tuned
+from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.finished import mark_finished
-from sweeps.comparison.origin import origin_of
-from sweeps.evaluation.evaluation import evaluate
-from sweeps.report.findings import Findings
+from sweeps.comparison.record import origin_of
+from sweeps.report.findings import Findings, StudySection
 from sweeps.report.publish import publish, write_all
 from sweeps.report.report import Report, ReportSettings, make_report
-from sweeps.report.study_section import StudySection
 
 MULTIRUN = "multirun.yaml"
 """Hydra's record of a multirun: the configuration and the overrides of its command."""
@@ -111,7 +110,7 @@ def studies_of(out: Path) -> StudySection | None:
     if not (out / "studies").is_dir() or not file.is_file():
         return None
     from sweeps.studies.lifecycle import find_outcomes  # loads Optuna and torch, which are slow
-    from sweeps.studies.page import study_section
+    from sweeps.studies.outcome import study_section
 
     recorded = OmegaConf.to_container(OmegaConf.load(file))
     config = OmegaConf.create(with_new_names(recorded))

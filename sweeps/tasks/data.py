@@ -14,19 +14,18 @@ from rich.console import Console
 from datamodules.batching import Sequences
 from datamodules.tokenization import SPECIALS, UNK, Tokenizer
 from datamodules.translation_data import TranslationData
-from lightning_modules.figures.charts import save_chart
-from lightning_modules.figures.length_histogram import length_histogram
-from lightning_modules.figures.sizes import PAPER
+from lightning_modules.figures.charts import PAPER, save_chart
+from lightning_modules.figures.histograms import length_histogram
+from lightning_modules.runs.files import write_record
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Data, Record
-from lightning_modules.runs.writer import write_record
 from lightning_modules.tracking.early_import import WANDB
 from lightning_modules.training.factories import build_data
-from sweeps.evaluation.corpus_tables import HISTOGRAM, cleaning_tables, corpora_table, splits_table
-from sweeps.evaluation.tables import Table
-from sweeps.evaluation.writing.table_files import write_tables
-from sweeps.report.contents import FIGURES, TABLES
-from sweeps.report.printed_tables import printed_table, turned_table
+from sweeps.comparison.corpus_tables import HISTOGRAM, cleaning_tables, corpora_table, splits_table
+from sweeps.comparison.table_files import write_tables
+from sweeps.comparison.tables import Table
+from sweeps.report.publish import FIGURES, TABLES
+from sweeps.report.terminal import printed_table, turned_table
 from sweeps.report.wandb_form import as_plain
 from sweeps.tasks.stores import remove_unused_stores
 

@@ -8,13 +8,12 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError, validated
-from lightning_modules.metrics.systems import Output, System, TestSet
-from lightning_modules.runs.reader import BrokenFileError, read_result
-from lightning_modules.testing.scoring_settings import Scoring
+from lightning_modules.metrics.systems import EvalSet, Output, System
+from lightning_modules.runs.files import BrokenFileError, read_result
+from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.collect import Comparison
-from sweeps.comparison.origin import origin_of
-from sweeps.evaluation.evaluation import evaluate
-from sweeps.evaluation.outputs import (
+from sweeps.comparison.evaluation import evaluate
+from sweeps.comparison.outputs import (
     OPTIONS,
     REFERENCES,
     TestSetCache,
@@ -22,6 +21,7 @@ from sweeps.evaluation.outputs import (
     read_output,
     read_test_set,
 )
+from sweeps.comparison.record import origin_of
 from sweeps.report.findings import Findings
 from sweeps.report.publish import publish, write_all
 from sweeps.report.report import ReportSettings, make_report
@@ -83,7 +83,7 @@ def _places(config: DictConfig, option: str) -> dict[str, list[str]]:
     return by_name
 
 
-def _check_labels(test: TestSet | None, system_labels: Mapping[str, list[str]]) -> None:
+def _check_labels(test: EvalSet | None, system_labels: Mapping[str, list[str]]) -> None:
     """Raise ``UserError`` if only the references, or only systems, have labels."""
     references_labelled = test is not None and test.word_labels is not None
     if system_labels and not references_labelled:
@@ -94,7 +94,7 @@ def _check_labels(test: TestSet | None, system_labels: Mapping[str, list[str]]) 
         raise UserError(f"word_labels.{REFERENCES}: needs word_labels.NAME=FILE for a system")
 
 
-def _test_set(config: DictConfig, word_labels: list[str]) -> TestSet | None:
+def _test_set(config: DictConfig, word_labels: list[str]) -> EvalSet | None:
     given = {option: config[option] for option in OPTIONS if config[option] is not None}
     if word_labels:
         given[f"word_labels.{REFERENCES}"] = (
@@ -153,7 +153,7 @@ def _run_system(name: str, folders: Sequence[Path], tests: TestSetCache) -> Syst
     return System(name, test, outputs)
 
 
-def _difference(test: TestSet, other: TestSet) -> str:
+def _difference(test: EvalSet, other: EvalSet) -> str:
     """Describe the first difference between two test sets."""
     if len(test.references) != len(other.references):
         return f"its test set has {len(test.references)} sentences, not {len(other.references)}"

@@ -6,9 +6,9 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from datamodules.errors import UserError, validated
-from lightning_modules.runs.reader import find_runs
+from lightning_modules.runs.files import find_runs
 from lightning_modules.runs.schema import COMPARISON
-from lightning_modules.testing.scoring_settings import Scoring
+from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.record import read_comparison
 from sweeps.report.publish import publish
 from sweeps.report.report import ReportSettings

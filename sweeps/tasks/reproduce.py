@@ -13,13 +13,12 @@ from yaml import YAMLError
 from datamodules.errors import UserError
 from lightning_modules.runs.checksums import check_file
 from lightning_modules.runs.environment import environment
+from lightning_modules.runs.files import read_predictions, read_result, write_record
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.provenance import code_versions, git_commit
-from lightning_modules.runs.reader import read_predictions, read_result
 from lightning_modules.runs.renamed import has_old_fingerprint, with_new_names
-from lightning_modules.runs.schema import REPRODUCTION, Compared, Reproduction, Result
-from lightning_modules.runs.settings.table import top_keys_that_affect
-from lightning_modules.runs.writer import write_record
+from lightning_modules.runs.schema import REPRODUCTION, Reproduction, Result, ValueComparison
+from lightning_modules.runs.settings import top_keys_that_affect
 from lightning_modules.tasks.train import train_in
 from lightning_modules.training.settings import training_settings
 from lightning_modules.training.setup import prepare_process
@@ -63,7 +62,7 @@ def reproduce(config: DictConfig) -> float | None:
     return bleu
 
 
-def _surroundings(recorded: Result, settings: DictConfig) -> dict[str, Compared]:
+def _surroundings(recorded: Result, settings: DictConfig) -> dict[str, ValueComparison]:
     then, now = recorded.environment.model_dump(), environment()
     code = code_versions(settings)
     pairs = {
@@ -75,7 +74,7 @@ def _surroundings(recorded: Result, settings: DictConfig) -> dict[str, Compared]
     return _compared(pairs)
 
 
-def _outcome(folder: Path, recorded: Result, out: Path) -> dict[str, Compared]:
+def _outcome(folder: Path, recorded: Result, out: Path) -> dict[str, ValueComparison]:
     """Compare two runs: the recorded one in ``folder`` and its reproduction in ``out``."""
     again = read_result(out)
     assert again is not None
@@ -94,8 +93,8 @@ def _outcome(folder: Path, recorded: Result, out: Path) -> dict[str, Compared]:
     return _compared(pairs)
 
 
-def _compared(pairs: Mapping[str, tuple[Any, Any]]) -> dict[str, Compared]:
-    return {name: Compared(then=then, now=now) for name, (then, now) in pairs.items()}
+def _compared(pairs: Mapping[str, tuple[Any, Any]]) -> dict[str, ValueComparison]:
+    return {name: ValueComparison(then=then, now=now) for name, (then, now) in pairs.items()}
 
 
 def _settings(record: Path, recorded: Result, config: DictConfig) -> DictConfig:
@@ -146,7 +145,7 @@ def _read(file: Path) -> DictConfig:
     return renamed
 
 
-def _table(title: str, rows: Mapping[str, Compared]) -> Table:
+def _table(title: str, rows: Mapping[str, ValueComparison]) -> Table:
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for heading in ("", "then", "now", ""):
         table.add_column(heading)

@@ -8,9 +8,8 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
-from datamodules.files import write_text
-from datamodules.writing.places import check_outputs
-from lightning_modules.runs.settings.table import (
+from datamodules.files import check_outputs, write_text
+from lightning_modules.runs.settings import (
     Setting,
     flatten,
     group_files,

@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 from datamodules.errors import UserError
 from datamodules.files import locked
 from datamodules.preparation import INDEX
-from lightning_modules.runs.reader import BrokenFileError, read_result
+from lightning_modules.runs.files import BrokenFileError, read_result
 from lightning_modules.runs.renamed import with_new_names
 from lightning_modules.runs.schema import RESULT
 from lightning_modules.training.factories import build_data

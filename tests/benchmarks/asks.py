@@ -19,9 +19,8 @@ from optuna.storages import BaseStorage
 from optuna.trial import TrialState, create_trial
 
 from datamodules.errors import validated
-from sweeps.studies.plan import create_study, open_study
+from sweeps.studies.plan import SLOT, create_study, open_study, requeue_dead, running, waiting
 from sweeps.studies.settings import Sweep, suggest
-from sweeps.studies.slots import SLOT, requeue_dead, running, waiting
 from sweeps.studies.storage import open_storage, silence_optuna
 from tests.helpers.commands import ROOT
 from tests.helpers.postgres import postgres

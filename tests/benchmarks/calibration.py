@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from lightning_modules.metrics.uncertainty import significance
+from lightning_modules.metrics import pair_tests
 from tests.helpers.simulations import (
     LEVEL,
     equal_pairs,
@@ -38,7 +38,7 @@ def main() -> None:
         for deviation in (0.07, 0.3, 1.0):
             pairs = trained_pairs(count, deviation, seeds)
             row(f"equal systems, {seeds} seeds, deviation {deviation}", share(pairs, "p_bootstrap"))
-            with patch.object(significance, "degrees_of_freedom", lambda scores, spread: np.inf):
+            with patch.object(pair_tests, "degrees_of_freedom", lambda scores, spread: np.inf):
                 pairs = trained_pairs(count, deviation, seeds)
             row("the same without Student's t", share(pairs, "p_bootstrap"))
         smallest = trained_families(count // 4, 1.0, seeds)
@@ -48,7 +48,7 @@ def main() -> None:
         row(f"a real difference is found, one seed, {name}", share(unequal, name))
 
 
-def share(tests: list[significance.Test], name: str) -> float:
+def share(tests: list[pair_tests.Test], name: str) -> float:
     """Return the share of tests with a p-value of 5% or less."""
     p_values = [getattr(test, name) for test in tests]
     return float(np.mean([p is not None and p <= LEVEL for p in p_values]))

@@ -20,7 +20,7 @@ from rich.table import Table
 from datamodules.batching import Batch, EncodedPairs, Sequences, collate
 from datamodules.files import write_json
 from lightning_modules.training.factories import build_model, build_optimizer
-from lightning_modules.training.malloc import keep_freed_memory
+from lightning_modules.training.process import keep_freed_memory
 from lightning_modules.variants import EncoderDecoder
 from lightning_modules.variants.base import move
 from tests.benchmarks.machine import machine, track

@@ -12,12 +12,10 @@ import numpy as np
 
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import length_buckets
-from lightning_modules.metrics.uncertainty.resampling import Resamples
-from sweeps.claims.statistics.differences import difference
-from sweeps.claims.statistics.draws import Draws
-from sweeps.claims.statistics.intervals import Spread
-from sweeps.claims.statistics.quantities import Quantity, Score, Slope
-from sweeps.claims.statistics.verdict import Margin, judge
+from lightning_modules.metrics.resampling import Resamples
+from sweeps.claims.intervals import Spread, difference
+from sweeps.claims.quantities import Draws, Quantity, ScoreQuantity, SlopeQuantity
+from sweeps.claims.verdict import Margin, judge
 
 SEEDS = 5
 EDGES = (10, 20, 30, 40, 50)
@@ -39,8 +37,8 @@ def main() -> None:
     rng = np.random.default_rng(0)
     lengths = rng.integers(1, 60, sentences)
     quantities: list[Quantity] = [
-        Score(METRICS["bleu"]),
-        Slope(METRICS["bleu"], length_buckets(lengths, EDGES)),
+        ScoreQuantity(METRICS["bleu"]),
+        SlopeQuantity(METRICS["bleu"], length_buckets(lengths, EDGES)),
     ]
     systems = [[made_counts(lengths, rng) for _ in range(SEEDS)] for _ in range(2 * claims)]
     start, busy = time.perf_counter(), time.process_time()

@@ -24,10 +24,10 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import BeamSearch, GreedySearch, Search
 from lightning_modules.kernels import products
 from lightning_modules.runs.environment import peak_memory_mib
-from lightning_modules.training.control.flops import EXTRA_FORMULAS
 from lightning_modules.training.factories import build_data, build_model, build_optimizer
-from lightning_modules.training.malloc import keep_freed_memory
+from lightning_modules.training.flops import EXTRA_FORMULAS
 from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.process import keep_freed_memory
 from lightning_modules.variants import EmbeddedEncoderDecoder, EncoderDecoder
 from lightning_modules.variants.transformer import Transformer
 from tests.benchmarks.rivals.bare import BareLoop

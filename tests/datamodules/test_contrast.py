@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from datamodules.contrast import ContrastPair, read_contrast, write_contrast
+from datamodules.contrast_pairs import ContrastPair, read_contrast, write_contrast
 from datamodules.errors import UserError
 
 ENTRY: dict[str, Any] = {

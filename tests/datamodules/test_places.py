@@ -5,7 +5,7 @@ import os
 import pytest
 
 from datamodules.errors import UserError
-from datamodules.writing.places import check_outputs, what_is
+from datamodules.files import check_outputs, what_is
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import math
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from datamodules.writing.spreadsheet import as_cell, from_cell
+from datamodules.files import as_cell, from_cell
 
 
 @given(st.text() | st.sampled_from("=+-@\t\r'").flatmap(lambda c: st.text().map(c.__add__)))

@@ -7,7 +7,7 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from lightning_modules.runs.settings.table import group_files
+from lightning_modules.runs.settings import group_files
 from tests.drill.commands import Part
 from tests.helpers.commands import TINY, in_process
 

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import yaml
 
-from lightning_modules.runs.settings.table import CONF, flatten, group_files, settings
-from lightning_modules.runs.settings.types import ValueType
+from lightning_modules.runs.settings import CONF, ValueType, flatten, group_files, settings
 from tests.drill.commands import Ended, Part, command
 
 WRONG = {

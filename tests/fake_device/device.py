@@ -19,8 +19,8 @@ from torch.utils.backend_registration import (
 )
 
 from lightning_modules.kernels.rnn import RnnOutput
-from lightning_modules.variants.recurrent import encoder, stacks
-from lightning_modules.variants.recurrent.unrolled_cells import gru_state
+from lightning_modules.variants.recurrent import cells, encoder
+from lightning_modules.variants.recurrent.cells import gru_state
 
 NAME = "accel"
 DEVICES = 2
@@ -41,7 +41,7 @@ def register() -> None:
     encoder.run_packed = _run_packed
     torch.gru_cell = _gru_cell  # type: ignore[assignment]
     torch.utils.swap_tensors = _move
-    stacks.run_stack = _run_stack
+    cells.run_stack = _run_stack
 
 
 class Copies(TorchDispatchMode):

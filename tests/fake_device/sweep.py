@@ -17,8 +17,7 @@ from torch.utils._pytree import tree_map_only
 
 from datamodules.batching import Batch, EncodedPairs, Sequences, collate
 from lightning_modules.decoding import BeamSearch, GreedySearch
-from lightning_modules.decoding.backpointers import Backpointers
-from lightning_modules.decoding.ends import Ends
+from lightning_modules.decoding.hypotheses import Backpointers, Ends
 from lightning_modules.decoding.search import Search
 from lightning_modules.variants import EmbeddedEncoderDecoder
 from lightning_modules.variants.base import move

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from datamodules.batching import Batch
 from lightning_modules.decoding import BeamSearch, GreedySearch
-from lightning_modules.runs.reader import read_history, read_result
-from lightning_modules.training.callbacks import resume_checkpoint
+from lightning_modules.runs.files import read_history, read_result
+from lightning_modules.training.callbacks import resume
 from lightning_modules.training.checkpoints import LAST
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.variants.base import move
@@ -149,7 +149,7 @@ def test_a_deterministic_training_goes_on_to_the_last_bit(tmp_path, monkeypatch,
     ]
     whole = losses_of(tmp_path, "whole", *given)
     with monkeypatch.context() as patched:
-        patched.setattr(resume_checkpoint, "SHARE_OF_SAVING", math.inf)
+        patched.setattr(resume, "SHARE_OF_SAVING", math.inf)
         at(patched, TranslationModule, "training_step", 4, killed)
         with pytest.raises(Killed):
             inside(*SETTINGS, *places(tmp_path), f"hydra.run.dir={tmp_path / 'parts'}", *given)

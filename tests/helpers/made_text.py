@@ -8,10 +8,10 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.metrics.base import Metric
 from sacrebleu.significance import PairedTest, Result
 
-from datamodules.statistics.counting import SideCounts, bins_of, side_statistics
+from datamodules.corpus_statistics import SideCounts, bins_of, side_statistics
 from lightning_modules.metrics.chosen_metrics import translation_statistics
 from lightning_modules.metrics.metric import Array, Statistics
-from lightning_modules.metrics.systems import Output, System, TestSet
+from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
 
 SACREBLEU: dict[str, Metric] = {
@@ -75,7 +75,7 @@ def sacrebleus_p(
     return result.p_value
 
 
-def translated(name: str, test: TestSet, *translations: Sequence[str]) -> System:
+def translated(name: str, test: EvalSet, *translations: Sequence[str]) -> System:
     """A system with a seed for each of its translations, counted from 1."""
     outputs = [
         Output(seed, hypotheses, statistics_of(hypotheses, test.references))
@@ -84,7 +84,7 @@ def translated(name: str, test: TestSet, *translations: Sequence[str]) -> System
     return System(name, test, outputs)
 
 
-def measured(name: str, test: TestSet, values: Array) -> System:
+def measured(name: str, test: EvalSet, values: Array) -> System:
     """A system whose "entropy" is the mean of ``values (seeds, sentences)``.
 
     No text is counted, so this takes no time.

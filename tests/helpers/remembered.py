@@ -10,7 +10,7 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import ConfigRepository
 from omegaconf import OmegaConf
 
-from lightning_modules.training.control.flops import count_flops
+from lightning_modules.training.flops import count_flops
 from tests.helpers.variants import CONF
 
 SHIPPED = ["hydra.conf", str(CONF), ""]

@@ -9,23 +9,18 @@ from typing import NamedTuple
 import numpy as np
 from omegaconf import OmegaConf
 
-from lightning_modules.metrics.alignment.attention_statistics import attention_statistics
-from lightning_modules.metrics.alignment.gold import alignment_statistics, parse_gold
-from lightning_modules.metrics.alignment.word_alignment import hard_alignment
+from lightning_modules.metrics.bootstrap import score_subsets
 from lightning_modules.metrics.chosen_metrics import METRICS, signatures
 from lightning_modules.metrics.curves import curve_points
-from lightning_modules.metrics.systems import Output, System, TestSet
-from lightning_modules.metrics.uncertainty.bootstrap_scores import score_subsets
-from lightning_modules.metrics.words.word_accuracy import tokens
-from lightning_modules.runs.schema import (
-    RESULT_DIGEST,
-    Failure,
-    HistoryPoint,
-    Prediction,
-    Result,
-    WordCounts,
+from lightning_modules.metrics.systems import EvalSet, Output, System
+from lightning_modules.metrics.word_accuracy import tokens
+from lightning_modules.metrics.word_alignment import (
+    alignment_statistics,
+    attention_statistics,
+    hard_alignment,
+    parse_gold,
 )
-from lightning_modules.runs.writer import (
+from lightning_modules.runs.files import (
     write_attention,
     write_choices,
     write_curve,
@@ -37,7 +32,15 @@ from lightning_modules.runs.writer import (
     write_statistics,
     write_word_counts,
 )
-from lightning_modules.testing.scoring_settings import Scoring
+from lightning_modules.runs.schema import (
+    RESULT_DIGEST,
+    Failure,
+    HistoryPoint,
+    Prediction,
+    Result,
+    WordCounts,
+)
+from lightning_modules.testing.scoring import Scoring
 from sweeps.launch.errors import CONF
 from sweeps.report.report import ReportSettings
 from tests.helpers.commands import write
@@ -82,7 +85,7 @@ def text(seed=0) -> Text:
 TEXT = text()
 CONFIG = {
     "optimizer": {"_target_": "torch.optim.Adam", "lr": 4e-3, "betas": [0.9, 0.98]},
-    "scheduler": {"_target_": "lightning_modules.training.control.schedules.linear"},
+    "scheduler": {"_target_": "lightning_modules.training.schedules.linear"},
     "teacher_forcing": {"start": 1, "end": 1},
     "label_smoothing": 0.1,
     "model": {"dropout": 0.0},
@@ -286,7 +289,7 @@ def _predictions(text: Text, hypotheses, phrase_table):
 
 
 def _write_curve(folder: Path, text: Text, variant: str, output: Output):
-    system = System(variant, TestSet(text.references, text.sources), [output])
+    system = System(variant, EvalSet(text.references, text.sources), [output])
     [buckets] = SCORING.buckets([system.test])
     scored = score_subsets([system], list(METRICS.values()), buckets, SCORING.draws)
     write_curve(folder, curve_points([system], scored), SCORING.draws)

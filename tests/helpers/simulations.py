@@ -11,17 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightning_modules.metrics.bleu import bleu
+from lightning_modules.metrics.bootstrap import score_subsets
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import length_buckets, sentence_lengths, slope_per_ten
-from lightning_modules.metrics.systems import Output, System, TestSet
-from lightning_modules.metrics.uncertainty.bootstrap_scores import score_subsets
-from lightning_modules.metrics.uncertainty.resampling import Resamples, interval, resampled_sums
-from lightning_modules.metrics.uncertainty.significance import (
-    Corrected,
-    Test,
-    compare_pairs,
-    correct,
-)
+from lightning_modules.metrics.pair_tests import CorrectedTest, PairTest, compare_pairs, correct
+from lightning_modules.metrics.resampling import Resamples, interval, resampled_sums
+from lightning_modules.metrics.systems import EvalSet, Output, System
 from tests.helpers.made_text import corrupted, made_references, measured, statistics_of
 
 POPULATION, SENTENCES = 1000, 250
@@ -53,7 +48,7 @@ def made_systems(*rates: float) -> Counts:
 
 def systems_of_counts(counts: Counts) -> list[System]:
     """A system of one seed for each of ``(systems, sentences, columns)``."""
-    test = TestSet([""] * counts.shape[1])
+    test = EvalSet([""] * counts.shape[1])
     return [
         System(str(number), test, [Output(1, test.references, {"bleu": each})])
         for number, each in enumerate(counts)
@@ -72,7 +67,7 @@ def rejected(p_values: Iterable[Sequence[float]]) -> list[float]:
     return (np.array(list(p_values)) <= LEVEL).mean(axis=0).tolist()
 
 
-def smallest(corrected: Iterable[Corrected]) -> tuple[float, float]:
+def smallest(corrected: Iterable[CorrectedTest]) -> tuple[float, float]:
     """The smallest p-value of a family, by bootstrap and by randomisation."""
     tests = list(corrected)
     return min(each.p_bootstrap for each in tests), min(each.p_randomisation for each in tests)
@@ -120,7 +115,7 @@ def _slopes(
     )
 
 
-def equal_pairs(count: int) -> list[Test]:
+def equal_pairs(count: int) -> list[PairTest]:
     """Two equal systems of one seed each, tested on many test sets."""
     rng = np.random.default_rng(5)
     return [
@@ -129,7 +124,7 @@ def equal_pairs(count: int) -> list[Test]:
     ]
 
 
-def unequal_pairs(count: int) -> list[Test]:
+def unequal_pairs(count: int) -> list[PairTest]:
     """Two systems of one seed each, the second with a fifth more wrong words."""
     rng = np.random.default_rng(7)
     systems = made_systems(0.3, 0.36)
@@ -139,7 +134,7 @@ def unequal_pairs(count: int) -> list[Test]:
     ]
 
 
-def _only_test(systems: list[System], seed: int) -> Test:
+def _only_test(systems: list[System], seed: int) -> PairTest:
     draws = Resamples(399, seed)
     [test] = compare_pairs(systems, score_subsets(systems, [BLEU], [], draws), BLEU, draws)
     return test
@@ -169,7 +164,7 @@ def trained(
 
     The noise of a seed on single sentences makes its score deviate by 1/√200 = 0.07.
     """
-    test = TestSet([""] * 200)
+    test = EvalSet([""] * 200)
     difficulty = rng.normal(size=200)
     return [
         measured(
@@ -186,7 +181,7 @@ def trained(
 
 def trained_pairs(
     count: int, deviation: float, seeds: int, effects: Sequence[float] = (0.0, 0.0)
-) -> list[Test]:
+) -> list[PairTest]:
     """Two systems of several seeds each, tested."""
     rng = np.random.default_rng(8)
     tests = []

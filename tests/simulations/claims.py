@@ -17,13 +17,11 @@ import numpy as np
 from lightning_modules.metrics.bleu import bleu_counts
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.metric import Array
-from lightning_modules.metrics.uncertainty.resampling import Resamples
-from sweeps.claims.statistics.differences import Differences, difference, optimum, order
-from sweeps.claims.statistics.draws import Draws
-from sweeps.claims.statistics.intervals import Spread, effect_interval
-from sweeps.claims.statistics.power import needed
-from sweeps.claims.statistics.quantities import Score
-from sweeps.claims.statistics.verdict import Margin, decide
+from lightning_modules.metrics.resampling import Resamples
+from sweeps.claims.intervals import Differences, Spread, difference, effect_interval, optimum, order
+from sweeps.claims.power import needed
+from sweeps.claims.quantities import Draws, ScoreQuantity
+from sweeps.claims.verdict import Margin, decide
 from tests.helpers.made_text import corrupted
 from tests.helpers.simulations import POPULATION, population
 
@@ -218,7 +216,7 @@ def of_text(deviation: float, seeds: int, count: int, equal: bool = False) -> tu
             chosen[1] = rng.permutation(np.setdiff1d(np.arange(POOL), chosen[0]))[:seeds]
         spread = Spread.of(
             [
-                draws.values(Score(bleu), list(of[which][:, drawn]))
+                draws.values(ScoreQuantity(bleu), list(of[which][:, drawn]))
                 for of, which in zip(trainings, chosen, strict=True)
             ]
         )

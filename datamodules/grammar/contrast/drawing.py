@@ -4,13 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import islice, zip_longest
 
-from datamodules.contrast import ContrastPair
+from datamodules.contrast_pairs import ContrastPair
+from datamodules.grammar.contrast.edits import Right, Site, write
 from datamodules.grammar.contrast.errors import CONTROLLED, sites
-from datamodules.grammar.contrast.right import Right, Site
-from datamodules.grammar.contrast.wrong_words import write
-from datamodules.grammar.drawing.feedback import Share
 from datamodules.grammar.drawing.sentences import Sentences
-from datamodules.grammar.drawing.tables import Table
+from datamodules.grammar.drawing.tables import Share, Table
 from datamodules.grammar.languages.language import Language
 from datamodules.grammar.meaning.phrases import Joined
 from datamodules.grammar.pairs import punctuated

@@ -6,23 +6,25 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from datamodules.grammar.drawing.circumstances import Circumstances
-from datamodules.grammar.drawing.feedback import Mean, Share
 from datamodules.grammar.drawing.noun_phrases import can_be_extended, kind_of
 from datamodules.grammar.drawing.plans import Budget, Plan
-from datamodules.grammar.drawing.tables import Random, Table
+from datamodules.grammar.drawing.tables import Mean, Random, Share, Table
 from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
     FIRST_SINGULAR,
+    HUMAN,
+    KINDS,
     THIRD_PLURAL,
     THIRD_SINGULAR,
     Clause,
+    Mode,
     NounPhrase,
     Participant,
     Prepositional,
     Pronoun,
+    Verb,
 )
-from datamodules.grammar.meaning.words import HUMAN, KINDS, Mode, Verb
 
 if TYPE_CHECKING:  # pydantic takes a while
     from datamodules.grammar.knobs import Knobs

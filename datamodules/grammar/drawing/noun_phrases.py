@@ -15,14 +15,17 @@ from datamodules.grammar.drawing.vocabulary import (
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
     FIRST_SINGULAR,
+    HUMAN,
     THIRD_PLURAL,
+    Adjective,
     Core,
+    Expression,
+    Noun,
     NounPhrase,
     Participant,
     Prepositional,
     Pronoun,
 )
-from datamodules.grammar.meaning.words import HUMAN, Adjective, Expression, Noun
 
 if TYPE_CHECKING:  # pydantic takes a while
     from datamodules.grammar.knobs import Knobs

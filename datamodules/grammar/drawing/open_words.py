@@ -4,8 +4,7 @@ from functools import cache
 
 from datamodules.grammar.drawing.tables import Random
 from datamodules.grammar.meaning.lexicon import MOST_NOUNS, lexicon
-from datamodules.grammar.meaning.phrases import Dated
-from datamodules.grammar.meaning.words import Noun
+from datamodules.grammar.meaning.phrases import Dated, Noun
 
 # Consonants first, so that no word before elides; the spelling is possible in many languages.
 _ONSETS = (

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from datamodules.grammar.drawing.tables import Table, zipf_weights
 from datamodules.grammar.meaning.lexicon import lexicon
-from datamodules.grammar.meaning.words import (
+from datamodules.grammar.meaning.phrases import (
     CATEGORIES,
     HUMAN,
     KINDS,

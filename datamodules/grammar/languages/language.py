@@ -6,6 +6,7 @@ A language derives from ``Language`` in a folder of its own, beside the list of 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from importlib.resources import files
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from datamodules.grammar.meaning.phrases import (
@@ -13,12 +14,13 @@ from datamodules.grammar.meaning.phrases import (
     Clause,
     Dated,
     Joined,
+    Noun,
     NounPhrase,
     Participant,
     Place,
     Pronoun,
+    Verb,
 )
-from datamodules.grammar.meaning.words import Noun, Verb
 
 # Roles of words in a noun phrase, and in a clause. Doubled, so that the last bit is free.
 PREPOSITION, DETERMINER, NOUN, OWNER, FIRST_ADJECTIVE = 0, 2, 4, 6, 8
@@ -243,3 +245,47 @@ def is_topic(clause: Clause) -> bool:
     if time is None:
         return False
     return time.__class__ is Dated or "topic" in time.expression.kinds  # type: ignore[union-attr]
+
+
+Section = dict[str, list[str]]
+"""Cells after the name of each concept."""
+
+
+@cache
+def read_sections(package: str, name: str = "words.txt") -> dict[str, Section]:
+    """Read all sections of a file in ``package``."""
+    sections: dict[str, Section] = {}
+    for line in files(package).joinpath(name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            section = sections.setdefault(line.strip("[]"), {})
+        elif line and not line.startswith("#"):
+            concept, *cells = (cell.strip() for cell in line.split("|"))
+            section[concept] = cells
+    return sections
+
+
+def read_expressions(sections: dict[str, Section]) -> dict[str, Piece]:
+    """Return the pieces of the sections ``prepositions`` and ``expressions``.
+
+    All words of a preposition play the same role. In other expressions, ``/`` and the numbers of
+    roles may follow a word (``la/1? semaine/1 dernière/0``, with ``?`` after a role with possible
+    links); without numbers, a word plays the role of its position.
+    """
+    pieces = {
+        name: piece((word, (PREPOSITION,)) for word in cells[0].split())
+        for name, cells in sections["prepositions"].items()
+    }
+    for name, cells in sections["expressions"].items():
+        words = enumerate(cells[0].split())
+        pieces[name] = piece(_word(text, position) for position, text in words)
+    return pieces
+
+
+def _word(marked: str, position: int) -> Word:
+    text, _, numbers = marked.partition("/")
+    if not numbers:
+        return text, (2 * position,)
+    return text, tuple(
+        2 * int(number.rstrip("?")) + POSSIBLE * number.endswith("?")
+        for number in numbers.split(",")
+    )

@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple, TypeVar
 
-from datamodules.grammar.meaning.words import GROUPS, Adjective, Expression, Noun, Verb
+from datamodules.grammar.meaning.phrases import GROUPS, Adjective, Expression, Noun, Verb
 
 Entry = TypeVar("Entry")
 MOST_NOUNS = 2000

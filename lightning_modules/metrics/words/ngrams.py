@@ -7,7 +7,7 @@ from heapq import nsmallest
 from math import inf
 from typing import Literal, get_args
 
-from lightning_modules.metrics.checks import check_aligned
+from lightning_modules.metrics.metric import check_aligned
 
 MAX_ORDER = 4
 NGram = tuple[str, ...]

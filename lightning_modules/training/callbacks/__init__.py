@@ -1,9 +1,12 @@
 """Callbacks of the training loop: budget, waiting, history, progress, checkpoints, examples."""
 
-from lightning_modules.training.callbacks.budget import TrainingBudget, budget_of
-from lightning_modules.training.callbacks.divergence import DivergedError, StopOnDivergence
-from lightning_modules.training.callbacks.examples import ExampleTranslations
-from lightning_modules.training.callbacks.history import History
-from lightning_modules.training.callbacks.progress import ProgressFile, ProgressLines, enter_phase
-from lightning_modules.training.callbacks.resume_checkpoint import ResumeCheckpoint
-from lightning_modules.training.callbacks.waiting import Waiting
+from lightning_modules.training.callbacks.budget import TrainingBudget, Waiting, budget_of
+from lightning_modules.training.callbacks.progress import (
+    ExampleTranslations,
+    History,
+    ProgressFile,
+    ProgressLines,
+    enter_phase,
+)
+from lightning_modules.training.callbacks.resume import ResumeCheckpoint
+from lightning_modules.training.losses import DivergedError, StopOnDivergence

@@ -12,30 +12,49 @@ from typing_extensions import override
 from datamodules.tokenization import PAD
 from lightning_modules.attention import build_attention
 from lightning_modules.kernels import LinearLayer, Pack, Packable
-from lightning_modules.variants.base import Decoded, Limit, Step, for_each_tensor, move
-from lightning_modules.variants.embedded import EmbeddedEncoderDecoder
-from lightning_modules.variants.options import ARBITRARY, Dropout, Placement, Size, Tied
-from lightning_modules.variants.recurrent.bridge import Bridge, BridgeKind
-from lightning_modules.variants.recurrent.cells import find_cell, has_cell_state
+from lightning_modules.variants.base import (
+    ARBITRARY,
+    Decoded,
+    Dropout,
+    EmbeddedEncoderDecoder,
+    Limit,
+    Placement,
+    Size,
+    Step,
+    Tied,
+    for_each_tensor,
+    move,
+)
+from lightning_modules.variants.recurrent.cells import (
+    CellStack,
+    CellState,
+    build_stack,
+    find_cell,
+    has_cell_state,
+)
 from lightning_modules.variants.recurrent.compiled_step import (
     MULTIPLE,
     compile_step,
     first_state,
     inputs_of_steps,
 )
-from lightning_modules.variants.recurrent.decoder_state import (
+from lightning_modules.variants.recurrent.decoder import (
+    IntraAttention,
+    QueryOptions,
+    ReadoutOptions,
     RecurrentMemory,
     RecurrentState,
+    build_readout,
     by_row,
     concat_present,
     cut,
 )
-from lightning_modules.variants.recurrent.encoder import EncoderOptions, build_encoder
-from lightning_modules.variants.recurrent.intra_attention import IntraAttention
-from lightning_modules.variants.recurrent.query import QueryOptions
-from lightning_modules.variants.recurrent.readout import ReadoutOptions, build_readout
-from lightning_modules.variants.recurrent.stacks import CellStack, build_stack
-from lightning_modules.variants.recurrent.unrolled_cells import CellState
+from lightning_modules.variants.recurrent.encoder import (
+    Bridge,
+    BridgeKind,
+    EncoderOptions,
+    build_encoder,
+)
 
 STATE_ALONE = QueryOptions()
 Range = Annotated[float, Field(gt=0, allow_inf_nan=False)]

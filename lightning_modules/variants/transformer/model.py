@@ -11,17 +11,31 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 from typing_extensions import override
 
-from lightning_modules.variants.base import Decoded, Limit, Step
-from lightning_modules.variants.embedded import EmbeddedEncoderDecoder
-from lightning_modules.variants.options import ARBITRARY, Dropout, Placement, Size, Tied
-from lightning_modules.variants.transformer.heads import KeysValues, Places
-from lightning_modules.variants.transformer.layers import DecoderLayer, EncoderLayer, Shape
-from lightning_modules.variants.transformer.past import Store, TransformerState
-from lightning_modules.variants.transformer.positions import (
+from lightning_modules.variants.base import (
+    ARBITRARY,
+    Decoded,
+    Dropout,
+    EmbeddedEncoderDecoder,
+    Limit,
+    Placement,
+    Size,
+    Step,
+    Tied,
+)
+from lightning_modules.variants.transformer.heads import (
     InputPositions,
+    KeysValues,
     Learned,
+    Places,
     Positions,
     input_positions,
+)
+from lightning_modules.variants.transformer.layers import (
+    DecoderLayer,
+    EncoderLayer,
+    Shape,
+    Store,
+    TransformerState,
 )
 
 PIECE = 64

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from lightning_modules.metrics.systems import System
+from lightning_modules.metrics.word_accuracy import tokens
 from lightning_modules.metrics.words.ngrams import Kind, SalientNgram, ngram_counts, salient
-from lightning_modules.metrics.words.word_accuracy import tokens
-from sweeps.evaluation.evaluation import Evaluation, Group
-from sweeps.evaluation.score_tables import system_column
-from sweeps.evaluation.tables import Cell, Column, Table
+from sweeps.comparison.evaluation import Evaluation, Group
+from sweeps.comparison.score_tables import system_column
+from sweeps.comparison.tables import Cell, Column, Table
 
 KINDS: dict[Kind, str] = {
     "matched": "right more often",

@@ -8,19 +8,15 @@ from rich.table import Table as Printed
 from rich.text import Text
 from typing_extensions import override
 
-from lightning_modules.figures.charts import Chart
-from lightning_modules.figures.distance_chart import distance_lines
-from lightning_modules.figures.lines import figures_of
-from lightning_modules.figures.sizes import Width
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
-from lightning_modules.metrics.uncertainty.contrast_scores import METRIC
-from sweeps.evaluation.contrast import Contrast
-from sweeps.evaluation.contrast_tables import BY_DISTANCE, contrast_tables, origin_of
-from sweeps.evaluation.figures import note_of
-from sweeps.evaluation.numbers import NOTHING, shown_estimate
-from sweeps.evaluation.tables import Table
-from sweeps.report.printed_tables import empty_table
+from lightning_modules.figures.charts import Chart, Width
+from lightning_modules.figures.lines import distance_lines, figures_of
+from lightning_modules.metrics.bootstrap import RIGHT_CHOICES, Estimate
+from sweeps.comparison.contrast_tables import BY_DISTANCE, Contrast, contrast_tables, origin_of
+from sweeps.comparison.length_figures import note_of
+from sweeps.comparison.numbers import NOTHING, shown_estimate
+from sweeps.comparison.tables import Table
 from sweeps.report.sections.section import Section
+from sweeps.report.terminal import empty_table
 
 
 class Agreement(Section):
@@ -77,4 +73,4 @@ def _shown(estimate: Estimate | None, interval: bool = False) -> str:
     if estimate is None:
         return NOTHING
     shown = estimate if interval else Estimate(estimate.value)
-    return shown_estimate(replace(shown, deviation=None), METRIC.decimals)
+    return shown_estimate(replace(shown, deviation=None), RIGHT_CHOICES.decimals)

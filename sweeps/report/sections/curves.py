@@ -4,15 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from typing_extensions import override
 
-from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.figures.lines import figures_of
-from lightning_modules.figures.sizes import Width
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.tracking.report_blocks import Block, LengthCurves, Pictures
-from sweeps.evaluation.evaluation import Evaluation
-from sweeps.evaluation.figures import length_lines
-from sweeps.evaluation.score_tables import by_length
-from sweeps.evaluation.tables import Table
+from sweeps.comparison.evaluation import Evaluation
+from sweeps.comparison.length_figures import length_lines
+from sweeps.comparison.score_tables import by_length
+from sweeps.comparison.tables import Table
 from sweeps.report.findings import Findings
 from sweeps.report.sections.section import Section
 

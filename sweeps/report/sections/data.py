@@ -6,20 +6,19 @@ from functools import cached_property
 from rich.console import RenderableType
 from typing_extensions import override
 
-from lightning_modules.figures.charts import Chart
-from lightning_modules.figures.length_histogram import length_histogram
-from lightning_modules.figures.sizes import Width
+from lightning_modules.figures.charts import Chart, Width
+from lightning_modules.figures.histograms import length_histogram
 from lightning_modules.runs.schema import Data
-from sweeps.evaluation.corpus_tables import (
+from sweeps.comparison.corpus_tables import (
     HISTOGRAM,
     SPLITS,
     cleaning_tables,
     corpora_table,
     splits_table,
 )
-from sweeps.evaluation.tables import Table
-from sweeps.report.printed_tables import turned_table
+from sweeps.comparison.tables import Table
 from sweeps.report.sections.section import Section
+from sweeps.report.terminal import turned_table
 
 
 class Corpora(Section):

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from typing_extensions import override
 
-from lightning_modules.figures.charts import Chart
-from lightning_modules.figures.sizes import Width
+from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.tracking.report_blocks import Block, RunCurves
 from sweeps.comparison.learning_curves import learning_figures, learning_table
-from sweeps.evaluation.tables import Table
+from sweeps.comparison.tables import Table
 from sweeps.report.sections.section import Section
 
 MEASURES = ("val/bleu", "val/loss", "train/loss", "train/target_tokens_per_second")

@@ -7,9 +7,9 @@ from typing_extensions import override
 
 from lightning_modules.runs.schema import Result
 from lightning_modules.tracking.report_blocks import Block, Lines
-from lightning_modules.training.control.budgets import find_kind, kind_of
+from lightning_modules.training.budgets import find_kind, kind_of
 from sweeps.report.findings import Findings
-from sweeps.report.opening.opening import files_of
+from sweeps.report.page_top import files_of
 from sweeps.report.sections.section import Section
 
 WRITTEN = (

@@ -7,16 +7,16 @@ from rich.table import Table as Printed
 from rich.text import Text
 from typing_extensions import override
 
+from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.systems import System
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
-from lightning_modules.testing.baselines import MEANING
-from sweeps.evaluation.numbers import NOTHING, shown_estimate, shown_number
-from sweeps.evaluation.score_tables import by_length, named_seeds, score_tables, trends
-from sweeps.evaluation.tables import Table
-from sweeps.report.printed_tables import empty_table
+from lightning_modules.testing.scoring import MEANING
+from sweeps.comparison.numbers import NOTHING, shown_estimate, shown_number
+from sweeps.comparison.score_tables import by_length, named_seeds, score_tables, trends
+from sweeps.comparison.tables import Table
 from sweeps.report.sections.section import Section
+from sweeps.report.terminal import empty_table
 
 WHOLE = {"exact": "EM", "aer": "AER"}
 """Short titles of the scores on the whole test set that the terminal shows beside BLEU."""

@@ -6,10 +6,9 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from lightning_modules.figures.charts import Chart
-from lightning_modules.figures.sizes import Width
+from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.tracking.report_blocks import Block, Pictures, Tables
-from sweeps.evaluation.tables import Table
+from sweeps.comparison.tables import Table
 from sweeps.report.findings import Findings
 
 

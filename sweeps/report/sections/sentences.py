@@ -5,9 +5,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.figures.heat_map import attention_panels
-from lightning_modules.figures.sizes import Width
 from lightning_modules.tracking.report_blocks import Block, Pictures, RunMedia
 from sweeps.report.sections.section import Section
 

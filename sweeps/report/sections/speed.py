@@ -1,15 +1,68 @@
 """Size and speed of the models."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import mean
 
 from rich.console import RenderableType
 from typing_extensions import override
 
+from lightning_modules.runs.schema import Result
 from lightning_modules.tracking.report_blocks import Block, RunTable, Tables
-from sweeps.comparison.costs import speed_table
-from sweeps.evaluation.tables import Table
-from sweeps.report.printed_tables import printed_table
+from sweeps.comparison.collect import Comparison
+from sweeps.comparison.score_tables import system_column
+from sweeps.comparison.tables import Column, Table
 from sweeps.report.sections.section import Section
+from sweeps.report.terminal import printed_table
+
+MEASURES: dict[Column, Callable[[Result], float | None]] = {
+    Column("parameters", "parameters", "size"): lambda result: result.parameters,
+    Column("target_tokens", "target tokens trained on", "size"): (
+        lambda result: result.training.target_tokens
+    ),
+    Column("target_tokens_per_second", "training tokens/s", "size"): (
+        lambda result: result.training.target_tokens_per_second
+    ),
+    Column("seconds", "training seconds", "number"): lambda result: result.training.seconds,
+    Column("waited", "share waited for data", "number", 3): lambda result: result.training.waited,
+    Column("peak_memory_mib", "peak memory (MiB)", "number", 0): (
+        lambda result: result.peak_memory_mib
+    ),
+    Column("peak_device_memory_mib", "peak GPU memory (MiB)", "number", 0): (
+        lambda result: result.peak_device_memory_mib
+    ),
+    Column("sentences_per_second", "decoding sentences/s", "number"): (
+        lambda result: result.decoding.get("sentences_per_second")
+    ),
+}
+
+
+def speed_table(comparison: Comparison) -> Table:
+    """Return a table of each variant's measures, as means over the seeds that recorded them.
+
+    A measure that no run recorded, such as a GPU's memory on a CPU, has no column.
+    """
+    means = {column: _means(comparison, measure) for column, measure in MEASURES.items()}
+    known = {column: cells for column, cells in means.items() if cells.count(None) < len(cells)}
+    names = [each.name for each in comparison.variants]
+    rows = [[name, *cells] for name, *cells in zip(names, *known.values(), strict=True)]
+    return Table(
+        "speed",
+        "Size and speed",
+        [system_column(each.system for each in comparison.variants), *known],
+        rows,
+        {"finished runs": len(comparison.runs)},
+        "Means over seeds.",
+    )
+
+
+def _means(comparison: Comparison, measure: Callable[[Result], float | None]) -> list[float | None]:
+    return [_mean([measure(run.result) for run in each.runs]) for each in comparison.variants]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(mean(known)) if known else None
+
 
 PRINTED = 5
 """Number of columns that the terminal prints: more would not fit 80 columns."""

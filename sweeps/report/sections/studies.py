@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from typing_extensions import override
 
-from lightning_modules.figures.charts import Chart
-from lightning_modules.figures.sizes import Width
+from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.tracking.report_blocks import Block, TrialPlots
-from sweeps.evaluation.tables import Table
+from sweeps.comparison.tables import Table
 from sweeps.report.sections.section import Section
 
 STUDY_FIGURES = ("importances", "parallel_coordinates")

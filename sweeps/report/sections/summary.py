@@ -8,11 +8,11 @@ from rich.text import Text
 from typing_extensions import override
 
 from lightning_modules.tracking.report_blocks import Block, Lines
-from sweeps.comparison.condition import MARKS, State
-from sweeps.evaluation.tables import Table
+from sweeps.comparison.conditions import MARKS, State
+from sweeps.comparison.tables import Table
 from sweeps.report.findings import CORPUS
-from sweeps.report.opening.finding import enumerated
 from sweeps.report.sections.section import Section
+from sweeps.report.system_pairs import enumerated
 
 STYLES: dict[State, str] = {"held": "green", "differs by design": "cyan", "NOT HELD": "bold red"}
 """Colours of the states in the terminal."""

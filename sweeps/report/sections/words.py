@@ -5,21 +5,19 @@ from functools import cached_property
 
 from typing_extensions import override
 
-from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.figures.lines import figures_of
-from lightning_modules.figures.sizes import Width
 from lightning_modules.tracking.report_blocks import Block, Pictures
-from sweeps.evaluation.figures import group_lines
-from sweeps.evaluation.tables import Table
-from sweeps.evaluation.words.ngram_tables import ngram_tables, ten_for_each_pair
-from sweeps.evaluation.words.sentence_tables import (
+from sweeps.comparison.length_figures import group_lines
+from sweeps.comparison.sentence_tables import (
     BUCKETED,
     bucket_chart,
     once_a_sentence,
     sentence_tables,
 )
-from sweeps.evaluation.words.word_groups import WordGroups, word_groups
-from sweeps.evaluation.words.word_tables import word_table
+from sweeps.comparison.tables import Table
+from sweeps.comparison.word_tables import WordGroups, word_groups, word_table
+from sweeps.evaluation.words.ngram_tables import ngram_tables, ten_for_each_pair
 from sweeps.report.sections.section import Section
 
 

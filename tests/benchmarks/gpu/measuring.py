@@ -17,9 +17,9 @@ from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.kernels.device import keep_attention_off_cudnn
 from lightning_modules.kernels.precision import use_matmul_precision
 from lightning_modules.ranks.launcher import run_on_ranks
-from lightning_modules.ranks.updates_across_ranks import share_out
-from lightning_modules.training.control.flops import count_flops
+from lightning_modules.ranks.updates import share_out
 from lightning_modules.training.factories import build_model, build_optimizer, compile_blocks
+from lightning_modules.training.flops import count_flops
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.word_vectors import VectorFiles
 from lightning_modules.variants import EmbeddedEncoderDecoder

@@ -19,13 +19,11 @@ import numpy as np
 
 from datamodules.files import write_json
 from lightning_modules.metrics.chosen_metrics import translation_statistics
+from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.text_metrics import Bleu
-from lightning_modules.metrics.uncertainty.resampling import Resamples
-from sweeps.claims.statistics.differences import difference
-from sweeps.claims.statistics.draws import Draws
-from sweeps.claims.statistics.intervals import Spread
-from sweeps.claims.statistics.quantities import Score
-from sweeps.claims.statistics.verdict import Margin, Verdict, judge
+from sweeps.claims.intervals import Spread, difference
+from sweeps.claims.quantities import Draws, ScoreQuantity
+from sweeps.claims.verdict import Margin, Verdict, judge
 from tests.benchmarks.parity.systems import RATES, SYSTEMS
 from tests.benchmarks.parity.trainings import OURS, THEIRS, Bench, Job, Trained
 from tests.benchmarks.workloads import MULTI30K
@@ -58,7 +56,7 @@ def equal(references: list[str], ours: Iterable[Path], theirs: Iterable[Path]) -
     for files in (ours, theirs):
         lines = [file.read_text(encoding="utf-8").splitlines() for file in files]
         counts = [translation_statistics([bleu], None, each, references) for each in lines]
-        values.append(draws.values(Score(bleu), [each[bleu.statistics] for each in counts]))
+        values.append(draws.values(ScoreQuantity(bleu), [each[bleu.statistics] for each in counts]))
     return judge(Spread.of(values), difference(), MARGIN)
 
 

@@ -3,7 +3,7 @@
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
-from lightning_modules.training.control.schedules import inverse_sqrt
+from lightning_modules.training.schedules import inverse_sqrt
 
 
 def as_in_joeynmt(optimizer: Optimizer, warmup_updates: int) -> LambdaLR:

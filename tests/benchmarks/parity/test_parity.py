@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from lightning_modules.training.control.schedules import inverse_sqrt
 from lightning_modules.training.factories import build_model
-from sweeps.claims.statistics.verdict import Outcome
+from lightning_modules.training.schedules import inverse_sqrt
+from sweeps.claims.verdict import Outcome
 from tests.benchmarks.parity.__main__ import equal
 from tests.benchmarks.parity.carried import VOCABULARIES, their_names, with_their_specials
 from tests.benchmarks.parity.same_weights import largest_difference

@@ -20,7 +20,7 @@ from datamodules.files import write_text as write_file
 from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.chosen_metrics import translation_statistics
 from lightning_modules.metrics.text_metrics import Bleu
-from lightning_modules.runs.reader import read_history, read_predictions
+from lightning_modules.runs.files import read_history, read_predictions
 from lightning_modules.training.factories import build_data, build_model
 from lightning_modules.training.settings import training_settings
 from tests.benchmarks.parity.carried import ask_their_model, their_names, with_their_specials

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import ctranslate2
 
 from datamodules.batching import Batch
-from lightning_modules.decoding.ctranslate2_model import write_model
+from lightning_modules.decoding.ctranslate2_engine import write_model
 from lightning_modules.variants.transformer import Transformer
 
 SCRIPT = Path(__file__).with_name("ctranslate2_rates.py")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from datamodules.contrast import ContrastPair
+from datamodules.contrast_pairs import ContrastPair
 from datamodules.grammar import GrammarCorpus
 from datamodules.grammar.contrast import drawing
 from datamodules.grammar.contrast.errors import CONTROLLED

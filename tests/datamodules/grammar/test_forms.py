@@ -7,25 +7,29 @@ import pytest
 from datamodules.grammar.languages import find_language
 from datamodules.grammar.languages.english import morphology
 from datamodules.grammar.languages.french import sandhi
-from datamodules.grammar.languages.french.conjugation import conjugate
 from datamodules.grammar.languages.french.nouns import AdjectiveForms, NounForms
+from datamodules.grammar.languages.french.verbs import conjugate
 from datamodules.grammar.meaning.lexicon import lexicon
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
     FIRST_SINGULAR,
     THIRD_PLURAL,
     THIRD_SINGULAR,
+    Adjective,
     Adverbial,
     Clause,
     Core,
     Dated,
+    Expression,
     Joined,
+    Mode,
+    Noun,
     NounPhrase,
     Participant,
     Prepositional,
     Pronoun,
+    Verb,
 )
-from datamodules.grammar.meaning.words import Adjective, Expression, Mode, Noun, Verb
 from datamodules.grammar.pairs import write_pair
 
 LEXICON = lexicon(2000)

@@ -10,16 +10,20 @@ from datamodules.grammar.meaning.phrases import (
     FIRST_SINGULAR,
     THIRD_PLURAL,
     THIRD_SINGULAR,
+    Adjective,
     Adverbial,
     Clause,
     Core,
     Dated,
+    Expression,
     Joined,
+    Mode,
+    Noun,
     NounPhrase,
     Prepositional,
     Pronoun,
+    Verb,
 )
-from datamodules.grammar.meaning.words import Adjective, Expression, Mode, Noun, Verb
 
 LEXICON = lexicon(MOST_NOUNS)
 NOUNS = {noun.name: noun for noun in LEXICON.nouns}

@@ -7,8 +7,7 @@ import pytest
 
 from datamodules.grammar.drawing.noun_phrases import kind_of
 from datamodules.grammar.languages.language import subject_of
-from datamodules.grammar.meaning.phrases import Adverbial, Clause, NounPhrase, inner_clauses
-from datamodules.grammar.meaning.words import HUMAN
+from datamodules.grammar.meaning.phrases import HUMAN, Adverbial, Clause, NounPhrase, inner_clauses
 from datamodules.grammar.pairs import SentencePair
 from tests.datamodules.grammar.samples import pairs
 

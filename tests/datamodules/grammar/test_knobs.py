@@ -24,7 +24,7 @@ from datamodules.grammar.meaning.phrases import (
     Pronoun,
     inner_clauses,
 )
-from datamodules.grammar.noise import add_noise
+from datamodules.grammar.pairs import add_noise
 from tests.datamodules.grammar.samples import bare_words, pairs, parsed_links
 
 TENTH = 0.1

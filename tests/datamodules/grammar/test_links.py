@@ -9,11 +9,14 @@ from datamodules.grammar.meaning.phrases import (
     Adverbial,
     Clause,
     Core,
+    Expression,
     Joined,
+    Mode,
+    Noun,
     NounPhrase,
     Pronoun,
+    Verb,
 )
-from datamodules.grammar.meaning.words import Expression, Mode, Noun, Verb
 from datamodules.grammar.pairs import write_pair
 from tests.datamodules.grammar.samples import Link, pairs, parsed_links, split
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from datamodules.grammar.languages import find_language, french, german
-from datamodules.grammar.languages.french.conjugation import conjugate
 from datamodules.grammar.languages.french.nouns import AdjectiveForms, NounForms, agree
+from datamodules.grammar.languages.french.verbs import conjugate
 from datamodules.grammar.languages.german.nouns import Forms as NounDeclension
 from datamodules.grammar.languages.german.verbs import VerbForms as GermanVerb
-from datamodules.grammar.languages.word_lists import read_sections
+from datamodules.grammar.languages.language import read_sections
 
 ADJECTIVE_ENDINGS = ("e", "en", "em", "er", "es")
 UNKNOWN = set(Path(__file__).with_name("german_unknown.txt").read_text("utf-8").split())

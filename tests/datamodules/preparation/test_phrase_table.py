@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from datamodules.corpus import ParallelText
-from datamodules.preparation.phrase_table import LONGEST, PhraseTable
+from datamodules.phrase_table import LONGEST, PhraseTable
 
 
 def learn(*pairs):

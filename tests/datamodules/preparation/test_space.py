@@ -10,8 +10,8 @@ from datamodules.cleaning import Cleaning
 from datamodules.corpus import text_bytes_of
 from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.errors import UserError
+from datamodules.mixture import MixtureCorpus
 from datamodules.preparation import space
-from datamodules.sources.mixture import MixtureCorpus
 from datamodules.text import TextCorpus
 from datamodules.tokenization import TokenizerSettings
 

@@ -5,8 +5,9 @@ import json
 
 import pytest
 
+from datamodules import huggingface
 from datamodules.errors import UserError
-from datamodules.sources import HuggingFaceCorpus, huggingface
+from datamodules.sources import HuggingFaceCorpus
 
 datasets = pytest.importorskip("datasets")
 

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from datamodules import mixture
 from datamodules.corpus import Corpus, ParallelText, read_parts
 from datamodules.errors import UserError
-from datamodules.sources import MixtureCorpus, mixture
+from datamodules.sources import MixtureCorpus
 
 
 class Numbered(Corpus):

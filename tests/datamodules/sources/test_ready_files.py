@@ -6,11 +6,12 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
+from datamodules import huggingface
 from datamodules.corpus import SPLITS
 from datamodules.errors import UserError
-from datamodules.sources import HuggingFaceCorpus, MixtureCorpus, huggingface
-from lightning_modules.runs.settings.checks import check_settings
-from lightning_modules.runs.settings.table import CONF
+from datamodules.sources import HuggingFaceCorpus, MixtureCorpus
+from lightning_modules.runs.setting_checks import check_settings
+from lightning_modules.runs.settings import CONF
 from lightning_modules.training.factories import build_corpus
 from tests.helpers.commands import ROOT
 

@@ -10,7 +10,7 @@ import pytest
 from datamodules.cleaning import Cleaning
 from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.sources import HuggingFaceCorpus
-from datamodules.sources.columns import Columns
+from datamodules.tables import Columns
 from datamodules.text import TextCorpus
 from datamodules.tokenization import TokenizerSettings
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from datamodules.errors import UserError
 from datamodules.tokenization import UNK, Bytes, SentencePieces
-from datamodules.tokenization.byte_tokens import BYTES
+from datamodules.tokenization.sentence_pieces import BYTES
 from tests.datamodules.tokenization.kinds import model_of
 from tests.datamodules.tokenization.test_every_kind import ANY_TEXT, repeatable
 

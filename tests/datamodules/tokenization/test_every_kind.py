@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datamodules.tokenization import BOS, EOS, PAD, UNK, Bytes, SentencePieces, Words, is_tag
-from datamodules.tokenization.byte_tokens import BYTES
+from datamodules.tokenization.sentence_pieces import BYTES
 from datamodules.tokenization.word_pieces import WordPieces
 from tests.datamodules.tokenization.kinds import LINES, TRAINED
 

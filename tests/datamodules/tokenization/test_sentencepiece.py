@@ -8,7 +8,7 @@ from sentencepiece import SentencePieceProcessor
 from datamodules.corpus import ParallelText
 from datamodules.errors import UserError
 from datamodules.tokenization import SPECIALS, UNK, SentencePieces, Tokenizers, TokenizerSettings
-from datamodules.tokenization.settings import Models
+from datamodules.tokenization.vocabularies import Models
 from tests.datamodules.tokenization.kinds import (
     IDENTITY,
     LINES,

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from datamodules.corpus import ParallelText
 from datamodules.errors import UserError
 from datamodules.tokenization import UNK, Tokenizers, TokenizerSettings
-from datamodules.tokenization.settings import TOKENIZERS
+from datamodules.tokenization.vocabularies import TOKENIZERS
 from tests.datamodules.tokenization.kinds import LINES, TRAINED
 
 

@@ -7,10 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightning_modules.metrics.alignment.attention_statistics import (
-    attention_statistics,
-    attention_values,
-)
+from lightning_modules.metrics.word_alignment import attention_statistics, attention_values
 
 
 def values(*weights):

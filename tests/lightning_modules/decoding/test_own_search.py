@@ -8,8 +8,8 @@ import torch
 
 from datamodules.tokenization import BOS, EOS
 from lightning_modules.decoding import GreedySearch, HypothesisEnd, Search
-from lightning_modules.decoding.checks import check_search
-from lightning_modules.runs.reader import read_predictions
+from lightning_modules.decoding.search import check_search
+from lightning_modules.runs.files import read_predictions
 from tests.helpers.commands import TESTED, TINY, example, mistake, places, succeed
 from tests.helpers.variants import small_model
 

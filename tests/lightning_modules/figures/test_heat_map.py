@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lightning_modules.figures.charts import save_chart
+from lightning_modules.figures.charts import COLUMN, TEXT, save_chart
 from lightning_modules.figures.heat_map import Panel, attention_map, attention_panels
-from lightning_modules.figures.sizes import COLUMN, TEXT
 from lightning_modules.runs.schema import SentenceAttention
 
 ENGLISH = ["the", "old", "the", '"', "house", "'s", "<b>", "a&b"]

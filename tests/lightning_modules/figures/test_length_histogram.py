@@ -2,9 +2,9 @@
 
 import pytest
 
-from datamodules.statistics.record import CorpusStatistics
+from datamodules.corpus_statistics import CorpusStatistics
 from lightning_modules.figures.charts import as_spec
-from lightning_modules.figures.length_histogram import bin_labels, length_histogram
+from lightning_modules.figures.histograms import bin_labels, length_histogram
 from tests.helpers.made_text import statistics
 
 

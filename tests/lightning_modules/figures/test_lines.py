@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightning_modules.figures.charts import as_spec, draw, save_chart
-from lightning_modules.figures.end_labels import spread
-from lightning_modules.figures.legends import legend_of
+from lightning_modules.figures.charts import COLUMN, TEXT, as_spec, draw, save_chart
 from lightning_modules.figures.lines import Lines, draw_lines, figures_of, point, rounded_out
-from lightning_modules.figures.sizes import COLUMN, TEXT
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from lightning_modules.figures.system_looks import legend_of, spread
+from lightning_modules.metrics.bootstrap import Estimate
 
 LABELS = {
     "seq2seq": "No attention", "bahdanau": "Bahdanau", "luong_global": "Luong global",

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import yaml
 
-from lightning_modules.figures.looks import COLOURS, LOOKS, looks_of
-from lightning_modules.figures.sizes import GREY
+from lightning_modules.figures.charts import GREY
+from lightning_modules.figures.system_looks import COLOURS, LOOKS, looks_of
 
 ROOT = Path(__file__).parents[3]
-LABELS = {
+LOOK_LABELS = {
     file.stem: yaml.safe_load(file.read_text(encoding="utf-8"))["label"]
     for file in (ROOT / "conf" / "model").glob("*.yaml")
 }
@@ -96,8 +96,8 @@ def test_marks_tell_the_systems_of_the_quickstart_apart_without_colours():
 
 
 def test_every_variant_has_a_label_and_a_look_of_its_own():
-    assert LOOKS.keys() == LABELS.keys()
-    assert len(set(LABELS.values())) == len(LABELS)
+    assert LOOKS.keys() == LOOK_LABELS.keys()
+    assert len(set(LOOK_LABELS.values())) == len(LOOK_LABELS)
     assert len(set(LOOKS.values())) == len(LOOKS)
 
 

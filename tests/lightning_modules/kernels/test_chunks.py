@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import torch
 
-from lightning_modules.kernels import additive_energies, chunks, loss, output_loss
-from lightning_modules.kernels.chunks import chunk_size, room_on
+from lightning_modules.kernels import additive_energies, chunked, output_loss
+from lightning_modules.kernels.chunked import chunk_size, room_on
 
 GPU = torch.device("cuda:0")
 
@@ -34,7 +34,7 @@ def free(monkeypatch):
 def test_a_chunk_takes_a_share_of_the_free_memory(free, gib, size):
     free(gib << 30)
     assert chunk_size(GPU, 1024, 512) == size
-    assert 1024 * size <= (gib << 30) / chunks.SHARE
+    assert 1024 * size <= (gib << 30) / chunked.SHARE
 
 
 def test_a_chunk_is_never_smaller_than_on_a_cpu(free):
@@ -62,22 +62,22 @@ def test_a_device_that_does_not_tell_gets_the_sizes_of_a_cpu():
 
 
 def test_the_loss_of_a_roomy_device_is_one_chunk(monkeypatch):
-    monkeypatch.setattr(loss, "chunk_size", lambda *_: 1 << 20)
+    monkeypatch.setattr(chunked, "chunk_size", lambda *_: 1 << 20)
     rows = []
-    multiply = loss.multiply
+    multiply = chunked.multiply
 
     def noted(features, *others):
         rows.append(len(features))
         return multiply(features, *others)
 
-    monkeypatch.setattr(loss, "multiply", noted)
+    monkeypatch.setattr(chunked, "multiply", noted)
     output_loss(torch.zeros(1300, 4), torch.zeros(9, 4), torch.zeros(9), torch.arange(1300) % 9, 0)
     assert rows == [1300]
 
 
 @pytest.mark.parametrize(("src", "kept"), [(4, True), (5000, False)])
 def test_a_large_hidden_layer_of_one_chunk_is_computed_again(monkeypatch, src, kept):
-    monkeypatch.setattr("lightning_modules.kernels.additive.chunk_size", lambda *_: 1 << 30)
+    monkeypatch.setattr("lightning_modules.kernels.chunked.chunk_size", lambda *_: 1 << 30)
     query, keys = torch.zeros(2, 1, 64, requires_grad=True), torch.zeros(2, src, 64)
     energies = additive_energies(query, keys, torch.ones(64))
     node: Any = energies.grad_fn

@@ -8,10 +8,10 @@ from torch.nn import functional
 
 from datamodules.errors import UserError
 from lightning_modules.kernels import LinearLayer, products
-from lightning_modules.kernels.processor import Processor, this_processor
+from lightning_modules.kernels.device import Processor, this_processor
 from lightning_modules.kernels.products import NARROW, WIDE, multiply, multiply_transposed
 from lightning_modules.runs.environment import environment
-from lightning_modules.training.control.flops import _count_pair, build_to_count, count_flops
+from lightning_modules.training.flops import _count_pair, build_to_count, count_flops
 from lightning_modules.training.word_vectors import VectorFiles
 from tests.helpers.variants import ALL, configuration, numbers, sentences, small_model, targets
 
@@ -210,7 +210,7 @@ def test_a_torch_without_onednn(monkeypatch):
 
 def test_this_processor_is_that_of_the_system(tmp_path, monkeypatch):
     file = tmp_path / "cpuinfo"
-    monkeypatch.setattr("lightning_modules.kernels.processor.CPUINFO", file)
+    monkeypatch.setattr("lightning_modules.kernels.device.CPUINFO", file)
     this_processor.cache_clear()
     assert this_processor() == ("", "", frozenset())
     file.write_text(

@@ -5,9 +5,8 @@ import torch
 from torch import nn
 
 from lightning_modules.kernels import rnn as kernels
-from lightning_modules.variants.recurrent.cpu_rnn import run_on_cpu, run_packed
-from lightning_modules.variants.recurrent.stacks import FusedStack
-from lightning_modules.variants.recurrent.unrolled_cells import CellState
+from lightning_modules.kernels.rnn import run_on_cpu, run_packed
+from lightning_modules.variants.recurrent.cells import CellState, FusedStack
 
 KINDS = {nn.LSTM: ("lstm", "lstm_cell"), nn.GRU: ("gru", "gru_cell")}
 LENGTHS = torch.tensor([5, 3])

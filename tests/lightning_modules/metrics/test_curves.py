@@ -6,13 +6,13 @@ import io
 import numpy as np
 import pytest
 
+from lightning_modules.metrics.bootstrap import score_subsets
 from lightning_modules.metrics.chosen_metrics import METRICS, signatures
 from lightning_modules.metrics.curves import CurvePoint, curve_points, format_csv
 from lightning_modules.metrics.lengths import Bounds, length_buckets, sentence_lengths
-from lightning_modules.metrics.systems import TestSet
+from lightning_modules.metrics.resampling import Interval, Resamples, interval
+from lightning_modules.metrics.systems import EvalSet
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
-from lightning_modules.metrics.uncertainty.bootstrap_scores import score_subsets
-from lightning_modules.metrics.uncertainty.resampling import Interval, Resamples, interval
 from tests.helpers.made_text import SACREBLEU, corrupted, made_references, translated
 
 COLUMNS = [
@@ -26,7 +26,7 @@ COLUMNS = [
 def test_set():
     """Sentences of 1 to 10 words, a sentence of 15 words and a sentence of more than 30."""
     references = made_references(40, np.random.default_rng(0), longest=10)
-    return TestSet([*references, " ".join(["word1 word2 word3"] * 5), " ".join("x" * 35)])
+    return EvalSet([*references, " ".join(["word1 word2 word3"] * 5), " ".join("x" * 35)])
 
 
 @pytest.fixture(scope="module")

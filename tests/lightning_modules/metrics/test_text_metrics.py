@@ -9,8 +9,8 @@ from sacrebleu.metrics import BLEU
 from lightning_modules.metrics.bleu import bleu, corpus_bleu
 from lightning_modules.metrics.chosen_metrics import METRICS, signatures
 from lightning_modules.metrics.metric import ratio
+from lightning_modules.metrics.resampling import Resamples, resampled_sums
 from lightning_modules.metrics.text_metrics import SENTENCE_BLEU, TEXT_METRICS, sentence_bleu
-from lightning_modules.metrics.uncertainty.resampling import Resamples, resampled_sums
 from tests.helpers.made_text import SACREBLEU, corrupted, made_references, statistics_of
 
 examples = settings(deadline=None, derandomize=True, max_examples=150, database=None)

@@ -16,10 +16,10 @@ from torch import distributed
 from torch.utils.data import DataLoader
 
 from datamodules.errors import UserError
+from lightning_modules.library_internals import once_connected
 from lightning_modules.ranks.health import check_ranks
 from lightning_modules.ranks.hung_ranks import HungRanks
 from lightning_modules.ranks.launcher import run_on_ranks
-from lightning_modules.ranks.lightning_internals import once_connected
 from sweeps.launch.errors import run_main
 
 log = logging.getLogger(__name__)

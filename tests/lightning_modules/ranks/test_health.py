@@ -8,10 +8,10 @@ import pytorch_lightning as pl
 import torch
 
 from datamodules.errors import UserError
+from lightning_modules.library_internals import limit_waiting
 from lightning_modules.ranks.health import RankReport, check_reports, summary
 from lightning_modules.ranks.hung_ranks import PATIENCE, Standstill
 from lightning_modules.ranks.launcher import run_on_ranks
-from lightning_modules.ranks.lightning_internals import limit_waiting
 from tests.lightning_modules.ranks import rank_jobs
 
 

@@ -11,8 +11,8 @@ import torch
 from pytorch_lightning.loops.training_epoch_loop import _TrainingEpochLoop
 from torch.utils.data import DataLoader
 
-from lightning_modules.ranks import lightning_internals
-from lightning_modules.ranks.rank_flags import RankFlags
+from lightning_modules import library_internals
+from lightning_modules.ranks.updates import RankFlags
 
 
 class OneWeight(pl.LightningModule):
@@ -53,7 +53,7 @@ def test_the_handlers_of_sigterm_are_there(tmp_path):
     )
     assert "_broadcast_sigterm_tensor()" in calls
     flags = RankFlags()
-    lightning_internals.end_ranks_together(trainer, flags)
+    library_internals.end_ranks_together(trainer, flags)
     assert connector._sigterm_notifier_fn.__name__ == "note"
     assert not flags["sigterm"]
     connector._sigterm_notifier_fn(15, None)
@@ -66,7 +66,7 @@ def test_steps_are_counted_where_they_are_corrected(tmp_path):
     loop = trainer.fit_loop.epoch_loop
     assert loop._batches_that_stepped == trainer.global_step == 6
     loop._batches_that_stepped += 1
-    lightning_internals.correct_step_count(trainer)
+    library_internals.correct_step_count(trainer)
     assert loop._batches_that_stepped == 6
     assert isinstance(loop.val_loop.restarting, bool)
     parameters = list(inspect.signature(loop.update_lr_schedulers).parameters)
@@ -79,8 +79,8 @@ def test_a_checkpoint_has_the_counts_that_are_set(tmp_path):
     content = torch.load(tmp_path / "one.ckpt", weights_only=True)
     before = content["loops"]["fit_loop"]
     shapes = {name: _shape(before[name]) for name in before}
-    lightning_internals.skip_batches(content, 4, 2)
-    lightning_internals.rewind_progress(content, 1)
+    library_internals.skip_batches(content, 4, 2)
+    library_internals.rewind_progress(content, 1)
     after = content["loops"]["fit_loop"]
     assert {name: _shape(after[name]) for name in after} == shapes
     assert after["epoch_loop.batch_progress"]["total"]["completed"] == 4

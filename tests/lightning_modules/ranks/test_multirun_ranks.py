@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from datamodules.errors import UserError
+from lightning_modules.ranks.environment import rank_arguments
 from lightning_modules.ranks.launcher import run_on_ranks
-from lightning_modules.runs.reader import read_failure
-from sweeps.launch.torchrun import rank_arguments
+from lightning_modules.runs.files import read_failure
 from tests.helpers.commands import ROOT, TINY, in_process, inside, mistake, places, run, succeed
 from tests.lightning_modules.ranks import rank_jobs
 

@@ -27,7 +27,7 @@ from datamodules.batching import (
     as_built,
 )
 from datamodules.errors import TerminatedError
-from lightning_modules.runs.reader import read_history
+from lightning_modules.runs.files import read_history
 from lightning_modules.tasks.test import test as score
 from lightning_modules.tasks.train import train
 from lightning_modules.training.module import TranslationModule

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from lightning_modules.runs import checksums, reader, writer
-from lightning_modules.runs.checksums import ChangedFileError, check_file, verifying
+from lightning_modules.runs import checksums, files
+from lightning_modules.runs.checksums import ChangedFileError, check_file, verify_files
 from lightning_modules.runs.schema import Result
 from tests.helpers.run_folders import make_run
 
 READERS = {
-    "result.json": reader.read_result,
-    "predictions.jsonl": reader.read_predictions,
-    "statistics.npz": lambda folder: reader.read_statistics(
-        folder, len(reader.read_predictions(folder))
+    "result.json": files.read_result,
+    "predictions.jsonl": files.read_predictions,
+    "statistics.npz": lambda folder: files.read_statistics(
+        folder, len(files.read_predictions(folder))
     ),
-    "word_counts.json": reader.read_word_counts,
-    "bleu_by_length.csv": reader.read_curve,
+    "word_counts.json": files.read_word_counts,
+    "bleu_by_length.csv": files.read_curve,
 }
 
 
@@ -45,11 +45,11 @@ def test_the_file_is_read_all_the_same_without_verification(tmp_path):
     run = make_run(tmp_path / "run")
     text = (run / "predictions.jsonl").read_text().replace("a", "b", 1)
     (run / "predictions.jsonl").write_text(text)
-    with verifying(False), ThreadPoolExecutor(1) as thread:
-        assert reader.read_predictions(run)
-        assert thread.submit(reader.read_predictions, run).result()  # figures are drawn in a thread
+    with verify_files(False), ThreadPoolExecutor(1) as thread:
+        assert files.read_predictions(run)
+        assert thread.submit(files.read_predictions, run).result()  # figures are drawn in a thread
     with pytest.raises(ChangedFileError):
-        reader.read_predictions(run)
+        files.read_predictions(run)
 
 
 def test_a_changed_digest_is_no_way_round(tmp_path):
@@ -59,22 +59,22 @@ def test_a_changed_digest_is_no_way_round(tmp_path):
     content["scores"]["bleu"] = 99.0
     record.write_text(json.dumps(content))
     with pytest.raises(ChangedFileError, match=r"result\.json"):
-        reader.read_result(run)
+        files.read_result(run)
 
 
 def test_runs_without_checksums_open_with_one_notice(tmp_path, caplog):
     run = make_run(tmp_path / "run")
     (run / checksums.BESIDE).unlink()
     with caplog.at_level(logging.INFO):
-        assert reader.read_result(run) is not None
-        assert reader.read_predictions(run)
-        assert reader.read_curve(run)
+        assert files.read_result(run) is not None
+        assert files.read_predictions(run)
+        assert files.read_curve(run)
     assert caplog.text.count("made by a version without checksums") == 1
 
 
 def test_a_kill_between_record_and_digest_loses_nothing(tmp_path, monkeypatch):
     run = make_run(tmp_path / "run")
-    result = reader.read_result(run)
+    result = files.read_result(run)
     assert result is not None
     writes: list[Path] = []
 
@@ -90,8 +90,8 @@ def test_a_kill_between_record_and_digest_loses_nothing(tmp_path, monkeypatch):
         writes.clear()
         changed = result.model_copy(update={"seed": 7 + stop})
         with pytest.raises(KeyboardInterrupt):
-            writer.write_result(run, changed)
-        read = reader.read_result(run)
+            files.write_result(run, changed)
+        read = files.read_result(run)
         assert isinstance(read, Result)
         assert read.seed == (7 + stop if stop == 2 else result.seed)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from lightning_modules.runs.commands import next_steps
+from lightning_modules.runs.job import next_steps
 
 FOLDERS = ["/a/outputs/runs/bahdanau-1-4a3e", "a b", "it's", "x,y=[1]", 'with "quotes"', "$HOME"]
 

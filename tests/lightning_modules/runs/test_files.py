@@ -10,10 +10,10 @@ from pydantic import ValidationError
 
 from lightning_modules.metrics.curves import CurvePoint
 from lightning_modules.metrics.lengths import Bounds
-from lightning_modules.metrics.uncertainty.resampling import Interval, Resamples
-from lightning_modules.runs import reader, schema, writer
-from lightning_modules.runs.checksums import verifying
-from lightning_modules.runs.reader import BrokenFileError
+from lightning_modules.metrics.resampling import Interval, Resamples
+from lightning_modules.runs import files, schema
+from lightning_modules.runs.checksums import verify_files
+from lightning_modules.runs.files import BrokenFileError
 from lightning_modules.runs.renamed import upgraded
 from tests.helpers.run_folders import TEXT, make_failure, make_run, result
 
@@ -52,7 +52,7 @@ RECORDS = st.one_of(
     st.builds(schema.JobState, share=NUMBERS, tokens_per_second=NUMBERS, val_bleu=NUMBERS),
     st.dictionaries(
         st.sampled_from(["data order", "chrf++", "torch"]),
-        st.builds(schema.Compared, then=JSON, now=JSON),
+        st.builds(schema.ValueComparison, then=JSON, now=JSON),
     ).map(lambda compared: schema.Reproduction(run="a", **compared)),
 )
 """Contents of JSON files."""
@@ -83,27 +83,27 @@ def folder(tmp_path_factory):
 @given(RECORDS)
 def test_a_record_reads_back(folder, record):
     path = folder / "record.json"
-    writer.write_record(path, record)
+    files.write_record(path, record)
     assert json.loads(path.read_text(encoding="utf-8"))["schema"] == schema.SCHEMA
-    assert reader.read_record(type(record), path) == record
+    assert files.read_record(type(record), path) == record
 
 
 @given(PREDICTIONS)
 def test_predictions_read_back(folder, predictions):
-    writer.write_predictions(folder, predictions)
-    assert reader.read_predictions(folder) == predictions
+    files.write_predictions(folder, predictions)
+    assert files.read_predictions(folder) == predictions
 
 
 @given(HISTORIES)
 def test_a_history_reads_back(folder, points):
-    writer.write_history(folder, points)
-    assert reader.read_history(folder) == points
+    files.write_history(folder, points)
+    assert files.read_history(folder) == points
 
 
 @given(st.lists(POINTS))
 def test_scores_by_length_read_back(folder, points):
-    writer.write_curve(folder, points, Resamples(200, 7))
-    rows = reader.read_curve(folder)
+    files.write_curve(folder, points, Resamples(200, 7))
+    rows = files.read_curve(folder)
     assert [row.point for row in rows] == points
     assert {row.resamples for row in rows} <= {Resamples(200, 7)}
     assert all(row.signature.startswith("nrefs:1") for row in rows)
@@ -112,15 +112,15 @@ def test_scores_by_length_read_back(folder, points):
 def test_arrays_read_back(tmp_path):
     rng = np.random.default_rng(0)
     statistics = {"bleu": rng.random((3, 10)), "links": rng.random((3, 4))}
-    writer.write_statistics(tmp_path, statistics)
-    read = reader.read_statistics(tmp_path, 3)
+    files.write_statistics(tmp_path, statistics)
+    read = files.read_statistics(tmp_path, 3)
     assert read is not None
     assert read.keys() == statistics.keys()
     for name, array in statistics.items():
         np.testing.assert_array_equal(read[name], array)
     heads = {7: rng.random((2, 4, 3, 5)).astype(np.float16).astype(float)}
-    writer.write_head_attention(tmp_path, heads)
-    np.testing.assert_array_equal(reader.read_head_attention(tmp_path)[7], heads[7])
+    files.write_head_attention(tmp_path, heads)
+    np.testing.assert_array_equal(files.read_head_attention(tmp_path)[7], heads[7])
 
 
 def test_attention_reads_back(tmp_path):
@@ -131,8 +131,8 @@ def test_attention_reads_back(tmp_path):
     ]
     shapes = [(len(target.split()), len(source.split())) for source, target in lines]
     weights = [np.random.default_rng(0).random(shape) for shape in shapes]
-    writer.write_attention(tmp_path, weights)
-    read = reader.read_attention(tmp_path, predictions)
+    files.write_attention(tmp_path, weights)
+    read = files.read_attention(tmp_path, predictions)
     assert read is not None
     for number, part in enumerate(weights):
         got = np.array(read[number].weights).reshape(part.shape)
@@ -149,23 +149,23 @@ def test_attention_reads_back(tmp_path):
     ],
 )
 def test_attention_of_other_shapes_is_a_broken_file(tmp_path, arrays):
-    writer.write_arrays(tmp_path / "attention.npz", arrays)
+    files.write_arrays(tmp_path / "attention.npz", arrays)
     with pytest.raises(BrokenFileError, match=r"attention\.npz cannot be read: its shapes fit"):
-        reader.read_attention(tmp_path, [])
+        files.read_attention(tmp_path, [])
 
 
 def test_the_id_of_the_tracked_run_reads_back(tmp_path):
-    assert reader.read_tracker_id(tmp_path) is None
-    writer.write_tracker_id(tmp_path, "abc123")
-    assert reader.read_tracker_id(tmp_path) == "abc123"
+    assert files.read_tracker_id(tmp_path) is None
+    files.write_tracker_id(tmp_path, "abc123")
+    assert files.read_tracker_id(tmp_path) == "abc123"
 
 
 def test_a_file_that_is_not_there_is_none(tmp_path):
-    assert reader.read_result(tmp_path) is None
-    assert reader.read_predictions(tmp_path) == []
-    assert reader.read_word_counts(tmp_path) is None
-    assert reader.read_curve(tmp_path) == []
-    assert reader.read_state(tmp_path) is None
+    assert files.read_result(tmp_path) is None
+    assert files.read_predictions(tmp_path) == []
+    assert files.read_word_counts(tmp_path) is None
+    assert files.read_curve(tmp_path) == []
+    assert files.read_state(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -186,16 +186,16 @@ def test_a_file_with_a_field_beyond_the_schema_is_broken(tmp_path):
     content["training"]["loss"] = 1.0
     (run / "result.json").write_text(json.dumps(content))
     line = r"result\.json cannot be read: training\.loss: Extra inputs are not permitted"
-    with verifying(False), pytest.raises(BrokenFileError, match=line):
-        reader.read_result(run)
+    with verify_files(False), pytest.raises(BrokenFileError, match=line):
+        files.read_result(run)
 
 
 @pytest.mark.parametrize(
     ("name", "read"),
     [
-        ("result.json", reader.read_result),
-        ("failure.json", reader.read_failure),
-        ("word_counts.json", reader.read_word_counts),
+        ("result.json", files.read_result),
+        ("failure.json", files.read_failure),
+        ("word_counts.json", files.read_word_counts),
     ],
 )
 def test_a_file_of_a_newer_version_asks_for_an_update(tmp_path, name, read):
@@ -204,7 +204,7 @@ def test_a_file_of_a_newer_version_asks_for_an_update(tmp_path, name, read):
     present = schema.SCHEMA
     assert content["schema"] == present
     (tmp_path / name).write_text(json.dumps(content | {"schema": present + 1, "new": 1}))
-    with verifying(False), pytest.raises(BrokenFileError) as caught:
+    with verify_files(False), pytest.raises(BrokenFileError) as caught:
         read(tmp_path)
     assert str(caught.value) == (
         f"{name} was written by a newer version of the harness (schema {present + 1}, here "
@@ -212,19 +212,19 @@ def test_a_file_of_a_newer_version_asks_for_an_update(tmp_path, name, read):
     )
     (tmp_path / name).write_text(json.dumps(content | {"schema": "two"}))
     no_number = f"{name} cannot be read: schema: no number"
-    with verifying(False), pytest.raises(BrokenFileError, match=no_number):
+    with verify_files(False), pytest.raises(BrokenFileError, match=no_number):
         read(tmp_path)
 
 
 def test_a_file_without_a_version_is_of_version_1(tmp_path):
     old = result(scores={"bleu": 12.0, "aer": None})
     (tmp_path / "result.json").write_text(json.dumps(old))
-    read = reader.read_result(tmp_path)
+    read = files.read_result(tmp_path)
     assert read is not None
     assert read.scores == {"bleu": 12.0}
     (tmp_path / "result.json").write_text(json.dumps(old | {"schema": 2}))
     with pytest.raises(BrokenFileError, match=r"result\.json cannot be read: scores\.aer"):
-        reader.read_result(tmp_path)
+        files.read_result(tmp_path)
 
 
 def test_what_is_no_record_of_results_is_left_as_it_is():
@@ -236,7 +236,7 @@ def test_what_is_no_record_of_results_is_left_as_it_is():
 def test_json_that_is_no_object_is_a_broken_file(tmp_path, content):
     (tmp_path / "result.json").write_text(content)
     with pytest.raises(BrokenFileError, match=r"result\.json cannot be read: : Input should be"):
-        reader.read_result(tmp_path)
+        files.read_result(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -254,9 +254,9 @@ def test_scores_by_length_that_cannot_be_read(tmp_path, text, why):
     text = text.replace("HEAD", f"{head},resamples,resampling_seed")
     (tmp_path / "bleu_by_length.csv").write_text(text)
     with pytest.raises(BrokenFileError, match=rf"bleu_by_length\.csv cannot be read: {why}"):
-        reader.read_curve(tmp_path)
+        files.read_curve(tmp_path)
 
 
 def test_the_curve_of_a_run_has_all_its_sentences(tmp_path):
-    rows = reader.read_curve(make_run(tmp_path))
+    rows = files.read_curve(make_run(tmp_path))
     assert sum(row.point.sentences for row in rows) == len(TEXT.references)

@@ -10,13 +10,11 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-import sweeps.launch.named_systems
-import sweeps.launch.output_folders  # noqa: F401  # the resolvers of hydra.run.dir
 from lightning_modules.runs import provenance
+from lightning_modules.runs.files import read_result
 from lightning_modules.runs.identity import RunIdentity
 from lightning_modules.runs.provenance import CodeVersions, code_versions
-from lightning_modules.runs.reader import read_result
-from lightning_modules.runs.settings.table import CONF, settings
+from lightning_modules.runs.settings import CONF, settings
 from lightning_modules.training.factories import build_data
 from tests.helpers.commands import ROOT, TINY, inside, places
 from tests.test_rooms import imports_of

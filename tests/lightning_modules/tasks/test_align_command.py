@@ -9,9 +9,8 @@ import pytest
 
 from datamodules.grammar import GrammarCorpus
 from datamodules.tokenization import UNK
-from lightning_modules.metrics.alignment.gold import parse_gold
-from lightning_modules.metrics.alignment.word_alignment import hard_alignment, parse_pharaoh
-from lightning_modules.runs.reader import read_attention, read_predictions
+from lightning_modules.metrics.word_alignment import hard_alignment, parse_gold, parse_pharaoh
+from lightning_modules.runs.files import read_attention, read_predictions
 from lightning_modules.training.checkpoints import load_trained
 from tests.helpers.commands import TINY, inside, mistake, places, succeed
 

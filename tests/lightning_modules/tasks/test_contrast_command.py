@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from datamodules.contrast import ContrastPair, read_contrast, write_contrast
+from datamodules.contrast_pairs import ContrastPair, read_contrast, write_contrast
 from datamodules.grammar.contrast import drawing
 from datamodules.grammar.contrast.errors import CONTROLLED
-from lightning_modules.runs.reader import read_result
-from lightning_modules.testing.contrast import choose
+from lightning_modules.runs.files import read_result
+from lightning_modules.testing.contrastive_pairs import choose
 from lightning_modules.training.checkpoints import load_trained
 from lightning_modules.training.factories import build_model
 from tests.helpers.commands import TINY, inside, mistake, places, succeed

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lightning_modules.runs.reader import read_predictions
+from lightning_modules.runs.files import read_predictions
 from tests.helpers.commands import TINY, example, inside, places, succeed, write
 
 pytestmark = pytest.mark.long

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lightning_modules.runs.reader import read_predictions, read_result
+from lightning_modules.runs.files import read_predictions, read_result
 from lightning_modules.runs.schema import ReplacedUnknown, Result
 from tests.helpers.commands import TESTED, TINY, inside, mistake, places, write
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lightning_modules.runs.reader import read_predictions
+from lightning_modules.runs.files import read_predictions
 from tests.helpers.commands import ROOT, TINY, inside, mistake, places, run
 
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"

@@ -12,10 +12,17 @@ from datamodules.corpus import ParallelText
 from datamodules.tokenization import EOS, Tokenizers, TokenizerSettings
 from lightning_modules.decoding import BeamSearch
 from lightning_modules.metrics.chosen_metrics import METRICS
+from lightning_modules.metrics.lengths import length_buckets
+from lightning_modules.runs.files import (
+    BrokenFileError,
+    clear_results,
+    read_head_attention,
+    write_head_attention,
+)
 from lightning_modules.testing import forced_decoding as forced
 from lightning_modules.testing.forced_decoding import (
-    Forced,
     ForcedDecoding,
+    ForcedSentence,
     Step,
     forced_head_weights,
     forced_statistics,
@@ -24,6 +31,7 @@ from lightning_modules.testing.forced_decoding import (
     weights_at,
     word_nats,
 )
+from lightning_modules.testing.run_scores import head_attention, shown_sentences, words_attention
 from lightning_modules.variants.base import Decoded, EncoderDecoder
 from tests.helpers.variants import sentences, small_model
 
@@ -112,7 +120,7 @@ def test_without_attention_or_gold_there_are_no_links(tokenizers):
 def test_gold_without_links_gives_no_error_rate(tokenizers):
     """The one target word has no link either: all its weights are on EOS of the source."""
     text = ParallelText(["a"], ["x"], [""])
-    given = [Forced(0, torch.tensor([[0.0, 1.0]] * 2), np.ones(2))]
+    given = [ForcedSentence(0, torch.tensor([[0.0, 1.0]] * 2), np.ones(2))]
     links = forced_statistics(given, text, tokenizers, "predicted")["links"]
     assert links.tolist() == [[0, 0, 0, 0]]
     assert np.isnan(METRICS["aer"].score(links.sum(0)))
@@ -123,16 +131,18 @@ def test_a_word_with_an_unknown_piece_stays_one_word(tokenizers):
     text = ParallelText(["a b"], ["x? y"], ["0-0 1-1"])
     assert tokenizers.target.words_of_line("x? y") == [0, 0, 1]
     weights = torch.eye(4, 3)[[0, 0, 1, 2]]  # a, a, b, EOS
-    links = forced_statistics([Forced(0, weights, np.ones(4))], text, tokenizers, "predicted")[
-        "links"
-    ]
+    links = forced_statistics(
+        [ForcedSentence(0, weights, np.ones(4))], text, tokenizers, "predicted"
+    )["links"]
     assert links.tolist() == [[2, 2, 2, 2]]
 
 
 def test_links_are_those_of_the_step_that_is_asked_for(tokenizers):
     text = ParallelText(["a b"], ["x y"], ["1-0"])
     links = {
-        step: forced_statistics([Forced(0, BY_STEP, np.ones(3))], text, tokenizers, step)["links"]
+        step: forced_statistics([ForcedSentence(0, BY_STEP, np.ones(3))], text, tokenizers, step)[
+            "links"
+        ]
         for step in get_args(Step)
     }
     assert links["predicted"].tolist() == [[0, 0, 2, 1]]  # 0-0 and 1-1
@@ -163,7 +173,7 @@ def test_likelihood_is_that_of_every_token_and_of_the_end(name, rows, tokenizers
 
 def test_a_words_likelihood_is_that_of_its_tokens(tokenizers):
     """``x?`` is two tokens; the end of the sentence belongs to no word."""
-    one = Forced(0, None, np.array([0.5, 0.25, 2.0, 8.0]))
+    one = ForcedSentence(0, None, np.array([0.5, 0.25, 2.0, 8.0]))
     assert word_nats(one, "x? y", tokenizers) == [0.75, 2.0]
 
 
@@ -274,3 +284,72 @@ def test_forcing_what_a_beam_found_gives_the_weights_of_the_beam(name):
         averaged = forced[number][-1].mean(0)[: len(tokens), : lengths[number]]
         near = weights[:, : lengths[number]]
         torch.testing.assert_close(averaged, near, rtol=1e-4, atol=1e-5)
+
+
+LINES = ["a b c d e", "b a", "c", "e d c b"]
+LETTERS = ParallelText(LINES, LINES, None)
+
+
+@pytest.fixture(scope="module")
+def letter_tokenizers():
+    return Tokenizers.train(LETTERS, TokenizerSettings("words", 50, 1, False))
+
+
+def searched(name, letter_tokenizers, max_extra):
+    """A model with its best hypotheses, and the pairs that it translated."""
+    model = small_model(name, vocabulary=len(letter_tokenizers.target))
+    sides = (Sequences.of(tokenizer.encode(LINES)) for tokenizer in letter_tokenizers)
+    pairs = EncodedPairs(np.arange(len(LINES)), *sides)
+    batch = collate(pairs)
+    search = BeamSearch(max_ratio=0.0, max_extra=max_extra)
+    return model, [ranked[0] for ranked in search(model, batch.src, batch.src_mask)], pairs
+
+
+@pytest.mark.parametrize("max_extra", [3, 12])
+@pytest.mark.parametrize("name", ["transformer", "luong_multi_head"])
+def test_the_last_layers_mean_is_what_the_search_saw(name, max_extra, letter_tokenizers):
+    """This holds also for a translation that the length limit cut."""
+    model, best, pairs = searched(name, letter_tokenizers, max_extra)
+    chosen = {number: best[number] for number in (3, 0)}
+    weights = head_attention(model.train(), chosen, pairs, LETTERS, letter_tokenizers, 1000)
+    assert weights.keys() == {0, 3}
+    for number, heads in weights.items():
+        assert heads.shape[1] > 1
+        seen = words_attention(best[number], LINES[number], letter_tokenizers)
+        assert seen is not None
+        np.testing.assert_allclose(heads[-1].mean(0), seen, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["seq2seq", "bahdanau"])
+def test_models_without_several_heads_have_none_to_look_at(name, letter_tokenizers):
+    model, best, pairs = searched(name, letter_tokenizers, 12)
+    assert head_attention(model, {0: best[0]}, pairs, LETTERS, letter_tokenizers, 1000) == {}
+
+
+def test_the_most_readable_sentence_of_each_length_is_shown_once():
+    lines = [" ".join("a" * count) for count in (3, 9, 10, 25, 30, 12, 10)]
+    lengths = np.array([len(line.split()) for line in lines])
+    assert shown_sentences(lines, length_buckets(lengths, [10, 20, 22])) == [5, 2, 3]
+
+
+def test_weights_come_back_from_the_folder(tmp_path):
+    weights = {
+        7: np.random.default_rng(0).dirichlet(np.ones(5), (2, 3, 4)),
+        0: np.ones((1, 2, 0, 3)),
+    }
+    write_head_attention(tmp_path, weights)
+    read = read_head_attention(tmp_path)
+    assert read.keys() == weights.keys()
+    for number, part in weights.items():
+        np.testing.assert_allclose(read[number], part, atol=1e-3)
+    clear_results(tmp_path)
+    assert read_head_attention(tmp_path) == {}
+    write_head_attention(tmp_path, {})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("arrays", [{"x": np.ones((1, 1, 1, 1))}, {"3": np.ones((2, 2))}])
+def test_another_file_of_this_name_is_refused(tmp_path, arrays):
+    np.savez(tmp_path / "head_attention.npz", **arrays)
+    with pytest.raises(BrokenFileError, match=r"head_attention.npz cannot be read: . holds no"):
+        read_head_attention(tmp_path)

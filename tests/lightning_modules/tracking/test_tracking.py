@@ -13,12 +13,13 @@ import pytest
 import wandb
 from pydantic import ValidationError
 
-from datamodules.suspicions import Suspicion
+from datamodules.corpus_statistics import Suspicion
 from lightning_modules.figures import heat_map
+from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.curves import CurvePoint
 from lightning_modules.metrics.lengths import Bounds
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
-from lightning_modules.metrics.uncertainty.resampling import Interval
+from lightning_modules.metrics.resampling import Interval
+from lightning_modules.runs.files import clear_results
 from lightning_modules.runs.schema import (
     MULTIRUN,
     TRACKER_ID,
@@ -29,10 +30,8 @@ from lightning_modules.runs.schema import (
     SentenceAttention,
     SubsetScores,
 )
-from lightning_modules.runs.writer import clear_results
-from lightning_modules.testing.scores import TestScores
-from lightning_modules.testing.scoring_settings import Scoring
-from lightning_modules.testing.test_set import Tested
+from lightning_modules.testing.run_scores import Tested, TestScores
+from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking import mode
 from lightning_modules.tracking.results import log_test
 from lightning_modules.tracking.start import new_id

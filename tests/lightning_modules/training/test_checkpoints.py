@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from datamodules.errors import UserError
-from lightning_modules.runs.checksums import verifying
+from lightning_modules.runs.checksums import verify_files
 from lightning_modules.training.checkpoints import load_trained
 from tests.helpers.commands import TINY, inside, mistake, places
 
@@ -58,7 +58,7 @@ def test_weights_that_are_no_numbers_are_refused(run, value):
     name, tensor = next(iter(content["state_dict"].items()))
     tensor.view(-1)[0] = value
     torch.save(content, best(run))
-    with verifying(False), pytest.raises(UserError, match=f"{name} holds NaN or infinity"):
+    with verify_files(False), pytest.raises(UserError, match=f"{name} holds NaN or infinity"):
         load_trained(run)
 
 
@@ -76,7 +76,7 @@ def plain_pickle(content, file):
 @pytest.mark.parametrize("write", [torch.save, plain_pickle])
 def test_a_pickle_is_no_checkpoint(run, write, capsys):
     write({"state_dict": Harmful()}, best(run))
-    with verifying(False), pytest.raises(UserError, match="cannot be read as a checkpoint of"):
+    with verify_files(False), pytest.raises(UserError, match="cannot be read as a checkpoint of"):
         load_trained(run)
     assert "run" not in capsys.readouterr().out
 

@@ -13,11 +13,11 @@ from hydra.core.hydra_config import HydraConfig
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from lightning_modules.ranks.rank_flags import RankFlags
+from lightning_modules.kernels.rnn import run_packed
+from lightning_modules.ranks.updates import RankFlags
 from lightning_modules.tasks.train import settings_and_data, tracked_training
-from lightning_modules.training.callbacks import divergence
+from lightning_modules.training import losses
 from lightning_modules.training.setup import fit
-from lightning_modules.variants.recurrent.cpu_rnn import run_packed
 from sweeps.launch.compose import hydra_job
 from tests.helpers.commands import ROOT, TINY, places
 from tests.helpers.host_waits import HostWaits
@@ -48,7 +48,7 @@ def waits_by_update(space: Any, monkeypatch: Any, *overrides: str) -> dict[int, 
     original_end = pl.callbacks.ModelCheckpoint.on_train_batch_end
     monkeypatch.setattr(RankFlags, "on_train_batch_start", start)
     monkeypatch.setattr(pl.callbacks.ModelCheckpoint, "on_train_batch_end", end)
-    monkeypatch.setattr(divergence, "runs_ahead", lambda device: True)
+    monkeypatch.setattr(losses, "runs_ahead", lambda device: True)
     tiny = [given for given in TINY if not given.startswith(("budget", "trainer"))]
     given = [*tiny, *places(space), "logger=none", "budget=updates", f"budget.updates={UPDATES}"]
     every = [f"trainer.log_every_n_steps={EVERY}", f"trainer.val_check_interval={UPDATES}"]

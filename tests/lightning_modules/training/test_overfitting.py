@@ -10,9 +10,9 @@ from datamodules.grammar import GrammarCorpus
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 from lightning_modules.decoding import BeamSearch
 from lightning_modules.metrics.bleu import corpus_bleu
-from lightning_modules.training.control.schedules import constant
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.schedules import constant
 from tests.helpers.variants import LAPTOP, configuration
 
 SENTENCES = 20

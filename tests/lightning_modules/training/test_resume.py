@@ -23,15 +23,11 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 
 from datamodules.errors import TerminatedError, UserError
 from lightning_modules.kernels import products
-from lightning_modules.runs.reader import read_history, read_result
+from lightning_modules.runs.files import read_history, read_result
 from lightning_modules.runs.schema import HistoryPoint, Training
 from lightning_modules.tasks.train import settings_and_data, tracked_training
-from lightning_modules.training.callbacks import (
-    DivergedError,
-    ResumeCheckpoint,
-    TrainingBudget,
-    divergence,
-)
+from lightning_modules.training import losses
+from lightning_modules.training.callbacks import DivergedError, ResumeCheckpoint, TrainingBudget
 from lightning_modules.training.checkpoints import LAST, load_trained
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.setup import fit
@@ -159,9 +155,7 @@ def count_calls(monkeypatch, where: type, hook: str) -> list[None]:
 @pytest.fixture(autouse=True)
 def as_often_as_asked(monkeypatch):
     """Let checkpoints take any share of the time."""
-    monkeypatch.setattr(
-        "lightning_modules.training.callbacks.resume_checkpoint.SHARE_OF_SAVING", math.inf
-    )
+    monkeypatch.setattr("lightning_modules.training.callbacks.resume.SHARE_OF_SAVING", math.inf)
 
 
 @pytest.fixture(autouse=True)
@@ -360,7 +354,7 @@ def test_on_a_gpu_a_nan_is_found_with_the_next_logged_update(train, monkeypatch)
         return original(self, *arguments, **named) * (math.nan if self.global_step == 1 else 1)
 
     monkeypatch.setattr(TranslationModule, "loss", broken)
-    monkeypatch.setattr(divergence, "runs_ahead", lambda device: True)
+    monkeypatch.setattr(losses, "runs_ahead", lambda device: True)
     with pytest.raises(
         DivergedError, match="training loss is nan at update 2, batch 2 of"
     ) as ended:
@@ -381,7 +375,7 @@ def test_weights_that_are_no_numbers_are_never_saved(train, monkeypatch, save):
         original(self, *arguments)
 
     monkeypatch.setattr(TranslationModule, "lr_scheduler_step", broken)
-    monkeypatch.setattr(divergence, "runs_ahead", lambda device: True)
+    monkeypatch.setattr(losses, "runs_ahead", lambda device: True)
     name = f"inf_{save[-4:]}"
     settings = "trainer.log_every_n_steps=2", "trainer.val_check_interval=2"
     with pytest.raises(DivergedError, match="infinite at update 2; "):

@@ -4,9 +4,9 @@ import pytest
 from omegaconf import OmegaConf
 
 from datamodules.errors import UserError
-from lightning_modules.training.signatures import check_arguments
+from lightning_modules.runs.setting_checks import check_arguments
 
-ADAM = "torch.optim.Adam"
+ADAM_CLASS = "torch.optim.Adam"
 
 
 class Strict:
@@ -20,7 +20,7 @@ class Strict:
     ("config", "message"),
     [
         (
-            {"optimizer": {"_target_": ADAM, "_partial_": True, "bettas": 1}},
+            {"optimizer": {"_target_": ADAM_CLASS, "_partial_": True, "bettas": 1}},
             "optimizer.bettas: Adam takes no such argument; did you mean optimizer.betas?",
         ),
         (
@@ -38,7 +38,7 @@ def test_what_no_class_takes_is_refused(config, message):
 @pytest.mark.parametrize(
     "node",
     [
-        {"_target_": ADAM, "_partial_": True, "lr": 0.1, "betas": [0.9, 0.98]},
+        {"_target_": ADAM_CLASS, "_partial_": True, "lr": 0.1, "betas": [0.9, 0.98]},
         {"_target_": f"{__name__}.Nowhere", "colour": "red"},
         {"_target_": "builtins.dict", "anything": 1},
     ],

@@ -13,9 +13,9 @@ from datamodules.batching import EncodedPairs, Sequences, as_built, collate
 from datamodules.errors import UserError
 from datamodules.tokenization import BOS, PAD, Words
 from lightning_modules.decoding import GreedySearch
-from lightning_modules.training.control.schedules import constant
 from lightning_modules.training.factories import build
 from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.schedules import constant
 from lightning_modules.training.teacher_forcing import ALWAYS, TeacherForcing, mixed_inputs
 from tests.helpers.variants import VOCABULARY, configuration, small_model
 

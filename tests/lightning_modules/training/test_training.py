@@ -18,12 +18,12 @@ from datamodules.batching import EncodedPairs, Sequences, as_built, collate
 from datamodules.errors import UserError
 from datamodules.tokenization import Words
 from lightning_modules.decoding import GreedySearch
-from lightning_modules.ranks.rank_flags import RankFlags
+from lightning_modules.ranks.updates import RankFlags
+from lightning_modules.training.budgets import Budget
 from lightning_modules.training.callbacks import TrainingBudget
-from lightning_modules.training.control.budgets import Budget
-from lightning_modules.training.control.flops import Flops
-from lightning_modules.training.control.schedules import constant, halving, inverse_sqrt, linear
+from lightning_modules.training.flops import Flops
 from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.schedules import constant, halving, inverse_sqrt, linear
 from tests.helpers.variants import small_model
 
 

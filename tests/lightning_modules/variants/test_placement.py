@@ -9,8 +9,8 @@ from torch.utils.data import DataLoader
 from datamodules.batching import EncodedPairs, Sequences, as_built, collate
 from datamodules.tokenization import Words
 from lightning_modules.decoding import BeamSearch
-from lightning_modules.training.control.schedules import constant
 from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.schedules import constant
 from tests.helpers.variants import small_model
 
 VARIANTS = ("seq2seq", "bahdanau", "luong_predictive", "transformer")

@@ -17,7 +17,7 @@ from lightning_modules.attention import SCORES, WINDOWS
 from lightning_modules.variants.base import EncoderDecoder, select_batch
 from lightning_modules.variants.recurrent import Recurrent
 from lightning_modules.variants.transformer import Transformer
-from lightning_modules.variants.transformer.positions import Positions
+from lightning_modules.variants.transformer.heads import Positions
 
 VOCABULARY = 11
 EXACT: dict[str, Any] = {"rtol": 0, "atol": 1e-10}

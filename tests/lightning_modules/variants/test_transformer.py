@@ -8,11 +8,13 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from datamodules.tokenization import BOS, PAD
-from lightning_modules.variants.base import Limit
-from lightning_modules.variants.options import Placement
+from lightning_modules.variants.base import Limit, Placement
 from lightning_modules.variants.transformer import Transformer
-from lightning_modules.variants.transformer.heads import MultiHeadAttention
-from lightning_modules.variants.transformer.positions import Positions, attention_positions
+from lightning_modules.variants.transformer.heads import (
+    MultiHeadAttention,
+    Positions,
+    attention_positions,
+)
 from tests.helpers.variants import VOCABULARY, sentences, targets
 
 KINDS = list(get_args(Positions))

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from lightning_modules.variants.transformer import Transformer, sinusoids
-from lightning_modules.variants.transformer.heads import MultiHeadAttention
-from lightning_modules.variants.transformer.positions import (
+from lightning_modules.variants.transformer.heads import (
     AttentionPositions,
     Learned,
+    MultiHeadAttention,
     Positions,
     Relative,
     Rotary,

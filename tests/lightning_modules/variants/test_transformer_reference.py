@@ -9,7 +9,7 @@ from torch import nn
 
 from datamodules.tokenization import BOS
 from lightning_modules.variants.transformer import Transformer
-from lightning_modules.variants.transformer.positions import Positions
+from lightning_modules.variants.transformer.heads import Positions
 from tests.helpers.variants import VOCABULARY, sentences, targets
 from tests.reference import arrays
 from tests.reference.transformer import decode

@@ -9,10 +9,10 @@ from torch.nn.functional import cross_entropy
 from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.attention.windows import LocalPredictive
 from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.kernels.rnn import flip
 from lightning_modules.training.factories import build_model
 from lightning_modules.variants import EmbeddedEncoderDecoder
 from lightning_modules.variants.base import select_batch
-from lightning_modules.variants.recurrent.cpu_rnn import flip
 from lightning_modules.variants.recurrent.encoder import reverse
 from sweeps.comparison.conditions import PARAMETER_TOLERANCE
 from tests.helpers.variants import (

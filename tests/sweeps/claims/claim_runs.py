@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from sweeps.claims.claim import Claim
-from sweeps.claims.planning.plan import Plan
-from sweeps.claims.planning.runs import Need, Wanted
-from sweeps.claims.planning.speed import workload
+from sweeps.claims.plan import Plan
+from sweeps.claims.planned_runs import Need, PlannedRun, workload
 from tests.helpers.run_folders import CONFIG, make_run
 
 PAPER = {"authors": "A. Author", "year": 2020, "title": "A paper", "link": "https://example.org"}
@@ -48,7 +47,7 @@ def measured(measure: dict[str, Any]) -> set[str]:
 
 def plan_of(folder: Path, *claims: Claim, seeds=(1, 2, 3), made=True, **changes: Any) -> Plan:
     """The plan of claims whose runs are all finished; each system has the same runs in all."""
-    wanted: dict[str, Wanted] = {}
+    wanted: dict[str, PlannedRun] = {}
     for claim in claims:
         for system in claim.systems:
             for seed in seeds:
@@ -56,7 +55,7 @@ def plan_of(folder: Path, *claims: Claim, seeds=(1, 2, 3), made=True, **changes:
                 if name not in wanted:
                     place = folder / name
                     spent = {"target_tokens": 1000}
-                    wanted[name] = Wanted(name, name, (), place, WORKLOAD, spent, [])
+                    wanted[name] = PlannedRun(name, name, (), place, WORKLOAD, spent, [])
                     if made and not place.exists():
                         config = config_of(VARIANTS[system], seed)
                         make_run(place, VARIANTS[system], seed, **{"config": config} | changes)

@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from datamodules.errors import UserError
-from sweeps.claims.catalogue import all_claims, choose, read_claim
-from sweeps.claims.claim import TIERS
+from sweeps.claims.claim import TIERS, all_claims, choose, read_claim
 from tests.helpers.commands import ROOT
 
 OWN: dict[str, Any] = {

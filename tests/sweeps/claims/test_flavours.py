@@ -5,7 +5,7 @@ from pydantic import ValidationError
 from sacrebleu.metrics.bleu import BLEU
 from sacremoses import MosesTokenizer
 
-from sweeps.claims.flavours import FLAVOURS
+from sweeps.claims.published_bleu import FLAVOURS
 from tests.sweeps.claims.claim_runs import a_claim
 
 REFERENCES = ["The cat's hat, which is red, isn't new.", "He said: “No more U.S. troops (2,000)!”"]

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from datamodules.contrast import ContrastPair
-from lightning_modules.metrics.contrast import Choices
+from datamodules.contrast_pairs import ContrastPair
+from lightning_modules.metrics.contrast_choices import Choices
 from sweeps.claims.judging import judge_all
-from sweeps.claims.statistics.verdict import Outcome
+from sweeps.claims.verdict import Outcome
 from tests.helpers.made_text import corrupted
 from tests.helpers.run_folders import SCORING, TEXT, make_failure, make_run, text
 from tests.sweeps.claims.claim_runs import MEASURE, SYSTEMS, VARIANTS, a_claim, config_of, plan_of

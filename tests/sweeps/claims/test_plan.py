@@ -7,15 +7,12 @@ import pytest
 
 from datamodules.errors import UserError
 from lightning_modules.runs.environment import environment
-from sweeps.claims.catalogue import all_claims
-from sweeps.claims.claim import TIERS
-from sweeps.claims.planning.plan import TESTED, Plan, job_time
-from sweeps.claims.planning.prospects import assumed, prospects
-from sweeps.claims.planning.runs import Systems, read_runs, wanted_runs, write_runs
-from sweeps.claims.planning.speed import rates_of
-from sweeps.claims.planning.tables import plan_table
-from sweeps.claims.statistics.pairing import paired_spread
-from sweeps.claims.tuning import FACTORS, trial_runs
+from sweeps.claims.claim import TIERS, all_claims
+from sweeps.claims.forecast import assumed, plan_table, prospects
+from sweeps.claims.intervals import paired_spread
+from sweeps.claims.plan import TESTED, Plan, job_time
+from sweeps.claims.planned_runs import Systems, plan_runs, rates_of, read_runs, write_runs
+from sweeps.claims.selection import FACTORS, trial_runs
 from tests.sweeps.claims.claim_runs import SYSTEMS, WORKLOAD, a_claim, plan_of
 
 HERE = environment()
@@ -29,7 +26,7 @@ def wanted(hydra_of_conf):
         systems={"without": SYSTEMS["none"]},
         measure={"kind": "slope", "system": "without"},
     )
-    return wanted_runs([a_claim(), other], Systems("laptop", SHARED))
+    return plan_runs([a_claim(), other], Systems("laptop", SHARED))
 
 
 def test_claims_share_runs(wanted):
@@ -47,7 +44,7 @@ def test_a_file_keeps_what_is_wanted(wanted, tmp_path):
 
 
 def test_other_seeds_replace_those_of_the_file(hydra_of_conf):
-    runs = wanted_runs([a_claim()], Systems("laptop", SHARED), seeds=range(1, 6))
+    runs = plan_runs([a_claim()], Systems("laptop", SHARED), seeds=range(1, 6))
     assert sorted(run.overrides[-1] for run in runs if "model=bahdanau" in run.overrides) == [
         f"seed={seed}" for seed in range(1, 6)
     ]
@@ -56,14 +53,14 @@ def test_other_seeds_replace_those_of_the_file(hydra_of_conf):
 def test_a_system_that_cannot_be_trained_is_refused_with_its_claim(hydra_of_conf):
     systems = SYSTEMS | {"none": ["model=seq2seq", "+budget.flops=1e9"]}  # two kinds of budget
     with pytest.raises(UserError, match=r"claim paper.one, system none: budget.*of one kind"):
-        wanted_runs([a_claim(systems=systems)], Systems("laptop", []))
+        plan_runs([a_claim(systems=systems)], Systems("laptop", []))
 
 
 def test_a_system_whose_sizes_do_not_fit_is_refused_before_any_training(hydra_of_conf):
     overrides = ["model=luong_global", "model.encoder.bidirectional=false"]
     claim = a_claim(systems=SYSTEMS | {"none": overrides})
     with pytest.raises(UserError, match=r"claim paper.one, system none: .*not 192 and 96"):
-        wanted_runs([claim], Systems("laptop", []))
+        plan_runs([claim], Systems("laptop", []))
 
 
 @pytest.mark.parametrize(
@@ -76,21 +73,21 @@ def test_a_system_whose_sizes_do_not_fit_is_refused_before_any_training(hydra_of
 def test_choices_that_no_run_would_make_are_refused(hydra_of_conf, category, shared, message):
     measure = {"kind": "agreement", "more": "attention", "less": "none", "category": category}
     with pytest.raises(UserError, match=f"claim paper.one: {message}"):
-        wanted_runs([a_claim(measure=measure)], Systems("laptop", shared))
+        plan_runs([a_claim(measure=measure)], Systems("laptop", shared))
 
 
 def test_two_systems_that_are_the_same_run_are_refused(hydra_of_conf):
     claim = a_claim(systems=SYSTEMS | {"none": ["model=bahdanau", "model.dropout=0.0"]})
     message = "claim paper.one: its systems attention and none are the same run;"
     with pytest.raises(UserError, match=message):
-        wanted_runs([claim], Systems("laptop", []))
+        plan_runs([claim], Systems("laptop", []))
 
 
 @pytest.mark.parametrize("override", ["model=luong_global", "data=multi30k", "model.dropout=0.5"])
 def test_an_override_that_changes_what_a_claim_is_about_is_refused(hydra_of_conf, override):
     claim = a_claim(systems=SYSTEMS | {"none": ["model=bahdanau", "model.dropout=0.0"]})
     with pytest.raises(UserError, match=f"claim paper.one: the claim .*; leave {override} out"):
-        wanted_runs([claim], Systems("laptop", [override]))
+        plan_runs([claim], Systems("laptop", [override]))
 
 
 @pytest.mark.long
@@ -98,7 +95,7 @@ def test_an_override_that_changes_what_a_claim_is_about_is_refused(hydra_of_conf
 def test_every_claim_has_systems_that_can_be_trained_and_differ(hydra_of_conf, tier):
     runnable = [claim for claim in all_claims().values() if claim.why_not(tier) is None]
     given = ["data.root=here"] if tier == "bench" else []
-    for run in wanted_runs(runnable, Systems(tier, given)):
+    for run in plan_runs(runnable, Systems(tier, given)):
         assert len(run.budget) == 1
 
 
@@ -124,7 +121,7 @@ def test_runs_that_differ_in_their_search_are_one_training(hydra_of_conf):
     claim = a_claim(
         systems=searches, measure={"kind": "difference", "more": "beam", "less": "greedy"}
     )
-    plan = Plan([claim], [], wanted_runs([claim], Systems("laptop", SHARED)), {}, {})
+    plan = Plan([claim], [], plan_runs([claim], Systems("laptop", SHARED)), {}, {})
     assert len({run.identity for run in plan.wanted}) == 6
     assert [[run.overrides[-1] for run in runs] for runs in plan.trainings] == [
         [f"seed={seed}"] * 2 for seed in (1, 2, 3)
@@ -151,10 +148,10 @@ def test_a_rate_is_not_that_of_another_size(hydra_of_conf, changed):
     """A finished run of a small model says nothing of the hours of a large one."""
     claim = a_claim(systems=SYSTEMS | {"none": ["model=seq2seq", "label_smoothing=0"]})
     runs, others = (
-        wanted_runs([claim], Systems("laptop", [*SHARED, *more]), [1]) for more in ([], [changed])
+        plan_runs([claim], Systems("laptop", [*SHARED, *more]), [1]) for more in ([], [changed])
     )
     rates = {(run.workload, "target_tokens"): 100.0 for run in runs}
-    alike = wanted_runs([a_claim()], Systems("laptop", [*SHARED, "model.dropout=0.1"]), [1])
+    alike = plan_runs([a_claim()], Systems("laptop", [*SHARED, "model.dropout=0.1"]), [1])
     assert job_time(alike, rates) == (pytest.approx(TESTED * 2 * 1000 / 100), 0)
     assert job_time(others, rates) == (0.0, 2)
     assert job_time([*alike, *others], rates).text(2) == "≥ 13 s"
@@ -229,7 +226,7 @@ def test_searches_of_one_training_are_planned_within_their_seeds(hydra_of_conf):
     chances = []
     for systems in (of_searches, of_models):
         claim = a_claim(systems=systems, measure=measure)
-        wanted = wanted_runs([claim], Systems("laptop", SHARED))
+        wanted = plan_runs([claim], Systems("laptop", SHARED))
         plan = Plan([claim], [], wanted, {}, {})
         assert plan.is_one_training(claim) == (systems is of_searches)
         chances.append(prospects(plan)[claim.name])

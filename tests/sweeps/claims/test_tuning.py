@@ -4,21 +4,21 @@ import pytest
 import yaml
 
 from datamodules.errors import UserError
-from sweeps.claims.catalogue import all_claims
-from sweeps.claims.planning.plan import Plan
-from sweeps.claims.planning.runs import RATE, Need, Systems, Wanted, key_of_system, wanted_runs
-from sweeps.claims.tuning import FACTORS, read_rates, trial_runs, tuned_systems, write_rates
+from sweeps.claims.claim import all_claims
+from sweeps.claims.plan import Plan
+from sweeps.claims.planned_runs import RATE, Need, PlannedRun, Systems, key_of_system, plan_runs
+from sweeps.claims.selection import FACTORS, read_rates, trial_runs, tuned_systems, write_rates
 from tests.helpers.commands import ROOT
 from tests.helpers.run_folders import make_run, result
 from tests.sweeps.claims.claim_runs import SYSTEMS, a_claim
 
-SHARED = ["budget.target_tokens=1000", "data.train_size=50"]
+SHORT = ["budget.target_tokens=1000", "data.train_size=50"]
 ATTENTION, NONE = "tier=laptop model=bahdanau", "tier=laptop model=seq2seq"
 
 
 @pytest.fixture(scope="module")
 def systems(hydra_of_conf):
-    return Systems("laptop", SHARED)
+    return Systems("laptop", SHORT)
 
 
 def overridden(runs, variant):
@@ -41,17 +41,17 @@ def test_every_system_gets_the_same_trials_once(systems):
 
 
 def test_a_recorded_rate_is_that_of_all_seeds(systems):
-    runs = wanted_runs([a_claim()], systems, rates={ATTENTION: 0.008, NONE: 0.005})
+    runs = plan_runs([a_claim()], systems, rates={ATTENTION: 0.008, NONE: 0.005})
     assert overridden(runs, "bahdanau") == ["optimizer.lr=0.008"] * 3
-    alone = wanted_runs([a_claim()], Systems("laptop", [*SHARED, "optimizer.lr=0.008"]))
+    alone = plan_runs([a_claim()], Systems("laptop", [*SHORT, "optimizer.lr=0.008"]))
     identities = [run.identity for run in alone if "model=bahdanau" in run.overrides]
     assert [run.identity for run in runs if "model=bahdanau" in run.overrides] == identities
 
 
 def test_the_rate_of_the_files_makes_the_same_runs(systems):
     """A tuned system whose own rate was best is not trained again."""
-    untuned = wanted_runs([a_claim()], systems)
-    tuned = wanted_runs([a_claim()], systems, rates={ATTENTION: 0.008, NONE: 0.005})
+    untuned = plan_runs([a_claim()], systems)
+    tuned = plan_runs([a_claim()], systems, rates={ATTENTION: 0.008, NONE: 0.005})
     shared = {run.identity for run in untuned} & {run.identity for run in tuned}
     assert shared == {run.identity for run in untuned if "model=seq2seq" in run.overrides}
 
@@ -62,7 +62,7 @@ def trials_of(folder, system, bleu):
     for rate, score in bleu.items():
         place = folder / f"{system}-{rate}"
         need = Need("paper.one", system, 0)
-        wanted.append(Wanted(place.name, place.name, (), place, system, {}, [need]))
+        wanted.append(PlannedRun(place.name, place.name, (), place, system, {}, [need]))
         if score is not None:
             made = result("bahdanau", 0)
             make_run(

@@ -9,14 +9,12 @@ import sacrebleu
 
 from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.metrics.lengths import Bounds
-from lightning_modules.runs.reader import find_runs, read_statistics
+from lightning_modules.runs.files import find_runs, read_statistics, write_statistics
 from lightning_modules.runs.schema import Result
-from lightning_modules.runs.writer import write_statistics
-from lightning_modules.testing.scoring_settings import Scoring
-from sweeps.comparison.collect import collect
-from sweeps.comparison.names import name_runs
-from sweeps.evaluation.evaluation import evaluate
-from sweeps.evaluation.tables import as_json
+from lightning_modules.testing.scoring import Scoring
+from sweeps.comparison.collect import collect, name_runs
+from sweeps.comparison.evaluation import evaluate
+from sweeps.comparison.tables import as_json
 from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
 from tests.helpers.made_text import statistics_of

@@ -1,7 +1,7 @@
 """Costs of the models of a comparison."""
 
 from sweeps.comparison.collect import collect
-from sweeps.comparison.costs import speed_table
+from sweeps.report.sections.speed import speed_table
 from tests.helpers.run_folders import make_run
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from lightning_modules.metrics.alignment.gold import Gold
+from lightning_modules.metrics.word_alignment import Gold
 from sweeps.comparison.collect import Comparison, collect
-from sweeps.comparison.windows import lines, window_costs
-from sweeps.evaluation.evaluation import evaluate
+from sweeps.comparison.evaluation import evaluate
+from sweeps.comparison.window_costs import lines, window_costs
 from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
 from sweeps.report.report import make_report

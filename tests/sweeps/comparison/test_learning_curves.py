@@ -13,12 +13,11 @@ from torch.utils.data import DataLoader
 from datamodules.batching import as_built
 from datamodules.corpus import ParallelText
 from lightning_modules.figures.charts import as_spec
-from lightning_modules.ranks.rank_flags import RankFlags
-from lightning_modules.runs.reader import BrokenFileError, read_history
-from lightning_modules.runs.writer import clear_results, write_history
+from lightning_modules.ranks.updates import RankFlags
+from lightning_modules.runs.files import BrokenFileError, clear_results, read_history, write_history
+from lightning_modules.training.budgets import Budget
 from lightning_modules.training.callbacks import History, TrainingBudget
-from lightning_modules.training.control.budgets import Budget
-from lightning_modules.training.control.flops import Flops
+from lightning_modules.training.flops import Flops
 from sweeps.comparison.collect import collect
 from sweeps.comparison.learning_curves import learning_curves, learning_figures, learning_table
 from tests.helpers.run_folders import history, make_run, unsealed

@@ -7,7 +7,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from lightning_modules.runs.schema import RESULT
-from sweeps.comparison.origin import command_of, origin_of
+from sweeps.comparison.record import command_of, origin_of
 
 TASK = ["model=bahdanau,seq2seq", "sweep.storage=postgresql://me:secret@host/studies"]
 

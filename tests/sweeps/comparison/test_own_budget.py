@@ -4,16 +4,16 @@ import json
 
 import pytest
 
-from lightning_modules.training.control.budgets import total
+from lightning_modules.training.budgets import total
 from sweeps.comparison.conditions import equally_tuned
-from sweeps.studies.page import study_section
+from sweeps.studies.outcome import study_section
 from tests.helpers.commands import TINY, example, inside, mistake, places, succeed
-from tests.sweeps.studies.test_study_page import made
+from tests.sweeps.studies.test_outcome import made
 
 NO_BUDGET = [given for given in TINY if not given.startswith("budget.")]
 KIND_PATH = "my_budget.Sentences"
 KIND = """
-from lightning_modules.training.control.budgets import BudgetKind
+from lightning_modules.training.budgets import BudgetKind
 
 class Mine(BudgetKind):
     unit = "halves"

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightning_modules.metrics.systems import Output, TestSet
-from lightning_modules.runs.reader import BrokenFileError
+from lightning_modules.metrics.systems import EvalSet, Output
+from lightning_modules.runs.files import BrokenFileError
 from lightning_modules.runs.schema import SCHEMA, Result
 from sweeps.comparison.collect import FailedJob, Run
-from sweeps.comparison.condition import Condition
+from sweeps.comparison.conditions import Condition
 from sweeps.comparison.record import (
     ComparisonRecord,
     FailureRecord,
@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def written(tmp_path):
     """The content of a comparison of one run and one failed job."""
-    run = Run("bahdanau", "Bahdanau", tmp_path / "out" / "0", RUN, TestSet([]), Output(1, [], {}))
+    run = Run("bahdanau", "Bahdanau", tmp_path / "out" / "0", RUN, EvalSet([]), Output(1, [], {}))
     job = FailedJob("luong", tmp_path / "elsewhere" / "1", "no memory")
     record = ComparisonRecord(
         name="x",

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from sweeps.evaluation.writing.latex import as_latex
+from sweeps.comparison.table_files import as_latex
 
 pdflatex = pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
 ROUNDING = 0.5

@@ -6,9 +6,9 @@ import pytest
 from rich.console import Console
 
 from sweeps.comparison.collect import collect
-from sweeps.evaluation.evaluation import evaluate
-from sweeps.evaluation.figures import length_lines
-from sweeps.evaluation.score_tables import by_length, score_tables
+from sweeps.comparison.evaluation import evaluate
+from sweeps.comparison.length_figures import length_lines
+from sweeps.comparison.score_tables import by_length, score_tables
 from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
 from sweeps.report.terminal import print_report

@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
-from datamodules.contrast import ContrastPair
-from lightning_modules.metrics.contrast import Choices
+from datamodules.contrast_pairs import ContrastPair
+from lightning_modules.metrics.contrast_choices import Choices
 from lightning_modules.runs.checksums import BrokenFileError
-from lightning_modules.runs.reader import read_choices
+from lightning_modules.runs.files import read_choices, write_arrays
 from lightning_modules.runs.schema import CONTRAST
-from lightning_modules.runs.writer import write_arrays
 from sweeps.comparison.collect import collect
-from sweeps.evaluation.contrast import contrasts
-from sweeps.evaluation.evaluation import evaluate
+from sweeps.comparison.contrast_tables import contrasts
+from sweeps.comparison.evaluation import evaluate
 from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
 from sweeps.report.report import make_report

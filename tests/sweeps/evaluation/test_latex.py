@@ -5,10 +5,9 @@ import unicodedata
 
 import pytest
 
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
-from sweeps.evaluation.tables import Column, Table
-from sweeps.evaluation.writing.latex import as_latex
-from sweeps.evaluation.writing.latex_text import latex_text
+from lightning_modules.metrics.bootstrap import Estimate
+from sweeps.comparison.table_files import as_latex, latex_text
+from sweeps.comparison.tables import Column, Table
 from tests.sweeps.evaluation.pdflatex import assert_compiles, pdflatex
 
 ORIGIN: dict[str, str | int] = {

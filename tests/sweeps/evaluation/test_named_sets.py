@@ -3,11 +3,10 @@
 import pytest
 
 from lightning_modules.metrics.bleu import corpus_bleu
-from lightning_modules.runs.reader import read_predictions
+from lightning_modules.runs.files import read_predictions
 from sweeps.comparison.collect import collect
-from sweeps.evaluation.evaluation import evaluate
-from sweeps.evaluation.named_sets import evaluate_sets
-from sweeps.evaluation.score_tables import score_tables
+from sweeps.comparison.evaluation import evaluate, evaluate_sets
+from sweeps.comparison.score_tables import score_tables
 from tests.helpers.run_folders import SCORING, TEXT, Text, make_run, translations
 
 SENTENCES = len(TEXT.references)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
-from sweeps.evaluation.numbers import (
+from lightning_modules.metrics.bootstrap import Estimate
+from sweeps.comparison.numbers import (
     MINUS,
     p_floor,
     p_statement,

@@ -8,13 +8,12 @@ import re
 import pytest
 
 from lightning_modules.figures.charts import as_spec
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
+from lightning_modules.metrics.bootstrap import Estimate
 from sweeps.comparison.collect import collect
-from sweeps.evaluation.evaluation import evaluate
-from sweeps.evaluation.tables import Column, Table, as_csv, as_json, as_markdown
-from sweeps.evaluation.words.sentence_tables import BUCKETED
-from sweeps.evaluation.writing.latex import as_latex
-from sweeps.evaluation.writing.table_files import FORMATS, write_tables
+from sweeps.comparison.evaluation import evaluate
+from sweeps.comparison.sentence_tables import BUCKETED
+from sweeps.comparison.table_files import FORMATS, as_latex, write_tables
+from sweeps.comparison.tables import Column, Table, as_csv, as_json, as_markdown
 from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
 from sweeps.report.sections.words import Words

@@ -13,10 +13,10 @@ import torch
 from omegaconf import OmegaConf
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from lightning_modules.metrics.alignment.word_alignment import parse_pharaoh
 from lightning_modules.metrics.chosen_metrics import METRICS
-from lightning_modules.metrics.words.word_accuracy import tokens
-from lightning_modules.runs.reader import read_attention, read_predictions, read_statistics
+from lightning_modules.metrics.word_accuracy import tokens
+from lightning_modules.metrics.word_alignment import parse_pharaoh
+from lightning_modules.runs.files import read_attention, read_predictions, read_statistics
 from lightning_modules.training.module import TranslationModule
 from tests.helpers.commands import TESTED, TINY, in_process, inside, mistake, places, succeed
 from tests.helpers.variants import CONF

@@ -56,3 +56,158 @@ def test_ctrl_c_in_the_first_second_prints_no_traceback(tmp_path, seconds):
     _, errors = process.communicate(timeout=60)
     assert process.returncode in (130, -signal.SIGINT)
     assert b"Traceback" not in errors
+
+
+WIDTHS = ("embedding_size", "hidden_size", "encoder.hidden_size", "readout.size")
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("mistakes")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["model=bahdanua"], "Could not find 'model/bahdanua'"),
+        (["model.hiden_size=3"], "model.hiden_size"),
+        (["model.hidden_size=many"], "model.hidden_size=many: give a whole number, at least 1"),
+        (["compile=fast"], "compile=fast: give one of default, reduce-overhead"),
+        (["model.dropout=1.5"], "model.dropout=1.5: give a number, at least 0 and below 1"),
+        (["model=transformer", "model.heads=5"], "model.heads=5: must divide model.width"),
+        (["model=luong_global", "model.attention.score=x.Y"], "model.attention.score=x.Y"),
+        (["model=luong_local", "model.attention.half_width=-1"], "model.attention.half_width=-1"),
+        (["model=luong_predictive", "model.attention.half_width=0"], "local_p needs at least 1"),
+        (["model=luong_predictive", "model.attention.score=location"], "has no local form"),
+        (["model=luong_location", "model.attention.max_length=9"], "max_length=9: the longest"),
+        (["model.attention.score=dot"], "one width, not 34 and 68"),
+        (["+model.attention.heads=3"], "model.attention.heads=3: must divide"),
+        (["model.query.language=true"], "do not begin with a tag of the target language"),
+        (["model.placement.decoder=cuda:63"], "model.placement.decoder=cuda:63: no device"),
+        (["model.tied=all"], "model.tied=all: needs one vocabulary; set tokenizer.shared=true"),
+        (["model.placement.encoder=meta"], "model.placement.encoder=meta: holds no numbers"),
+        (["model=seq2seq", "model.query.state=previous"], "set model.query.state=current"),
+        (["model.initial_range=inf"], "model.initial_range=inf"),
+        (["model.attention.score=..foo"], "model.attention.score=..foo: give one of"),
+        (
+            ["model.attention.score=lightning_modules.attention.scores.Score"],
+            "scores.Score: Score lacks forward",
+        ),
+        (["teacher_forcing=null"], "teacher_forcing=null: give one of always, never, scheduled"),
+        (["logger=null"], "logger=null: give one of csv, lightning, none, tensorboard, wandb"),
+        (["scale=inf"], "scale=inf: give a number, above 0"),
+        (["scale=none"], "scale=none: give a number, above 0"),
+        (["teacher_forcing=scheduled", "teacher_forcing.start=2"], "teacher_forcing.start=2"),
+        (["vectors.source=/nowhere"], "vectors.source=/nowhere: cannot be read"),
+        (["decoding.n_best=9"], "decoding.n_best=9: must be at most beam_size=4"),
+        (["budget.target_tokens=0"], "target_tokens=0"),
+        (["+budget.updates=5"], "give an amount of one kind; budget=KIND chooses it"),
+        (["+budget.hours=5"], "budget.hours: no such setting; task=settings prefix=budget"),
+        (["match.by=size"], "match.by=size: give one of parameters, flops"),
+        (["match=parameters", "scale=2"], "scale=2: match=parameters chooses it; leave one"),
+        (["match=flops", "match.tolerance=0"], "match.tolerance=0: give a number, above 0"),
+        (
+            ["match=parameters", "match.variant=bahdanua", "scale=1"],
+            "match.variant=bahdanua: no file of",
+        ),
+        (
+            ["match=parameters", "scale=1", *(f"model.{width}=8" for width in WIDTHS)],
+            "match=parameters: no widths come nearer than",
+        ),
+        (["batching.max_tokens=5"], "batching.max_tokens=5"),
+        (["scoring.edges=[20,10]"], "length edges must be ascending"),
+        (["scoring.edges=[]"], "length edges must be ascending"),
+        (["scoring.edges=[0,10]"], "length edges must be ascending"),
+        (["scoring.edges=[10.5,20]"], "scoring.edges=[10.5, 20]: give a list of whole numbers"),
+        (["scoring.unit=bytes"], "scoring.unit=bytes: give one of source_words, "),
+        (["scoring.unit=words"], "scoring.unit=words: give one of source_words, "),
+        (["scoring.resamples=10"], "scoring.resamples=10: give a whole number, at least 100"),
+        (["scoring.seed=-1"], "scoring.seed=-1"),
+        (["scoring.equal_buckets=0"], "scoring.equal_buckets=0"),
+        (["scoring.attention_step=first"], "scoring.attention_step=first: give one of predicted"),
+        (["+scoring.levels=[95]"], "scoring.levels: no such setting; task=settings prefix="),
+        (["seed=-1"], "seed=-1"),
+        (["batching.decode_max_tokens=8"], "batching.decode_max_tokens=8 is smaller than the long"),
+        (["batching.pieces=1000"], "batching.pieces=1000: the largest batch has "),
+        (["variant=null"], "variant=null: give a name"),
+        (["variant=../../etc"], "variant=../../etc: give a name"),
+        (["force=maybe"], "force=maybe: give true or false"),
+        (["seed=4294967296"], "give a whole number, at least 0 and at most 4,294,967,295"),
+        (["trainer.gradient_clip_val=-1"], "trainer.gradient_clip_val=-1: give a number"),
+        (["+data.skip_emtpy=true"], "data.skip_emtpy: no such setting; did you mean data.skip_"),
+        (["outputs=it's"], "outputs=it's: Hydra cannot read this value; write a value with quotes"),
+        (["nonsense"], "nonsense: is no override; write KEY=VALUE"),
+        (["model=seq2seq", "+model.attention.heads=2"], "this variant has no attention"),
+        (["batching.pieces=0"], "batching.pieces=0: give a whole number, at least 1"),
+        (["+trainer.accumulate_grad_batches=4"], "=4: set batching.pieces=4 instead, which"),
+        (
+            ["batching.pieces=2", "trainer.val_check_interval=00:01:00:00"],
+            "trainer.val_check_interval: with several pieces, give a number of updates",
+        ),
+        (["threads=0"], "threads=0"),
+        (["label_smoothing=2"], "label_smoothing=2"),
+        (["optimizer.lr=-1"], "optimizer.lr=-1: give a number, above 0"),
+        (["scheduler.warmup_updates=0"], "scheduler.warmup_updates=0"),
+        (["model=luong_local", "model.attention.half_width=abc"], "half_width"),
+        (["+model.attention.nosuch=3"], "nosuch"),
+        (["outputs=/dev/null/x", "hydra.run.dir=/dev/null/x"], "/dev/null/x"),
+        (["data.train_size=none"], "data.train_size=none"),
+        (["data=text", "data.source=en", "data.target=de"], "give data.root=..."),
+        (["data=text", "data.root=/nowhere", "data.source=en", "data.target=de"], "/nowhere"),
+        (["task=translate", "checkpoint=/nowhere"], "checkpoint=/nowhere"),
+        (["task=compare", "runs=[/nowhere]"], "/nowhere"),
+        (["task=compare", "runs=[]"], "nothing to compare"),
+        (["task=compare"], "runs has no value: give runs=..."),
+        (["task=report"], "runs has no value: give runs=..."),
+        (["task=report", "runs=/nowhere"], "runs=/nowhere: holds no runs"),
+        (["task=report", "runs=[a,b]"], "give one folder; task=compare takes several"),
+        (["task=evaluate"], "nothing to evaluate: name systems"),
+        (["task=align"], "checkpoint has no value: give checkpoint=..."),
+    ],
+)
+def test_mistakes_are_told_in_a_line(arguments, expected, tmp_path, space):
+    where = [] if arguments[0] == "task=translate" else [f"hydra.run.dir={tmp_path}"]
+    tiny = [] if any(argument.startswith("task=") for argument in arguments) else TINY
+    if any(argument.startswith("data=") for argument in arguments):
+        tiny = tiny[3:]
+    untracked = [] if arguments[0] in ("task=translate", "task=align") else ["logger=none"]
+    line = mistake(*tiny, *places(space), *untracked, *where, *arguments)
+    assert expected in line
+    assert not (tmp_path / "checkpoints" / "last.ckpt").exists()
+
+
+def test_an_option_that_is_none_is_told_in_a_line_without_passwords():
+    line = mistake("--nonsense", "sweep.storage=postgresql://me:secret@host/x")
+    assert line.startswith("error: unrecognized arguments: --nonsense")
+    assert "secret" not in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (
+            ["budget=updates", "budget.updates=0"],
+            "budget.updates=0: give a whole number, at least 1",
+        ),
+        (
+            ["budget=flops", "budget.flops=-1e9"],
+            "budget.flops=-1000000000.0: give a number, above 0",
+        ),
+        (["budget=flops", "budget.flops=inf"], "budget.flops=inf: give a number, above 0"),
+        (["budget=seconds", "budget.seconds=long"], "budget.seconds=long: give a number, above 0"),
+        (
+            ["budget=seconds"],
+            "budget=seconds: does not fix the number of updates, and scheduler ends",
+        ),
+        (["budget=updates", "budget.target_tokens=5"], "budget.target_tokens"),
+        (["budget=hours"], "Could not find 'budget/hours'"),
+        (
+            ["budget=null"],
+            "budget=null: give one of bench, family, flops, laptop, own, quickstart, reordering",
+        ),
+    ],
+)
+def test_budgets_of_other_kinds(arguments, expected, tmp_path, space):
+    tiny = [given for given in TINY if not given.startswith("budget.")]
+    where = [f"hydra.run.dir={tmp_path}", "logger=none"]
+    assert expected in mistake(*tiny, *places(space), *where, *arguments)

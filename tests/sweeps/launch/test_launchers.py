@@ -2,12 +2,22 @@
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
+import optuna
 import pytest
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import TrialState
 
-from tests.helpers.commands import ROOT, TINY, example, mistake, places
+from lightning_modules.runs.files import read_result
+from tests.helpers.commands import ROOT, TINY, example, inside, mistake, places, succeed
+from tests.lightning_modules.runs.test_redaction import PLANTED
 
 QUICK = ["model=bahdanau", "scale=0.1", "decoding=greedy", "scoring.resamples=100", "logger=none"]
 
@@ -40,3 +50,127 @@ def test_a_wrong_launcher_is_told_in_a_line(tmp_path):
     line = mistake("-m", "hydra/launcher=nosuch", *QUICK, *TINY, *places(tmp_path))
     assert "Could not find 'hydra/launcher/nosuch'" in line
     assert "side_by_side" in line
+
+
+SYSTEM = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+MISSING = [name for name in ("slurmctld", "munged") if shutil.which(name, path=SYSTEM) is None]
+SUBMITTED = [
+    "hydra/launcher=submitit_slurm",
+    "hydra.launcher.cpus_per_task=1",
+    "hydra.launcher.mem_gb=1",
+    "logger=none",
+]
+
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.long,
+    pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """The environment of commands for a cluster, which ends with the tests."""
+    folder = tmp_path_factory.mktemp("cluster")
+    script = ROOT / "tests" / "helpers" / "slurm.sh"
+    subprocess.run([script, "start", folder], check=True, timeout=60)
+    yield {"SLURM_CONF": str(folder / "slurm.conf")}
+    subprocess.run([script, "stop", folder], check=True, timeout=60)
+
+
+def test_a_multirun_of_four_jobs_ends_in_one_comparison(cluster, tmp_path):
+    secret = f"+trainer.default_root_dir='{tmp_path}/x?password={PLANTED}'"
+    lists = ["model=seq2seq,seq2seq_reversed", "seed=1,2"]
+    output = succeed("-m", *SUBMITTED, *lists, *TINY, *places(tmp_path), secret, **cluster)
+    [sweep] = (tmp_path / "outputs" / "comparisons").iterdir()
+    assert sorted(result.parent.name for result in sweep.glob("*/result.json")) == list("0123")
+    assert (sweep / "report.html").is_file()
+    assert len(list((sweep / ".submitit").glob("*/*_log.out"))) == 4
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert [file for file in files if PLANTED.encode() in file.read_bytes()] == []
+    assert PLANTED not in output
+
+
+def test_ranks_that_srun_starts_train_one_model(cluster, tmp_path):
+    given = ["trainer=ddp_cpu", *TINY, *places(tmp_path), "logger=none"]
+    done = subprocess.run(
+        ["srun", "--nodes=1", "--ntasks-per-node=2", "--mem=2G", sys.executable, "run.py", *given],
+        cwd=ROOT,
+        env=os.environ | cluster | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("test BLEU") == 1
+    [run] = (tmp_path / "outputs" / "runs").iterdir()
+    assert (run / "result.json").is_file()
+
+
+@pytest.mark.exhaustive
+def test_a_study_of_two_workers_ends_with_the_trials_it_was_to_have(cluster, tmp_path):
+    few = ["sweep=recurrent", "sweep.name=few", "sweep.trials=4", "sweep.workers=2"]
+    succeed(*SUBMITTED, *few, "sweep.pruner=none", *TINY, *places(tmp_path), **cluster)
+    folder = tmp_path / "outputs" / "studies" / "few"
+    storage = JournalStorage(JournalFileBackend(str(folder / "study.journal")))
+    trials = optuna.load_study(study_name="few", storage=storage).trials
+    assert [trial.state for trial in trials] == [TrialState.COMPLETE] * 4
+    logs = [(folder / f"worker-{number}" / "run.log").read_text() for number in (0, 1)]
+    lines = [line for log in logs for line in log.splitlines() if line.startswith("few trial ")]
+    assert sorted(line.split()[2] for line in lines) == list("00112233")  # begun, ended
+    assert len(list((folder / ".submitit").glob("*/*_log.out"))) == 2
+
+
+LISTS = ["model=seq2seq,bahdanau,luong_global", "seed=1,2"]
+GIVEN = ["-m", "hydra/launcher=side_by_side", "logger=none", *LISTS, *TINY]
+
+
+def finished(sweep: Path) -> dict[str, int]:
+    """Jobs with a result, and the time of each result, in ns."""
+    return {file.parent.name: file.stat().st_mtime_ns for file in sweep.glob("*/result.json")}
+
+
+def killed(sweep: Path, space: Path, more: int) -> None:
+    """Start the command; once ``more`` jobs have finished, kill the command and its jobs."""
+    wanted = len(finished(sweep)) + more
+    where = [*places(space), f"hydra.sweep.dir={sweep}"]
+    command = subprocess.Popen(
+        [sys.executable, "run.py", *GIVEN, *where],
+        cwd=ROOT,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + 200
+    while len(finished(sweep)) < wanted and command.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    assert command.poll() is None, "it ended before it was killed"
+    os.killpg(command.pid, signal.SIGKILL)
+    command.wait()
+
+
+@pytest.mark.exhaustive
+@pytest.mark.long
+def test_six_jobs_killed_twice_are_each_trained_once(tmp_path):
+    sweep = tmp_path / "sweep"
+    before: dict[str, int] = {}
+    for more in (1, 2):
+        killed(sweep, tmp_path, more)
+        now = finished(sweep)
+        assert before.items() <= now.items()
+        before = now
+    assert len(before) < 6
+    succeed(*GIVEN, *places(tmp_path), f"hydra.sweep.dir={sweep}")
+    assert before.items() <= finished(sweep).items()
+    assert len(finished(sweep)) == 6
+    assert (sweep / "report.html").is_file()
+    # One of the last jobs has the result of an undisturbed training.
+    [last] = [name for name in sorted(finished(sweep)) if name not in before][-1:]
+    result = read_result(sweep / last)
+    assert result is not None
+    straight = [f"model={result.variant}", f"seed={result.seed}", "logger=none"]
+    inside(*straight, *TINY, *places(tmp_path), f"hydra.run.dir={tmp_path / 'straight'}")
+    alone = read_result(tmp_path / "straight")
+    assert alone is not None
+    assert alone.scores == result.scores
+    assert alone.training.data_order == result.training.data_order

@@ -7,9 +7,9 @@ import pytest
 
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.collect import Comparison, collect
-from sweeps.evaluation.evaluation import RESAMPLES_FOR_A_TEST, evaluate
-from sweeps.report.contents import write_files
+from sweeps.comparison.evaluation import RESAMPLES_FOR_A_TEST, evaluate
 from sweeps.report.findings import Findings
+from sweeps.report.publish import write_files
 from sweeps.report.report import make_report
 from tests.helpers.run_folders import REPORT, SCORING, TEXT, make_run, translations, unsealed
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lightning_modules.metrics.text_metrics import Ter
-from lightning_modules.testing.scoring_settings import Scoring
+from lightning_modules.testing.scoring import Scoring
 from tests.helpers import run_folders
 from tests.helpers.run_folders import REPORT, history, make_run
 

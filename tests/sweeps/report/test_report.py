@@ -12,8 +12,8 @@ from rich.console import Console
 from lightning_modules.figures.charts import CAPTION, ENDINGS
 from lightning_modules.tracking.report_blocks import Lines
 from sweeps.comparison.collect import collect
-from sweeps.evaluation.evaluation import evaluate
-from sweeps.evaluation.writing.table_files import FORMATS
+from sweeps.comparison.evaluation import evaluate
+from sweeps.comparison.table_files import FORMATS
 from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
 from sweeps.report.report import make_report

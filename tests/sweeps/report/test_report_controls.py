@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from lightning_modules.runs.reader import read_history
+from lightning_modules.runs.files import read_history
 from tests.helpers.pages import HEADS, HOSTILE, WORDS, number, rows
 
 MEASURES = {

@@ -9,7 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 from datamodules.errors import UserError
 from lightning_modules.tracking.report_blocks import Pictures, RunTable, Tables
 from sweeps.comparison.collect import Comparison, collect
-from sweeps.evaluation.evaluation import evaluate
+from sweeps.comparison.evaluation import evaluate
 from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
 from sweeps.report.publish import publish
@@ -70,7 +70,7 @@ def test_the_example_of_the_page_is_in_every_form(runs, tmp_path):
 MISTAKES = '''
 import altair as alt
 
-from sweeps.evaluation.tables import Column, Table
+from sweeps.comparison.tables import Column, Table
 from sweeps.report.sections import Section
 
 
@@ -284,13 +284,13 @@ def test_another_logger_takes_no_report(findings, tmp_path, monkeypatch, capsys)
 
 
 WRITERS = {
-    "sweeps/evaluation/tables.py",
+    "sweeps/comparison/tables.py",
     "sweeps/report/html.py",
-    "sweeps/report/printed_tables.py",
+    "sweeps/report/terminal.py",
     "sweeps/report/wandb_form.py",
-    "sweeps/evaluation/writing/latex.py",
+    "sweeps/comparison/table_files.py",
     "sweeps/evaluation/words/ngram_tables.py",  # the ten of the page
-    "sweeps/evaluation/words/sentence_tables.py",  # their chart, and the page's form
+    "sweeps/comparison/sentence_tables.py",  # their chart, and the page's form
     "lightning_modules/tracking/comparison_run.py",
 }
 """Files that read the rows of a table, in order to present the table."""

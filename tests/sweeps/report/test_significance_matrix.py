@@ -6,18 +6,22 @@ from typing import Any
 
 import pytest
 
+from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.chosen_metrics import METRICS
-from lightning_modules.metrics.uncertainty.bootstrap_scores import Estimate
-from lightning_modules.metrics.uncertainty.significance import Corrected, Test
-from sweeps.evaluation.significance import SignificanceTests, conclusions
-from sweeps.evaluation.significance_tables import SENTENCES, table_of_tests
-from sweeps.report.significance_matrix import MatrixCell, significance_matrices
+from lightning_modules.metrics.pair_tests import CorrectedTest, PairTest
+from sweeps.comparison.significance_tables import (
+    SENTENCES,
+    SignificanceTests,
+    conclusions,
+    table_of_tests,
+)
+from sweeps.report.sections.significance import MatrixCell, significance_matrices
 
 
 def family(*rows):
     """Tests given as (first, second, lengths, sentences, difference, corrected p-value)."""
     tests = [
-        Corrected(Test(first, second, lengths, count, Estimate(value), p, p, None), p, p)
+        CorrectedTest(PairTest(first, second, lengths, count, Estimate(value), p, p, None), p, p)
         for first, second, lengths, count, value, p in rows
     ]
     return SignificanceTests(METRICS["bleu"], tests, resamples=10_000)

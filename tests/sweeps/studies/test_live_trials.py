@@ -9,14 +9,14 @@ from hydra import initialize_config_dir
 from optuna.storages import InMemoryStorage
 from rich.console import Console
 
+from lightning_modules.runs.files import write_state
 from lightning_modules.runs.schema import JobState
-from lightning_modules.runs.writer import write_state
 from sweeps.launch.errors import CONF
 from sweeps.studies.live_trials import ENDED, LiveTrials, study_table
 from sweeps.studies.plan import StudyPlan, Tuned, create_study, seed_folder, trial_folder
 from sweeps.studies.settings import as_overrides
 from tests.helpers.commands import ROOT, TINY, places
-from tests.sweeps.launch.live.screen import watch
+from tests.sweeps.launch.test_live import watch
 from tests.sweeps.studies.test_studies import sweep_of
 
 DROPOUT = {"type": "float", "low": 0.0, "high": 0.4, "step": 0.1}

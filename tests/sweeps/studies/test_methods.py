@@ -13,7 +13,7 @@ from sweeps.launch.compose import composed, use_hydra_config
 from sweeps.launch.errors import CONF
 from sweeps.studies.lifecycle import begin
 from sweeps.studies.plan import open_study
-from sweeps.studies.trial_callback import TrialCallback
+from sweeps.studies.trial import TrialCallback
 from sweeps.studies.worker import Worker, take_trials
 from tests.helpers.commands import TINY, example, mistake, places
 from tests.sweeps.studies.test_studies import SCORE, chosen_rate, sweep_of, worked

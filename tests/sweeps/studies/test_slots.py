@@ -16,11 +16,11 @@ from optuna.trial import TrialState
 
 from datamodules.errors import UserError
 from datamodules.files import write_text
-from sweeps.studies.plan import create_study
-from sweeps.studies.slots import (
+from sweeps.studies.plan import (
     REASON,
     SLOT,
     WORKER,
+    create_study,
     enqueue_missing,
     requeue_dead,
     was_claimed_by,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sweeps.claims.catalogue import all_claims
+from sweeps.claims.claim import all_claims
 from tests.helpers.commands import TINY, example, in_process, mistake, places, run, succeed
 
 SMALL = [part for part in TINY if not part.startswith(("val_sentences", "scoring"))]

@@ -9,8 +9,8 @@ from PIL import Image
 
 from datamodules.batching import Sequences
 from datamodules.tokenization import SPECIALS, UNK, Bpe, Bytes, Words
-from lightning_modules.figures.looks import COLOURS
-from lightning_modules.runs.reader import read_record
+from lightning_modules.figures.system_looks import COLOURS
+from lightning_modules.runs.files import read_record
 from lightning_modules.runs.schema import Data
 from sweeps.tasks.data import DataSummary, cut_lines
 from tests.helpers.commands import inside, mistake, places, succeed

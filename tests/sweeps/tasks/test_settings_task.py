@@ -1,6 +1,6 @@
 """``task=settings``, the page that it writes, and the settings in ``--help``."""
 
-from lightning_modules.runs.settings.table import settings
+from lightning_modules.runs.settings import settings
 from tests.helpers.commands import ROOT, inside, mistake, succeed
 
 

@@ -30,20 +30,24 @@ from datamodules.grammar.languages.language import (
     graded,
     is_pronoun,
     piece,
+    read_expressions,
+    read_sections,
     subject_of,
 )
-from datamodules.grammar.languages.word_lists import read_expressions, read_sections
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
     FIRST_SINGULAR,
+    HUMAN,
     THIRD_PLURAL,
     Clause,
     Core,
     Dated,
+    Mode,
+    Noun,
     NounPhrase,
     Pronoun,
+    Verb,
 )
-from datamodules.grammar.meaning.words import HUMAN, Mode, Noun, Verb
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June",

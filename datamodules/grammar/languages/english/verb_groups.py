@@ -15,8 +15,7 @@ from datamodules.grammar.languages.language import (
     Word,
     piece,
 )
-from datamodules.grammar.meaning.phrases import FIRST_SINGULAR, THIRD_SINGULAR
-from datamodules.grammar.meaning.words import Mode
+from datamodules.grammar.meaning.phrases import FIRST_SINGULAR, THIRD_SINGULAR, Mode
 
 FINITE = (VERB, TENSE + POSSIBLE)
 """Roles of a verb that shows its tense itself."""

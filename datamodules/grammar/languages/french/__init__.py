@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from datamodules.grammar.languages.french import sandhi
 from datamodules.grammar.languages.french.nouns import Nouns
-from datamodules.grammar.languages.french.verb_groups import (
+from datamodules.grammar.languages.french.verbs import (
     Agreement,
     Clitic,
     Group,
@@ -33,9 +33,10 @@ from datamodules.grammar.languages.language import (
     graded,
     is_topic,
     piece,
+    read_expressions,
+    read_sections,
     subject_of,
 )
-from datamodules.grammar.languages.word_lists import read_expressions, read_sections
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
     FIRST_SINGULAR,
@@ -44,11 +45,14 @@ from datamodules.grammar.meaning.phrases import (
     Clause,
     Core,
     Dated,
+    Expression,
+    Mode,
+    Noun,
     NounPhrase,
     Participant,
     Pronoun,
+    Verb,
 )
-from datamodules.grammar.meaning.words import Expression, Mode, Noun, Verb
 
 MONTHS = (
     "janvier", "février", "mars", "avril", "mai", "juin",

@@ -8,12 +8,11 @@ from datamodules.grammar.languages.language import (
     FIRST_ADJECTIVE,
     NOUN,
     Piece,
+    Section,
     Word,
     piece,
 )
-from datamodules.grammar.languages.word_lists import Section
-from datamodules.grammar.meaning.phrases import Core
-from datamodules.grammar.meaning.words import Adjective, Noun
+from datamodules.grammar.meaning.phrases import Adjective, Core, Noun
 
 # Masculine, feminine, plural; the form before a vowel after a slash.
 _DETERMINERS = {

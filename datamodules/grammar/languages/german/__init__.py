@@ -6,13 +6,6 @@ from functools import cached_property
 
 from typing_extensions import override
 
-from datamodules.grammar.languages.german.complements import (
-    Complements,
-    complements_of,
-    follows_adverb,
-    is_heavy,
-    negated_object,
-)
 from datamodules.grammar.languages.german.nouns import (
     ACCUSATIVE,
     CASES,
@@ -21,10 +14,10 @@ from datamodules.grammar.languages.german.nouns import (
     NOMINATIVE,
     Nouns,
 )
-from datamodules.grammar.languages.german.phrases import Phrases
-from datamodules.grammar.languages.german.pronouns import (
+from datamodules.grammar.languages.german.phrases import (
     PRONOUNS,
     RELATIVE,
+    Phrases,
     preposition,
     pronominal_adverb,
     pronoun,
@@ -32,14 +25,20 @@ from datamodules.grammar.languages.german.pronouns import (
     relative,
     verbal,
 )
-from datamodules.grammar.languages.german.verb_groups import (
+from datamodules.grammar.languages.german.verbs import (
     BARE,
+    Complements,
+    Government,
     Group,
+    VerbForms,
+    complements_of,
+    follows_adverb,
+    is_heavy,
     meant,
     modal_forms,
+    negated_object,
     verb_group,
 )
-from datamodules.grammar.languages.german.verbs import Government, VerbForms
 from datamodules.grammar.languages.language import (
     EMPTY,
     NOT,
@@ -60,10 +59,11 @@ from datamodules.grammar.languages.language import (
     graded,
     is_topic,
     piece,
+    read_sections,
     subject_of,
 )
-from datamodules.grammar.languages.word_lists import read_sections
 from datamodules.grammar.meaning.phrases import (
+    ANIMATE,
     FIRST_PLURAL,
     FIRST_SINGULAR,
     THIRD_PLURAL,
@@ -71,14 +71,15 @@ from datamodules.grammar.meaning.phrases import (
     Clause,
     Core,
     Dated,
+    Noun,
     NounPhrase,
     Participant,
     Place,
     Prepositional,
     Pronoun,
     Time,
+    Verb,
 )
-from datamodules.grammar.meaning.words import ANIMATE, Noun, Verb
 
 _NEGATIONS = {"not": piece([("nicht", (NOT,))]), "never": piece([("nie", (NOT,))])}
 _VERB_OF_CASE = {ACCUSATIVE: "see:transitive", DATIVE: "help"}

@@ -8,12 +8,11 @@ from datamodules.grammar.languages.language import (
     FIRST_ADJECTIVE,
     NOUN,
     Piece,
+    Section,
     Word,
     piece,
 )
-from datamodules.grammar.languages.word_lists import Section
-from datamodules.grammar.meaning.phrases import Core
-from datamodules.grammar.meaning.words import Noun
+from datamodules.grammar.meaning.phrases import Core, Noun
 
 NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE = range(4)
 CASES = {"acc": ACCUSATIVE, "dat": DATIVE, "gen": GENITIVE}

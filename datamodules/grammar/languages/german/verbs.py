@@ -4,8 +4,28 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from datamodules.grammar.languages.german.nouns import ACCUSATIVE, CASES, DATIVE
-from datamodules.grammar.languages.language import TO, VERB, Word
-from datamodules.grammar.meaning.phrases import FIRST_SINGULAR, THIRD_SINGULAR
+from datamodules.grammar.languages.language import (
+    EMPTY,
+    MODAL,
+    OBJECT,
+    POSSIBLE,
+    RECIPIENT,
+    SUBJECT,
+    TENSE,
+    TO,
+    VERB,
+    Piece,
+    Word,
+    piece,
+)
+from datamodules.grammar.meaning.phrases import (
+    FIRST_SINGULAR,
+    THIRD_SINGULAR,
+    Clause,
+    NounPhrase,
+    Participant,
+    Pronoun,
+)
 
 _UNSTRESSED = ("be", "ge", "emp", "ent", "er", "miss", "ver", "zer")
 """Prefixes of verbs whose participle has no *ge-*."""
@@ -110,3 +130,167 @@ def _first_person(infinitive: str) -> str:
     if infinitive.endswith("eln"):
         return infinitive[:-3] + "le"
     return _stem(infinitive) + "e"
+
+
+BARE = ("can", "must", "want:infinitive")
+"""Modal verbs whose infinitive stands in the same clause, without *zu*."""
+_BE = VerbForms.of("sein/ist/war/gewesen")
+_HAVE = VerbForms.of("haben/hat/hatte/gehabt")
+_WILL = VerbForms.of("werden/wird/wurde/geworden")
+_MODALS = {
+    "can": VerbForms.of("können/kann/konnte/gekonnt", "bare"),
+    "must": VerbForms.of("müssen/muss/musste/gemusst", "bare"),
+    "may": VerbForms.of("dürfen/darf/durfte/gedurft", "bare"),
+}
+
+
+class Group(NamedTuple):
+    """The verb group of a clause, in its pieces."""
+
+    finite: Piece
+    right: Piece
+    """The right half of the bracket: separable prefix, participle, infinitive."""
+    last: Piece
+    """The whole group at the end of a subordinate clause."""
+    infinitive: Piece = EMPTY
+    """The infinitive with *zu*, at the end of a clause of its own."""
+
+
+def meant(modal: str, negation: str) -> str:
+    """Return the modal verb: *must not* is *darf nicht*, since *muss nicht* means no need."""
+    return "may" if modal == "must" and negation else modal
+
+
+def modal_forms(name: str) -> VerbForms | None:
+    """Return the forms of *can*, *must* or *may*; None for any other verb."""
+    return _MODALS.get(name)
+
+
+def verb_group(verb: VerbForms, tense: str, person: int, modal: VerbForms | None) -> Group:
+    """Write a verb group.
+
+    Args:
+        verb: forms of the verb of the clause.
+        tense: ``present``, ``past`` (one word), ``perfect`` or ``future``.
+        person: of the subject.
+        modal: forms of a verb with an infinitive.
+    """
+    if modal is None:
+        return _group(verb, tense, person, (VERB,), [])
+    if not modal.bare:
+        group = _group(modal, tense, person, (MODAL,), [])
+        return group._replace(infinitive=piece(verb.with_zu))
+    infinitive: Word = (verb.prefix + verb.infinitive, (VERB,))
+    return _group(modal, tense, person, (MODAL,), [infinitive])
+
+
+def _group(
+    verb: VerbForms, tense: str, person: int, roles: tuple[int, ...], inner: list[Word]
+) -> Group:
+    """Write the group of the highest verb; ``inner`` is the infinitive that depends on it."""
+    if tense == "future":
+        finite: Word = (_WILL.finite(False, person), (TENSE + POSSIBLE,))
+        right = [*inner, (verb.prefix + verb.infinitive, roles)]
+    elif tense == "perfect":
+        auxiliary = _BE if verb.takes_be else _HAVE
+        finite = auxiliary.finite(False, person), (TENSE,)
+        right = [*inner, (verb.participle, roles)]
+    else:
+        form, roles = verb.finite(tense == "past", person), (*roles, TENSE + POSSIBLE)
+        prefix: list[Word] = [(verb.prefix, roles)] if verb.prefix else []
+        return Group(
+            piece([(form, roles)]),
+            piece([*inner, *prefix]),
+            piece([*inner, (verb.prefix + form, roles)]),
+        )
+    return Group(piece([finite]), piece(right), piece([*right, finite]))
+
+
+_INDEFINITE = ("a", "some", "several", "many", "two", "three", "four")
+"""Determiners of noun phrases that follow *nie* and *oft*; definite noun phrases go before."""
+_AFTER_NOT = ("a", "some", "many")
+"""Determiners of noun phrases that follow *nicht*; *nicht zwei* would deny the number."""
+
+
+class Complements(NamedTuple):
+    """The objects of a clause by their form, which decides their place."""
+
+    pronouns: list[tuple[Pronoun, int, int]]
+    """With case and role; the accusative first."""
+    phrases: list[tuple[NounPhrase, int]]
+    """With case; definite ones before indefinite ones, then the dative first."""
+    prepositional: list[tuple[Participant, Government]]
+
+
+def complements_of(clause: Clause, forms: VerbForms) -> Complements:
+    """Return the objects of a clause whose verb has ``forms``."""
+    governed = forms.government
+    found = Complements([], [], [])
+    if clause.verb.frame == "ditransitive":
+        recipient = governed if governed.preposition else Government(DATIVE)
+        _sort_in(found, clause.object, Government(), OBJECT)
+        _sort_in(found, clause.recipient, recipient, RECIPIENT)
+    elif forms.inverse:
+        _sort_in(found, clause.subject, Government(DATIVE), SUBJECT)
+    elif clause.gap != "object":
+        _sort_in(found, clause.oblique or clause.object, governed, OBJECT)
+    found.phrases.sort(key=lambda entry: is_indefinite(entry[0]))
+    return found
+
+
+def _sort_in(
+    found: Complements, participant: Participant | None, government: Government, role: int
+) -> None:
+    if participant is None:
+        return
+    if government.preposition:
+        found.prepositional.append((participant, government))
+    elif isinstance(participant, NounPhrase):
+        found.phrases.insert(0, (participant, government.case))
+    else:
+        found.pronouns.append((participant, government.case, role))
+
+
+def negated_object(clause: Clause, complements: Complements) -> Participant | None:
+    """Return the object whose determiner *kein* is the negation of the clause, if there is one."""
+    mode = clause.mode
+    if mode.negation != "not" or not (mode.modal is None or mode.modal.name in BARE):
+        return None
+    last_first = [
+        phrase for phrase, _ in reversed(complements.phrases) if phrase is not clause.subject
+    ]
+    governed = [each for each, _ in complements.prepositional if each is clause.object]
+    return next((each for each in (*last_first, *governed) if _may_have_kein(each)), None)
+
+
+def _may_have_kein(participant: Participant | None) -> bool:
+    if not isinstance(participant, NounPhrase):
+        return False
+    core = participant.core
+    return core.determiner == "a" or (core.denied and core.determiner == "some")
+
+
+def is_indefinite(phrase: NounPhrase) -> bool:
+    """Return whether *nie* and *oft* stand before a noun phrase."""
+    determiner = phrase.core.determiner
+    return determiner in _INDEFINITE or determiner.isdigit()
+
+
+def follows_adverb(phrase: NounPhrase, clause: Clause) -> bool:
+    """Return whether *nicht*, *nie* or *oft* stands before an object.
+
+    A dative that is the subject of the meaning goes before them: *die Kinder fehlen vielen nicht*.
+    """
+    if phrase is clause.subject:
+        return False
+    if clause.mode.negation == "not":
+        return phrase.core.determiner in _AFTER_NOT
+    return is_indefinite(phrase)
+
+
+def is_heavy(relative: Clause) -> bool:
+    """Return whether a relative clause holds a clause, and so moves behind the verb."""
+    participants = (relative.subject, relative.object, relative.oblique)
+    return relative.complement is not None or any(
+        isinstance(each, NounPhrase) and each.relative is not None for each in participants
+    )

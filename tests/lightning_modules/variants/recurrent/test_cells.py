@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from datamodules.errors import UserError
-from lightning_modules.training.control.flops import count_flops
+from lightning_modules.training.flops import count_flops
 from lightning_modules.training.word_vectors import VectorFiles
 from lightning_modules.variants.recurrent import RecurrentCell
 from lightning_modules.variants.recurrent.cells import CELLS, find_cell, make_cell

@@ -1,1 +1,0 @@
-"""Read corpora and make padded batches of token numbers."""

@@ -1,0 +1,215 @@
+"""The statistics of a prepared corpus, as its store and the results of runs record them."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from datamodules.cleaning.steps import StepCount
+from datamodules.corpus import ParallelText, examples_of
+from datamodules.tokenization import UNK
+
+
+class _Record(BaseModel, extra="forbid"):
+    """A part of the statistics; an unknown field is an error."""
+
+
+class Lengths(_Record):
+    """Lengths of the sentences of one side of a split."""
+
+    mean: float
+    median: int
+    """Least length that half of the sentences do not exceed."""
+    percentile_95: int
+    """Least length that 95% of the sentences do not exceed."""
+    longest: int
+
+
+class SideStatistics(_Record):
+    """The text of one side of a split."""
+
+    words: int
+    """Whitespace-separated words."""
+    types: int
+    """Different words."""
+    tokens: int
+    """Tokens of the vocabulary, without EOS."""
+    unknown: int
+    """Tokens that stand for what the vocabulary lacks."""
+    in_words: Lengths
+    in_tokens: Lengths
+    """Lengths in tokens, without EOS."""
+    histogram: list[int]
+    """Number of sentences in each of ``CorpusStatistics.bins``."""
+
+    @property
+    def unknown_share(self) -> float:
+        """Share of unknown tokens, from 0 to 1."""
+        return self.unknown / max(1, self.tokens)
+
+
+class CorpusStatistics(_Record):
+    """What the preparation of a corpus read, did and left."""
+
+    pairs_read: int
+    """Training pairs that the corpus gave, before cleaning."""
+    left_out: dict[str, dict[str, int]]
+    """Pairs of validation and test beyond the limits of the corpus, by split and reason."""
+    cleaning: list[StepCount]
+    """What each limit of the corpus and each step of cleaning did to the training text."""
+    seconds: dict[str, float]
+    """Seconds of each stage; after an interruption, of the last process."""
+    leaked: int
+    """Test pairs that are training pairs too, after cleaning."""
+    bins: list[int]
+    """Least number of words of each bin of the histograms; the last bin has no upper end."""
+    splits: dict[str, dict[str, SideStatistics]]
+    """Statistics by split and side, ``source`` and ``target``."""
+
+    @property
+    def pairs_per_second(self) -> float:
+        """Training pairs that the whole preparation read in a second."""
+        return self.pairs_read / max(1e-9, sum(self.seconds.values()))
+
+
+MOST_BINS = 20
+STEPS = (1, 2, 5)
+"""A bin of a histogram has as many lengths as one of these numbers, times a power of ten."""
+Counts = dict[int, int]
+"""Number of sentences of each length."""
+
+
+@dataclass(frozen=True)
+class SideCounts:
+    """Counts of the lines of one side of a text."""
+
+    in_words: Counts = field(default_factory=dict)
+    in_tokens: Counts = field(default_factory=dict)
+    """Lengths without EOS."""
+    unknown: int = 0
+    """Unknown tokens."""
+
+    @classmethod
+    def of(
+        cls, words: NDArray[np.integer], lengths: NDArray[np.integer], tokens: NDArray[np.integer]
+    ) -> "SideCounts":
+        """Count lines of so many ``words`` and of such ``lengths`` in tokens."""
+        return cls(_counts(words), _counts(lengths), int(np.count_nonzero(tokens == UNK)))
+
+    def __add__(self, other: "SideCounts") -> "SideCounts":
+        return SideCounts(
+            dict(Counter(self.in_words) + Counter(other.in_words)),
+            dict(Counter(self.in_tokens) + Counter(other.in_tokens)),
+            self.unknown + other.unknown,
+        )
+
+
+def side_statistics(counts: SideCounts, types: int, bins: list[int]) -> SideStatistics:
+    """Return the statistics of one side with so many different words (``types``)."""
+    lengths, sentences = _sorted(counts.in_words)
+    places = np.searchsorted(bins, lengths, side="right") - 1
+    # An empty line has no bin of its own.
+    histogram = np.bincount(places.clip(min=0), weights=sentences, minlength=len(bins))
+    return SideStatistics(
+        words=int(lengths @ sentences),
+        types=types,
+        tokens=sum(length * count for length, count in counts.in_tokens.items()),
+        unknown=counts.unknown,
+        in_words=_lengths(counts.in_words),
+        in_tokens=_lengths(counts.in_tokens),
+        histogram=histogram.astype(int).tolist(),
+    )
+
+
+def bins_of(counts: Iterable[SideCounts]) -> list[int]:
+    """Return the least length of each bin, at most ``MOST_BINS``, for all sides of a corpus.
+
+    The bins are equally wide and hold 99% of the sentences of each side; the last bin is open.
+    """
+    found = [_quantile(side.in_words, 99) for side in counts]
+    longest = max([1, *found])
+    width = next(w for w in _widths() if w * MOST_BINS >= longest)
+    return list(range(1, longest + 1, width))
+
+
+def _widths() -> Iterable[int]:
+    scale = 1
+    while True:
+        yield from (step * scale for step in STEPS)
+        scale *= 10
+
+
+def _counts(lengths: NDArray[np.integer]) -> Counts:
+    values, counts = np.unique(lengths, return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
+
+
+def _lengths(counts: Counts) -> Lengths:
+    lengths, sentences = _sorted(counts)
+    return Lengths(
+        mean=float(lengths @ sentences) / max(1, int(sentences.sum())),
+        median=_quantile(counts, 50),
+        percentile_95=_quantile(counts, 95),
+        longest=int(lengths.max(initial=0)),
+    )
+
+
+def _quantile(counts: Counts, percent: int) -> int:
+    """Return the least length that ``percent`` of the sentences do not exceed; 0 without any."""
+    lengths, sentences = _sorted(counts)
+    needed = -(-percent * int(sentences.sum()) // 100)
+    place = np.searchsorted(np.cumsum(sentences), needed)
+    return int(lengths[place]) if len(lengths) else 0
+
+
+def _sorted(counts: Mapping[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the lengths, rising, and the number of sentences of each length."""
+    lengths = np.array(sorted(counts), np.int64)
+    return lengths, np.array([counts[length] for length in lengths.tolist()], np.int64)
+
+
+SOME, MANY = 0.01, 0.05
+"""Least shares of the lines for a warning."""
+
+
+class Suspicion(NamedTuple):
+    """Lines that have something in common that they should not have."""
+
+    what: str
+    lines: int
+    of: int
+    """Number of all lines."""
+    examples: list[str]
+
+    def __str__(self) -> str:
+        """Return one line: what, how many, and examples."""
+        shown = "; ".join(f"“{example}”" for example in self.examples)
+        return f"{self.lines:,} of {self.of:,} {self.what}: {shown}"
+
+
+def suspicion(what: str, lines: Sequence[str], of: int, share: float) -> Iterator[Suspicion]:
+    """Yield a suspicion if there are lines, and at least a ``share`` of all."""
+    if lines and len(lines) >= share * of:
+        yield Suspicion(what, len(lines), of, examples_of(lines))
+
+
+def suspicions_of_corpus(
+    copies: Suspicion, leaked: Set[tuple[str, str]], test: ParallelText
+) -> list[Suspicion]:
+    """Return what looks wrong: test pairs in the training text, targets equal to sources.
+
+    ``copies`` counts the training pairs whose target equals the source; ``leaked`` holds the test
+    pairs that are training pairs.
+    """
+    tested = list(zip(test.source, test.target, strict=True))
+    seen = [source for source, target in tested if (source, target) in leaked]
+    same = [source for source, target in tested if source == target]
+    return [
+        *suspicion("test pairs are training pairs too", seen, len(tested), SOME),
+        *([copies] if copies.lines and copies.lines >= MANY * copies.of else []),
+        *suspicion("test sources equal their reference", same, len(tested), MANY),
+    ]

@@ -1,1 +1,0 @@
-"""Concepts, and phrases and clauses made of concepts: what all languages share."""

@@ -1,0 +1,228 @@
+"""Digests of the content of files, remembered so that large files are read once."""
+
+import hashlib
+import json
+import re
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from copy import copy
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import override
+
+from datamodules.errors import UserError, one_line
+from datamodules.files import locked, what_is, write_json
+from datamodules.lines import COMPRESSED, read_blocks, read_content, unreadable
+
+SETTLED = 2e9
+"""Age of a change of a file, in nanoseconds, after which another change has another time."""
+
+
+def digests_of(files: Sequence[Path], cache_dir: Path | None, option: str) -> list[bytes]:
+    """Return the SHA-256 of the unpacked content of each file.
+
+    ``cache_dir`` remembers the digests of files that have kept their size and time of change; None
+    reads the files. Raises ``UserError``, which names ``option``, for a file that cannot be read.
+    """
+    if cache_dir is None:
+        return [_digest(file, option) for file in files]
+    kept = cache_dir / "digests.json"
+    known = _known(kept)
+    keys = [_key(file, option) for file in files]
+    new = {
+        key: _digest(file, option).hex()
+        for key, file in zip(keys, files, strict=True)
+        if key not in known
+    }
+    settled = [
+        key
+        for key, file in zip(keys, files, strict=True)
+        if key in new and time.time_ns() - file.stat().st_mtime_ns > SETTLED
+    ]
+    if settled:
+        with suppress(OSError), locked(cache_dir / ".digests.lock"):
+            write_json(kept, _known(kept) | {key: new[key] for key in settled})
+    return [bytes.fromhex(known.get(key) or new[key]) for key in keys]
+
+
+def _known(kept: Path) -> dict[str, str]:
+    with suppress(OSError, ValueError):
+        known = json.loads(kept.read_text(encoding="utf-8"))
+        if isinstance(known, dict):
+            return known
+    return {}
+
+
+def _key(file: Path, option: str) -> str:
+    try:
+        status = file.stat()
+    except OSError as error:
+        raise unreadable(file, error, option) from None
+    return f"{file.resolve()} {status.st_size} {status.st_mtime_ns}"
+
+
+def _digest(file: Path, option: str) -> bytes:
+    digest = hashlib.sha256()
+    for content in read_content(file, option):
+        digest.update(content)
+    return digest.digest()
+
+
+Block = tuple[Sequence[str], Sequence[str]]
+"""Source and target lines of neighbouring pairs."""
+EXPANSION = 4
+"""About how many bytes of text there are for each byte of a compressed file."""
+
+
+class PairSource(ABC):
+    """Pairs that are read in order, a block at a time."""
+
+    name: str
+    """Name of the pairs as a test set."""
+    sides: tuple[str, str]
+    """Where the source side and the target side stand, for messages."""
+    files: tuple[Path, ...] = ()
+    """Files whose content decides the pairs."""
+    identity: str = ""
+    """What decides the pairs besides the content of the files."""
+    unit: str = "line"
+    """What ``first`` counts."""
+    first: int = 1
+    """Number of the first pair."""
+
+    @property
+    def text_bytes(self) -> float:
+        """About how many bytes of UTF-8 the pairs have."""
+        sizes = {file: file.stat().st_size for file in self.files}
+        return sum(size * EXPANSION ** (file.suffix in COMPRESSED) for file, size in sizes.items())
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Block]:
+        """Yield all pairs. Raises ``UserError`` if they cannot be read."""
+
+
+@dataclass
+class TwoFiles(PairSource):
+    """Two line-aligned files."""
+
+    name: str
+    pair: tuple[Path, Path]
+
+    def __post_init__(self) -> None:
+        self.files = self.pair
+        self.sides = str(self.pair[0]), str(self.pair[1])
+
+    @override
+    def blocks(self) -> Iterator[Block]:
+        for source, target in zip_longest(*map(read_blocks, self.pair), fillvalue=()):
+            if len(source) != len(target):
+                _refuse_unequal(self.pair)
+            yield source, target
+
+
+def find_file(folder: Path, name: str) -> Path | None:
+    """Return a file of a folder, plain or else compressed; None if there is none.
+
+    Raises ``UserError`` for something that is no file.
+    """
+    for path in (folder / f"{name}{suffix}" for suffix in ("", *COMPRESSED)):
+        if path.is_file():
+            return path
+        if path.exists() or path.is_symlink():
+            raise UserError(f"{path} {what_is(path)}, but a file is needed")
+    return None
+
+
+def _refuse_unequal(files: Sequence[Path]) -> None:
+    counts = [sum(map(len, read_blocks(file))) for file in files]
+    raise UserError(
+        f"{files[0]} has {counts[0]} lines but {files[1]} has {counts[1]}: line n of one must "
+        "translate line n of the other; mend the files or set data.root=..."
+    )
+
+
+OPTION = "data.test_sets"
+_NEWSTEST = re.compile(r"newstest20([0-9]{2})")
+
+
+def find_test_set(
+    name: str, source: str, target: str, places: Iterable[Path], folder: Path | None
+) -> TwoFiles:
+    """Return the files of a test set; sacreBLEU downloads what is missing.
+
+    Of several references, the first counts.
+
+    Args:
+        name: file name without the language, a name of sacreBLEU, or ``newstestYYYY``.
+        source: code of the source language.
+        target: code of the target language.
+        places: folders that may hold the files ``NAME.{language}``.
+        folder: folder of sacreBLEU's test sets, instead of ``$SACREBLEU`` or ``~/.sacrebleu``.
+
+    Raises:
+        UserError: for an unknown name, language pair or folder, or if the download fails.
+    """
+    if folder is not None and not folder.is_dir():
+        raise UserError(f"{OPTION}_folder={folder}: {what_is(folder)}; give a folder or make it")
+    for place in places:
+        sides = [find_file(place, f"{name}.{language}") for language in (source, target)]
+        if sides[0] is not None and sides[1] is not None:
+            return TwoFiles(name, (sides[0], sides[1]))
+    known = _dataset(name, f"{source}-{target}")
+    if folder is not None:
+        known = copy(known)
+        # sacreBLEU has no argument for its folder, only a variable that it reads when imported.
+        known._outdir = str(folder / known.name)
+        known._rawdir = str(folder / known.name / "raw")
+    with _fetching(name, known):
+        first = known.get_source_file(f"{source}-{target}")
+        second = known.get_reference_files(f"{source}-{target}")[0]
+    return TwoFiles(name, (Path(first), Path(second)))
+
+
+def _dataset(name: str, pair: str) -> Any:
+    from sacrebleu.dataset import DATASETS  # a large table, which --help does not need
+
+    newstest = _NEWSTEST.fullmatch(name)
+    known = DATASETS.get(f"wmt{newstest[1]}" if newstest else name)
+    if known is None:
+        near = get_close_matches(name, DATASETS, 3, 0.5)
+        hint = f"did you mean {', '.join(near)}?" if near else "sacrebleu --list lists the names"
+        raise UserError(f"{OPTION}: no test set {name}, neither as files nor in sacreBLEU; {hint}")
+    # The files of wmt15 from English to French, for example, are no newstest2015.
+    pairs = {
+        languages
+        for languages, files in known.langpairs.items()
+        if newstest is None or any(name in str(file) for file in files)
+    }
+    if pair not in pairs:
+        raise UserError(
+            f"{OPTION}: {name} is not there for {pair}; sacreBLEU has it for "
+            f"{', '.join(sorted(pairs)) or 'no languages'}"
+        )
+    return known
+
+
+@contextmanager
+def _fetching(name: str, known: Any) -> Iterator[None]:
+    """Turn errors of a download into one line; leave no broken download behind."""
+    raw = Path(known._rawdir)
+    before = set(raw.glob("*"))
+    try:
+        yield
+    except (Exception, SystemExit) as error:  # sacreBLEU ends the process at a wrong checksum
+        for file in set(raw.glob("*")) - before:
+            if file.is_file():
+                file.unlink()
+        why = one_line(error) if isinstance(error, Exception) else "its checksum is wrong"
+        raise UserError(
+            f"{OPTION}: {name} cannot be fetched from {known.data[0]} ({why}): try again with a "
+            f"network, first delete {raw} if it is there; or copy the folder ~/.sacrebleu of "
+            "another machine and give data.test_sets_folder=FOLDER"
+        ) from None

@@ -1,0 +1,281 @@
+"""Gold word alignments beside a test set, in the Pharaoh format."""
+
+import hashlib
+import re
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from functools import cached_property
+from itertools import compress, islice
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import PositiveInt
+from pydantic.dataclasses import dataclass
+from typing_extensions import override
+
+from datamodules.corpus import (
+    SPLITS,
+    Corpus,
+    ParallelText,
+    Split,
+    add_left_out,
+    examples_of,
+    set_name,
+)
+from datamodules.errors import UserError
+from datamodules.lines import read_lines
+from datamodules.pair_sources import OPTION, Block, PairSource, digests_of, find_test_set
+from datamodules.words import lengths_in_words, letters_of_word
+
+LINKS = "data.alignments.test"
+_LINK = re.compile(r"([0-9]+)[-?]([0-9]+)")
+
+
+class GoldLinks:
+    """The lines of a file of gold alignments, one for each pair of the test split, in order.
+
+    A line holds links ``i-j`` (sure) and ``i?j`` (possible), source word first, counted from 0.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Read the file. Raises ``UserError`` if it cannot be read."""
+        self._file = file
+        self._count = 0
+        self._lines = read_lines(file, LINKS)
+        self._rest = iter(self._lines)
+
+    def take(self, source: Sequence[str], target: Sequence[str]) -> list[str]:
+        """Return the lines of the next pairs. Raises ``UserError`` for a missing or wrong line."""
+        lines = list(islice(self._rest, len(source)))
+        if len(lines) < len(source):
+            raise UserError(self._unequal("more"))
+        pairs = zip(lines, source, target, strict=True)
+        for number, (line, *sides) in enumerate(pairs, self._count + 1):
+            lengths = [len(side.split()) for side in sides]
+            for link in line.split():
+                self._check(link, number, lengths)
+        self._count += len(lines)
+        return lines
+
+    def check_end(self) -> None:
+        """Raise ``UserError`` if lines are left after the last pair."""
+        if self._count < len(self._lines):
+            raise UserError(self._unequal(f"{self._count}"))
+
+    def _check(self, link: str, number: int, lengths: Sequence[int]) -> None:
+        match = _LINK.fullmatch(link)
+        if match is None:
+            problem = f"{link!r} is no link like 0-0 or 1?2"
+        elif any(int(word) >= length for word, length in zip(match.groups(), lengths, strict=True)):
+            problem = (
+                f"{link} points past its sentence pair ({lengths[0]} source and {lengths[1]} "
+                "target words, counted from 0)"
+            )
+        else:
+            return
+        raise UserError(f"{self._file}, line {number}: {problem}: mend it or set {OPTION}=...")
+
+    def _unequal(self, pairs: str) -> str:
+        return (
+            f"{self._file} has {len(self._lines)} lines, but the test split has {pairs} pairs: "
+            f"write one line for each, empty where nothing is linked, or set {OPTION}=..."
+        )
+
+
+@dataclass(kw_only=True)
+class RealCorpus(Corpus):
+    """A corpus whose splits are read from files, one source of pairs after the other."""
+
+    limit: PositiveInt | None = None
+    """Most training pairs that are read, from the first."""
+    train_max_words: PositiveInt | None = None
+    """Most words on either side of a training pair; longer pairs are left out and counted."""
+    test_max_words: PositiveInt | None = None
+    """Most words on either side of a validation or test pair; longer pairs are left out."""
+    skip_empty: bool = False
+    """Whether to leave out and count pairs with an empty side, instead of raising an error."""
+    test_sets: list[str] = field(default_factory=list)
+    """Names of test sets that are the test split, one after the other."""
+    test_sets_folder: Path | None = None
+    """Folder of the test sets; None for sacreBLEU's own."""
+    alignments: dict[Literal["test"], Path] | None = None
+    """File of the gold alignments of the test split."""
+    cache_dir: Path | None = None
+    """Folder that remembers the digests of files, so that a later start does not read them."""
+
+    place: ClassVar[str]
+    """The setting that says where the text is, for messages."""
+
+    def __post_init__(self) -> None:
+        """Raise ``UserError`` if both languages are the same."""
+        if self.source == self.target:
+            raise UserError(
+                f"data.source and data.target are both {self.source!r}: set data.target=... to the "
+                "other language"
+            )
+
+    @abstractmethod
+    def find(self, split: Split) -> Iterator[PairSource]:
+        """Yield where the pairs of a split stand. Raises ``UserError`` if they are missing."""
+
+    @override
+    @cached_property
+    def fingerprint(self) -> str:
+        """Return twelve hexadecimal digits that hash the files, the languages and the limits."""
+        settings = (self.source, self.target, self.train_max_words, self.test_max_words)
+        digest = hashlib.sha256(repr((*settings, self.skip_empty)).encode())
+        files = [(self.text_files(), self.place), (list(self._links.values()), LINKS)]
+        for paths, option in files:
+            for content in digests_of(paths, self.cache_dir, option):
+                digest.update(content)
+        sources = [source for split in SPLITS for source in self._sources[split]]
+        further = [source.identity for source in sources if source.identity]
+        further += [f"test set {name}" for name in self._set_names] + sorted(self._links)
+        # Where one split ends and the next begins; the names above tell that of the test split.
+        counts = {split: len(self._sources[split]) for split in ("train", "val")}
+        further += [f"{split}: {count} sources" for split, count in counts.items() if count > 1]
+        # Lengths in languages without spaces are counted in letters.
+        further += [
+            f"{language}: {letters} letters a word"
+            for language in (self.source, self.target)
+            if (letters := letters_of_word(language))
+        ]
+        if further:
+            digest.update(repr(further).encode())
+        return digest.hexdigest()[:12]
+
+    @override
+    @property
+    def text_bytes(self) -> float:
+        return sum(source.text_bytes for source in self._sources["train"])
+
+    def text_files(self) -> list[Path]:
+        """Return the files whose content decides the pairs."""
+        return [
+            file for split in SPLITS for source in self._sources[split] for file in source.files
+        ]
+
+    @override
+    def split(self, name: Split) -> ParallelText:
+        """Return one split. Raises ``UserError`` if the files or limits of the split are wrong."""
+        source: list[str] = []
+        target: list[str] = []
+        links: list[str] = []
+        sets: Counter[str] = Counter()
+        whole = ParallelText(source, target, links if name in self._links else None)
+        for part in self.parts(name):
+            source += part.source
+            target += part.target
+            links += part.alignments or []
+            add_left_out(whole, part)
+            sets.update(part.sets)
+        return replace(whole, sets=dict(sets))
+
+    @override
+    def parts(self, name: Split) -> Iterator[ParallelText]:
+        """Yield one split in parts. Raises ``UserError`` as ``split`` does."""
+        left_out: Counter[str] = Counter()
+        kept = 0
+        for part in self._read(name):
+            left_out.update(part.left_out)
+            kept += len(part)
+            yield part
+        if not kept:
+            raise UserError(self._nothing_left(name, left_out))
+
+    def _nothing_left(self, name: Split, left_out: Mapping[str, int]) -> str:
+        source, target = self._sources[name][0].sides
+        if not left_out:
+            return f"{source} and {target} have no pairs: set {self.place}=..."
+        reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+        option = "train_max_words" if name == "train" else "test_max_words"
+        return (
+            f"no pair of {source} and {target} is left ({reasons}): raise data.{option} or set "
+            f"{self.place}=..."
+        )
+
+    def _read(self, name: Split) -> Iterator[ParallelText]:
+        gold = GoldLinks(self._links[name]) if name in self._links else None
+        limit = self.train_max_words if name == "train" else self.test_max_words
+        for source in self._sources[name]:
+            first = source.first
+            for block in source.blocks():
+                if not self.skip_empty:
+                    _refuse_empty(source, block, first)
+                links = None if gold is None else gold.take(*block)
+                is_set = name == "test" and self._set_names
+                text = _within(block, (self.source, self.target), links, limit)
+                named = {set_name(source.name): len(text)} if is_set else {}
+                yield replace(text, sets=named)
+                first += len(block[0])
+        if gold is not None:
+            gold.check_end()
+
+    @cached_property
+    def _sources(self) -> dict[Split, list[PairSource]]:
+        found = {
+            split: list(self.find(split))
+            for split in SPLITS
+            if split != "test" or not self.test_sets
+        }
+        if self.test_sets:
+            found["test"] = [
+                find_test_set(
+                    name, self.source, self.target, self.set_places, self.test_sets_folder
+                )
+                for name in self.test_sets
+            ]
+        return found
+
+    @property
+    def _links(self) -> dict[Split, Path]:
+        return {"test": self.alignments["test"]} if self.alignments else {}
+
+    @property
+    def set_places(self) -> list[Path]:
+        """Folders that may hold test sets as files ``NAME.{language}``."""
+        return [] if self.test_sets_folder is None else [self.test_sets_folder]
+
+    @cached_property
+    def _set_names(self) -> list[str]:
+        """Names of the test sets; none if the test split is one without a name."""
+        names = [set_name(source.name) for source in self._sources["test"]]
+        if len(names) == 1 and not self.test_sets:
+            return []
+        twice = next((name for name, count in Counter(names).items() if count > 1), None)
+        if twice is not None:
+            raise UserError(f"{OPTION} and data.files: the test set {twice} is given twice")
+        return names
+
+
+def _within(
+    block: Block, languages: tuple[str, str], links: list[str] | None, limit: int | None
+) -> ParallelText:
+    """Leave out pairs with an empty side or with a side of more than ``limit`` words."""
+    words = list(map(lengths_in_words, block, languages))
+    empty = np.minimum(*words) == 0
+    long = np.zeros_like(empty) if limit is None else ~empty & (np.maximum(*words) > limit)
+    reasons = {"empty": empty, f"longer than {limit} words": long}
+    found = {reason: which.tolist() for reason, which in reasons.items() if which.any()}
+    kept = (~empty & ~long).tolist()
+    source, target = (list(compress(side, kept)) for side in block)
+    return ParallelText(
+        source,
+        target,
+        None if links is None else list(compress(links, kept)),
+        {reason: sum(which) for reason, which in found.items()},
+        {reason: examples_of(compress(block[0], which)) for reason, which in found.items()},
+    )
+
+
+def _refuse_empty(source: PairSource, block: Block, first: int) -> None:
+    for place, lines in zip(source.sides, block, strict=True):
+        if not all(map(str.strip, lines)):
+            number = next(n for n, line in enumerate(lines, first) if not line.strip())
+            raise UserError(
+                f"{place}, {source.unit} {number}: empty: mend the file, or leave such pairs out "
+                "with data.skip_empty=true"
+            )

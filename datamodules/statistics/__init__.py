@@ -1,1 +1,0 @@
-"""What a prepared corpus holds: lengths, words, unknown tokens, what cleaning did."""

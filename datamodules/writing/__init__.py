@@ -1,1 +1,0 @@
-"""What commands write: places checked beforehand, and cells that a spreadsheet takes for text."""

@@ -1,1 +1,0 @@
-"""Models, decoding, training and tracking of translation runs."""

@@ -1,1 +1,0 @@
-"""Charts and heat maps, described once for page, print and tracker."""

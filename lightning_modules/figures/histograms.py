@@ -1,0 +1,143 @@
+"""How many sentences each system has in each group, such as ten ranges of sentence BLEU."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import altair as alt
+
+from datamodules.corpus_statistics import CorpusStatistics
+from lightning_modules.figures.charts import KEY, TEXT, Chart, Width, data_of, style_of
+from lightning_modules.figures.lines import finished, looks_scales
+from lightning_modules.figures.system_looks import COLOURS, legend_of
+
+
+def count_histogram(
+    rows: Sequence[Mapping[str, Any]],
+    labels: Mapping[str, str],
+    groups: Sequence[str],
+    title: str,
+    note: str,
+    width: Width = TEXT,
+) -> Chart:
+    """Draw the number of sentences against their group, a bar for each system.
+
+    Args:
+        rows: ``system`` (its label), ``group``, ``sentences``, and ``bleu`` of these sentences.
+        labels: labels of the systems by name, in the order of the legend.
+        groups: all groups in order, those without sentences too.
+        title: title of the groups.
+        note: where the numbers come from.
+        width: width of the figure.
+    """
+    highlighted = alt.selection_point(fields=["system"], bind="legend")
+    legend = legend_of(list(labels.values()), width)
+    colour, _, _ = looks_scales(labels)
+    axis = alt.Axis(labelAngle=-45, labelOverlap=False, grid=False)
+    bars = alt.Chart(data_of(rows)).mark_bar()
+    chart = bars.encode(
+        x=alt.X("group:O", sort=list(groups), title=title, axis=axis).scale(domain=list(groups)),
+        xOffset=alt.XOffset("system:N", sort=list(labels.values())),
+        y=alt.Y("sentences:Q", title="sentences"),
+        color=alt.Color("system:N", title=None, scale=colour, legend=legend),
+        opacity=alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15)),
+        tooltip=[
+            alt.Tooltip("system:N"),
+            alt.Tooltip("group:N", title=title),
+            alt.Tooltip("sentences:Q", format=",.1f"),
+            alt.Tooltip("bleu:Q", title="their corpus BLEU", format=".1f"),
+        ],
+    )
+    said = _description(rows, labels.values(), title)
+    note = f"Bars stand in the order of the legend. {note}"
+    return finished(chart.add_params(highlighted), width, note, description=said)
+
+
+def _description(rows: Sequence[Mapping[str, Any]], labels: Iterable[str], title: str) -> str:
+    """Return in words which group has most sentences of each system."""
+    said = [f"Number of sentences against {title}."]
+    for label in labels:
+        own = [row for row in rows if row["system"] == label and row["sentences"]]
+        if own:
+            most = max(own, key=lambda row: float(row["sentences"]))
+            said.append(f"{label}: most in {most['group']}, {most['sentences']:.0f}.")
+    return " ".join(said)
+
+
+DASHES = ([1, 0], [4, 3])
+"""Lines of the source side, and of the target side."""
+
+
+def length_histogram(
+    statistics: CorpusStatistics, languages: tuple[str, str], title: str, width: Width = TEXT
+) -> Chart:
+    """Draw the share of sentences against their length in words, a line for each split and side.
+
+    Args:
+        statistics: statistics of a corpus.
+        languages: codes of the source and of the target language.
+        title: title above the figure.
+        width: width of the figure.
+    """
+    sides = [f"{side} ({code})" for side, code in zip(("source", "target"), languages, strict=True)]
+    splits = list(statistics.splits)
+    labels = bin_labels(statistics.bins)
+    names = ", ".join(f"'{low}': '{label}'" for low, label in labels.items())
+    axis = alt.Axis(
+        labelExpr=f"{{{names}}}[datum.value]", labelAngle=-60, labelOverlap="greedy", grid=False
+    )
+    # The first colour is that of systems without attention.
+    colours = alt.Scale(domain=splits, range=list(COLOURS[1 : len(splits) + 1]))
+    dashes = alt.Scale(domain=sides, range=list(DASHES))
+    kinds = alt.Legend(orient="bottom", columns=1, symbolType="stroke", symbolSize=KEY)
+    legend = alt.Legend(orient="bottom", columns=1)
+    highlighted = alt.selection_point(fields=["split"], bind="legend")
+    line = alt.Chart(data_of(_points(statistics, sides, labels))).mark_line(
+        strokeWidth=style_of(width).line
+    )
+    chart = line.encode(
+        x=alt.X("bin:O", sort=statistics.bins, title="Sentence length (words)", axis=axis),
+        y=alt.Y("share:Q", title="sentences (%)"),
+        color=alt.Color("split:N", title=None, scale=colours, legend=legend),
+        strokeDash=alt.StrokeDash("side:N", title=None, scale=dashes, legend=kinds),
+        opacity=alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15)),
+        tooltip=[
+            alt.Tooltip("split:N"),
+            alt.Tooltip("side:N"),
+            alt.Tooltip("words:N"),
+            alt.Tooltip("sentences:Q", format=","),
+            alt.Tooltip("share:Q", title="%", format=".3~f"),
+        ],
+    )
+    return finished(chart.add_params(highlighted), width, "", title, _described(statistics, sides))
+
+
+def _described(statistics: CorpusStatistics, sides: Sequence[str]) -> str:
+    """Return the number of sentences and the mean lengths of each split in words."""
+    said = ["Share of sentences (%) against sentence length (words)."]
+    for split, by_side in statistics.splits.items():
+        means = ", ".join(
+            f"{found.in_words.mean:.1f} words on the {side} side"
+            for side, found in zip(sides, by_side.values(), strict=True)
+        )
+        said.append(f"{split}: {means}.")
+    return " ".join(said)
+
+
+def bin_labels(bins: Sequence[int]) -> dict[int, str]:
+    """Return the lengths of each bin in words, such as ``6–10``, by its least length."""
+    ends = [f"{low}" if after == low + 1 else f"{low}–{after - 1}" for low, after in pairwise(bins)]
+    return dict(zip(bins, [*ends, f"{bins[-1]}+"], strict=True))
+
+
+def _points(
+    statistics: CorpusStatistics, sides: Sequence[str], labels: Mapping[int, str]
+) -> Iterator[dict[str, object]]:
+    for split, by_side in statistics.splits.items():
+        for side, found in zip(sides, by_side.values(), strict=True):
+            sentences = max(1, sum(found.histogram))
+            for (low, label), count in zip(labels.items(), found.histogram, strict=True):
+                yield {
+                    "split": split, "side": side, "bin": low, "words": label,
+                    "sentences": count, "share": 100 * count / sentences,
+                }  # fmt: skip

@@ -1,0 +1,217 @@
+"""The look of each system: one colour, mark and dash, whatever its company in a figure."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from itertools import product
+from typing import Any, NamedTuple
+
+import altair as alt
+
+from lightning_modules.figures.charts import Width, data_of, style_of
+
+COLOURS = ("#333333", "#1248e0", "#a02a04", "#0f9f70", "#b468bf", "#600c7b", "#f05a1e")
+"""Each has a contrast of 3:1 with white, and is told from the others by colour-blind readers."""
+SHAPES = (
+    "circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right",
+    "triangle-left",
+)  # fmt: skip
+DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2))
+
+
+PLAIN = DASHES[0]
+
+
+class Look(NamedTuple):
+    """Colour, mark and dash of a line."""
+
+    colour: str
+    shape: str
+    dash: tuple[int, ...]
+
+
+def _family(colour: str, shapes: str, *names: str, published: tuple[str, ...] = ()) -> Iterable:
+    """Yield the looks of systems of one colour, those of published size with dashes."""
+    marks = shapes.split()
+    for name, shape in zip(names, marks, strict=True):
+        yield name, Look(colour, shape, PLAIN)
+    for name, shape in zip(published, marks, strict=False):
+        yield name, Look(colour, shape, DASHES[1])
+
+
+LOOKS: dict[str, Look] = dict(
+    [
+        *_family(
+            COLOURS[0],
+            "circle triangle-down",
+            *("seq2seq", "seq2seq_reversed"),
+            published=("rnnencdec", "sutskever2014"),
+        ),
+        *_family(COLOURS[1], "square", "bahdanau", published=("rnnsearch",)),
+        *_family(
+            COLOURS[2],
+            " ".join(["triangle-up", *(shape for shape in SHAPES if shape != "triangle-up")]),
+            *("luong_global", "luong_general", "luong_concat", "luong_location"),
+            *("luong_scaled_dot", "luong_cosine", "luong_linear", "luong_multi_head"),
+            published=(
+                *("luong_global_dot", "luong_global_general", "luong_global_concat"),
+                "luong_global_location",
+            ),
+        ),
+        *_family(
+            COLOURS[3],
+            "diamond triangle-right square triangle-left",
+            *("luong_local", "luong_predictive", "luong_local_near", "luong_predictive_near"),
+            published=("luong_local_m", "luong_local_p"),
+        ),
+        *_family(COLOURS[4], "cross", "transformer", published=("transformer_base",)),
+        ("transformer_big", Look(COLOURS[4], "cross", DASHES[2])),
+    ]
+)
+"""Looks of the files of ``conf/model``: the systems of one paper share a colour."""
+EVERY_LOOK = [Look(c, s, d) for d, s, c in product(DASHES, SHAPES, COLOURS)]
+
+
+def looks_of(names: Iterable[str]) -> dict[str, Look]:
+    """Return the look of each system; no two of one figure look alike.
+
+    A name without a look of its own gets one that its letters choose, in a colour and with a mark
+    that no other system of the figure has, if any are left.
+    """
+    names = list(names)
+    looks = {name: LOOKS[name] for name in names if name in LOOKS}
+    for name in sorted(set(names) - looks.keys()):
+        looks[name] = _free_look(name, list(looks.values()))
+    return {name: looks[name] for name in names}
+
+
+def _free_look(name: str, used: list[Look]) -> Look:
+    first = int.from_bytes(sha256(name.encode()).digest()) % len(EVERY_LOOK)
+    colours, shapes = (Counter(look[part] for look in used) for part in (0, 1))
+    return min(
+        EVERY_LOOK[first:] + EVERY_LOOK[:first],
+        key=lambda look: (
+            look in used,
+            colours[look.colour],
+            shapes[look.shape],
+            look.dash != PLAIN,
+        ),
+    )
+
+
+LETTER, SYMBOL, AXIS = 0.54, 2.4, 4.5
+"""Shares of the type: width of a letter, of a symbol with its space, of the axis beside a plot."""
+
+
+def legend_of(labels: Sequence[str], width: Width, beside: bool = False) -> alt.Legend | None:
+    """Return a legend in as few rows as the width needs.
+
+    With labels ``beside`` its lines, a figure in a file has a legend in one row or none.
+    """
+    style = style_of(width)
+    by_columns = {
+        columns: _width(labels, columns, style.type) for columns in range(1, len(labels) + 1)
+    }
+    if width == "container":
+        columns: int | alt.ExprRef = alt.ExprRef(_chosen(by_columns))
+    else:
+        columns = max((n for n, needed in by_columns.items() if needed <= width), default=1)
+        if beside and columns < len(labels):
+            return None
+    # symbolOpacity: the band is pale, but its symbol in the legend must not be pale.
+    return alt.Legend(
+        orient="bottom", columns=columns, symbolOpacity=1, columnPadding=style.type, labelLimit=0
+    )
+
+
+def _width(labels: Sequence[str], columns: int, type: float) -> float:
+    """Return the width of a legend with as many columns, each as wide as its widest label."""
+    widest = [max(map(len, labels[column::columns])) for column in range(columns)]
+    return type * (LETTER * sum(widest) + SYMBOL * columns + AXIS)
+
+
+def _chosen(by_columns: dict[int, float]) -> str:
+    """Return the most columns that fit the page, as an expression of Vega."""
+    chosen = "1"
+    for columns, needed in by_columns.items():
+        chosen = f"containerSize()[0] >= {needed:.0f} ? {columns} : {chosen}"
+    return chosen
+
+
+ROOM = "containerSize()[0] >= 600"
+"""Whether a page is wide enough for labels beside the plot; a phone shows the legend alone."""
+
+
+def end_labels(
+    points: Sequence[Mapping[str, Any]],
+    labels: Mapping[str, str],
+    x: alt.X,
+    ends: tuple[float, float],
+    width: Width,
+    y: str = "score",
+) -> list[alt.Chart]:
+    """Return layers that write the label of each line beside its last point, right of the plot.
+
+    Args:
+        points: points of the lines, each line's from left to right.
+        labels: labels of the systems by name.
+        x: the horizontal axis.
+        ends: least and greatest value of the vertical axis.
+        width: width of the figure.
+        y: field of the points on the vertical axis.
+    """
+    style = style_of(width)
+    last: dict[str, Mapping[str, Any]] = {}
+    for point in points:
+        if not (point.get("thin") and point["system"] in last):
+            last[point["system"]] = point
+    shown = [each for each in last.values() if ends[0] <= each[y] <= ends[1]]
+    if not shown:
+        return []
+    unit = style.height / (ends[1] - ends[0])
+    wanted = [(ends[1] - each[y]) * unit for each in shown]
+    places = spread(wanted, 1.15 * style.type, style.height)
+    rows = [
+        {**each, "at": ends[1] - place / unit} for each, place in zip(shown, places, strict=True)
+    ]
+    looks = looks_of(labels)
+    scale = alt.Scale(domain=list(labels.values()), range=[looks[name].colour for name in labels])
+    base = alt.Chart(data_of(rows)).encode(color=alt.Color("system:N", scale=scale))
+    if width == "container":
+        base = base.transform_filter(ROOM)
+    leader = base.mark_rule(strokeWidth=0.5 * style.line, strokeDash=[1, 2]).encode(
+        x=x, y=f"{y}:Q", x2=alt.value("width"), y2="at:Q"
+    )
+    text = base.mark_text(align="left", dx=3, fontSize=style.type).encode(
+        x=alt.value("width"), y="at:Q", text="system:N"
+    )
+    return [leader, text]
+
+
+def spread(wanted: Sequence[float], gap: float, height: float) -> list[float]:
+    """Return places near the ``wanted`` ones, at least ``gap`` apart, from 0 to ``height``.
+
+    Where there is no room for all, the gaps are smaller and equal.
+    """
+    gap = min(gap, height / max(1, len(wanted) - 1))
+    order = sorted(range(len(wanted)), key=lambda number: wanted[number])
+    # Blocks of touching labels, each at the mean of its places, until no two touch.
+    blocks: list[list[int]] = []
+    for number in order:
+        blocks.append([number])
+        while len(blocks) > 1 and _top(blocks[-1], wanted, gap, height) < (
+            _top(blocks[-2], wanted, gap, height) + gap * len(blocks[-2])
+        ):
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    places = [0.0] * len(wanted)
+    for block in blocks:
+        for row, number in enumerate(block):
+            places[number] = _top(block, wanted, gap, height) + row * gap
+    return places
+
+
+def _top(block: Sequence[int], wanted: Sequence[float], gap: float, height: float) -> float:
+    """Return the place of the first label of a block, so that the block is centred and inside."""
+    centre = sum(wanted[number] for number in block) / len(block)
+    length = gap * (len(block) - 1)
+    return min(max(0.0, centre - length / 2), height - length)

@@ -1,0 +1,215 @@
+"""How much is computed at a time: a cache's size on a CPU, a share of the free memory on a GPU."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from lightning_modules.kernels.precision import product_type
+from lightning_modules.kernels.products import multiply, multiply_transposed
+
+SHARE = 16
+"""A chunk takes at most one part in ``SHARE`` of the memory that is free on a GPU."""
+
+
+def chunk_size(device: torch.device, bytes_each: int, on_cpu: int) -> int:
+    """Return how many rows of ``bytes_each`` bytes make a chunk; ``on_cpu`` at least."""
+    return max(on_cpu, room_on(device) // bytes_each)
+
+
+@cache
+def room_on(device: torch.device) -> int:
+    """Return the bytes of a chunk on a device; 0 for a CPU, or if the device does not tell.
+
+    The device is asked once: chunks of another size would change the last digits of sums, and a
+    question costs time. The power of two makes the answer the same if a little less memory is free.
+    """
+    if device.type in ("cpu", "meta"):
+        return 0
+    try:
+        free, _ = torch.accelerator.get_memory_info(device)
+    except RuntimeError:  # Apple's devices, for example
+        return 0
+    return 1 << (free // SHARE).bit_length() >> 1
+
+
+HIDDEN_NUMBERS = 1 << 18
+"""Numbers of the hidden layer in memory at a time on a CPU: as many as fit the cache of one core. A
+GPU has room for more."""
+
+
+def additive_energies(query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
+    """Return ``v · tanh(q_t + k_s)``; the backward pass computes a large hidden layer again.
+
+    Args:
+        query: ``(…, tgt, size)``.
+        keys: ``(…, src, size)``.
+        energy: v, ``(size,)``.
+
+    Returns:
+        Energies, ``(…, tgt, src)``.
+    """
+    if torch.compiler.is_compiling():  # the compiler fuses the formula
+        return ((query.unsqueeze(-2) + keys.unsqueeze(-3)).tanh() * energy).sum(-1)
+    energies = _Additive.apply(
+        query.flatten(0, -3), keys.flatten(0, -3).to(query.dtype), energy.to(query.dtype)
+    )
+    return energies.unflatten(0, query.shape[:-2])
+
+
+class _Additive(torch.autograd.Function):
+    """Energies of queries ``(batch, tgt, size)`` and keys ``(batch, src, size)``."""
+
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
+        ctx.save_for_backward(query, keys, energy)
+        ctx.hidden = None
+        energies = query.new_empty(*query.shape[:2], keys.shape[1])
+        for batch, tgt in _chunks(query, keys):
+            hidden = _hidden(query[batch, tgt], keys[batch])
+            energies[batch, tgt] = hidden @ energy
+        if hidden.shape[:3] == energies.shape and hidden.numel() <= HIDDEN_NUMBERS:
+            ctx.hidden = hidden  # what fits the cache, as in one step of a small model, is kept
+        return energies
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_outputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        query, keys, energy = ctx.saved_tensors
+        grad_query, grad_keys = torch.empty_like(query), torch.zeros_like(keys)
+        grad_energy = torch.zeros_like(energy)
+        for batch, tgt in _chunks(query, keys):
+            grad_energies = grad_outputs[batch, tgt]
+            hidden = ctx.hidden
+            if hidden is None:
+                hidden = _hidden(query[batch, tgt], keys[batch])
+            grad_energy += grad_energies.flatten() @ hidden.flatten(0, 2)
+            slope = hidden.square().neg_().add_(1)  # of tanh
+            grad_query[batch, tgt] = (grad_energies.unsqueeze(-2) @ slope).squeeze(-2)
+            grad_keys[batch] += slope.mul_(grad_energies.unsqueeze(-1)).sum(1)
+        return grad_query.mul_(energy), grad_keys.mul_(energy), grad_energy
+
+
+def _hidden(query: Tensor, keys: Tensor) -> Tensor:
+    """Return the hidden layer, ``(batch, tgt, src, size)``."""
+    return (query.unsqueeze(2) + keys.unsqueeze(1)).tanh_()
+
+
+def _chunks(query: Tensor, keys: Tensor) -> Iterator[tuple[slice, slice]]:
+    """Split the batch, and also the targets where one sentence alone is too large."""
+    batch, tgt, size = query.shape
+    numbers = chunk_size(query.device, query.element_size(), HIDDEN_NUMBERS)
+    columns = max(1, min(tgt, numbers // max(1, keys.shape[1] * size)))
+    rows = max(1, numbers // max(1, columns * keys.shape[1] * size))
+    for first in range(0, batch, rows):
+        for column in range(0, tgt, columns):
+            yield slice(first, first + rows), slice(column, column + columns)
+
+
+LOSS_ROWS = 512
+"""Number of positions whose logits are in memory at a time on a CPU; a GPU has room for more."""
+
+
+def output_loss(
+    features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, label_smoothing: float
+) -> Tensor:
+    """Return ``cross_entropy(linear(features, weight, bias), targets, label_smoothing=…)``.
+
+    The backward pass may run only once. Under autocast, products have the dtype of autocast.
+
+    Args:
+        features: ``(positions, features)``.
+        weight: ``(vocabulary, features)``.
+        bias: ``(vocabulary,)``.
+        targets: ``(positions,)`` token ids.
+        label_smoothing: probability spread evenly over the vocabulary.
+    """
+    inputs = (features, weight, bias)
+    needs_gradients = torch.is_grad_enabled() and any(t.requires_grad for t in inputs)
+    return _OutputLoss.apply(*inputs, targets, label_smoothing, needs_gradients)
+
+
+class _OutputLoss(torch.autograd.Function):
+    """Loss and gradients chunk by chunk; see the module."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        features: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        targets: Tensor,
+        smoothing: float,
+        needs_gradients: bool,
+    ) -> Tensor:
+        ctx.dtypes = features.dtype, weight.dtype, weight.dtype
+        ctx.gradients = None
+        dtype = product_type(features)
+        with torch.autocast(features.device.type, enabled=False):
+            features, weight, bias = (tensor.to(dtype) for tensor in (features, weight, bias))
+            sums = _GradientSums(bias) if needs_gradients else None
+            grad_features = torch.empty_like(features) if needs_gradients else None
+            total = features.new_zeros((), dtype=torch.promote_types(dtype, torch.float32))
+            chunk = chunk_size(total.device, total.itemsize * len(weight), LOSS_ROWS)
+            for start in range(0, len(features), chunk):
+                rows = slice(start, start + chunk)
+                logits = multiply(features[rows], weight.T, bias).to(total.dtype)
+                total += _loss_and_gradient(logits, targets[rows, None], smoothing)
+                if sums is not None and grad_features is not None:
+                    grad_logits = logits.to(dtype)
+                    grad_features[rows] = multiply(grad_logits, weight)
+                    sums.add(grad_logits, features[rows])
+        if sums is not None:
+            ctx.gradients = grad_features, sums.weight, sums.bias
+        ctx.positions = len(features)
+        return total / len(features)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
+        if ctx.gradients is None:
+            raise RuntimeError("the gradients of this loss have been used; compute it again")
+        gradients = [
+            None if grad is None else grad.to(dtype).mul_(grad_output / ctx.positions)
+            for grad, dtype in zip(ctx.gradients, ctx.dtypes, strict=True)
+        ]
+        ctx.gradients = None
+        return *gradients, None, None, None
+
+
+class _GradientSums:
+    """Gradients of weight and bias, summed over chunks in float32 or better."""
+
+    def __init__(self, bias: Tensor) -> None:
+        self.weight: Tensor | None = None
+        self.bias = torch.zeros_like(bias, dtype=torch.promote_types(bias.dtype, torch.float32))
+
+    def add(self, grad_logits: Tensor, features: Tensor) -> None:
+        """Add the gradients of one chunk."""
+        dtype = self.bias.dtype
+        if grad_logits.dtype == dtype:
+            self.weight = multiply_transposed(grad_logits, features, self.weight)
+        else:
+            product = (grad_logits.T @ features).to(dtype)
+            self.weight = product if self.weight is None else self.weight.add_(product)
+        self.bias += grad_logits.sum(0, dtype=dtype)
+
+
+def _loss_and_gradient(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    """Return the loss, summed over positions, and turn ``logits`` into its gradient.
+
+    All in place and with one exponential: passes over the logits dominate the cost of a loss.
+    """
+    target_logits = logits.gather(1, targets).squeeze(1) * (1 - smoothing)
+    if smoothing:
+        target_logits += logits.mean(1) * smoothing
+    largest = logits.amax(1, keepdim=True)
+    total = logits.sub_(largest).exp_().sum(1, keepdim=True)
+    logits.div_(total)
+    if smoothing:
+        logits.sub_(smoothing / logits.shape[1])
+    logits.scatter_add_(1, targets, logits.new_full(targets.shape, smoothing - 1))
+    return (total.log_() + largest).sum() - target_logits.sum()

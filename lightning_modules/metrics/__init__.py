@@ -1,1 +1,0 @@
-"""Scores by sentence, length, word and n-gram; word alignments (NumPy and sacreBLEU only)."""

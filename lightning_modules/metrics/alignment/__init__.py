@@ -1,1 +1,0 @@
-"""Word alignments from attention weights, and their error against gold alignments."""

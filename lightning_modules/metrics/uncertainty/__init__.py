@@ -1,1 +1,0 @@
-"""Intervals and p-values, by resampling test sentences and seeds."""

@@ -1,1 +1,0 @@
-"""Words and n-grams that a system gets right."""

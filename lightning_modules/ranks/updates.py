@@ -1,0 +1,146 @@
+"""Flags that the ranks of a training exchange between two updates."""
+
+import io
+import time
+from collections import ChainMap
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import pytorch_lightning as pl
+import torch
+from torch import distributed
+
+from datamodules.batching import Batch
+from datamodules.errors import UserError
+from lightning_modules.library_internals import end_ranks_together, limit_waiting, once_connected
+from lightning_modules.ranks.health import PATIENCE, check_ranks
+from lightning_modules.ranks.hung_ranks import HungRanks
+
+SECONDS = 1.0
+"""Time between two exchanges at the pace so far: half of the longest time that a flag may wait."""
+
+
+class RankFlags(pl.Callback):
+    """Ask each rank for its flags between two updates, and tell all ranks which flags are raised.
+
+    A single rank asks before every update, several ranks every ``log_every_n_steps`` updates and at
+    least every two seconds: an exchange takes a message to every rank. The messages go over gloo,
+    from processor to processor, so that no GPU has to finish its work first.
+
+    List this callback first.
+    """
+
+    def __init__(self) -> None:
+        self._sources: dict[str, Callable[[], bool]] = {}
+        self._raised: dict[str, bool] = {}
+        self._group: distributed.ProcessGroup | None = None
+        self._next, self._last = 0, (0, 0.0)
+
+    def add(self, name: str, source: Callable[[], bool]) -> None:
+        """Add a flag; all ranks add the same flags in the same order."""
+        self._sources[name] = source
+        self._raised[name] = False
+
+    def __getitem__(self, name: str) -> bool:
+        """Return whether any rank has raised a flag, as the exchange before this update found."""
+        return self._raised[name]
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Connect the ranks."""
+        if trainer.world_size > 1:
+            self._group = distributed.new_group(backend="gloo", timeout=PATIENCE)
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Exchange before the first update, also of a resumed training."""
+        self._next, self._last = trainer.global_step, (trainer.global_step, time.monotonic())
+
+    def on_train_batch_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
+    ) -> None:
+        """Exchange if it is time; a flag that is raised meanwhile waits for the next exchange."""
+        begins = batch_idx % trainer.accumulate_grad_batches == 0
+        if begins and trainer.global_step >= self._next:
+            self.exchange(trainer)
+        else:
+            self._raised = dict.fromkeys(self._sources, False)
+
+    def on_validation_batch_start(self, trainer: pl.Trainer, *_: Any) -> None:
+        """Exchange, since a validation may take long."""
+        self.exchange(trainer)
+
+    def exchange(self, trainer: pl.Trainer) -> None:
+        """Exchange all flags now, on all ranks; a rank waits for the others."""
+        flags = [float(source()) for source in self._sources.values()]
+        if trainer.world_size > 1:
+            update, now = trainer.global_step, time.monotonic()
+            updates = update - self._last[0]
+            pace = (now - self._last[1]) / updates if updates else SECONDS  # not known yet
+            together = torch.tensor([*flags, pace])
+            distributed.all_reduce(together, distributed.ReduceOp.MAX, self._group)
+            *flags, pace = together.tolist()
+            most: int = trainer.log_every_n_steps  # type: ignore[attr-defined]
+            self._next = update + max(1, min(most, round(SECONDS / max(pace, 1e-9))))
+            self._last = update, time.monotonic()
+        self._raised = dict(zip(self._sources, map(bool, flags), strict=True))
+
+
+def flags_of(trainer: pl.Trainer) -> RankFlags:
+    """Return the flags of a trainer."""
+    return next(c for c in trainer.callbacks if isinstance(c, RankFlags))  # type: ignore[attr-defined]
+
+
+T = TypeVar("T")
+
+
+def share_out(trainer: pl.Trainer, pieces: int | None) -> None:
+    """Let each rank compute an equal number of pieces of every update, and ask it for its flags.
+
+    Several ranks are checked before the training, and watched during the training.
+    ``pieces`` None means one piece for each rank. Raises ``UserError`` for pieces that the ranks
+    cannot share evenly.
+    """
+    ranks = trainer.world_size
+    flags = RankFlags()
+    trainer.callbacks.insert(0, flags)  # type: ignore[attr-defined]
+    if ranks > 1:
+        end_ranks_together(trainer, flags)
+        once_connected(trainer, check_ranks)
+        limit_waiting(trainer, PATIENCE)
+        trainer.callbacks.append(HungRanks())  # type: ignore[attr-defined]
+    pieces = pieces or ranks
+    if pieces % ranks:
+        raise UserError(f"batching.pieces={pieces}: set it to a multiple of {ranks}, the ranks")
+    turns = pieces // ranks
+    trainer.accumulate_grad_batches = turns
+    interval: Any = getattr(trainer, "val_check_interval", None)  # absent for an interval of time
+    if isinstance(interval, int):
+        trainer.val_check_interval = interval * turns  # Lightning counts batches
+    elif pieces > 1 and interval != 1.0:  # an epoch
+        raise UserError("trainer.val_check_interval: with several pieces, give a number of updates")
+
+
+def begins_update(trainer: pl.Trainer, batch_idx: int) -> bool:
+    """Whether a batch is the first of this rank's pieces of an update."""
+    return batch_idx % trainer.accumulate_grad_batches == 0
+
+
+def ends_update(trainer: pl.Trainer, batch_idx: int) -> bool:
+    """Whether a batch is the last of this rank's pieces of an update."""
+    return (batch_idx + 1) % trainer.accumulate_grad_batches == 0
+
+
+def gather(trainer: pl.Trainer, part: T) -> list[T]:
+    """Return the ``part`` of every rank, in the order of the ranks."""
+    if trainer.world_size == 1:
+        return [part]
+    content = io.BytesIO()
+    torch.save(part, content)  # storage that tensors share once; pickle repeats the storage
+    parts = [b""] * trainer.world_size
+    distributed.all_gather_object(parts, content.getvalue())
+    return [torch.load(io.BytesIO(each), weights_only=False) for each in parts]
+
+
+def merged(trainer: pl.Trainer, part: dict[int, T]) -> dict[int, T]:
+    """Return the entries of all ranks by rising keys; entries of equal keys are equal."""
+    everything = ChainMap(*gather(trainer, part))
+    return {key: everything[key] for key in sorted(everything)}

@@ -1,1 +1,0 @@
-"""The folder of a run: files, readers and writers, and the identity of the run."""

@@ -1,0 +1,396 @@
+"""The one way from and to the files of a run folder; each is written whole or not at all."""
+
+import csv
+import io
+import json
+import shutil
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+from omegaconf import OmegaConf
+from pydantic import BaseModel, ValidationError
+from yaml import YAMLError
+
+from datamodules.files import json_text, whole_file, write_json, write_text
+from lightning_modules.metrics.contrast_choices import Choices
+from lightning_modules.metrics.curves import CurvePoint, CurveRow, format_csv, parse_csv
+from lightning_modules.metrics.metric import Statistics
+from lightning_modules.metrics.resampling import Resamples
+from lightning_modules.runs import schema
+from lightning_modules.runs.checksums import BrokenFileError, check_file, digests_of, write_sealed
+from lightning_modules.runs.renamed import upgraded
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def find_runs(folder: Path) -> list[Path]:
+    """Return ``folder`` itself if it is a run, else the runs directly inside it by job number.
+
+    A run is a folder with ``.hydra/``, a result or a failure; a comparison is not a run.
+    """
+    if _is_run(folder):
+        return [folder]
+    if not folder.is_dir():
+        return []
+    return sorted(filter(_is_run, folder.iterdir()), key=_job_order)
+
+
+def _is_run(folder: Path) -> bool:
+    if (folder / schema.RESULT).is_file() or (folder / schema.FAILURE).is_file():
+        return True
+    return (folder / ".hydra").is_dir() and not (folder / schema.COMPARISON).is_file()
+
+
+def _job_order(folder: Path) -> tuple[bool, int, str]:
+    numbered = folder.name.isdecimal()
+    return (not numbered, int(folder.name) if numbered else 0, folder.name)
+
+
+def read_result(folder: Path) -> schema.Result | None:
+    """Return the result of a finished run, else None. Raises ``BrokenFileError``."""
+    path = folder / schema.RESULT
+    return read_record(schema.Result, path) if path.is_file() else None
+
+
+def read_failure(folder: Path) -> schema.Failure:
+    """Return why a run has no result; "left no result" without a ``failure.json``.
+
+    Raises ``BrokenFileError``.
+    """
+    path = folder / schema.FAILURE
+    if path.is_file():
+        return read_record(schema.Failure, path)
+    overrides = folder / ".hydra" / "overrides.yaml"
+    try:
+        listed = list(OmegaConf.load(overrides)) if overrides.is_file() else []
+    except (OSError, ValueError, YAMLError) as error:
+        why = str(error).splitlines()[0]
+        raise BrokenFileError(f"{overrides.name} cannot be read: {why}") from error
+    return schema.Failure(error="left no result", overrides=[str(override) for override in listed])
+
+
+def read_predictions(folder: Path) -> list[schema.Prediction]:
+    """Return all predictions in file order; none without a file. Raises ``BrokenFileError``."""
+    path = folder / schema.PREDICTIONS
+    if not path.is_file():
+        return []
+    lines = _text(path).split("\n")
+    return [_validated(schema.Prediction, _parsed(line, path), path) for line in lines if line]
+
+
+def read_word_counts(folder: Path) -> schema.WordCounts | None:
+    """Return how often training had each word; None without a file. Raises ``BrokenFileError``."""
+    path = folder / schema.WORD_COUNTS
+    return read_record(schema.WordCounts, path) if path.is_file() else None
+
+
+def read_statistics(folder: Path, sentences: int) -> Statistics | None:
+    """Return the statistics of each sentence; None without a file. Raises ``BrokenFileError``."""
+    path = folder / schema.STATISTICS
+    statistics = read_arrays(path)
+    for name, array in (statistics or {}).items():
+        if array.ndim != 2 or len(array) != sentences:
+            raise BrokenFileError(f"{path.name} cannot be read: {name} is of other sentences")
+    return statistics
+
+
+def read_attention(
+    folder: Path, predictions: Iterable[schema.Prediction]
+) -> dict[int, schema.SentenceAttention] | None:
+    """Return the attention of predictions by their numbers, empty for a model without attention.
+
+    None without a file. Raises ``BrokenFileError``.
+    """
+    arrays = read_arrays(folder / schema.ATTENTION)
+    if arrays is None:
+        return None
+    shapes, weights = (arrays.get(name, np.zeros(0)) for name in (schema.SHAPES, schema.WEIGHTS))
+    if shapes.ndim != 2 or shapes.shape[1] != 2 or weights.shape != (shapes.prod(1).sum(),):
+        raise BrokenFileError(f"{schema.ATTENTION} cannot be read: its shapes fit no weights")
+    ends = np.cumsum(shapes[:, 0] * shapes[:, 1], dtype=np.int64)
+    return {
+        prediction.id: schema.SentenceAttention.of(prediction, part.reshape(shape))
+        for prediction in predictions
+        if prediction.id < len(shapes)
+        for shape in [shapes[prediction.id]]
+        for part in [weights[ends[prediction.id] - shape[0] * shape[1] : ends[prediction.id]]]
+    }
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
+    """Return arrays by name; None without the file. Raises ``BrokenFileError``."""
+    if not path.is_file():
+        return None
+    check_file(path)
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return dict(arrays)
+    except (OSError, EOFError, ValueError, BadZipFile, zlib.error) as error:
+        raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
+
+
+def read_head_attention(folder: Path) -> schema.HeadWeights:
+    """Return weights by sentence number, empty without a file. Raises ``BrokenFileError``."""
+    arrays = read_arrays(folder / schema.HEAD_ATTENTION) or {}
+    for name, part in arrays.items():
+        if not name.isdecimal() or part.ndim != 4:
+            raise BrokenFileError(f"{schema.HEAD_ATTENTION} cannot be read: {name} holds no heads")
+    return {int(name): part.astype(float) for name, part in arrays.items()}
+
+
+def read_curve(folder: Path) -> list[CurveRow]:
+    """Return the scores by length of a run or comparison; none without a file.
+
+    Raises ``BrokenFileError``.
+    """
+    path = folder / schema.CURVE
+    if not path.is_file():
+        return []
+    try:
+        return parse_csv(_text(path))
+    except (ValueError, csv.Error) as error:
+        raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
+
+
+def read_choices(folder: Path) -> Choices | None:
+    """Return the choices between contrastive pairs; None without a file.
+
+    Raises ``BrokenFileError``.
+    """
+    arrays = read_arrays(folder / schema.CONTRAST)
+    if arrays is None:
+        return None
+    shapes = {array.shape for array in arrays.values()}
+    if set(arrays) != set(Choices._fields) or len(shapes) != 1 or arrays["source"].ndim != 1:
+        wanted = ", ".join(Choices._fields)
+        raise BrokenFileError(f"{schema.CONTRAST} cannot be read: wanted equal columns of {wanted}")
+    return Choices(**arrays)
+
+
+def read_history(folder: Path) -> list[schema.HistoryPoint]:
+    """Return the validations of a training in order; none without a file.
+
+    Raises ``BrokenFileError``.
+    """
+    path = folder / schema.HISTORY
+    if not path.is_file():
+        return []
+    check_file(path)
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return [schema.HistoryPoint.model_validate(row) for row in csv.DictReader(file)]
+    except (ValueError, csv.Error):  # also for text that is not UTF-8 or not a number
+        columns = ",".join(schema.HistoryPoint.model_fields)
+        raise BrokenFileError(
+            f"{schema.HISTORY} cannot be read: wanted rows of {columns}"
+        ) from None
+
+
+def read_state(folder: Path) -> schema.JobState | None:
+    """Return the progress of a job; None without a readable file."""
+    try:
+        return read_record(schema.JobState, folder / schema.PROGRESS)
+    except (OSError, BrokenFileError):
+        return None
+
+
+def read_tracker_id(folder: Path) -> str | None:
+    """Return the id of the W&B run; None without a file."""
+    path = folder / schema.TRACKER_ID
+    return _text(path).strip() if path.is_file() else None
+
+
+def read_report_url(folder: Path) -> str | None:
+    """Return the address of a comparison's W&B report; None where no server has it."""
+    try:
+        return json.loads(_text(folder / schema.TRACKER_REPORT)).get("url")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def read_record(model: type[Model], path: Path) -> Model:
+    """Return the content of a JSON file of this version or an earlier one.
+
+    Raises ``BrokenFileError`` for a damaged file or a file of a newer version, and ``OSError``.
+    """
+    content = _parsed(_text(path), path)
+    if isinstance(content, dict):
+        version = content.pop(schema.VERSION_KEY, 1)
+        if not isinstance(version, int):
+            raise BrokenFileError(f"{path.name} cannot be read: {schema.VERSION_KEY}: no number")
+        if version > schema.SCHEMA:
+            raise BrokenFileError(
+                f"{path.name} was written by a newer version of the harness (schema {version}, "
+                f"here {schema.SCHEMA}): update the harness to read the file"
+            )
+        content = upgraded(content, version)
+    return _validated(model, content, path)
+
+
+def _text(path: Path) -> str:
+    check_file(path)
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
+
+
+def _parsed(text: str, path: Path) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
+
+
+def _validated(model: type[Model], value: Any, path: Path) -> Model:
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise BrokenFileError(f"{path.name} cannot be read: {where}: {first['msg']}") from error
+
+
+class RunFiles(NamedTuple):
+    """Files of a run besides ``result.json``."""
+
+    predictions: Sequence[schema.Prediction]
+    statistics: Statistics
+    attention: Sequence[NDArray[np.floating] | None]
+    """Word weights through the search, ``(target words, source words)``."""
+    heads: schema.HeadWeights
+    word_counts: schema.WordCounts
+    curve: Sequence[CurvePoint]
+    resamples: Resamples
+    """Number and seed of the resamples for the intervals of ``curve``."""
+    choices: Choices | None = None
+    """Choices between contrastive pairs; None without such pairs."""
+
+
+def write_run(folder: Path, result: schema.Result, files: RunFiles) -> None:
+    """Write the files of a run; ``result.json`` comes last, since it marks a finished run."""
+    write_predictions(folder, files.predictions)
+    write_statistics(folder, files.statistics)
+    write_attention(folder, files.attention)
+    write_head_attention(folder, files.heads)
+    write_word_counts(folder, files.word_counts)
+    write_curve(folder, files.curve, files.resamples)
+    if files.choices is not None:
+        write_choices(folder, files.choices)
+    write_result(folder, result)
+
+
+def clear_results(folder: Path, names: Sequence[str] = schema.RUN_FILES) -> None:
+    """Remove what an earlier run left in the folder, which would be taken for new results."""
+    for path in (folder / name for name in names):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def write_result(folder: Path, result: schema.Result) -> None:
+    """Write the result, which marks a finished run, with the digests of all files of the run."""
+    _write_sealed(folder, result.model_copy(update={"files": digests_of(folder)}))
+
+
+def renew_hydra_digests(folder: Path, result: schema.Result) -> None:
+    """Write the digests of ``.hydra/`` anew: Hydra writes it at the start of every command."""
+    hydra = {name: digits for name, digits in digests_of(folder).items() if name[0] == "."}
+    if result.files and not hydra.items() <= result.files.items():
+        _write_sealed(folder, result.model_copy(update={"files": result.files | hydra}))
+
+
+def _write_sealed(folder: Path, result: schema.Result) -> None:
+    write_sealed(folder / schema.RESULT, json_text(_with_version(result)))
+
+
+def write_failure(folder: Path, failure: schema.Failure) -> None:
+    """Write why a job has no result."""
+    write_record(folder / schema.FAILURE, failure)
+
+
+def write_predictions(folder: Path, predictions: Iterable[schema.Prediction]) -> None:
+    """Write a line of JSON for each test sentence."""
+    lines = (json.dumps(each.model_dump(mode="json"), ensure_ascii=False) for each in predictions)
+    write_text(folder / schema.PREDICTIONS, "".join(line + "\n" for line in lines))
+
+
+def write_word_counts(folder: Path, counts: schema.WordCounts) -> None:
+    """Write how often training had each word."""
+    write_record(folder / schema.WORD_COUNTS, counts)
+
+
+def write_statistics(folder: Path, statistics: Statistics) -> None:
+    """Write the sufficient statistics of each test sentence."""
+    write_arrays(folder / schema.STATISTICS, statistics)
+
+
+def write_attention(folder: Path, weights: Sequence[NDArray[np.floating] | None]) -> None:
+    """Write the word weights of every test sentence, ``(target words, source words)``, in 16 bits.
+
+    A model without attention has None for every sentence.
+    """
+    known = [part for part in weights if part is not None]
+    shapes = np.array([part.shape for part in known], np.int32).reshape(-1, 2)
+    values = np.concatenate([np.zeros(0), *(part.ravel() for part in known)]).astype(np.float16)
+    write_arrays(folder / schema.ATTENTION, {schema.SHAPES: shapes, schema.WEIGHTS: values})
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays by name into one compressed file, whole or not at all."""
+    with whole_file(path) as temporary:
+        np.savez_compressed(temporary, allow_pickle=False, **arrays)
+
+
+def write_head_attention(folder: Path, weights: schema.HeadWeights) -> None:
+    """Write the weights of single heads in 16 bits; no file without weights."""
+    if weights:
+        arrays = {str(number): part.astype(np.float16) for number, part in weights.items()}
+        write_arrays(folder / schema.HEAD_ATTENTION, arrays)
+
+
+def write_curve(folder: Path, points: Sequence[CurvePoint], resamples: Resamples) -> None:
+    """Write the scores by length of a run or comparison."""
+    write_text(folder / schema.CURVE, format_csv(points, resamples))
+
+
+def write_choices(folder: Path, choices: Choices) -> None:
+    """Write the losses of a model on contrastive pairs."""
+    write_arrays(folder / schema.CONTRAST, choices._asdict())
+
+
+def write_history(folder: Path, points: Sequence[schema.HistoryPoint]) -> None:
+    """Write a row for each validation of a training."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(schema.HistoryPoint.model_fields), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(point.model_dump() for point in points)
+    write_text(folder / schema.HISTORY, text.getvalue())
+
+
+def write_state(folder: Path, state: schema.JobState) -> None:
+    """Write the progress of a job."""
+    write_record(folder / schema.PROGRESS, state)
+
+
+def write_tracker_id(folder: Path, number: str) -> None:
+    """Write the id of the W&B run."""
+    write_text(folder / schema.TRACKER_ID, f"{number}\n")
+
+
+def write_record(path: Path, record: BaseModel) -> None:
+    """Write the content of a JSON file with the version of the schema.
+
+    Raises ``ValueError`` for NaN or infinity.
+    """
+    write_json(path, _with_version(record))
+
+
+def _with_version(record: BaseModel) -> dict[str, Any]:
+    return {schema.VERSION_KEY: schema.SCHEMA, **record.model_dump(mode="json")}

@@ -1,0 +1,241 @@
+"""Keys that are no settings, and the setting that the user may have meant."""
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+import hydra.utils
+from omegaconf import DictConfig, OmegaConf
+
+from datamodules.errors import UserError
+from lightning_modules.runs.provenance import HARNESS
+from lightning_modules.runs.settings import (
+    PREPARED,
+    flatten,
+    group_files,
+    is_read_by,
+    key_of,
+    setting_of,
+    settings,
+    top_keys_that_affect,
+)
+
+CLOSE, SAME = 0.7, 0.9
+"""Least similarity of two spellings in one group and in two groups, from 0 to 1."""
+
+
+def unknown_key(key: str) -> str:
+    """Return the error for a key that is no setting of the composed configuration, as one line."""
+    return f"{key}: no such setting; {_remedy(key)}"
+
+
+def is_known(key: str) -> bool:
+    """Return whether the table lists a key, or a mapping above the key that takes any keys."""
+    if key in settings():
+        return True
+    parent = key
+    while parent := parent.rpartition(".")[0]:
+        if parent in settings():
+            setting = settings()[parent]
+            return setting.takes_further or not setting.is_group
+    return False
+
+
+def _remedy(key: str) -> str:
+    files = [file for file in group_files() if file.group not in PREPARED and key in file.values]
+    choices = [f"{file.group}={file.name}" for file in files]
+    if choices:
+        return f"choose {' or '.join(choices)}"
+    if key in settings():
+        return f"the chosen class may take it: give +{key}=..."
+    near = _nearest(key)
+    if near is not None:
+        return f"did you mean {near}?"
+    group = key.partition(".")[0]
+    if group in settings() and settings()[group].is_group:
+        return f"task=settings prefix={group} lists the settings of {group}"
+    return "task=settings lists all settings"
+
+
+def _nearest(key: str) -> str | None:
+    """Return the setting with the nearest spelling, first of the same group; None for no such."""
+    group, _, name = key.rpartition(".")
+    names = {other.rpartition(".")[2]: other for other in settings() if _group(other) == group}
+    if close := get_close_matches(name, names, 1, CLOSE):
+        return names[close[0]]
+    elsewhere = {other.rpartition(".")[2]: other for other in settings()}
+    if close := get_close_matches(name, elsewhere, 1, SAME):
+        return elsewhere[close[0]]
+    return next(iter(get_close_matches(key, settings(), 1, SAME)), None)
+
+
+def _group(key: str) -> str:
+    return key.rpartition(".")[0]
+
+
+PACKAGES = (*HARNESS, "torch", "pytorch_lightning")
+"""Packages whose classes take the types that the table of settings says."""
+ATTENTION = "model.attention"
+MISSING = "???"
+CLASSES = ("_target_", "score", "window", "cell", "kind")
+"""Keys that may name a user's class, which takes further keys of the group."""
+
+
+def check_settings(config: DictConfig, overrides: Iterable[str] = ()) -> None:
+    """Check keys, types and ranges of a composed configuration, and what its task reads.
+
+    Values with an interpolation are checked by the classes that take the values, and so are the
+    arguments of a user's class, which may mean something else by a name of the table.
+
+    Args:
+        config: the configuration.
+        overrides: those of the command line.
+
+    Raises:
+        UserError: for the first mistake, which it names with the setting to change.
+    """
+    plain: Any = OmegaConf.to_container(config)
+    values = flatten(plain)
+    _check_keys(values)
+    _check_values(values)
+    _check_attention(values)
+    _check_read(str(config.task), overrides)
+
+
+def _check_keys(values: Mapping[str, Any]) -> None:
+    open_groups = tuple(_groups_of_classes(values, HARNESS))
+    for key in values:
+        if not key.startswith(open_groups) and not is_known(key):
+            raise UserError(unknown_key(key))
+
+
+def _check_values(values: Mapping[str, Any]) -> None:
+    own = tuple(_groups_of_classes(values, PACKAGES, ("_target_",)))
+    for key, value in values.items():
+        _check_parent(key)
+        setting = settings().get(key)
+        if setting is None or (isinstance(value, str) and (value == MISSING or "${" in value)):
+            continue
+        if key.startswith(own) and not key.endswith("._target_"):
+            continue
+        if not setting.type.allows(value):
+            shown = "null" if value is None else value
+            raise UserError(f"{key}={shown}: give {setting.type}")
+
+
+def _check_parent(key: str) -> None:
+    """Raise ``UserError`` for a mapping where one value is wanted: ``checkpoint={a: 1}``."""
+    parent = key
+    while parent := parent.rpartition(".")[0]:
+        setting = settings().get(parent)
+        if setting is not None and setting.type.kind not in ("mapping", "any"):
+            raise UserError(f"{parent}: a mapping was given; give {setting.type}")
+
+
+def _groups_of_classes(
+    values: Mapping[str, Any], packages: Iterable[str], names: Iterable[str] = CLASSES
+) -> Iterable[str]:
+    """Yield the groups, with a dot, that name a class outside ``packages``."""
+    for key, value in values.items():
+        group, _, name = key.rpartition(".")
+        package, dot, _ = str(value).partition(".")
+        if name in names and dot and package not in packages and group:
+            yield f"{group}."
+
+
+def _check_attention(values: Mapping[str, Any]) -> None:
+    """Raise ``UserError`` for options of attention in a variant that has no attention."""
+    options = [key for key in values if key.startswith(f"{ATTENTION}.")]
+    if options and f"{ATTENTION}.score" not in values:
+        raise UserError(
+            f"{options[0]}: this variant has no attention; choose another, such as model=bahdanau"
+        )
+
+
+def _check_read(task: str, overrides: Iterable[str]) -> None:
+    """Raise ``UserError`` for an override that the task would ignore."""
+    name = tasks().get(task)
+    if name is None:  # a study or a user's own function
+        return
+    for override in overrides:
+        key = key_of(override)
+        if not _reads(name, key):
+            setting = setting_of(key)
+            readers = ", ".join(f"task={reader}" for reader in setting.tasks) if setting else ""
+            raise UserError(
+                f"{override}: task={name} does not read {key}, only {readers}; leave it out"
+            )
+
+
+def _reads(task: str, key: str) -> bool:
+    setting = setting_of(key)
+    if setting is None or "launch" in setting.tasks or is_read_by(key, task):
+        return True
+    if any(
+        other.key.startswith(f"{key}.") and task in other.tasks for other in settings().values()
+    ):
+        return True
+    if task == "reproduce":  # trains from the record of a run, into other folders
+        return key.partition(".")[0] in top_keys_that_affect(["presentation", "nothing"])
+    if task in ("settings", "claims"):  # explain, or give to all runs, the settings of a training
+        return _reads("train", key)
+    return task == "train" and "study" in setting.tasks
+
+
+@cache
+def tasks() -> Mapping[str, str]:
+    """Return the names of the tasks by the dotted paths of their functions."""
+    return {file.values["task"]: file.name for file in group_files() if file.group == "task"}
+
+
+TARGET = "_target_"
+MADE_AT_ONCE = ("data", "logger")
+"""Groups whose objects are made before the training anyway, with errors of their own."""
+
+NO_ARGUMENTS = {"decoding": ("replace_unknown", "dictionary")}
+"""Keys of groups that are no arguments of the group's class, but read beside the class."""
+
+
+def check_arguments(config: DictConfig) -> None:
+    """Raise ``UserError`` for an argument that the class or function of its group does not take.
+
+    Classes that cannot be imported are refused where they are used, by the setting that names them.
+    """
+    plain: Any = OmegaConf.to_container(config)
+    wanted = {key: node for key, node in plain.items() if key not in MADE_AT_ONCE}
+    for group, node in _nodes(wanted, ""):
+        names = _arguments(node[TARGET])
+        for name in node:
+            known = name.startswith("_") or name in NO_ARGUMENTS.get(group, ())
+            if names is not None and not known and name not in names:
+                raise UserError(f"{group}.{name}: {_remedy(group, name, node[TARGET], names)}")
+
+
+def _nodes(config: Mapping[str, Any], parent: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the groups that name a class, by dotted key."""
+    if isinstance(config.get(TARGET), str):
+        yield parent, config
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _nodes(value, f"{parent}.{name}" if parent else name)
+
+
+def _arguments(path: str) -> list[str] | None:
+    """Return the names of the arguments; None for any names, and where the path leads nowhere."""
+    try:
+        parameters = inspect.signature(hydra.utils.get_object(path)).parameters.values()
+    except Exception:  # a user's module may raise anything
+        return None
+    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters):
+        return None
+    return [each.name for each in parameters]
+
+
+def _argument_remedy(group: str, name: str, path: str, names: list[str]) -> str:
+    kind = path.rpartition(".")[2]
+    near = get_close_matches(name, names, 1)
+    if near:
+        return f"{kind} takes no such argument; did you mean {group}.{near[0]}?"
+    return f"{kind} takes no such argument, only {', '.join(names)}"

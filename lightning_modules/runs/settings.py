@@ -1,0 +1,309 @@
+"""Types and ranges of settings, as the table of settings writes them."""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import yaml
+
+CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+TIME = re.compile(r"\d+:\d\d:\d\d:\d\d")
+NAME = re.compile(r"[^\W_][^/\\\x00-\x1f\x7f]{0,99}")
+"""A name of a file or folder, also on other systems."""
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_float(value: Any) -> bool:
+    return _is_int(value) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _is_text(value: Any) -> bool:
+    """Accept numbers too: Hydra reads ``data.root=2016`` as a number."""
+    return isinstance(value, str) or _is_float(value)
+
+
+def _is_paths(value: Any) -> bool:
+    return all(map(_is_text, value if isinstance(value, list) else [value]))
+
+
+def _is_interval(value: Any) -> bool:
+    """Accept what Lightning accepts: a positive number, or ``days:hours:minutes:seconds``."""
+    if isinstance(value, str):
+        return TIME.fullmatch(value) is not None
+    return _is_float(value) and value > 0
+
+
+KINDS: dict[str, Callable[[Any], bool]] = {
+    "bool": lambda value: isinstance(value, bool),
+    "int": _is_int,
+    "float": _is_float,
+    "text": _is_text,
+    "name": lambda value: _is_text(value) and NAME.fullmatch(str(value)) is not None,
+    "path": _is_text,
+    "paths": _is_paths,
+    "list": lambda value: isinstance(value, list),
+    "mapping": lambda value: isinstance(value, dict),
+    "class": lambda value: isinstance(value, str) and CLASS.fullmatch(value) is not None,
+    "interval": _is_interval,
+    "any": lambda value: True,
+}
+WORDS = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "text": "a text",
+    "name": "a name: a letter or digit, then up to 99 characters without slashes",
+    "path": "a path",
+    "paths": "a path or a list of paths",
+    "list": "a list",
+    "mapping": "a mapping",
+    "class": "a dotted path",
+    "interval": "a number above 0, or a time DD:HH:MM:SS",
+    "any": "any value",
+}
+LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
+    "least": ("at least", lambda value, limit: value >= limit),
+    "above": ("above", lambda value, limit: value > limit),
+    "most": ("at most", lambda value, limit: value <= limit),
+    "below": ("below", lambda value, limit: value < limit),
+}
+"""Limits of numbers by their names in the table."""
+
+
+class ValueType(NamedTuple):
+    """The values that a setting may have."""
+
+    kind: str
+    """A key of ``KINDS``."""
+    or_null: bool = False
+    choices: tuple[str, ...] = ()
+    """The allowed texts; empty for any."""
+    is_open: bool = False
+    """Whether the dotted path of a class is allowed besides the choices."""
+    limits: tuple[tuple[str, float], ...] = ()
+    """Names and values of limits."""
+    elements: str | None = None
+    """Kind of the elements of a list."""
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any], is_group: bool) -> "ValueType":
+        """Read an entry of the table. Raises ``KeyError`` for a kind that does not exist."""
+        kind, null, _ = entry.get("type", "mapping" if is_group else "any").partition(" or null")
+        KINDS[kind]
+        return cls(
+            kind=kind,
+            or_null=bool(null),
+            choices=tuple(entry.get("choices", ())),
+            is_open=entry.get("open", False),
+            limits=tuple((name, entry[name]) for name in LIMITS if name in entry),
+            elements=entry.get("of"),
+        )
+
+    def allows(self, value: Any) -> bool:
+        """Return whether a setting may have a value."""
+        if value is None:
+            return self.or_null or self.kind == "any"
+        if not KINDS[self.kind](value):
+            return False
+        if self.choices and value not in self.choices:
+            return self.is_open and KINDS["class"](value)
+        if self.elements is not None and not all(map(KINDS[self.elements], value)):
+            return False
+        return all(LIMITS[name][1](value, limit) for name, limit in self.limits)
+
+    def __str__(self) -> str:
+        """Return the type and the range in words: ``a number, above 0 and below 1``."""
+        text = f"one of {', '.join(self.choices)}" if self.choices else WORDS[self.kind]
+        if self.is_open:
+            text += ", or a dotted path"
+        if self.elements is not None:
+            text += f" of {PLURALS[self.elements]}"
+        if self.limits:
+            text += ", " + " and ".join(
+                f"{LIMITS[name][0]} {_shown(limit)}" for name, limit in self.limits
+            )
+        return text + (", or null" if self.or_null else "")
+
+
+def _shown(limit: float) -> str:
+    return f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
+
+
+PLURALS = {"int": "whole numbers", "float": "numbers", "text": "texts", "mapping": "mappings"}
+
+
+CONF = Path(__file__).parents[2] / "conf"
+TABLE = CONF / "settings.yaml"
+
+Effect = Literal["weights", "test", "presentation", "nothing"]
+RESULTS: tuple[Effect, ...] = ("weights", "test")
+"""Effects on the results of a run."""
+PREPARED = ("comparison", "condition", "recipe", "tier")
+"""Groups whose files set keys of other groups."""
+LAST = (*PREPARED, "task")
+INHERITED = ("affects", "by", "condition", "tasks")
+_OVERRIDE = re.compile(r"[+~]*(?P<key>[^=@]+)(@[^=]*)?(=(?P<value>.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Entry of the table: a key of the configuration, or a group of keys."""
+
+    key: str
+    meaning: str
+    affects: Effect
+    """What another value changes."""
+    tasks: tuple[str, ...]
+    """Tasks that read the key; task=reproduce and studies read what ``train`` reads."""
+    type: ValueType
+    by_fingerprint: bool = False
+    """Whether the content of files or of the corpus counts, not the written value."""
+    condition: str | None = None
+    """The condition of a fair comparison that compares the setting."""
+    is_group: bool = False
+    takes_further: bool = False
+    """Whether a group takes keys that the table does not list."""
+
+
+@cache
+def settings() -> dict[str, Setting]:
+    """Return all entries of the table by key, in the order of the file."""
+    content = yaml.load(TABLE.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    return {setting.key: setting for setting in _read(content, "", {})}
+
+
+def _read(
+    entries: Mapping[str, Any], parent: str, inherited: Mapping[str, Any]
+) -> Iterator[Setting]:
+    for name, written in entries.items():
+        entry = {**inherited, **written}
+        key = f"{parent}{name}"
+        inside = entry.pop("settings", {})
+        yield Setting(
+            key=key,
+            meaning=entry["meaning"],
+            affects=entry["affects"],
+            tasks=tuple(entry["tasks"]),
+            type=ValueType.of(entry, is_group=bool(inside)),
+            by_fingerprint=entry.get("by") == "fingerprint",
+            condition=entry.get("condition"),
+            is_group=bool(inside),
+            takes_further=entry.get("further", False),
+        )
+        shared = {part: entry[part] for part in INHERITED if part in entry}
+        yield from _read(inside, f"{key}.", shared)
+
+
+class GroupFile(NamedTuple):
+    """A file of a group, such as ``conf/budget/updates.yaml``, which ``budget=updates`` chooses."""
+
+    group: str
+    name: str
+    values: dict[str, Any]
+    """Values by dotted key."""
+
+
+@cache
+def group_files() -> list[GroupFile]:
+    """Return the files of all groups, those that set keys of other groups last."""
+    files = sorted(CONF.glob("*/*.yaml"))
+    return [
+        GroupFile(file.parent.name, file.stem, dict(_values(file)))
+        for file in sorted(files, key=lambda file: file.parent.name in LAST)
+    ]
+
+
+def _values(file: Path) -> Iterator[tuple[str, Any]]:
+    text = file.read_text(encoding="utf-8")
+    content = yaml.load(text, yaml.CSafeLoader) or {}
+    prefix = "" if "@package _global_" in text else f"{file.parent.name}."
+    for key, value in flatten(content).items():
+        if key != "defaults":
+            yield f"{prefix}{key}", value
+
+
+def setting_of(key: str) -> Setting | None:
+    """Return the entry of a key, or else of the nearest group; None for an unknown key."""
+    while key:
+        if key in settings():
+            return settings()[key]
+        key = key.rpartition(".")[0]
+    return None
+
+
+def effect_of(key: str) -> Effect:
+    """Return what a key affects; an unknown key may change the weights."""
+    setting = setting_of(key)
+    return setting.affects if setting else "weights"
+
+
+def key_of(override: str) -> str:
+    """Return the key of an override: ``+model.attention.heads=4`` is of ``model.attention.heads``.
+
+    The group of a choice is written with dots too: ``hydra/launcher=joblib`` is of
+    ``hydra.launcher``.
+    """
+    matched = _OVERRIDE.fullmatch(override)
+    return matched["key"].replace("/", ".") if matched else override
+
+
+def overrides_that_affect(overrides: Iterable[str], effects: Sequence[Effect]) -> list[str]:
+    """Return the overrides whose keys have one of the effects."""
+    return [override for override in overrides if effect_of(key_of(override)) in effects]
+
+
+def labelling_overrides(overrides: Iterable[str], variant: str | None) -> list[str]:
+    """Return the overrides that affect results, without variant and seed, which names show."""
+    shown = {f"model={variant}", f"variant={variant}"}
+    return [
+        override
+        for override in overrides_that_affect(overrides, RESULTS)
+        if override not in shown and key_of(override) not in ("seed", "label")
+    ]
+
+
+def flatten(config: Mapping[str, Any], parent: str = "") -> dict[str, Any]:
+    """Return the values of a nested configuration by dotted key."""
+    flat: dict[str, Any] = {}
+    for name, value in config.items():
+        key = f"{parent}{name}"
+        if isinstance(value, Mapping) and value:
+            flat |= flatten(value, f"{key}.")
+        else:
+            flat[key] = value
+    return flat
+
+
+def values_that_affect(config: Mapping[str, Any], effects: Sequence[Effect]) -> dict[str, Any]:
+    """Return the values of a configuration by dotted key whose keys have one of the effects."""
+    return {key: value for key, value in flatten(config).items() if effect_of(key) in effects}
+
+
+def is_by_fingerprint(key: str) -> bool:
+    """Return whether the content behind a key counts, not the value of the key."""
+    setting = setting_of(key)
+    return setting is not None and setting.by_fingerprint
+
+
+def top_keys_that_affect(effects: Sequence[Effect]) -> list[str]:
+    """Return the keys at the top of the configuration, groups too, that have one of the effects."""
+    return [key for key in settings() if "." not in key and effect_of(key) in effects]
+
+
+def belongs_to_study(key: str) -> bool:
+    """Return whether only a study, or the start of a command, reads a key."""
+    setting = setting_of(key)
+    return setting is not None and set(setting.tasks) <= {"study", "launch"}
+
+
+def is_read_by(key: str, task: str) -> bool:
+    """Return whether a task reads a key; every task may read an unknown key."""
+    setting = setting_of(key)
+    return setting is None or task in setting.tasks

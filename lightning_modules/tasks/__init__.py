@@ -1,1 +1,0 @@
-"""The tasks of one job: ``python run.py task=NAME``."""

@@ -1,1 +1,0 @@
-"""Testing a trained model: translations, forced references, scores, alignments."""

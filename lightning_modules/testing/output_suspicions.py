@@ -1,0 +1,87 @@
+"""What looks wrong in translations although every score can be computed."""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+
+from datamodules.corpus_statistics import MANY, SOME, Suspicion, suspicion
+from lightning_modules.metrics.metric import check_aligned
+
+UNKNOWN = "<unk>"
+TOO_LONG, EXTRA_WORDS = 2, 10
+"""Words of an over-long translation: so many for each word of the reference, and so many more."""
+FEWEST_COPIED = 3
+"""Least number of words of a copy: short names are the same in many languages."""
+TOKENIZED_ENDS = (" .", " ?", " !", " 。")
+
+
+def suspicions_of_output(
+    references: Sequence[str], hypotheses: Sequence[str], sources: Sequence[str] | None = None
+) -> list[Suspicion]:
+    """Return what looks wrong in translations. Raises ``ValueError`` for unequal numbers of lines.
+
+    Translations of a test set whose references look the same way are not suspicious.
+    """
+    check_aligned(references=references, hypotheses=hypotheses)
+    pairs = list(zip(references, hypotheses, strict=True))
+    scripts = _usual_scripts(references)
+
+    def lines_where(
+        what: str, share: float, wrong: Callable[[str, str], bool]
+    ) -> Iterator[Suspicion]:
+        lines = [hypothesis for reference, hypothesis in pairs if wrong(reference, hypothesis)]
+        return suspicion(what, lines, len(pairs), share)
+
+    found = [
+        *lines_where("translations are empty", 0, _empty),
+        *lines_where(f"translations have an unknown word ({UNKNOWN})", MANY, _has_unknown),
+        *lines_where("translations are far longer than the reference", SOME, _too_long),
+        *lines_where("translations look tokenised: a space before the last mark", MANY, _tokenized),
+        *lines_where(
+            "translations are in another script than the references",
+            SOME,
+            lambda _, hypothesis: _script(hypothesis) not in {"", *scripts},
+        ),
+    ]
+    if sources is not None:
+        copies = [
+            hypothesis
+            for source, (reference, hypothesis) in zip(sources, pairs, strict=True)
+            if hypothesis == source != reference and len(source.split()) >= FEWEST_COPIED
+        ]
+        found += suspicion("translations are copies of the source", copies, len(pairs), SOME)
+    return found
+
+
+def _empty(reference: str, hypothesis: str) -> bool:
+    return not hypothesis.strip() and bool(reference.strip())
+
+
+def _has_unknown(reference: str, hypothesis: str) -> bool:
+    return UNKNOWN in hypothesis.split() and UNKNOWN not in reference.split()
+
+
+def _too_long(reference: str, hypothesis: str) -> bool:
+    return len(hypothesis.split()) > TOO_LONG * len(reference.split()) + EXTRA_WORDS
+
+
+def _tokenized(reference: str, hypothesis: str) -> bool:
+    return hypothesis.endswith(TOKENIZED_ENDS) and not reference.endswith(TOKENIZED_ENDS)
+
+
+def _usual_scripts(lines: Sequence[str]) -> set[str]:
+    """Return the scripts of at least a hundredth of the lines."""
+    counts = Counter(map(_script, lines))
+    return {script for script, count in counts.items() if count >= SOME * len(lines)}
+
+
+def _script(line: str) -> str:
+    """Return the script of most letters, such as ``LATIN``; empty without letters."""
+    counts = Counter(map(_script_of_letter, filter(str.isalpha, line)))
+    return counts.most_common(1)[0][0] if counts else ""
+
+
+@cache
+def _script_of_letter(letter: str) -> str:
+    return unicodedata.name(letter, "UNKNOWN").partition(" ")[0]

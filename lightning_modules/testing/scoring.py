@@ -1,0 +1,130 @@
+"""How a test set is scored: the group ``scoring`` of the configuration, and the baselines."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt, field_validator
+
+from lightning_modules.metrics.bootstrap import ScoredSubset
+from lightning_modules.metrics.chosen_metrics import translation_statistics
+from lightning_modules.metrics.curves import curve_points
+from lightning_modules.metrics.lengths import (
+    Bounds,
+    Bucket,
+    LengthUnit,
+    check_edges,
+    equal_edges,
+    length_buckets,
+    merged_edges,
+    sentence_lengths,
+)
+from lightning_modules.metrics.metric import Metric, TextMetric
+from lightning_modules.metrics.resampling import Resamples
+from lightning_modules.metrics.systems import EvalSet, Output, System
+from lightning_modules.metrics.text_metrics import TEXT_METRICS
+from lightning_modules.runs.schema import Baseline
+
+StepRule = Literal["predicted", "read", "footnote14"]
+"""The decoder step whose attention belongs to a word; see ``forced_decoding.step_by_rule``."""
+
+
+class Scoring(BaseModel, extra="forbid"):
+    """Settings that every score of a test set depends on."""
+
+    edges: list[int]
+    """Inclusive upper bounds of the length buckets, rising."""
+    equal_buckets: PositiveInt | None = None
+    """Number of buckets with about equally many sentences; None to use ``edges``."""
+    least_sentences: NonNegativeInt = 0
+    """Sentences that a bucket of ``edges`` has at least; see ``merged_edges``. 0 merges none."""
+    unit: LengthUnit = "source_words"
+    metrics: list[str] = list(TEXT_METRICS)
+    """Names or dotted paths of metrics of translations; see ``chosen_metrics.find_metrics``."""
+    resamples: Annotated[int, Field(ge=100)] = 10_000
+    """Number of bootstrap resamples of the sentences, and of trials of the randomisation test."""
+    seed: NonNegativeInt = 12345
+    """Seed of the resamples; the default is sacreBLEU's."""
+    attention_step: StepRule = "predicted"
+    """Step rule for alignments of the references."""
+    contrastive: bool = False
+    """Whether the run also chooses between the contrastive pairs of its corpus."""
+
+    @field_validator("edges")
+    @classmethod
+    def _usable(cls, edges: list[int]) -> list[int]:
+        check_edges(edges)
+        return edges
+
+    @property
+    def draws(self) -> Resamples:
+        """Number and seed of the resamples."""
+        return Resamples(self.resamples, self.seed)
+
+    @property
+    def length_axis(self) -> str:
+        """Axis title of the unit."""
+        side, _, counted = self.unit.partition("_")
+        kinds = {"words": "whitespace-separated words", "tokens": "13a tokens"}
+        return f"{side} length ({kinds[counted]})"
+
+    def bucket_name(self, bounds: Bounds) -> str:
+        """Return the name of a length bucket for readers, such as ``11–20 words``."""
+        side, _, counted = self.unit.partition("_")
+        kind = counted if (side, counted) == ("source", "words") else f"{side} {counted}"
+        return f"{bounds.label} {kind}"
+
+    def buckets(self, tests: Sequence[EvalSet]) -> list[list[Bucket]]:
+        """Return the length buckets of each test set; all test sets have the same edges.
+
+        Raises ``ValueError`` if ``unit`` is a source length and a test set has no sources.
+        """
+        lengths = [sentence_lengths(test.sources, test.references, self.unit) for test in tests]
+        edges = self.edges
+        if self.equal_buckets is not None:
+            edges = equal_edges([length for each in lengths for length in each], self.equal_buckets)
+        elif self.least_sentences:
+            edges = merged_edges(lengths, edges, self.least_sentences)
+        return [length_buckets(each, edges) for each in lengths]
+
+
+PHRASE_TABLE, COPY = "phrase table", "copy"
+MEANING = (
+    "Baselines without a model: the phrase table translates from left to right by the phrases of "
+    "up to four words that the gold links of the training text give; the copy is the source."
+)
+COUNTED = {"bleu", "exact"}
+"""Metrics of baselines. Others are left out: TER takes minutes for such translations."""
+
+
+def baseline(
+    name: str, test: EvalSet, hypotheses: Sequence[str], metrics: Iterable[Metric], label: str = ""
+) -> System:
+    """Return a baseline in the form of a system; of ``metrics``, those in ``COUNTED`` are counted.
+
+    The seed of its output means nothing.
+    """
+    chosen = [each for each in metrics if isinstance(each, TextMetric) and each.name in COUNTED]
+    statistics = translation_statistics(chosen, test.sources, hypotheses, test.references)
+    return System(name, test, [Output(0, hypotheses, statistics, chosen)], label)
+
+
+def baselines_of_run(
+    test: EvalSet, phrase_table: Sequence[str] | None, metrics: Sequence[Metric]
+) -> list[System]:
+    """Return phrase table and copy; none without translations of the phrase table."""
+    if phrase_table is None or test.sources is None:
+        return []
+    translations = {PHRASE_TABLE: phrase_table, COPY: test.sources}
+    return [baseline(name, test, lines, metrics) for name, lines in translations.items()]
+
+
+def baseline_scores(system: System, subsets: Sequence[ScoredSubset]) -> Baseline:
+    """Return the scores of a baseline on ``subsets``: the whole test set, then length buckets."""
+    whole = subsets[0].scores
+    return Baseline(
+        scores={
+            metric.name: float(whole[system.name, metric.name][0])
+            for metric in system.outputs[0].metrics
+        },
+        by_length={point.bounds.label: point.scores for point in curve_points([system], subsets)},
+    )

@@ -1,1 +1,0 @@
-"""Trackers: what each can take, W&B's, and that of any Lightning logger."""

@@ -1,1 +1,0 @@
-"""Training one variant: its module, its control, its checkpoints, its callbacks."""

@@ -1,1 +1,0 @@
-"""Making trainings comparable: budgets, FLOPs, matched sizes, schedules."""

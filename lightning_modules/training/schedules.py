@@ -1,0 +1,118 @@
+"""Learning rate schedules that torch does not ship."""
+
+import math
+from typing import Annotated
+
+from omegaconf import DictConfig
+from pydantic import Field, PositiveInt, validate_call
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR
+
+from datamodules.errors import UserError
+from datamodules.translation_data import TranslationData
+from lightning_modules.training.budgets import KINDS, Budget, find_kind
+from lightning_modules.training.flops import Flops
+from lightning_modules.variants.base import ARBITRARY
+
+
+@validate_call(config=ARBITRARY)
+def inverse_sqrt(optimizer: Optimizer, warmup_updates: PositiveInt) -> LambdaLR:
+    """Rise linearly to the optimizer's rate, then fall with 1/√update.
+
+    Vaswani et al. 2017, section 5.3, with the peak rate as the parameter instead of d_model.
+    """
+
+    def factor(update: int) -> float:
+        return min((update + 1) / warmup_updates, math.sqrt(warmup_updates / (update + 1)))
+
+    return LambdaLR(optimizer, factor)
+
+
+@validate_call(config=ARBITRARY)
+def constant(optimizer: Optimizer) -> LambdaLR:
+    """Keep the optimizer's rate."""
+    return LambdaLR(optimizer, lambda update: 1.0)
+
+
+@validate_call(config=ARBITRARY)
+def linear(
+    optimizer: Optimizer, warmup_updates: PositiveInt, total_updates: PositiveInt
+) -> LambdaLR:
+    """Rise linearly to the optimizer's rate, then fall linearly to a hundredth at the last update.
+
+    ``total_updates`` may be an estimate: after these updates the rate stays.
+    """
+
+    def factor(update: int) -> float:
+        rise = (update + 1) / warmup_updates
+        fall = (total_updates - update) / max(1, total_updates - warmup_updates)
+        return min(rise, max(fall, 0.01), 1.0)
+
+    return LambdaLR(optimizer, factor)
+
+
+@validate_call(config=ARBITRARY)
+def halving(
+    optimizer: Optimizer,
+    constant_share: Annotated[float, Field(ge=0, lt=1)],
+    halvings: PositiveInt,
+    total_updates: PositiveInt,
+) -> LambdaLR:
+    """Keep the optimizer's rate for a share of the updates, then halve it in equal intervals.
+
+    Luong et al. 2015, section 4.1. The first halving comes at the end of the share; beyond
+    ``total_updates``, which may be an estimate, the rate stays.
+    """
+    interval = (1 - constant_share) / halvings
+
+    def factor(update: int) -> float:
+        done = (update / total_updates - constant_share) / interval
+        return 0.5 ** min(halvings, max(0, math.floor(done + 1e-9) + 1))
+
+    return LambdaLR(optimizer, factor)
+
+
+def schedule_length(
+    config: DictConfig, name: str, budget: Budget, data: TranslationData, flops: Flops | None
+) -> dict[str, int]:
+    """Return ``total_updates`` for a schedule that ends with the training, else no argument.
+
+    Args:
+        config: the configuration of a run.
+        name: name of the node of the schedule, ``scheduler`` or ``teacher_forcing``.
+        budget: budget of the training.
+        data: the training sentences.
+        flops: the cost of sentence pairs; None for a model that is not trained.
+
+    Raises:
+        UserError: for a budget that does not fix the number of updates.
+    """
+    node = config[name]
+    if "total_updates" not in node or node.total_updates is not None:
+        return {}
+    constant = "start" in node and node.start == node.end
+    if constant or flops is None:
+        return {"total_updates": 1}
+    updates = expected_updates(budget, data, flops)
+    if updates is None:
+        setting = "budget" if budget.kind in KINDS else "budget.kind"
+        raise UserError(
+            f"{setting}={budget.kind}: does not fix the number of updates, and {name} ends with "
+            f"the last; give {name}.total_updates=N, another {name} or another budget"
+        )
+    return {"total_updates": updates}
+
+
+def expected_updates(budget: Budget, data: TranslationData, flops: Flops) -> int | None:
+    """Estimate the number of updates of a budget; None for a kind that cannot tell.
+
+    Raises ``UserError`` for a kind that returns no number of updates.
+    """
+    kind = find_kind(budget.kind)
+    updates = kind.updates(budget.amount, data, flops)
+    if updates is None or (isinstance(updates, int) and updates > 0):
+        return updates
+    raise UserError(
+        f"budget.kind={budget.kind}: {type(kind).__name__}.updates returns {updates!r}, but a "
+        "positive whole number or None is needed"
+    )

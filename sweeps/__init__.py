@@ -1,1 +1,0 @@
-"""Above single runs: comparisons, their figures and reports, read from run folders."""

@@ -1,1 +1,0 @@
-"""Published claims: what they measure, and whether they held."""

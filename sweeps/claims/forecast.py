@@ -1,0 +1,183 @@
+"""How probably a plan decides a claim, and with how many seeds, before anything is trained."""
+
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from sweeps.claims.claim import TIERS, Claim, TierName
+from sweeps.claims.intervals import Spread, paired_spread
+from sweeps.claims.plan import Plan, job_time
+from sweeps.claims.planned_runs import rates_of
+from sweeps.claims.power import MOST_SEEDS, needed_seeds, power
+from sweeps.claims.scoreboard import CHANGES, NAME, NOT_RUN, TUNED
+from sweeps.claims.verdict import LEAST_SEEDS
+from sweeps.report.headline import duration
+
+log = logging.getLogger(__name__)
+
+
+EFFECT = 3.0
+"""Assumed effect of a claim without published values, in multiples of its margin; 0 where the claim
+says that the effect is not smaller, or that there is no difference."""
+SEEDS, BOTH, SENTENCES, TOGETHER = 1.0, 0.3, 0.5, 0.8
+"""Assumed deviations in multiples of the margin, over seeds, over seeds and sentences, and over
+sentences; and the correlation of two systems over sentences."""
+MANY = 1000
+"""Seeds from which an assumed variance is as good as known."""
+NOTE = (
+    "decides: the chance of a verdict under two assumptions. First, the true effect is the "
+    "published effect; without published values, it is three times the smallest effect that "
+    "counts, or 0 if the claim says that there is no difference or no loss. Second, the scores of "
+    "seeds deviate by the smallest effect that counts; searches of one training deviate together. "
+    "for 80%: the seeds of each system that decide with a chance of 80% under these assumptions."
+)
+
+
+class Prospect(NamedTuple):
+    """How probably a plan decides a claim, as text."""
+
+    chance: str
+    """With the seeds of the plan."""
+    seeds: str
+    """Seeds that decide with a chance of 80%."""
+
+
+def prospects(plan: Plan) -> dict[str, Prospect]:
+    """Return the prospects of the claims that lack runs, by name."""
+    missing = {run.identity for run in plan.missing}
+    lacking = [
+        claim for claim in plan.claims if any(r.identity in missing for r in plan.runs_of(claim))
+    ]
+    return {claim.name: _prospect(claim, plan) for claim in lacking}
+
+
+def _prospect(claim: Claim, plan: Plan) -> Prospect:
+    margin, seeds = claim.rule, plan.seeds_of(claim)
+    spread, differences = assumed(claim), claim.measure.differences
+    if plan.is_one_training(claim):
+        spread, differences = paired_spread(spread, differences)
+    enough = needed_seeds(spread, differences, margin)
+    if seeds < LEAST_SEEDS:
+        chance = f"never with {seeds}"
+    else:
+        chance = f"{power(spread, differences, margin, seeds):.0%}"
+    return Prospect(chance, str(enough) if enough else f"> {MOST_SEEDS}")
+
+
+def assumed(claim: Claim) -> Spread:
+    """Return the means and variances that are assumed of the systems of a claim."""
+    differences, unit = claim.measure.differences, claim.margin.value
+    effect = claim.published_effect
+    if effect is None:
+        effect = EFFECT * unit if claim.says == "larger" else 0.0
+    systems = differences.weights.shape[-1]
+    # Means with which every difference is the effect.
+    entries = differences.weights.reshape(-1, systems)
+    wanted = np.full(len(entries), effect + differences.reference)
+    means = np.linalg.lstsq(entries, wanted, rcond=None)[0]
+    together = np.full((systems, systems), TOGETHER) + (1 - TOGETHER) * np.eye(systems)
+    return Spread(
+        means=means,
+        seeds=np.full(systems, MANY),
+        between_seeds=np.full(systems, (SEEDS * unit) ** 2 + (BOTH * unit) ** 2),
+        both=np.full(systems, (BOTH * unit) ** 2),
+        sentences=together * (SENTENCES * unit) ** 2,
+    )
+
+
+JOB_TIME = (
+    "job time: taken from the speed of finished runs on this machine with the same variant, sizes, "
+    "corpus and batches. unknown: no such run has finished. ≥: no such run has finished for a part "
+    "of the runs."
+)
+State = Mapping[tuple[str, TierName], str]
+"""The last verdict on a claim at a tier, with its cost, as text."""
+
+
+def list_of(claims: Iterable[Claim], state: State) -> Group:
+    """Return all claims, each with its statement and the tiers where the claim can be run."""
+    return Group(*(part for claim in claims for part in _listed(claim, state)))
+
+
+def _listed(claim: Claim, state: State) -> Iterator[Padding | Text]:
+    tiers = [tier for tier in TIERS if tier in claim.tiers]
+    where = [f"{tier}: {state.get((claim.name, tier)) or _not_run(claim, tier)}" for tier in tiers]
+    yield Text(claim.name, "bold")
+    for line in (
+        f"{claim.statement} (figures: {claim.figures})",
+        "; ".join(where) or f"nowhere: needs {claim.needs}",
+    ):
+        yield Padding(Text(line), (0, 0, 0, 2))
+
+
+def _not_run(claim: Claim, tier: TierName) -> str:
+    if (why := claim.why_not(tier)) is not None:
+        return why
+    return f"not run, {len(claim.systems) * len(claim.tiers[tier].seeds)} runs"
+
+
+def last_verdicts(outputs: Path) -> State:
+    """Return what the scoreboards in ``outputs`` say; of several on a claim, the newest."""
+    found: dict[tuple[str, TierName], str] = {}
+    files = outputs.glob(f"claims/*/tables/{NAME}.json")
+    for file in sorted(files, key=lambda each: each.stat().st_mtime):
+        try:
+            found |= _verdicts_in(json.loads(file.read_text(encoding="utf-8")))
+        except (OSError, ValueError, LookupError, TypeError):
+            log.warning("%s: no table of claims; its verdicts are left out of the list", file)
+    return found
+
+
+def _verdicts_in(table: Any) -> State:
+    """Return the verdicts of a table as its JSON file has it; none of a tier that was changed."""
+    tier, tuned = table["origin"]["tier"], table["origin"].get("learning rates") == TUNED
+    if CHANGES in table["origin"]:
+        return {}
+    return {
+        (row["claim"], tier): _last(row, tuned)
+        for row in table["rows"]
+        if row["verdict"] != NOT_RUN
+    }
+
+
+def _last(row: Mapping[str, Any], tuned: bool) -> str:
+    cost = [] if row["minutes"] is None else [duration(60 * row["minutes"])]
+    return ", ".join([row["verdict"], *([TUNED] if tuned else []), *cost])
+
+
+def plan_table(plan: Plan, known: Mapping[str, Prospect], at_once: int) -> Table:
+    """Return what each claim needs: runs, those that are missing, job time, seeds.
+
+    ``known`` are prospects by the names of claims.
+    """
+    rates = rates_of(plan.finished)
+    time = job_time(plan.missing, rates, plan.trained)
+    title = (
+        f"claims: {len(plan.claims)}, runs: {len(plan.wanted)}, missing: {len(plan.missing)}; "
+        f"job time {time.text(at_once)} with {at_once} at a time"
+    )
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
+    table.add_column("claim", no_wrap=True)
+    for column in ("seeds", "runs", "missing", "job time", "decides", "for 80%"):
+        table.add_column(column, justify="right")
+    missing = {run.identity for run in plan.missing}
+    for claim in plan.claims:
+        runs = plan.runs_of(claim)
+        lacking = [run for run in runs if run.identity in missing]
+        table.add_row(
+            claim.name,
+            str(plan.seeds_of(claim)),
+            str(len(runs)),
+            str(len(lacking)),
+            job_time(lacking, rates, plan.trained).text(),
+            *known.get(claim.name, ("–", "–")),
+        )
+    return table

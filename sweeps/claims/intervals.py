@@ -1,0 +1,194 @@
+"""Which differences between systems a claim is about: two systems, an order, an optimum."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
+
+from lightning_modules.metrics.metric import Array
+from lightning_modules.metrics.resampling import Interval
+from sweeps.claims.quantities import SystemValues
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """Differences between systems, in a table whose best row is judged by its smallest entry.
+
+    The effect is the largest over rows of the smallest over columns. A claim about two systems is
+    a table of one entry.
+    """
+
+    weights: Array
+    """What each difference adds of each system's mean over seeds: ``(rows, columns, systems)``."""
+    reference: float = 0.0
+    """Subtracted from each difference."""
+
+    def entries(self, means: Array) -> Array:
+        """Return the differences ``(…, rows, columns)`` of means ``(…, systems)``."""
+        return np.einsum("rcs,...s->...rc", self.weights, means) - self.reference
+
+    def effect(self, means: Array) -> Array:
+        """Return the effect ``(…)`` of means over seeds ``(…, systems)``."""
+        return self.entries(means).min(-1).max(-1)
+
+
+def above(reference: float) -> Differences:
+    """Return by how much one system is above a fixed number."""
+    return Differences(np.ones((1, 1, 1)), reference)
+
+
+def below(reference: float) -> Differences:
+    """Return by how much one system is below a fixed number."""
+    return Differences(-np.ones((1, 1, 1)), -reference)
+
+
+def difference() -> Differences:
+    """Return by how much the first of two systems is above the second."""
+    return order(2)
+
+
+def order(count: int) -> Differences:
+    """Return the smallest step down between neighbours, for systems given highest first.
+
+    The effect is above 0 when the systems are in this order without exception.
+    """
+    steps = np.eye(count)[:-1] - np.eye(count)[1:]
+    return Differences(steps[None])
+
+
+def optimum(count: int, place: int, better: int = 1) -> Differences:
+    """Return by how much the rung at ``place`` of ``count``, counted from 0, is the best.
+
+    The effect is its value less the best value of the others. ``better`` is that of the metric: -1
+    where low values are better.
+    """
+    systems = better * np.eye(count)
+    return Differences((systems[place] - np.delete(systems, place, axis=0))[None])
+
+
+WIDENING = 0.12
+"""Widens Student's t by 1 + WIDENING / (seeds - 1).
+
+Welch's degrees of freedom are too many where one system varies more over its seeds than the other.
+The simulations of ``tests.simulations.claims`` set the number: with it, no direction is wrong in
+more than 5% at any ratio of the variances.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Means of systems over seeds, and what they vary by; ``…`` are simulated repetitions."""
+
+    means: Array
+    """Mean over seeds, ``(…, systems)``."""
+    seeds: NDArray[np.int64]
+    """Number of seeds, ``(systems,)``."""
+    between_seeds: Array
+    """Variance between the seeds' values on one test set, ``(…, systems)``; NaN for one seed."""
+    both: Array
+    """Part of ``between_seeds`` that the sentences explain, σ²(both), ``(systems,)``."""
+    sentences: Array
+    """Covariance over sentences that all seeds share, σ²(sentences), ``(systems, systems)``."""
+
+    @classmethod
+    def of(cls, values: Sequence[SystemValues]) -> Self:
+        """Estimate from the values of systems, all on the same resamples."""
+        seeds = np.array([len(each.observed) for each in values])
+        rows = np.concatenate([each.resampled for each in values])
+        covariance = np.atleast_2d(np.cov(rows))
+        member = np.repeat(np.eye(len(seeds)), seeds, axis=0)  # (seeds of all, systems)
+        sums = member.T @ covariance @ member
+        own = np.diag(covariance) @ member  # sum of the seeds' variances
+        pairs = np.outer(seeds, seeds) - np.diag(seeds)
+        # A single seed has no pair: then its variance stands for the covariance.
+        alone = np.diag(np.where(seeds == 1, own, 0))
+        shared = np.divide(sums - np.diag(own), pairs, where=pairs > 0, out=alone)
+        return cls(
+            means=np.array([each.observed.mean() for each in values]),
+            seeds=seeds,
+            between_seeds=np.array([_variance(each.observed) for each in values]),
+            both=np.maximum(own / seeds - np.diag(shared), 0),
+            sentences=shared,
+        )
+
+
+def _variance(scores: Array) -> float:
+    return float(scores.var(ddof=1)) if len(scores) > 1 else np.nan
+
+
+def effect_interval(spread: Spread, differences: Differences, level: float) -> Interval:
+    """Return the interval of a claim's effect at ``level``, such as 0.95; each end ``(…)``.
+
+    For a table of differences, the low end is the largest over rows of the smallest low end over
+    columns: for the claim to hold in a row, each of its differences must be large, which needs no
+    correction, but rows are a choice, which needs Bonferroni's. For the high end rows and columns
+    change parts.
+    """
+    tail = (1 - level) / 2
+    entries = differences.entries(spread.means)
+    rows, columns = entries.shape[-2:]
+    low = entries - _half_widths(spread, differences.weights, tail / rows)
+    high = entries + _half_widths(spread, differences.weights, tail / columns)
+    return Interval(low.min(-1).max(-1), high.max(-2).min(-1))
+
+
+def _half_widths(spread: Spread, weights: Array, tail: float) -> Array:
+    """Return half the width of each difference's interval, ``(…, rows, columns)``.
+
+    What the sentences explain is known from many sentences, and gets the quantile z of a normal
+    distribution. What varies beyond that over seeds is known from few seeds, and gets the quantile
+    of Student's t with Welch's degrees of freedom. Squares of both add up.
+    """
+    squares = weights**2
+    known = np.einsum("rcs,st,rct->rc", weights, spread.sentences, weights).clip(0)
+    known = known + squares @ (spread.both / spread.seeds)
+    beyond = (spread.between_seeds - spread.both).clip(0) / spread.seeds
+    parts = squares * beyond[..., None, None, :]  # (…, rows, columns, systems)
+    variance = parts.sum(-1)
+    summed = (parts**2 / (spread.seeds - 1)).sum(-1)
+    degrees = np.divide(variance**2, summed, where=summed > 0, out=np.ones_like(variance))
+    fewest = np.where(weights != 0, spread.seeds, spread.seeds.max()).min(-1)
+    t = stdtrit(degrees, 1 - tail) * (1 + WIDENING / (fewest - 1))
+    return np.sqrt(ndtri(1 - tail) ** 2 * known + t**2 * variance)
+
+
+def paired(
+    values: Sequence[SystemValues], differences: Differences
+) -> tuple[list[SystemValues], Differences]:
+    """Return each difference as a system of its own, and the differences of these systems.
+
+    ``values`` are those of systems with the same trainings, in the same order of seeds.
+    """
+    systems = differences.weights.shape[-1]
+    weights = differences.weights.reshape(-1, systems)
+    observed, resampled = (
+        np.einsum("ds,s...->d...", weights, np.stack(parts)) for parts in zip(*values, strict=True)
+    )
+    return list(map(SystemValues, observed, resampled)), _each_alone(differences)
+
+
+def paired_spread(spread: Spread, differences: Differences) -> tuple[Spread, Differences]:
+    """Return the same of assumed variances: what a seed adds to all systems, no difference has.
+
+    The differences must be of systems with each other, so that their weights sum to 0.
+    """
+    weights = differences.weights.reshape(-1, len(spread.means))
+    both = weights**2 @ spread.both
+    of_differences = Spread(
+        means=weights @ spread.means,
+        seeds=np.full(len(weights), spread.seeds.min()),
+        between_seeds=both,
+        both=both,
+        sentences=weights @ spread.sentences @ weights.T,
+    )
+    return of_differences, _each_alone(differences)
+
+
+def _each_alone(differences: Differences) -> Differences:
+    """Return the differences where each of them has become a system."""
+    rows, columns, _ = differences.weights.shape
+    own = np.eye(rows * columns).reshape(rows, columns, -1)
+    return Differences(own, differences.reference)

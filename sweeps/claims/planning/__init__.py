@@ -1,1 +1,0 @@
-"""What a command on claims would train: runs, their cost, the chance of a verdict."""

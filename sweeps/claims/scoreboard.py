@@ -1,0 +1,192 @@
+"""The scale at which claims were run, and so how far a verdict reaches."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple, Self
+
+from lightning_modules.figures.forest_chart import Effect
+from lightning_modules.metrics.bootstrap import Estimate
+from lightning_modules.runs.settings import RESULTS, key_of, overrides_that_affect
+from sweeps.claims.claim import Claim, TierName
+from sweeps.claims.judging import ClaimResult
+from sweeps.claims.verdict import Outcome, Verdict
+from sweeps.comparison.tables import Cell, Column, Table
+
+SCOPES: dict[TierName, str] = {
+    "laptop": "at laptop scale on a synthetic corpus",
+    "bench": "at bench scale on a small corpus of real text",
+    "paper": "at the paper's scale",
+}
+"""What a verdict says of each tier, and no more than that."""
+PLACES = ("data.root",)
+"""Keys that say where the files of a tier's corpus lie, and not which corpus it is."""
+
+
+class Scale(NamedTuple):
+    """A tier, and what a command changed of the tier."""
+
+    tier: TierName
+    changes: tuple[str, ...] = ()
+    """Overrides of the command that may change results."""
+
+    @classmethod
+    def of(cls, tier: TierName, shared: Sequence[str]) -> Self:
+        """Return the scale of a command with overrides that every run takes."""
+        found = overrides_that_affect(shared, RESULTS)
+        return cls(tier, tuple(each for each in found if key_of(each) not in PLACES))
+
+    @property
+    def scope(self) -> str:
+        """What the verdicts are about."""
+        changed = f", changed by {' '.join(self.changes)}" if self.changes else ""
+        return f"{SCOPES[self.tier]}{changed}"
+
+
+NAME, TITLE = "claims", "Published claims, tested again"
+NO_VERDICT, NOT_RUN = "no verdict", "not run"
+COLUMNS = (
+    Column("claim", "claim"),
+    Column("statement", "statement"),
+    Column("place", "paper"),
+    Column("measured", "measured"),
+    Column("published", "published effect", "number", 2),
+    Column("ours", "our effect", "estimate", 2),
+    Column("margin", "least effect", "number", 2),
+    Column("seeds", "seeds", "count"),
+    Column("verdict", "verdict"),
+    Column("corrected", "after Holm"),
+    Column("on_trained_effect", "effect, trained lengths", "estimate", 2),
+    Column("on_trained", "verdict, trained lengths"),
+    Column("untuned_effect", "effect, untuned", "estimate", 2),
+    Column("untuned", "verdict, untuned"),
+    Column("minutes", "training (min)", "number"),
+    Column("why", "reason, or what would decide"),
+)
+EVERY_COLUMN = [column.key for column in COLUMNS]
+PRINTED = ("claim", "published", "ours", "verdict", "untuned")
+"""Columns that a terminal has room for."""
+ON_PAGE = (
+    *("claim", "statement", "published", "ours", "margin"),
+    *("verdict", "corrected", "on_trained", "untuned"),
+)
+"""Columns of the table on the page, which tells all else below it."""
+NARROWER = (
+    "The verdict “did not hold” (of a claim of no difference: “held”) rests on the 90% interval, "
+    "which is shorter: the 95% interval of such a claim may reach across the smallest effect that "
+    "counts."
+)
+"""Why an effect that is shown may look undecided beside its verdict."""
+TUNED = "tuned alike"
+CHANGES = "changed by"
+"""Where a table says which overrides changed its tier."""
+OPTIONAL = ("on_trained", "untuned")
+"""What begins the keys of columns that are left out if they are empty."""
+
+
+def scoreboard(
+    judged: Sequence[ClaimResult], scale: Scale, shown: Collection[str] = EVERY_COLUMN
+) -> Table:
+    """Return a row for every claim, also for those without a verdict.
+
+    ``shown`` are the keys of the columns; those of other verdicts on the same claims are left out
+    if there are none.
+    """
+    cells = [_cells(one) for one in judged]
+    columns = [
+        column
+        for column in COLUMNS
+        if column.key in shown
+        and not (column.key.startswith(OPTIONAL) and all(row[column.key] is None for row in cells))
+    ]
+    return Table(
+        NAME,
+        TITLE,
+        columns,
+        [[row[column.key] for column in columns] for row in cells],
+        {
+            "tier": scale.tier,
+            **({CHANGES: " ".join(scale.changes)} if scale.changes else {}),
+            "claims": len(judged),
+            "learning rates": TUNED if any(one.tuned for one in judged) else "of the files",
+        },
+        f"Verdicts reach no farther than this: {scale.scope}. Effects, with 95% intervals over "
+        "seeds and test sentences, are above 0 in the direction of the claim. "
+        f"{NARROWER} Holm's correction is over the claims of this table. “Trained "
+        "lengths”: the same on test sentences no longer than those of training, where a claim is "
+        "about no lengths.",
+    )
+
+
+def summary(judged: Sequence[ClaimResult], scale: Scale) -> str:
+    """Return how many claims held, did not hold, and stayed open, in one line."""
+    named = _counted(one.verdict for one in judged)
+    counts = Counter(outcome_of(one) for one in judged)
+    if lost := counts[NO_VERDICT]:
+        named += f", {lost} without a verdict"
+    if not_run := counts[NOT_RUN]:
+        named += f", {not_run} not run"
+    corrected = _counted(one.corrected for one in judged)
+    return (
+        f"{len(judged)} claims: {named}; after Holm's correction over all: {corrected}; "
+        f"{scale.scope}"
+    )
+
+
+def _counted(verdicts: Iterable[Verdict | None]) -> str:
+    counts = Counter(verdict.outcome for verdict in verdicts if verdict is not None)
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)
+
+
+def outcome_of(one: ClaimResult) -> str:
+    """Return the outcome of a claim as text."""
+    if one.not_run is not None:
+        return NOT_RUN
+    return NO_VERDICT if one.verdict is None else str(one.verdict.outcome)
+
+
+def effect_of(verdict: Verdict | None) -> Estimate | None:
+    """Return the effect of a claim with its interval; None without a verdict."""
+    if verdict is None:
+        return None
+    return Estimate(verdict.effect, *(verdict.interval or (None, None)))
+
+
+def effects_of(judged: Sequence[ClaimResult]) -> list[Effect]:
+    """Return the rows of the forest plot: one for each claim with a verdict."""
+    return [_row_of_forest(one.claim, one.verdict) for one in judged if one.verdict is not None]
+
+
+def _cells(one: ClaimResult) -> dict[str, Cell]:
+    """Return the cells of a claim by the keys of ``COLUMNS``."""
+    claim, verdict = one.claim, one.verdict
+    return {
+        "claim": claim.name,
+        "statement": claim.statement,
+        "place": f"{claim.paper.authors} ({claim.paper.year}), {claim.place}",
+        "measured": claim.measure.metric.label,
+        "published": claim.published_effect,
+        "ours": effect_of(verdict),
+        "margin": claim.margin.value,
+        "seeds": None if verdict is None else verdict.seeds,
+        "verdict": outcome_of(one),
+        "corrected": None if one.corrected is None else str(one.corrected.outcome),
+        "on_trained_effect": effect_of(one.on_trained),
+        "on_trained": None if one.on_trained is None else str(one.on_trained.outcome),
+        "untuned_effect": effect_of(one.untuned),
+        "untuned": None if one.untuned is None else str(one.untuned.outcome),
+        "minutes": None if one.evidence is None else one.evidence.seconds / 60,
+        "why": one.failure or one.not_run or (one.needed.text() if one.needed else None),
+    }
+
+
+def _row_of_forest(claim: Claim, verdict: Verdict) -> Effect:
+    margin, published = claim.margin.value, claim.published_effect
+    low, high = verdict.interval or (None, None)
+    return Effect(
+        claim=claim.name,
+        outcome=str(verdict.outcome),
+        effect=verdict.effect / margin,
+        low=None if low is None else low / margin,
+        high=None if high is None else high / margin,
+        published=None if published is None else published / margin,
+    )

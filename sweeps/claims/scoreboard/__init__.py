@@ -1,1 +1,0 @@
-"""The scoreboard of claims: table, page, figures, the same in Weights & Biases."""

@@ -1,0 +1,253 @@
+"""Published values beside ours, in the paper's own flavour of a score."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import altair as alt
+import numpy as np
+
+from datamodules.files import write_text
+from lightning_modules.figures.charts import PAPER, Chart, Width, save_chart
+from lightning_modules.figures.forest_chart import forest_chart
+from lightning_modules.figures.lines import Lines, draw_lines, point, reference_line, with_margins
+from lightning_modules.metrics.bootstrap import Estimate
+from lightning_modules.metrics.metric import Metric
+from lightning_modules.runs.files import read_predictions
+from sweeps.claims.claim import Claim
+from sweeps.claims.intervals import Spread, above, effect_interval
+from sweeps.claims.judging import ClaimResult, Evidence, SystemRun
+from sweeps.claims.published_bleu import FLAVOURS, Flavour, TableAgreement, agreement
+from sweeps.claims.quantities import Rows, ScoreQuantity
+from sweeps.claims.scoreboard import (
+    NARROWER,
+    ON_PAGE,
+    TITLE,
+    Scale,
+    effects_of,
+    outcome_of,
+    scoreboard,
+    summary,
+)
+from sweeps.claims.verdict import WIDE
+from sweeps.comparison.table_files import write_tables
+from sweeps.comparison.tables import as_csv
+from sweeps.report.html import render_page
+
+LEAST_VALUES = 3
+"""Fewest values of a table whose agreement says anything."""
+
+
+class PublishedComparison(NamedTuple):
+    """Values of a paper and of our runs, in one flavour."""
+
+    flavour: str
+    systems: Sequence[str]
+    published: Sequence[float]
+    ours: Sequence[float]
+    """Means over seeds."""
+    agreement: TableAgreement | None
+    """For tables of at least three values; the data of both sides are unlike."""
+
+
+def beside(claim: Claim, evidence: Evidence) -> PublishedComparison | None:
+    """Return the published BLEU of a claim beside ours.
+
+    None without published BLEU, and where no sentence counts in its flavour.
+    """
+    published = claim.published
+    if published is None or published.flavour is None:
+        return None
+    systems = [system for system in published.values if system in evidence.runs]
+    if not systems:
+        return None
+    theirs = [published.values[system] for system in systems]
+    flavour = FLAVOURS[published.flavour]
+    rows = _rows(flavour, evidence)
+    if not rows:
+        return None
+    ours = [
+        float(np.mean([_score(flavour, run, rows) for run in evidence.runs[system]]))
+        for system in systems
+    ]
+    many = len(systems) >= LEAST_VALUES
+    return PublishedComparison(
+        flavour=flavour.name,
+        systems=systems,
+        published=theirs,
+        ours=ours,
+        agreement=agreement(theirs, ours) if many else None,
+    )
+
+
+def _rows(flavour: Flavour, evidence: Evidence) -> tuple[int, ...]:
+    """Return the numbers of the sentences that count.
+
+    An unknown word is one that the vocabularies of a system of the claim lack.
+    """
+    every = [run for of_system in evidence.runs.values() for run in of_system]
+    unknown = set[int]().union(*map(_unknown, every)) if flavour.no_unknown else set[int]()
+    return tuple(row for row in range(len(every[0].test.references)) if row not in unknown)
+
+
+@cache
+def _unknown(run: SystemRun) -> set[int]:
+    """Return the sentences with a word that this run does not know; its test set has all runs'."""
+    folder = run.output.folder
+    predictions = read_predictions(folder) if folder else []
+    return {row for row, each in enumerate(predictions) if each.unknown}
+
+
+@cache
+def _score(flavour: Flavour, run: SystemRun, rows: tuple[int, ...]) -> float:
+    """Return the score of a run on some sentences, which several claims may share."""
+    hypotheses = [run.output.hypotheses[row] for row in rows]
+    references = [run.test.references[row] for row in rows]
+    return flavour.score(hypotheses, references, run.result.data.target)
+
+
+def claim_lines(evidence: Evidence, claim: Claim, width: Width) -> Lines:
+    """Return the score of each system against length; the bands are over seeds and sentences.
+
+    Published curves, of the paper's data, are thin dashed lines.
+    """
+    metric = claim.measure.metric
+    published = list(_published(claim))
+    systems, buckets = list(evidence.runs), evidence.lengths.buckets
+    points = [
+        {
+            "place": round(bucket.mean_length or 0.0, 2),
+            **point(system, bucket.bounds.label, estimate),
+        }
+        for system in systems
+        for bucket in buckets
+        if (estimate := estimate_of(evidence, metric, system, bucket.index)) is not None
+    ]
+    places = [each["place"] for each in (*points, *(p for _, drawn in published for p in drawn))]
+    return Lines(
+        labels={system: system for system in systems},
+        points=points,
+        x=alt.X(
+            "place:Q",
+            title=evidence.axis[0].upper() + evidence.axis[1:],
+            scale=alt.Scale(domain=with_margins(places or [0.0]), nice=False),
+        ),
+        y_title=metric.label,
+        from_zero=metric.from_zero,
+        others=[
+            layer
+            for name, drawn in published
+            for layer in reference_line(name, drawn, metric.label, width)
+        ],
+        reached=[each["score"] for _, drawn in published for each in drawn],
+    )
+
+
+def _published(claim: Claim) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield the names and the points of published curves."""
+    if claim.published is None:
+        return
+    how = "published, read off" if claim.published.read_off else "published"
+    for system, curve in claim.published.curves.items():
+        yield (
+            f"{system}, {how}",
+            [
+                {"place": length, "score": value, "group": f"{length:g} words"}
+                for length, value in sorted(curve)
+            ],
+        )
+
+
+def estimate_of(
+    evidence: Evidence, metric: Metric, system: str, rows: Rows | None = None
+) -> Estimate | None:
+    """Return a score on some rows, with its interval over seeds and sentences.
+
+    None where the score is not defined; no interval for one seed.
+    """
+    try:
+        values = evidence.values(ScoreQuantity(metric, rows), system)
+    except ValueError:  # such as a length ratio without references
+        return None
+    seeds = tuple(map(float, values.observed))
+    if len(seeds) == 1:
+        return Estimate(seeds[0], seeds=seeds)
+    low, high = effect_interval(Spread.of([values]), above(0.0), WIDE)
+    return Estimate(float(np.mean(seeds)), float(low), float(high), seeds=seeds)
+
+
+PAGE, FIGURES, FOREST = "report.html", "figures", "forest"
+
+
+class ClaimView(NamedTuple):
+    """A claim as the page shows it."""
+
+    judged: ClaimResult
+    outcome: str
+    overrides: Mapping[str, Sequence[str]]
+    """Overrides of each system, with those of the tier and of the command."""
+    rates: Mapping[str, float]
+    """Learning rates of the systems that were trained."""
+    means: Mapping[str, float]
+    """What was measured, by system: means over seeds."""
+    beside: PublishedComparison | None
+    curve: str | None
+    """Name of the figure of its curves."""
+
+
+def write_scoreboard(judged: Sequence[ClaimResult], scale: Scale, out: Path) -> Path:
+    """Write tables, figures and the page into ``out``; return the page.
+
+    Each file is written whole or not at all.
+    """
+    table = scoreboard(judged, scale)
+    write_tables([table], out / "tables")
+    charts: dict[str, Chart] = {}
+    effects = effects_of(judged)
+    if effects:
+        charts[FOREST] = forest_chart(effects, "container")
+        for end, width in PAPER.items():
+            save_chart(forest_chart(effects, width), out / FIGURES / f"{FOREST}{end}")
+    shown = [_shown(one, scale, charts) for one in judged]
+    page = render_page(
+        "claims.html.j2",
+        figures=charts,
+        files={table.name: as_csv(table)},
+        title=TITLE,
+        summary=summary(judged, scale),
+        scope=scale.scope,
+        narrower=NARROWER,
+        table=scoreboard(judged, scale, ON_PAGE),
+        claims=shown,
+    )
+    write_text(out / PAGE, page)
+    return out / PAGE
+
+
+def _shown(one: ClaimResult, scale: Scale, charts: dict[str, Chart]) -> ClaimView:
+    """Return a claim as the page shows it; its curves are added to ``charts``."""
+    claim, outcome = one.claim, outcome_of(one)
+    systems = claim.systems if one.not_run is None else ()
+    overrides = {
+        system: [*claim.overrides(system, scale.tier), *scale.changes] for system in systems
+    }
+    if one.evidence is None or one.means is None:
+        return ClaimView(one, outcome, overrides, {}, {}, None, None)
+    lines, name = claim_lines(one.evidence, claim, "container"), claim.name.replace(".", "_")
+    curve = name if len({each["place"] for each in lines.points}) > 1 else None
+    if curve:
+        charts[name] = draw_lines(lines, "container")
+    return ClaimView(
+        judged=one,
+        outcome=outcome,
+        overrides=overrides,
+        rates={system: _rate(first) for system, (first, *_) in one.evidence.runs.items()},
+        means=dict(zip(claim.measure.systems, map(float, one.means), strict=True)),
+        beside=beside(claim, one.evidence),
+        curve=curve,
+    )
+
+
+def _rate(run: SystemRun) -> float:
+    return float(run.result.config["optimizer"]["lr"])

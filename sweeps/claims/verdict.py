@@ -1,0 +1,161 @@
+"""Whether a claim held: by its effect's interval over seeds and sentences, and its margin."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from enum import StrEnum
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightning_modules.metrics.resampling import Interval, holm
+from sweeps.claims.intervals import Differences, Spread, effect_interval
+
+LEAST_SEEDS = 3
+"""Seeds of each system without which nothing is decided: the rule was calibrated from three on."""
+LEVEL = 0.05
+"""Largest p-value of a decided verdict."""
+WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
+"""Levels of intervals. Of a claim of an effect, *held* needs the wide one, and *did not hold* the
+narrow one; of a claim of no difference, the other way round."""
+_BISECTIONS = 25
+
+
+Says = Literal["larger", "not_smaller", "no_difference"]
+"""What a claim says of its effect: larger than 0, at least 0, or 0; each by the margin."""
+
+
+class Outcome(StrEnum):
+    """What a verdict says."""
+
+    HELD = "held"
+    FAILED = "did not hold"
+    UNDECIDED = "not decidable"
+
+
+@dataclass(frozen=True)
+class Margin:
+    """The smallest effect that counts. Raises ``ValueError`` unless ``size`` is above 0."""
+
+    size: float
+    """In units of the quantity."""
+    written: date
+    """The day on which the margin was written: before the first run."""
+    says: Says = "larger"
+
+    def __post_init__(self) -> None:
+        if not self.size > 0:
+            raise ValueError(f"a margin must be above 0, not {self.size}")
+
+    @property
+    def held_level(self) -> float:
+        """Level of the interval that must show that the claim holds."""
+        return NARROW if self.says == "no_difference" else WIDE
+
+    @property
+    def failed_level(self) -> float:
+        """Level of the interval that must show that the claim does not hold."""
+        return WIDE if self.says == "no_difference" else NARROW
+
+    @property
+    def threshold(self) -> float:
+        """The number above which the effect must lie, unless the claim is of no difference."""
+        return self.size if self.says == "larger" else -self.size
+
+    def held(self, interval: Interval) -> NDArray[np.bool_]:
+        """Return whether an interval, its ends ``(…)``, shows that the claim holds."""
+        low, high = map(np.asarray, interval)
+        if self.says == "no_difference":
+            return (low > -self.size) & (high < self.size)
+        return low > self.threshold
+
+    def failed(self, interval: Interval) -> NDArray[np.bool_]:
+        """Return whether an interval, its ends ``(…)``, shows that the claim does not hold."""
+        low, high = map(np.asarray, interval)
+        if self.says == "no_difference":
+            return (low > self.size) | (high < -self.size)
+        return high < self.threshold
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on one claim."""
+
+    outcome: Outcome
+    effect: float
+    """In units of the quantity; above 0 in the direction of the claim."""
+    interval: Interval | None
+    """95%, over seeds and sentences; None where a system has a single seed."""
+    p: float
+    """At most 0.05 exactly when the verdict is decided; 1 with too few seeds."""
+    margin: Margin
+    seeds: int
+    """The fewest seeds that a system has."""
+
+
+def judge(spread: Spread, differences: Differences, margin: Margin) -> Verdict:
+    """Return the verdict on a claim, from nothing but the claim's own systems."""
+    effect, seeds = float(differences.effect(spread.means)), int(spread.seeds.min())
+    if seeds < LEAST_SEEDS:
+        interval = _interval(spread, differences) if seeds > 1 else None
+        return Verdict(Outcome.UNDECIDED, effect, interval, 1.0, margin, seeds)
+    held, failed = decide(spread, differences, margin)
+    outcome = Outcome.HELD if held else Outcome.FAILED if failed else Outcome.UNDECIDED
+    return Verdict(
+        outcome=outcome,
+        effect=effect,
+        interval=_interval(spread, differences),
+        p=_p(spread, differences, margin),
+        margin=margin,
+        seeds=seeds,
+    )
+
+
+def decide(
+    spread: Spread, differences: Differences, margin: Margin
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return whether a claim held and whether it did not, ``(…)`` each, for three seeds or more.
+
+    Held: the 95% interval lies above the margin. Did not hold: the 90% interval lies below the
+    margin. For a claim that the effect is not smaller than 0, minus the margin takes the place of
+    the margin (non-inferiority). A claim of no difference holds if the 90% interval lies inside
+    (-margin, margin), as two one-sided tests would have it, and does not if the 95% interval lies
+    wholly outside.
+    """
+    held = margin.held(effect_interval(spread, differences, margin.held_level))
+    return held, margin.failed(effect_interval(spread, differences, margin.failed_level))
+
+
+def correct_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return the verdicts after Holm's correction over all of them (Holm 1979).
+
+    A verdict that the correction takes back is not decidable. The verdicts themselves stay as they
+    are: they do not depend on which others were asked for.
+    """
+    corrected = zip(verdicts, holm([each.p for each in verdicts]), strict=True)
+    return [
+        replace(each, p=float(p), outcome=each.outcome if p <= LEVEL else Outcome.UNDECIDED)
+        for each, p in corrected
+    ]
+
+
+def _interval(spread: Spread, differences: Differences) -> Interval:
+    return Interval(*map(float, effect_interval(spread, differences, WIDE)))
+
+
+def _p(spread: Spread, differences: Differences, margin: Margin) -> float:
+    """Return the smaller p-value of both outcomes; each is at most 0.05 where it is decided."""
+
+    def least(shown: Callable[[Interval], NDArray[np.bool_]], level: float) -> float:
+        """Return 1 less the largest level that shows an outcome, as if ``level`` were 95%."""
+        low, high = np.log(1e-12), 0.0
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            if shown(effect_interval(spread, differences, 1 - np.exp(middle))):
+                high = middle
+            else:
+                low = middle
+        return float(np.exp(high)) * LEVEL / (1 - level) if high < 0 else 1.0
+
+    return min(least(margin.held, margin.held_level), least(margin.failed, margin.failed_level))

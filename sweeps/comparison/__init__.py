@@ -1,1 +1,0 @@
-"""Comparison of several runs: labels, conditions of fairness, learning curves, costs."""

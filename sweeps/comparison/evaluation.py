@@ -1,0 +1,262 @@
+"""Baselines beside the compared systems: what their test sets score without a model."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightning_modules.metrics.bootstrap import Estimate, ScoredSubset, score_subsets
+from lightning_modules.metrics.chosen_metrics import METRICS, check_counts, in_order
+from lightning_modules.metrics.lengths import Bounds, Bucket
+from lightning_modules.metrics.metric import Metric
+from lightning_modules.metrics.resampling import Resamples
+from lightning_modules.metrics.systems import EvalSet, Output, System
+from lightning_modules.metrics.text_metrics import Bleu
+from lightning_modules.testing.scoring import COPY, PHRASE_TABLE, Scoring, baseline
+
+
+def baselines(
+    systems_by_test: Sequence[Sequence[System]], metrics: Sequence[Metric]
+) -> list[list[System]]:
+    """Return the baselines of each test set; none where no system has a phrase table.
+
+    Systems trained on other text have another phrase table. Where there are several, the name of a
+    baseline says whose it is.
+    """
+    owners_by_test = [_owners(systems) for systems in systems_by_test]
+    several = sum(map(len, owners_by_test)) > 1
+    taken = {system.name for systems in systems_by_test for system in systems}
+
+    def named(kind: str, owner: System, lines: Sequence[str]) -> System:
+        name = _free_name(f"{kind} of {owner.name}" if several else kind, taken)
+        label = f"{kind} of {owner.label}" if several else name
+        return baseline(name, owner.test, lines, metrics, label)
+
+    made = []
+    for owners in owners_by_test:
+        tables = [named(PHRASE_TABLE, owner, lines) for lines, owner in owners.items()]
+        copies = [
+            named(COPY, owner, owner.test.sources)
+            for owner in list(owners.values())[:1]  # a test set has one copy
+            if owner.test.sources is not None
+        ]
+        made.append([*tables, *copies])
+    return made
+
+
+def _owners(systems: Sequence[System]) -> dict[tuple[str, ...], System]:
+    """Return the first system with each phrase table, by the translations of the test set."""
+    owners: dict[tuple[str, ...], System] = {}
+    for system in systems:
+        for output in system.outputs:
+            if output.phrase_table is not None:
+                owners.setdefault(tuple(output.phrase_table), system)
+    return owners
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """Return ``name``, with ``#2``, ``#3``, … if it is taken; it then is."""
+    names = chain([name], (f"{name} #{number}" for number in count(2)))
+    free = next(each for each in names if each not in taken)
+    taken.add(free)
+    return free
+
+
+RESAMPLES_FOR_A_TEST = 40
+"""Resamples for each corrected test: twice the minimum for significance at 5%."""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Systems that translated one test set, and can be compared sentence by sentence."""
+
+    systems: list[System]
+    buckets: list[Bucket]
+    subsets: list[ScoredSubset]
+    """The whole test set, then the buckets."""
+    baselines: list[System]
+    """Translations without a model, beside the systems; only ``subsets`` have their scores too."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Scores of all systems, in the given order of the systems."""
+
+    systems: list[System]
+    groups: list[Group]
+    scoring: Scoring
+    draws: Resamples
+    """``scoring.resamples`` draws, or more where many tests are corrected."""
+    metrics: list[Metric]
+    """The metrics that at least one system has, in the order of the tables."""
+
+    @property
+    def bounds(self) -> list[Bounds]:
+        """Every length bucket with sentences, shortest first, the open one last."""
+        buckets = [bucket for group in self.groups for bucket in group.buckets]
+        used = {bucket.bounds for bucket in buckets if len(bucket.index)}
+        return sorted(used, key=lambda bounds: (bounds.low, bounds.high or float("inf")))
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels of systems and baselines by name."""
+        return {each.name: each.label for each in (*self.systems, *self.baselines)}
+
+    @property
+    def baselines(self) -> list[System]:
+        """Baselines of all test sets; no system of the comparison, and without seeds."""
+        return [baseline for group in self.groups for baseline in group.baselines]
+
+    def group(self, system: System) -> Group:
+        """Return the group of a system or baseline."""
+        return next(group for group in self.groups if system in (*group.systems, *group.baselines))
+
+    @property
+    def parts(self) -> list["Evaluation"]:
+        """The evaluation of each test set alone, if several systems translated each; else self."""
+        if any(len(group.systems) < 2 for group in self.groups):
+            return [self]
+        return [replace(self, systems=group.systems, groups=[group]) for group in self.groups]
+
+    def named_groups(self, name: str) -> Iterator[tuple[Group, str]]:
+        """Yield each group of several systems, with a name for the group's table."""
+        for place, group in enumerate(self.groups, start=1):
+            if len(group.systems) > 1:
+                yield group, name if place == 1 else f"{name}_{place}"
+
+    def estimate(self, system: System, bounds: Bounds | None, metric: str) -> Estimate | None:
+        """Return the score of a system or baseline on a bucket (None: all sentences), if known."""
+        subsets = [subset for subset in self.group(system).subsets if subset.bounds == bounds]
+        return subsets[0].estimate(system.name, metric) if subsets else None
+
+    def mean_length(self, bounds: Bounds) -> float:
+        """Return the mean length of all test sentences in a bucket."""
+        buckets = [
+            bucket
+            for group in self.groups
+            for bucket in group.buckets
+            if bucket.bounds == bounds and bucket.mean_length is not None
+        ]
+        words = sum(len(bucket.index) * (bucket.mean_length or 0) for bucket in buckets)
+        return words / sum(len(bucket.index) for bucket in buckets)
+
+    def sentences(self, bounds: Bounds | None) -> list[int]:
+        """Return the number of sentences that each test set has in a bucket, without repeats."""
+        counts = {
+            len(subset.index)
+            for group in self.groups
+            for subset in group.subsets
+            if subset.bounds == bounds
+        }
+        return sorted(counts)
+
+
+def evaluate(systems: Sequence[System], scoring: Scoring) -> Evaluation:
+    """Score systems, on one test set or on several.
+
+    Raises ``ValueError`` if source lengths are asked for and there are no sources, and
+    ``UserError`` for a user's metric that does not fit the statistics.
+    """
+    systems_by_test = list(_by_test_set(systems))
+    buckets_by_test = scoring.buckets([members[0].test for members in systems_by_test])
+    metrics = _metrics(systems)
+    draws = _draws(scoring.draws, systems_by_test, buckets_by_test)
+    baselines_by_test = baselines(systems_by_test, metrics)
+    groups = [
+        Group(members, buckets, score_subsets([*members, *beside], metrics, buckets, draws), beside)
+        for members, buckets, beside in zip(
+            systems_by_test, buckets_by_test, baselines_by_test, strict=True
+        )
+    ]
+    scored = {name for group in groups for _, name in group.subsets[0].scores}
+    known = [metric for metric in metrics if metric.name in scored]
+    return Evaluation(list(systems), groups, scoring, draws, known)
+
+
+def _metrics(systems: Iterable[System]) -> list[Metric]:
+    """Return the metrics of all outputs, after a check of those that are a user's."""
+    outputs = [output for system in systems for output in system.outputs]
+    metrics = in_order(metric for output in outputs for metric in output.metrics)
+    for metric in metrics:
+        name = metric.statistics
+        if metric.name not in METRICS:
+            check_counts(metric, [o.statistics[name] for o in outputs if name in o.statistics])
+    return metrics
+
+
+def enough_draws(draws: Resamples, tests: int) -> Resamples:
+    """Draw so often that a test can be significant after correction for all tests of a table.
+
+    No p-value is below 1 / (resamples + 1), and Holm multiplies the smallest by the tests.
+    """
+    return replace(draws, count=max(draws.count, RESAMPLES_FOR_A_TEST * tests))
+
+
+def _draws(
+    draws: Resamples,
+    systems_by_test: Sequence[Sequence[System]],
+    buckets_by_test: Sequence[Sequence[Bucket]],
+) -> Resamples:
+    tests = sum(
+        math.comb(len(systems), 2) * (1 + sum(not bucket.thin for bucket in buckets))
+        for systems, buckets in zip(systems_by_test, buckets_by_test, strict=True)
+    )
+    return enough_draws(draws, tests)
+
+
+def _by_test_set(systems: Iterable[System]) -> Iterable[list[System]]:
+    groups: list[list[System]] = []
+    for system in systems:
+        for group in groups:
+            if group[0].test.same_text(system.test):
+                group.append(system)
+                break
+        else:
+            groups.append([system])
+    return groups
+
+
+def evaluate_sets(systems: Sequence[System], scoring: Scoring) -> dict[str, Evaluation]:
+    """Return the evaluation of BLEU on each named test set, baselines included, by its name.
+
+    Nothing for systems whose test sets have no parts. Lengths are cut as on whole test sets.
+    """
+    names = dict.fromkeys(name for system in systems for name in system.test.named_sets)
+    return {
+        name: evaluate(
+            [
+                _restricted(system, system.test.named_sets[name])
+                for system in systems
+                if name in system.test.named_sets
+            ],
+            scoring,
+        )
+        for name in names
+    }
+
+
+def _restricted(system: System, index: NDArray[np.int64]) -> System:
+    """Return a system on the sentences ``index`` of its test set, with the counts of BLEU alone."""
+    test = system.test
+    sources = None if test.sources is None else _chosen(test.sources, index)
+    outputs = [_restricted_output(output, index) for output in system.outputs]
+    chosen = EvalSet(_chosen(test.references, index), sources)
+    return System(system.name, chosen, outputs, system.label)
+
+
+def _restricted_output(output: Output, index: NDArray[np.int64]) -> Output:
+    bleu, table = Bleu(), output.phrase_table
+    return Output(
+        seed=output.seed,
+        hypotheses=_chosen(output.hypotheses, index),
+        statistics={bleu.statistics: output.statistics[bleu.statistics][index]},
+        metrics=[bleu],
+        phrase_table=None if table is None else _chosen(table, index),
+    )
+
+
+def _chosen(lines: Sequence[str], index: NDArray[np.int64]) -> list[str]:
+    return [lines[number] for number in index]

@@ -1,0 +1,215 @@
+"""Tables of scores, scores by length, and trends over length."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from lightning_modules.metrics.bootstrap import Estimate, score_subset
+from lightning_modules.metrics.lengths import THIN, falls_below, slope_per_ten
+from lightning_modules.metrics.metric import Metric, TextMetric
+from lightning_modules.metrics.resampling import interval
+from lightning_modules.metrics.systems import EvalSet, Subsets, System
+from lightning_modules.testing.scoring import MEANING
+from sweeps.comparison.evaluation import Evaluation, Group
+from sweeps.comparison.tables import Cell, Column, Table
+
+ALIGNMENT = {"aer", "precision", "recall"}
+ATTENTION = {*ALIGNMENT, "entropy", "distance", "coverage"}
+UNCERTAINTY = (
+    "In brackets the 95% bootstrap interval over test sentences; after ± the standard deviation "
+    "over seeds."
+)
+
+
+def system_column(systems: Iterable[System], key: str = "system", title: str = "system") -> Column:
+    """Return a column of systems: files have their names, readers see their labels."""
+    return Column(key, title, labels={system.name: system.label for system in systems})
+
+
+def score_tables(evaluation: Evaluation) -> Iterator[Table]:
+    """Yield the tables of scores on the whole test set."""
+    alignment = [metric for metric in evaluation.metrics if metric.name in ATTENTION]
+    others = [metric for metric in evaluation.metrics if metric not in alignment]
+    yield scores(evaluation, "scores", "Scores", others)
+    yield from subset_scores(
+        evaluation, "scores_by_part", "Scores on parts of the test set", "part", _parts
+    )
+    if alignment:
+        yield scores(evaluation, "attention_scores", "Attention", alignment)
+
+
+def subset_scores(
+    evaluation: Evaluation,
+    name: str,
+    title: str,
+    grouped_by: str,
+    find: Callable[[EvalSet], Subsets],
+) -> Iterator[Table]:
+    """Yield a table of translation metrics on the subsets that ``find`` finds; none without any."""
+    metrics = [metric for metric in evaluation.metrics if isinstance(metric, TextMetric)]
+    rows: list[list[Cell]] = []
+    for group in evaluation.groups:
+        subsets = {
+            label: score_subset(group.systems, metrics, None, index, evaluation.draws)
+            for label, index in find(group.systems[0].test).items()
+        }
+        rows += [
+            [
+                system.name,
+                seeds(system),
+                label,
+                len(subset.index),
+                *(subset.estimate(system.name, metric.name) for metric in metrics),
+            ]
+            for system in group.systems
+            for label, subset in subsets.items()
+        ]
+    systems = system_column(evaluation.systems)
+    columns = [systems, Column("seeds", "seed"), Column("group", grouped_by)]
+    columns += [Column("sentences", "sentences", "count"), *map(_estimate_column, metrics)]
+    names = [metric.name for metric in metrics]
+    if rows:
+        yield Table(name, title, columns, rows, origin(evaluation, *names), UNCERTAINTY)
+
+
+def _parts(test: EvalSet) -> Subsets:
+    return test.subsets
+
+
+def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:
+    """Return the settings that the numbers of a table with ``metrics`` depend on."""
+    signature = ", ".join(
+        f"{metric.name} {metric.signature}" if len(metrics) > 1 else metric.signature
+        for metric in evaluation.metrics
+        if metric.name in metrics and metric.signature
+    )
+    steps = {
+        output.attention_step
+        for system in evaluation.systems
+        for output in system.outputs
+        if output.attention_step is not None and ALIGNMENT.intersection(metrics)
+    }
+    return {
+        "test sentences": "/".join(map(str, evaluation.sentences(None))),
+        **({"signature": signature} if signature else {}),
+        **({"attention step": "/".join(sorted(steps))} if steps else {}),
+        "resamples": evaluation.draws.count,
+        "resampling seed": evaluation.draws.seed,
+    }
+
+
+def seeds(system: System) -> str:
+    """Return the seeds of a system as text: ``1, 2, 3``."""
+    return ", ".join(str(output.seed) for output in system.outputs)
+
+
+def named_seeds(evaluation: Evaluation, *metrics: str) -> Iterator[tuple[System, str | None]]:
+    """Yield each system with its seeds, then the baselines that have ``metrics``, without seeds."""
+    for system in evaluation.systems:
+        yield system, seeds(system)
+    for baseline in evaluation.baselines:
+        if any(evaluation.estimate(baseline, None, metric) is not None for metric in metrics):
+            yield baseline, None
+
+
+def scores(evaluation: Evaluation, name: str, title: str, metrics: Sequence[Metric]) -> Table:
+    """Return a table of metrics on the whole test set."""
+    names = [metric.name for metric in metrics]
+    shown = list(named_seeds(evaluation, *names))
+    rows: list[list[Cell]] = [
+        [
+            system.name,
+            seed,
+            len(system.test.references),
+            *(evaluation.estimate(system, None, metric) for metric in names),
+        ]
+        for system, seed in shown
+    ]
+    systems = system_column(system for system, _ in shown)
+    columns = [systems, Column("seeds", "seed"), Column("sentences", "sentences", "count")]
+    columns += [_estimate_column(metric) for metric in metrics]
+    return Table(
+        name,
+        f"{title} on the whole test set",
+        columns,
+        rows,
+        origin(evaluation, *names),
+        _note(evaluation, shown),
+    )
+
+
+def _note(evaluation: Evaluation, shown: Sequence[tuple[System, str | None]]) -> str:
+    return f"{UNCERTAINTY} {MEANING}" if len(shown) > len(evaluation.systems) else UNCERTAINTY
+
+
+def _estimate_column(metric: Metric) -> Column:
+    return Column(metric.name, metric.label, "estimate", metric.decimals)
+
+
+def by_length(evaluation: Evaluation, metric: Metric, of: str = "") -> Table:
+    """Return a table of one metric in every length bucket, computed on the bucket's sentences.
+
+    ``of`` names the test set that ``evaluation`` is about, if there are several.
+    """
+    bounds = evaluation.bounds
+    shown = list(named_seeds(evaluation, metric.name))
+    rows: list[list[Cell]] = [
+        [system.name, seed, *(evaluation.estimate(system, each, metric.name) for each in bounds)]
+        for system, seed in shown
+    ]
+    columns = [system_column(system for system, _ in shown), Column("seeds", "seed")]
+    for each in bounds:
+        counts = evaluation.sentences(each)
+        thin = "*" if min(counts) < THIN else ""
+        title = f"{each.label}{thin} (n = {'/'.join(map(str, counts))})"
+        columns.append(Column(each.label, title, "estimate", metric.decimals))
+    marked = any("*" in column.title for column in columns)
+    return Table(
+        f"{metric.name}_by_length" + (f"_of_{of}" if of else ""),
+        f"{metric.label} by {evaluation.scoring.length_axis}" + (f", {of}" if of else ""),
+        columns,
+        rows,
+        origin(evaluation, metric.name),
+        _note(evaluation, shown) + (f" * fewer than {THIN} sentences." if marked else ""),
+    )
+
+
+def trends(evaluation: Evaluation) -> Table:
+    """Return a table of BLEU's slope over length, and where BLEU falls below 80% of its best."""
+    rows = [_trend(evaluation.group(system), system) for system in evaluation.systems]
+    columns = [
+        system_column(evaluation.systems),
+        Column("slope", "BLEU per ten more words", "estimate", 2),
+        Column("falls_below", "falls below 80% of its best at", "number"),
+        Column("longest", "mean length of the last bucket", "number"),
+    ]
+    return Table(
+        "bleu_trend",
+        f"BLEU and {evaluation.scoring.length_axis}",
+        columns,
+        rows,
+        origin(evaluation, "bleu"),
+        "The slope is that of the least-squares line through the buckets, weighted by their "
+        f"sentences; buckets with fewer than {THIN} sentences are left out. A dash before the mean "
+        f"length of the last bucket: BLEU does not fall so far. {UNCERTAINTY}",
+    )
+
+
+def _trend(group: Group, system: System) -> list[Cell]:
+    pairs = zip(group.buckets, group.subsets[1:], strict=True)
+    used = [(bucket, subset) for bucket, subset in pairs if not subset.thin]
+    buckets = [bucket for bucket, _ in used]
+    if len(buckets) < 2:
+        return [system.name, None, None, None]
+    key = (system.name, "bleu")
+    by_seed = np.stack([subset.scores[key] for _, subset in used])  # (buckets, seeds)
+    resampled = np.stack([subset.resampled[key].mean(0) for _, subset in used])
+    slopes = slope_per_ten(buckets, by_seed)
+    slope = Estimate(
+        float(slopes.mean()),
+        *interval(slope_per_ten(buckets, resampled)),
+        float(slopes.std(ddof=1)) if len(slopes) > 1 else None,
+        tuple(map(float, slopes)),
+    )
+    means = [float(score) for score in by_seed.mean(1)]
+    return [system.name, slope, falls_below(buckets, means), buckets[-1].mean_length]

@@ -1,0 +1,239 @@
+"""Significance tests between all pairs of systems, corrected, and which systems differ by them."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lightning_modules.metrics.lengths import THIN
+from lightning_modules.metrics.metric import Metric
+from lightning_modules.metrics.pair_tests import CorrectedTest, compare_pairs, correct
+from lightning_modules.metrics.systems import System
+from sweeps.comparison.evaluation import Evaluation
+from sweeps.comparison.numbers import p_floor, p_statement, shown_p
+from sweeps.comparison.score_tables import origin, system_column
+from sweeps.comparison.tables import Cell, Column, Table
+
+SIGNIFICANT = 0.05
+DAGGER = "†"
+"""Mark of a pair about which bootstrap and randomisation disagree."""
+WHY_THEY_DISAGREE = (
+    f"{DAGGER} Only one of bootstrap and randomisation finds a difference. They ask different "
+    "questions: the bootstrap draws other test sentences, and of several seeds other trainings; "
+    "the randomisation test exchanges the translations of these trainings between the systems. "
+    "Take such a pair as not told apart."
+)
+
+
+def differ(corrected: CorrectedTest) -> bool:
+    """Return whether bootstrap and randomisation both find a difference."""
+    return max(corrected.p_bootstrap, corrected.p_randomisation) < SIGNIFICANT
+
+
+def disagree(corrected: CorrectedTest) -> bool:
+    """Return whether only one of bootstrap and randomisation finds a difference."""
+    return (corrected.p_bootstrap < SIGNIFICANT) != (corrected.p_randomisation < SIGNIFICANT)
+
+
+@dataclass(frozen=True)
+class SignificanceTests:
+    """Tests of one metric: all pairs of systems, on the whole test set and in each bucket."""
+
+    metric: Metric
+    tests: Sequence[CorrectedTest]
+    """Tests with their p-values after Holm's correction over all of them."""
+    resamples: int
+    """Number of resamples of each test."""
+
+    @property
+    def floor(self) -> float:
+        """The least p-value that the resamples can give after the correction."""
+        return p_floor(self.resamples, len(self.tests))
+
+    @property
+    def why_no_less(self) -> str:
+        """Explanation of the p-values that are shown as less than ``floor``."""
+        return (
+            f"No p-value is less than {shown_p(p_floor(self.resamples))}, as there are "
+            f"{self.resamples:,} resamples, nor after the correction for {len(self.tests)} tests "
+            f"less than {shown_p(self.floor)}: more resamples could make a p at this floor smaller."
+        )
+
+    @property
+    def why_they_disagree(self) -> str:
+        """Explanation of bootstrap and randomisation that disagree; empty where all agree."""
+        return WHY_THEY_DISAGREE if any(map(disagree, self.tests)) else ""
+
+    @property
+    def decimals(self) -> int:
+        """Number of decimals of a difference."""
+        return max(2, self.metric.decimals)
+
+    @property
+    def whole(self) -> list[CorrectedTest]:
+        """The tests on the whole test set."""
+        return [each for each in self.tests if each.test.subset == "all"]
+
+
+def significance_tests(evaluation: Evaluation) -> dict[str, SignificanceTests]:
+    """Test each ``tested`` metric that has pairs of systems; the keys are names of metrics.
+
+    A bucket with too few sentences is not tested.
+    """
+    metrics = [metric for metric in evaluation.metrics if metric.tested]
+    tested = {metric.name: _tests(evaluation, metric) for metric in metrics}
+    return {name: tests for name, tests in tested.items() if tests.tests}
+
+
+def _tests(evaluation: Evaluation, metric: Metric) -> SignificanceTests:
+    tests = [
+        test
+        for group in evaluation.groups
+        for test in compare_pairs(group.systems, group.subsets, metric, evaluation.draws)
+    ]
+    return SignificanceTests(metric, correct(tests), evaluation.draws.count)
+
+
+def conclusions(evaluation: Evaluation, bleu: SignificanceTests | None) -> list[str]:
+    """Return lines: how many pairs differ in BLEU on the whole test set, and which do not."""
+    if all(len(group.systems) < 2 for group in evaluation.groups):
+        return []
+    if bleu is None:
+        return [f"No pair is tested: there are fewer than {THIN} sentences everywhere."]
+    return list(_conclusions(bleu, evaluation.labels))
+
+
+def _conclusions(bleu: SignificanceTests, labels: Mapping[str, str]) -> Iterator[str]:
+    whole = bleu.whole
+    for method, p_values in (
+        ("paired bootstrap", [each.p_bootstrap for each in whole]),
+        ("approximate randomisation", [each.p_randomisation for each in whole]),
+    ):
+        alike = [
+            f"{labels[each.test.first]} and {labels[each.test.second]}"
+            for each, p in zip(whole, p_values, strict=True)
+            if p >= SIGNIFICANT
+        ]
+        exceptions = f"; not {', nor '.join(alike)}" if alike else ""
+        yield (
+            f"BLEU differs in {len(whole) - len(alike)} of {len(whole)} pairs by {method} "
+            f"(p < {SIGNIFICANT} after Holm's correction over {len(bleu.tests)} tests){exceptions}"
+        )
+    for each in filter(disagree, whole):
+        yield (
+            f"{labels[each.test.first]} and {labels[each.test.second]}: bootstrap "
+            f"({p_statement(each.p_bootstrap, bleu.floor)}) and randomisation "
+            f"({p_statement(each.p_randomisation, bleu.floor)}) disagree {DAGGER}"
+        )
+    if any(map(disagree, whole)):
+        yield WHY_THEY_DISAGREE
+
+
+class Parts(NamedTuple):
+    """Names of the parts of the data that are tested, and of the units in a part."""
+
+    subset: str
+    """Title of the column that names the tested part of the data."""
+    counted: str
+    """Name of the units that the tests resample and exchange."""
+
+
+SENTENCES = Parts("lengths", "sentences")
+
+
+def significance_table(evaluation: Evaluation, tests: SignificanceTests) -> Table:
+    """Return a table with a row for each test of one metric of translations."""
+    about, asked = origin(evaluation, tests.metric.name), evaluation.scoring.resamples
+    return table_of_tests(tests, evaluation.systems, SENTENCES, about, asked)
+
+
+def table_of_tests(
+    tests: SignificanceTests,
+    systems: Sequence[System],
+    parts: Parts,
+    origin: Mapping[str, str | int],
+    asked: int,
+    ending: str = "",
+) -> Table:
+    """Return a table with a row for each test.
+
+    Args:
+        tests: the tests of one metric.
+        systems: the tested systems.
+        parts: names of what was tested.
+        origin: settings that the numbers depend on, ``resamples`` among them.
+        asked: number of resamples that the configuration asks for.
+        ending: end of the name of the table's files.
+    """
+    metric = tests.metric
+    seed_counts = {system.name: len(system.outputs) for system in systems}
+    rows: list[list[Cell]] = [
+        [
+            corrected.test.first,
+            corrected.test.second,
+            f"{seed_counts[corrected.test.first]}, {seed_counts[corrected.test.second]}",
+            corrected.test.subset,
+            corrected.test.sentences,
+            corrected.test.difference,
+            corrected.test.p_bootstrap,
+            corrected.p_bootstrap,
+            corrected.test.p_randomisation,
+            corrected.p_randomisation,
+            corrected.test.p_moses,
+            _outcome(corrected),
+        ]
+        for corrected in tests.tests
+    ]
+    alone, corrected = p_floor(tests.resamples), tests.floor
+    columns = [
+        system_column(systems, "first", "first"),
+        system_column(systems, "second", "second"),
+        Column("seeds", "seeds"),
+        Column(parts.subset, parts.subset),
+        Column(parts.counted.replace(" ", "_"), parts.counted, "count"),
+        Column("difference", f"difference in {metric.label}", "estimate", tests.decimals),
+        Column("p_bootstrap", "p, bootstrap", "p", floor=alone),
+        Column("p_bootstrap_holm", "after Holm", "p", floor=corrected),
+        Column("p_randomisation", "p, randomisation", "p", floor=alone),
+        Column("p_randomisation_holm", "after Holm", "p", floor=corrected),
+        Column("p_sacrebleu_bs", "p, sacreBLEU --paired-bs", "p", floor=alone),
+        Column("outcome", "outcome at 5%"),
+    ]
+    return Table(
+        f"{metric.name}_significance{ending}",
+        f"Differences in {metric.label}: first less second",
+        columns,
+        rows,
+        {**origin, "tests": len(rows)},
+        _how_to_read(tests, {*seed_counts.values()}, parts.counted, asked),
+    )
+
+
+def _outcome(corrected: CorrectedTest) -> str:
+    if disagree(corrected):
+        return f"methods disagree {DAGGER}"
+    return "differ" if corrected.p_bootstrap < SIGNIFICANT else "not told apart"
+
+
+def _how_to_read(
+    tests: SignificanceTests, counts: Collection[int], counted: str, asked: int
+) -> str:
+    text = (
+        f"Two-sided. The bootstrap, and the 95% interval in brackets, are over {counted}"
+        f"{' and seeds' if max(counts) > 1 else ''}; the randomisation test exchanges {counted} "
+        "between the outputs as they are. Holm's correction is over all tests of this table, each "
+        "method apart; p-values without it are of one test alone. sacreBLEU's own bootstrap test "
+        "is there to compare with published values: it calls about 12% of equal systems different "
+        f"at 5%. {tests.why_no_less}"
+    )
+    if tests.why_they_disagree:
+        text += f" {tests.why_they_disagree}"
+    if min(counts) == 1 < max(counts):
+        text += " Of a system with one seed, other trainings are not known."
+    if 2 in counts:
+        text += " Two seeds are few: about 9% of families of equal systems have a difference."
+    if tests.resamples != asked:
+        text += (
+            f" There are {tests.resamples:,} resamples, not {asked:,}, "
+            "so that each of so many tests can be significant."
+        )
+    return text

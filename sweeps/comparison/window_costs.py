@@ -1,0 +1,168 @@
+"""What a window of attention costs: a system with a window beside the same system without one."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from lightning_modules.metrics.bootstrap import Estimate
+from lightning_modules.metrics.systems import System
+from lightning_modules.metrics.word_alignment import Gold
+from lightning_modules.runs.settings import flatten
+from sweeps.comparison.collect import Comparison, Variant
+from sweeps.comparison.evaluation import Evaluation, Group
+from sweeps.comparison.numbers import shown_interval, shown_number
+from sweeps.comparison.score_tables import system_column
+from sweeps.comparison.significance_tables import SignificanceTests
+from sweeps.comparison.tables import Cell, Column, Table
+
+GLOBAL = "global"
+OF_A_WINDOW = ("attention.window", "attention.half_width", "attention.renormalise")
+"""Settings of a model that only a window has."""
+NAMES = {"local_m": "local-m", "local_p": "local-p"}
+MEASURES = [
+    Column("window", "window"),
+    Column("half_width", "D", "count"),
+    Column("out_of_reach", "links farther than D (%)", "number"),
+    Column("bleu", "BLEU", "estimate"),
+    Column("bleu_without", "BLEU without", "estimate"),
+    Column("cost", "cost in BLEU", "estimate", 2),
+]
+
+
+class WindowCost(NamedTuple):
+    """BLEU of a system with a window, and of the system that lacks only the window."""
+
+    system: System
+    window: str
+    half_width: int
+    out_of_reach: float | None
+    """Percentage of sure gold links between words more than D positions apart."""
+    bleu: Estimate | None
+    without: System
+    bleu_without: Estimate | None
+    cost: Estimate | None
+    """BLEU without the window less BLEU with it; None for an untested pair."""
+    p: float | None
+
+
+def window_costs(
+    evaluation: Evaluation, comparison: Comparison, bleu: SignificanceTests | None
+) -> list[WindowCost]:
+    """Return the cost of each window whose system without a window is in the same comparison."""
+    variants = {variant.name: variant for variant in comparison.variants}
+    return [
+        cost for group in evaluation.groups for cost in _costs(evaluation, group, variants, bleu)
+    ]
+
+
+def window_table(
+    costs: Sequence[WindowCost], origin: Mapping[str, str | int], floor: float | None
+) -> Table:
+    """Return a table with a row for each window; ``floor`` is the least p of the tests."""
+    return Table(
+        "windows",
+        "What a window costs",
+        [
+            system_column(each.system for each in costs),
+            *MEASURES[:4],
+            system_column((each.without for each in costs), "without", "without the window"),
+            *MEASURES[4:],
+            Column("p_holm", "p, bootstrap, after Holm", "p", floor=floor),
+        ],
+        [_row(cost) for cost in costs],
+        origin,
+        "Each row compares a system with the system that differs only in the window. D: words on "
+        "either side of the window's centre. Links farther than D: share of sure gold links "
+        "between words whose places in their sentences differ by more than D, which local-m cannot "
+        "see. Cost: BLEU without the window less BLEU with it, with the 95% interval over "
+        "sentences and seeds; p as in the table of all tests.",
+    )
+
+
+def _row(cost: WindowCost) -> list[Cell]:
+    return [cell.name if isinstance(cell, System) else cell for cell in cost]
+
+
+def lines(costs: Iterable[WindowCost]) -> Iterator[str]:
+    """Yield a sentence about each window."""
+    for each in costs:
+        if each.cost is None:
+            continue
+        reach = ""
+        if each.out_of_reach is not None:
+            reach = f"; {each.out_of_reach:.1f}% of the links are farther than D"
+        cost, changes = each.cost, "costs"
+        if cost.value < 0:
+            cost, changes = -cost, "gains"
+        yield (
+            f"{each.system.label}: {each.window}, D = {each.half_width}, {changes} "
+            f"{shown_number(cost.value, 1)} BLEU {shown_interval(cost, 1)}{reach}"
+        )
+
+
+def _costs(
+    evaluation: Evaluation,
+    group: Group,
+    variants: Mapping[str, Variant],
+    bleu: SignificanceTests | None,
+) -> Iterator[WindowCost]:
+    models = {
+        system.name: _model(variants[system.name])
+        for system in group.systems
+        if system.name in variants
+    }
+    whole = {
+        _without_window(model): name
+        for name, model in models.items()
+        if model.get("attention.window") == GLOBAL
+    }
+    for name, model in models.items():
+        window = str(model.get("attention.window"))
+        other = whole.get(_without_window(model))
+        if window not in NAMES or other is None:
+            continue
+        half_width = int(model["attention.half_width"])
+        cost, p = _tested(bleu, other, name)
+        yield WindowCost(
+            system=_system(group, name),
+            window=NAMES[window],
+            half_width=half_width,
+            out_of_reach=_out_of_reach(group.systems[0].test.gold, half_width),
+            bleu=evaluation.estimate(_system(group, name), None, "bleu"),
+            without=_system(group, other),
+            bleu_without=evaluation.estimate(_system(group, other), None, "bleu"),
+            cost=cost,
+            p=p,
+        )
+
+
+def _system(group: Group, name: str) -> System:
+    return next(system for system in group.systems if system.name == name)
+
+
+def _model(variant: Variant) -> dict[str, Any]:
+    """Return the settings of a variant's model by dotted key."""
+    return flatten(variant.runs[0].result.config.get("model") or {})
+
+
+def _without_window(model: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
+    return frozenset((key, str(value)) for key, value in model.items() if key not in OF_A_WINDOW)
+
+
+def _tested(
+    bleu: SignificanceTests | None, first: str, second: str
+) -> tuple[Estimate | None, float | None]:
+    """Return the difference of two systems on the whole test set, with its p-value after Holm."""
+    for corrected in [] if bleu is None else bleu.whole:
+        test, p = corrected.test, corrected.p_bootstrap
+        if (test.first, test.second) == (first, second):
+            return test.difference, p
+        if (test.first, test.second) == (second, first):
+            return -test.difference, p
+    return None, None
+
+
+def _out_of_reach(gold: Sequence[Gold] | None, half_width: int) -> float | None:
+    if gold is None:
+        return None
+    links = [abs(source - target) > half_width for each in gold for source, target in each.sure]
+    return 100 * sum(links) / len(links) if links else None

@@ -1,1 +1,0 @@
-"""Words, n-grams and groups of sentences that systems get right."""

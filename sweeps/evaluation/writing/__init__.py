@@ -1,1 +1,0 @@
-"""Files of tables: JSON, CSV, LaTeX, Markdown."""

@@ -1,1 +1,0 @@
-"""Starting jobs: Hydra's callbacks and folders, GPUs, ranks, errors, the live table."""

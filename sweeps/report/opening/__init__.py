@@ -1,1 +1,0 @@
-"""The top of a report: what was asked, what was found, under which conditions."""

@@ -1,0 +1,157 @@
+"""The top of the page: title, question, badge of the conditions, and what was compared."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from lightning_modules.runs.job import label_of
+from lightning_modules.runs.schema import Result
+from lightning_modules.runs.settings import key_of, labelling_overrides
+from lightning_modules.training.budgets import find_kind, kind_of
+from sweeps.comparison.conditions import MARKS, Condition, State
+from sweeps.comparison.evaluation import Evaluation
+from sweeps.report.findings import Findings
+from sweeps.report.headline import cost_range, rounded
+from sweeps.report.system_pairs import enumerated
+
+NAMED = 3
+"""Most systems that a title names."""
+QUESTION = "Which system translates best, and how does that change with sentence length?"
+"""The question of a comparison that has none of its own."""
+
+
+class Opening:
+    """What a reader must know before any number."""
+
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+        self.origin = findings.origin
+        self.results = [run.result for run in findings.comparison.runs]
+
+    @property
+    def title(self) -> str:
+        """``about.title``, or a title made of the systems and of the settings that differ."""
+        if self.origin.title:
+            return self.origin.title
+        systems = [system.label for system in self.findings.evaluation.systems]
+        if self.results:
+            systems = [label_of(each.variant, each.overrides, each.config) for each in self.results]
+        names = list(dict.fromkeys(systems))
+        title = enumerated(names) if len(names) <= NAMED else f"{len(names)} systems"
+        if self._varied:
+            title += f" with {enumerated(self._varied)}"
+        return f"{title}: BLEU against sentence length"
+
+    @property
+    def question(self) -> str:
+        """``about.question``, or one that fits any comparison."""
+        return self.origin.question or QUESTION
+
+    @cached_property
+    def _varied(self) -> list[str]:
+        """The settings beside model and seed that differ between runs, with their values."""
+        values: dict[str, dict[str, None]] = {}
+        for result in self.results:
+            for override in labelling_overrides(result.overrides, result.variant):
+                values.setdefault(key_of(override), {})[override.partition("=")[2]] = None
+        return [
+            f"{key} = {', '.join(given)}"
+            for key, given in values.items()
+            if len(given) > 1 and key != "model"
+        ]
+
+    @property
+    def broken(self) -> list[Condition]:
+        """Conditions of a fair comparison that do not hold."""
+        return [each for each in self.findings.comparison.conditions if not each.holds]
+
+    @property
+    def badge(self) -> list[tuple[State, str]]:
+        """States of the conditions with their counts in words, a broken one first.
+
+        Conditions that did not hold in all systems are named.
+        """
+        names: dict[State, list[str]] = {}
+        for each in self.findings.comparison.conditions:
+            names.setdefault(each.state, []).append(each.name)
+        return [
+            (state, f"{MARKS[state]} {_counted(names[state], state)}")
+            for state in sorted(MARKS, key=lambda state: state != "NOT HELD")
+            if state in names
+        ]
+
+    @property
+    def facts(self) -> list[tuple[str, list[str]]]:
+        """What was compared, on what: names and lines."""
+        facts = {
+            "Corpus": list(dict.fromkeys(map(_corpus, self.results))),
+            "Files": list(files_of(self.findings.evaluation)),
+            "Budget": list(self._budgets()),
+            "Seeds": list(self._seeds()),
+            "Runs": list(self._runs()),
+            "Cost": [cost] if (cost := cost_range(self.findings.comparison)) else [],
+            "Date": [self.origin.date] if self.origin.date else [],
+        }
+        return [(name, lines) for name, lines in facts.items() if lines]
+
+    def _budgets(self) -> Iterator[str]:
+        spent: dict[str, set[str]] = {}
+        for result in self.results:
+            kind = kind_of(result.config)
+            amount = result.training.spent(kind)
+            if amount is not None:
+                spent.setdefault(find_kind(kind).unit, set()).add(rounded(amount))
+        for unit, amounts in spent.items():
+            yield f"{enumerated(sorted(amounts))} {unit} for each training"
+
+    def _seeds(self) -> Iterator[str]:
+        outputs = [each.outputs for each in self.findings.evaluation.systems]
+        if not self.results:
+            return
+        seeds = sorted({output.seed for each in outputs for output in each})
+        counts = sorted({len(each) for each in outputs})
+        trainings = " or ".join(map(str, counts))
+        plural = "training" if counts == [1] else "trainings"
+        yield f"{', '.join(map(str, seeds))} ({trainings} {plural} of each system)"
+
+    def _runs(self) -> Iterator[str]:
+        failed = len(self.findings.comparison.failed)
+        if self.results:
+            yield f"{len(self.results)} finished, {failed} failed"
+
+
+def _counted(names: Sequence[str], state: State) -> str:
+    if state == "held":
+        return f"{len(names)} held"
+    words = state.replace("differs", "differ") if len(names) > 1 else state
+    return f"{len(names)} {words} ({', '.join(names)})"
+
+
+def _corpus(result: Result) -> str:
+    data = result.data
+    counts = [
+        f"{data.pairs[split]:,} {name}" for split, name in PARTS.items() if split in data.pairs
+    ]
+    synthetic = " (synthetic: a program writes the sentences)" if _is_written(result) else ""
+    return f"{data.name}{synthetic}, {data.source} → {data.target}: {', '.join(counts)}"
+
+
+def _is_written(result: Result) -> bool:
+    """Return whether the built-in grammar wrote the sentences."""
+    corpus = (result.config.get("data") or {}).get("_target_", "")
+    return str(corpus).startswith("datamodules.grammar")
+
+
+PARTS = {"train": "training pairs", "test": "test sentences"}
+"""What a reader is told of each part of a corpus."""
+
+
+def files_of(evaluation: Evaluation) -> Iterator[str]:
+    """Yield each file or run folder that the user named, after its override."""
+    tests = {id(group.systems[0].test): group.systems[0].test for group in evaluation.groups}
+    files = [test.files for test in tests.values() if test.files]
+    for option, file in (each for named in files for each in named.items()):
+        yield f"{option}: {file}"
+    for system in evaluation.systems if files else []:
+        for output in system.outputs:
+            seed = f", seed {output.seed}" if len(system.outputs) > 1 else ""
+            yield f"systems.{system.name}{seed}: {output.file or output.folder}"

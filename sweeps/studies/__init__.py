@@ -1,1 +1,0 @@
-"""Equal tuning: Optuna's storage hands out trials, Hydra's launchers start the workers."""

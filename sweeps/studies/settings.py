@@ -1,0 +1,405 @@
+"""Samplers and pruners: Optuna's or a user's, by name or by dotted path."""
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from inspect import signature
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+import hydra.utils
+from optuna import pruners, samplers
+from optuna.pruners import BasePruner
+from optuna.samplers import BaseSampler
+from optuna.trial import BaseTrial
+from pydantic import (
+    BaseModel,
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    field_validator,
+    model_validator,
+)
+
+from datamodules.plugs import find_plug, make_plug
+
+TRIAL_STEPS = 100
+"""Steps of a trial for a pruner: hundredths of its budget, over all of its seeds."""
+SAMPLERS: dict[str, type[samplers.BaseSampler]] = {
+    "tpe": samplers.TPESampler,
+    "multivariate_tpe": samplers.TPESampler,
+    "cmaes": samplers.CmaEsSampler,
+    "gp": samplers.GPSampler,
+    "qmc": samplers.QMCSampler,
+    "random": samplers.RandomSampler,
+    "grid": samplers.RandomSampler,  # never asked: the points of the grid are in the slots already
+}
+PRUNERS: dict[str, type[pruners.BasePruner]] = {
+    "median": pruners.MedianPruner,
+    "hyperband": pruners.HyperbandPruner,
+    "wilcoxon": pruners.WilcoxonPruner,
+    "none": pruners.NopPruner,
+}
+PrunesBy = Literal["validations", "seeds", "nothing"]
+Method = TypeVar("Method", samplers.BaseSampler, pruners.BasePruner)
+Options = Mapping[str, Any]
+
+
+def make_sampler(
+    name: str, options: Options, seed: int, worker: int, warmup_trials: int
+) -> samplers.BaseSampler:
+    """Make the sampler of a worker.
+
+    Args:
+        name: a name in ``SAMPLERS``, or a dotted path.
+        options: arguments of the user, before all others.
+        seed: seed of the first worker; the following workers have the following seeds.
+        worker: number of the worker, from 0.
+        warmup_trials: number of trials that are drawn at random first.
+
+    Raises ``UserError`` for a class or an argument that cannot be used.
+    """
+    kind = find_plug("sweep.sampler", name, SAMPLERS, samplers.BaseSampler)
+    usual = {"seed": seed + worker, "n_startup_trials": warmup_trials}
+    named: dict[str, Options] = {
+        "tpe": {"constant_liar": True},
+        "multivariate_tpe": {"multivariate": True, "group": True, "constant_liar": True},
+        "cmaes": {"n_startup_trials": max(1, warmup_trials)},
+        "gp": {"n_startup_trials": max(1, warmup_trials)},
+        "qmc": {"seed": seed, "scramble": True},  # all workers draw from one sequence
+    }
+    return _made("sweep.sampler", name, kind, usual, {**named.get(name, {}), **options})
+
+
+def make_pruner(name: str, options: Options, warmup_trials: int) -> pruners.BasePruner:
+    """Make the pruner of a study; its steps are ``TRIAL_STEPS``, or seeds for Wilcoxon's test.
+
+    Args:
+        name: a name in ``PRUNERS``, or a dotted path.
+        options: arguments of the user, before all others.
+        warmup_trials: number of trials that must finish before the first is pruned.
+
+    Raises ``UserError`` for a class or an argument that cannot be used.
+    """
+    usual = {"n_startup_trials": warmup_trials}
+    named: dict[str, Options] = {
+        "hyperband": {"min_resource": TRIAL_STEPS // 9, "max_resource": TRIAL_STEPS},
+        "wilcoxon": {"n_startup_steps": 1},
+    }
+    kind = _pruner_kind(name)
+    return _made("sweep.pruner", name, kind, usual, {**named.get(name, {}), **options})
+
+
+def prunes_by(name: str) -> PrunesBy:
+    """Return which values a pruner gets: those of validations, those of whole seeds, or none.
+
+    Raises ``UserError`` for a class that is no pruner.
+    """
+    kind = _pruner_kind(name)
+    if issubclass(kind, pruners.NopPruner):
+        return "nothing"
+    return "seeds" if issubclass(kind, pruners.WilcoxonPruner) else "validations"
+
+
+def _pruner_kind(name: str) -> type[pruners.BasePruner]:
+    return find_plug("sweep.pruner", name, PRUNERS, pruners.BasePruner)
+
+
+def _made(setting: str, name: str, kind: type[Method], usual: Options, given: Options) -> Method:
+    """Make a sampler or pruner; ``usual`` arguments go only to a class whose constructor has them.
+
+    Raises ``UserError`` for an argument that the class refuses.
+    """
+    taken = {key: usual[key] for key in usual.keys() & signature(kind).parameters.keys()}
+    options = hydra.utils.instantiate({**taken, **given}, _convert_="all")  # a pruner in a pruner
+    return make_plug(setting, name, kind, **options)
+
+
+Value = str | int | float | bool | None
+
+
+class Parameter(BaseModel, ABC, extra="forbid"):
+    """One override of Hydra, and the values it may take."""
+
+    when: dict[str, Value | list[Value]] = {}
+    """Conditions: this parameter is tuned where the named parameters have these values."""
+
+    @abstractmethod
+    def suggest(self, trial: BaseTrial, name: str) -> Value:
+        """Ask a trial for a value."""
+
+    @abstractmethod
+    def grid(self) -> list[Value]:
+        """Return all values. Raises ``ValueError`` for a range without steps."""
+
+    @property
+    @abstractmethod
+    def example(self) -> Value:
+        """One value of the parameter."""
+
+
+class Floats(Parameter):
+    """Numbers from ``low`` to ``high``, both included."""
+
+    type: Literal["float"]
+    low: float
+    high: float
+    log: bool = False
+    step: PositiveFloat | None = None
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        _check_range(self.low, self.high, self.log, self.step)
+        return self
+
+    def suggest(self, trial: BaseTrial, name: str) -> float:
+        """Suggest a number, uniform in the number or in its logarithm."""
+        return trial.suggest_float(name, self.low, self.high, log=self.log, step=self.step)
+
+    def grid(self) -> list[Value]:
+        """Return all steps."""
+        if self.step is None:
+            raise ValueError("has no step, which a grid needs")
+        count = math.floor((self.high - self.low) / self.step + 1e-9) + 1
+        return [self.low + place * self.step for place in range(count)]
+
+    @property
+    def example(self) -> float:
+        """The lowest value."""
+        return self.low
+
+
+class Integers(Parameter):
+    """Whole numbers from ``low`` to ``high``, both included."""
+
+    type: Literal["int"]
+    low: int
+    high: int
+    log: bool = False
+    step: PositiveInt = 1
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        _check_range(self.low, self.high, self.log, None if self.step == 1 else self.step)
+        return self
+
+    def suggest(self, trial: BaseTrial, name: str) -> int:
+        """Suggest a number, uniform in the number or in its logarithm."""
+        return trial.suggest_int(name, self.low, self.high, log=self.log, step=self.step)
+
+    def grid(self) -> list[Value]:
+        """Return all steps."""
+        return list(range(self.low, self.high + 1, self.step))
+
+    @property
+    def example(self) -> int:
+        """The lowest value."""
+        return self.low
+
+
+class Choices(Parameter):
+    """Any of the choices."""
+
+    type: Literal["categorical"]
+    choices: list[Value] = Field(min_length=1)
+
+    def suggest(self, trial: BaseTrial, name: str) -> Value:
+        """Suggest a choice; choices have no order."""
+        return trial.suggest_categorical(name, self.choices)
+
+    def grid(self) -> list[Value]:
+        """Return the choices in their order."""
+        return list(self.choices)
+
+    @property
+    def example(self) -> Value:
+        """The first choice."""
+        return self.choices[0]
+
+
+def _check_range(low: float, high: float, log: bool, step: float | None) -> None:
+    if not low < high:
+        raise ValueError(f"from {low:g} to {high:g} there is nothing to choose")
+    if log and low <= 0:
+        raise ValueError(f"log=true needs a range above 0, not from {low:g}")
+    if log and step is not None:
+        raise ValueError("log=true has no step; leave one of them out")
+
+
+Space = Mapping[str, Floats | Integers | Choices]
+"""Parameters by the name of their override, in the order in which a trial chooses them."""
+
+
+def check_conditions(space: Space) -> None:
+    """Raise ``ValueError`` for a parameter that depends on a later one."""
+    known: set[str] = set()
+    for name, parameter in space.items():
+        for other in parameter.when:
+            if other not in known:
+                raise ValueError(f"{name}: when: {other} is no parameter that stands above it")
+        known.add(name)
+
+
+def suggest(trial: BaseTrial, space: Space) -> dict[str, Value]:
+    """Return the values of a trial for the parameters whose conditions hold."""
+    chosen: dict[str, Value] = {}
+    for name, parameter in space.items():
+        if _applies(parameter, chosen):
+            chosen[name] = parameter.suggest(trial, name)
+    return chosen
+
+
+def grid(space: Space) -> list[dict[str, Value]]:
+    """Return every combination once. Raises ``ValueError`` for a parameter without a grid."""
+    axes: list[Sequence[tuple[str, Value]]] = []
+    for name, parameter in space.items():
+        try:
+            axes.append([(name, value) for value in parameter.grid()])
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    points: list[dict[str, Value]] = []
+    for point in itertools.product(*axes):
+        chosen: dict[str, Value] = {}
+        for name, value in point:
+            if _applies(space[name], chosen):
+                chosen[name] = value
+        if chosen not in points:
+            points.append(chosen)
+    return points
+
+
+def _applies(parameter: Parameter, chosen: Mapping[str, Value]) -> bool:
+    return all(
+        other in chosen and chosen[other] in (wanted if isinstance(wanted, list) else [wanted])
+        for other, wanted in parameter.when.items()
+    )
+
+
+def as_overrides(chosen: Mapping[str, Any]) -> list[str]:
+    """Return overrides as Hydra reads them on a command line."""
+    return [f"{name}={hydra_value(value)}" for name, value in chosen.items()]
+
+
+def hydra_value(value: Any) -> str:
+    """Return a value as it follows the name of an override."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(_as_written(value)) if isinstance(value, float) else str(value)
+
+
+def shown_value(value: Any) -> str:
+    """Return a value for people: four digits of a number."""
+    return f"{value:.4g}" if isinstance(value, float) else hydra_value(value)
+
+
+def _as_written(value: float) -> float:
+    """Return 0.3 for the third step of 0.1, which Optuna computes as 0.30000000000000004."""
+    written = float(f"{value:.12g}")
+    return written if abs(written - value) <= 2 * math.ulp(value) else value
+
+
+Objective = Literal["bleu", "loss", "parameters", "seconds"]
+DIRECTIONS: dict[Objective, Literal["minimize", "maximize"]] = {
+    "bleu": "maximize",
+    "loss": "minimize",
+    "parameters": "minimize",
+    "seconds": "minimize",
+}
+AnyParameter = Annotated[Floats | Integers | Choices, Field(discriminator="type")]
+
+
+class Sweep(BaseModel, extra="forbid"):
+    """Group ``sweep`` of the configuration: search space, number of trials, sampler, pruner."""
+
+    name: str = Field(pattern=r"^[\w.,+=-]+$")
+    """Name of the study, of its folder and of its group of tracked runs."""
+    space: dict[str, AnyParameter] = Field(min_length=1)
+    trials: PositiveInt
+    """Number of trials that finish, are pruned or diverge; trials of dead workers do not count."""
+    seeds: list[NonNegativeInt] = Field(min_length=1)
+    """Seeds of each trial, which is scored by the mean over them."""
+    objectives: list[Objective] = Field(min_length=1)
+    sampler: str
+    """Name in ``methods.SAMPLERS``, or the dotted path of an Optuna sampler."""
+    sampler_options: dict[str, Any] = {}
+    """Arguments of the sampler's class, before those that the harness gives."""
+    sampler_seed: NonNegativeInt
+    pruner: str
+    """Name in ``methods.PRUNERS``, or the dotted path of an Optuna pruner."""
+    pruner_options: dict[str, Any] = {}
+    """Arguments of the pruner's class, before those that the harness gives."""
+    warmup_trials: NonNegativeInt
+    """Number of trials that are drawn at random, and must finish before the first is pruned."""
+    known: list[dict[str, Any]]
+    """Settings to try first, such as those of a paper."""
+    storage: str | None
+    """Address of a database, or a file; None: a journal in the folder of the study."""
+    workers: PositiveInt
+    worker: NonNegativeInt
+    """Number of this worker, from 0."""
+    retries: NonNegativeInt
+    """How often a trial goes on after the death of its worker."""
+    heartbeat_seconds: PositiveInt
+    """Interval of the heartbeat in a database; after three silent intervals a worker is dead."""
+
+    @field_validator("space")
+    @classmethod
+    def _ordered(cls, space: Space) -> Space:
+        check_conditions(space)
+        return space
+
+    @field_validator("seeds", "objectives")
+    @classmethod
+    def _once(cls, values: list[Any]) -> list[Any]:
+        if len(set(values)) < len(values):
+            raise ValueError("names one twice")
+        return values
+
+    @model_validator(mode="after")
+    def _fitting(self) -> "Sweep":
+        if len(self.objectives) > 1 and self.prunes_by != "nothing":
+            raise ValueError(
+                f"pruner={self.pruner}: several objectives cannot be pruned; give sweep.pruner=none"
+            )
+        if self.prunes_by == "seeds" and len(self.seeds) < 2:
+            raise ValueError(
+                f"pruner={self.pruner}: compares seeds; give several, like sweep.seeds=[1,2,3]"
+            )
+        for settings in self.known:
+            unknown = settings.keys() - self.space.keys()
+            if unknown:
+                raise ValueError(f"known: {min(unknown)} is no parameter of the space")
+        return self
+
+    @property
+    def directions(self) -> list[Literal["minimize", "maximize"]]:
+        """Direction of each objective."""
+        return [DIRECTIONS[objective] for objective in self.objectives]
+
+    @property
+    def prunes_by(self) -> PrunesBy:
+        """What the pruner is told: values of validations, of whole seeds, or nothing."""
+        return prunes_by(self.pruner)
+
+    @property
+    def sampler_label(self) -> str:
+        """Name and options of the sampler."""
+        return " ".join([self.sampler, *as_overrides(self.sampler_options)])
+
+    @property
+    def pruner_label(self) -> str:
+        """Name and options of the pruner."""
+        return " ".join([self.pruner, *as_overrides(self.pruner_options)])
+
+    def make_sampler(self, worker: int = 0) -> BaseSampler:
+        """Return the sampler of a worker; each has random numbers of its own."""
+        return make_sampler(
+            self.sampler, self.sampler_options, self.sampler_seed, worker, self.warmup_trials
+        )
+
+    def make_pruner(self) -> BasePruner:
+        """Return the pruner."""
+        return make_pruner(self.pruner, self.pruner_options, self.warmup_trials)

@@ -1,0 +1,91 @@
+"""Values of a configuration are checked against the table of settings."""
+
+import pytest
+from omegaconf import OmegaConf
+
+from datamodules.errors import UserError
+from lightning_modules.runs.setting_checks import check_settings
+
+NAME = "give a name: a letter or digit, then up to 99 characters without slashes"
+SEED = "give a whole number, at least 0 and at most 4,294,967,295"
+ADAM = {"_target_": "torch.optim.Adam", "lr": 0.1}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"optimizer": ADAM, "threads": None, "seed": 1},
+        {"model": {"hidden_size": "${scaled:8}"}},  # the class checks what comes out
+        {"decoding": {"_target_": "my_search.Mine", "beam_size": 0.5, "temperature": -1}},
+        {"callbacks": {"mine": {"_target_": "my.Callback", "count": "many"}}},
+    ],
+)
+def test_what_the_table_allows(config):
+    check_settings(OmegaConf.create({"task": "x.y"} | config))
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"optimizer": ADAM | {"lr": "abc"}}, "optimizer.lr=abc: give a number, above 0"),
+        ({"seed": {"a": 1}}, f"seed: a mapping was given; {SEED}"),
+        ({"seed": -1}, f"seed=-1: {SEED}"),
+        ({"seed": None}, f"seed=null: {SEED}"),
+        ({"decoding": {"_target_": "nonsense"}}, "decoding._target_=nonsense: give a dotted path"),
+        (
+            {"seed": 2**32},
+            "seed=4294967296: give a whole number, at least 0 and at most 4,294,967,295",
+        ),
+        ({"variant": "../x"}, f"variant=../x: {NAME}"),
+        ({"variant": "a/b"}, f"variant=a/b: {NAME}"),
+        (
+            {"trainer": {"val_check_interval": 0}},
+            "trainer.val_check_interval=0: give a number above 0, or a time DD:HH:MM:SS",
+        ),
+        (
+            {"batching": {"max_token": 5}},
+            "batching.max_token: no such setting; did you mean batching.max_tokens?",
+        ),
+        ({"nothing": 1}, "nothing: no such setting; task=settings lists all settings"),
+        (
+            {"model": {"attention": {"heads": 2}}},
+            "model.attention.heads: this variant has no attention; choose another, such as "
+            "model=bahdanau",
+        ),
+    ],
+)
+def test_what_the_table_refuses(config, message):
+    with pytest.raises(UserError) as caught:
+        check_settings(OmegaConf.create({"task": "x.y"} | config))
+    assert str(caught.value) == message
+
+
+TRANSLATE, TRAIN = (f"lightning_modules.tasks.{name}.{name}" for name in ("translate", "train"))
+
+
+@pytest.mark.parametrize(
+    ("task", "override", "readers"),
+    [
+        (TRANSLATE, "model=transformer", "only task=train"),
+        (TRANSLATE, "seed=3", "only task=train"),
+        (TRANSLATE, "scoring.resamples=200", "only task=train, task=test"),
+        ("sweeps.tasks.evaluate.evaluate_systems", "++optimizer.lr=1", "only task=train"),
+        ("sweeps.tasks.reproduce.reproduce", "optimizer.lr=1", "only task=train"),
+    ],
+)
+def test_a_task_refuses_what_it_does_not_read(task, override, readers):
+    with pytest.raises(UserError, match=f"does not read .*, {readers}"):
+        check_settings(OmegaConf.create({"task": task}), [override])
+
+
+@pytest.mark.parametrize(
+    ("task", "overrides"),
+    [
+        (TRAIN, ["model=transformer", "seed=1", "comparison=quickstart", "hydra/launcher=joblib"]),
+        (TRANSLATE, ["task=translate", "decoding.beam_size=2", "threads=1", "input=x"]),
+        ("sweeps.tasks.reproduce.reproduce", ["outputs=x", "logger=none", "run=y"]),
+        ("my_module.task", ["model=transformer", "anything=1"]),
+    ],
+)
+def test_a_task_takes_what_it_reads(task, overrides):
+    check_settings(OmegaConf.create({"task": task}), overrides)

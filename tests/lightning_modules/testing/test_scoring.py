@@ -1,0 +1,90 @@
+"""Baselines of a run: counted as systems are, in the run's own buckets."""
+
+import pytest
+
+from lightning_modules.metrics.bleu import corpus_bleu
+from lightning_modules.metrics.bootstrap import score_subsets
+from lightning_modules.metrics.chosen_metrics import METRICS
+from lightning_modules.metrics.systems import EvalSet
+from lightning_modules.testing.output_suspicions import suspicions_of_output
+from lightning_modules.testing.scoring import (
+    COPY,
+    PHRASE_TABLE,
+    Scoring,
+    baseline_scores,
+    baselines_of_run,
+)
+from tests.helpers.run_folders import TEXT, translations
+
+SOURCES = ["a b c d", "a b c d e f", "x", "a b c d e"]
+REFERENCES = ["a b c d", "f e d c b a", "y", "a b c d e"]
+TEST = EvalSet(REFERENCES, SOURCES)
+
+
+def test_scores_are_those_of_the_translations():
+    scoring = Scoring(edges=[4, 5, 9], resamples=100)
+    systems = baselines_of_run(TEST, REFERENCES, list(METRICS.values()))
+    [buckets] = scoring.buckets([TEST])
+    subsets = score_subsets(systems, list(METRICS.values()), buckets, scoring.draws)
+    scores = {system.name: baseline_scores(system, subsets) for system in systems}
+    assert scores[PHRASE_TABLE].scores == pytest.approx({"bleu": 100, "exact": 100})
+    copy = scores[COPY]
+    assert copy.scores == pytest.approx({"bleu": corpus_bleu(SOURCES, REFERENCES), "exact": 50})
+    exact = {lengths: part["exact"] for lengths, part in copy.by_length.items()}
+    assert exact == {"1–4": 50, "5": 100, "6–9": 0}
+
+
+def test_only_the_metrics_of_the_run_are_counted():
+    [table, copy] = baselines_of_run(TEST, SOURCES, [METRICS["bleu"], METRICS["ter"]])
+    assert set(table.outputs[0].statistics) == set(copy.outputs[0].statistics) == {"bleu"}
+
+
+def test_without_a_phrase_table_there_are_no_baselines():
+    assert baselines_of_run(TEST, None, [METRICS["bleu"]]) == []
+
+
+FRENCH = [f"le chien {number} dort bien ." for number in range(100)]
+ENGLISH = [f"the dog {number} sleeps well ." for number in range(100)]
+
+
+def told(hypotheses, references=FRENCH, sources=ENGLISH):
+    return [str(each) for each in suspicions_of_output(references, hypotheses, sources)]
+
+
+@pytest.mark.parametrize(
+    ("change", "first", "line"),
+    [
+        (lambda line: "", 1, "1 of 100 translations are empty: “”"),
+        (
+            lambda line: f"{line} <unk>",
+            5,
+            "5 of 100 translations have an unknown word (<unk>): “le chien 0 dort bien . <unk>”; "
+            "“le chien 1 dort bien . <unk>”; “le chien 2 dort bien . <unk>”",
+        ),
+        (lambda line: " ".join([line] * 9), 1, "1 of 100 translations are far longer"),
+        (lambda line: "собака спит", 1, "1 of 100 translations are in another script"),
+        (
+            lambda line: line.replace("le chien", "the dog").replace("dort bien", "sleeps well"),
+            1,
+            "1 of 100 translations are copies of the source: “the dog 0 sleeps well .”",
+        ),
+    ],
+)
+def test_each_suspicion_has_count_and_examples(change, first, line):
+    changed = [change(each) if number < first else each for number, each in enumerate(FRENCH)]
+    [found] = told(changed)
+    assert found.startswith(line)
+
+
+def test_tokenised_output_is_told_only_where_references_are_not():
+    plain = [line.replace(" .", ".") for line in FRENCH]
+    assert told(FRENCH) == []
+    assert "look tokenised" in told(FRENCH, plain)[0]
+    assert told(plain, plain) == []
+
+
+def test_ordinary_mistakes_are_no_suspicion():
+    for variant in ("none", "luong"):
+        hypotheses = translations(TEXT.references, variant)
+        hypotheses = [line or "x" for line in hypotheses]
+        assert suspicions_of_output(TEXT.references, hypotheses, TEXT.sources) == []

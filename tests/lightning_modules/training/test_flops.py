@@ -1,0 +1,132 @@
+"""Floating-point operations by the fitted formula, and as torch counts an update."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import pad
+from torch.utils.flop_counter import FlopCounterMode
+
+from datamodules.batching import EncodedPairs, Sequences, collate
+from lightning_modules.attention import Score, Window, WindowMask
+from lightning_modules.training import flops as flops_module
+from lightning_modules.training.flops import EXTRA_FORMULAS, build_to_count, count_flops
+from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.word_vectors import VectorFiles
+from tests.helpers.variants import LAPTOP, OPTIONS, configuration
+
+SIZES = [(9, 17), (21, 6)]
+VOCABULARY = (150, 150)
+NO_VECTORS = VectorFiles()
+REST = (NO_VECTORS, VOCABULARY)
+UNUSED: Any = None
+
+
+def composed(name, *overrides):
+    """Return the configuration of a narrow variant."""
+    model, options = OPTIONS.get(name, (name, []))
+    widths = configuration(f"model={model}").model
+    scale = 24 / widths.get("width", widths.hidden_size)
+    given = [f"model={model}", f"scale={scale}", "tokenizer.shared=true", *options, *overrides]
+    return configuration(*given)
+
+
+def pairs_of(*sizes):
+    sides = ([[5] * (length - 1) for length in side] for side in zip(*sizes, strict=True))
+    return EncodedPairs(np.arange(len(sizes)), *map(Sequences.of, sides))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [*LAPTOP, *OPTIONS])
+def test_the_count_is_that_of_an_update(name):
+    """Compare with a training loss on lengths outside of the fit, with dropout."""
+    config = composed(name)
+    flops = count_flops(config, NO_VECTORS, VOCABULARY)
+    model = build_to_count(config, NO_VECTORS, VOCABULARY)
+    module = TranslationModule(model, UNUSED, UNUSED, UNUSED, UNUSED, 0.1, {})
+    before = torch.backends.mkldnn.set_flags(_enabled=False)[0]
+    try:
+        for size in SIZES:
+            pairs = pairs_of(size, size)
+            counter = FlopCounterMode(display=False, custom_mapping=EXTRA_FORMULAS)
+            with sdpa_kernel(SDPBackend.MATH), counter:
+                module.loss(collate(pairs), 0.1).backward()
+            assert flops.of_each(pairs).sum() == pytest.approx(counter.get_total_flops(), rel=1e-9)
+    finally:
+        torch.backends.mkldnn.set_flags(_enabled=before)
+
+
+def test_a_transformer_costs_what_its_sizes_say():
+    """An update costs three forward passes, since every product has two gradients."""
+    widths = ["model.width=24", "model.hidden_size=40", "model.heads=4"]
+    config = configuration("model=transformer", *widths)
+    flops = count_flops(config, NO_VECTORS, (30, 50))
+    src, tgt, width, hidden, layers = 9, 11, 24, 40, 2
+    attention = 4 * width**2
+    encoder = src * (attention + 2 * width * hidden) + 2 * src**2 * width
+    decoder = tgt * (attention + 2 * width**2 + 2 * width * hidden) + 2 * src * width**2
+    decoder += 2 * tgt**2 * width + 2 * src * tgt * width
+    products = layers * (encoder + decoder) + tgt * width * 50
+    assert flops.of_each(pairs_of((src, tgt)))[0] == pytest.approx(6 * products)
+
+
+class Hidden(Window):
+    """A window whose centre costs products of matrices."""
+
+    def __init__(self, query_size, half_width):
+        super().__init__(query_size, half_width)
+        self.hidden = nn.Linear(query_size, 3)
+
+    def forward(self, query, steps, src_lengths, src_size):
+        share = self.hidden(query).sum(-1).sigmoid()
+        return WindowMask(self.around((src_lengths - 1) * share, src_size)[1], None)
+
+
+class Beginning(Score):
+    """A score that computes energies of the first ten positions only."""
+
+    def forward(self, query, keys):
+        energies = query @ keys[..., :10, :].transpose(-1, -2)
+        return pad(energies, (0, max(0, keys.shape[-2] - 10)), value=float("-inf"))
+
+
+@pytest.mark.long
+def test_the_count_of_a_users_window_is_that_of_an_update(caplog):
+    plain, hidden = (
+        count_flops(composed("luong_general", f"model.attention.window={window}"), *REST)
+        for window in ("global", f"{__name__}.Hidden")
+    )
+    size = composed("luong_general").model.hidden_size
+    # Only the forward product counts, two operations each: no gradient comes through the mask.
+    extra = hidden.of_each(pairs_of((30, 20)))[0] - plain.of_each(pairs_of((30, 20)))[0]
+    assert extra == pytest.approx(20 * size * 3 * 2)
+    assert caplog.text == ""
+
+
+def test_a_users_score_that_leaves_out_far_positions_is_warned_of(caplog):
+    count_flops(composed("luong_global", f"model.attention.score={__name__}.Beginning"), *REST)
+    assert "FLOPs do not follow sentence lengths" in caplog.text
+
+
+def test_free_running_costs_its_own_tokens_too():
+    forced, free = (
+        count_flops(composed("luong_global", f"teacher_forcing={how}"), NO_VECTORS, VOCABULARY)
+        for how in ("always", "never")
+    )
+    pairs = pairs_of(*SIZES)
+    assert free.per_target_token(pairs) > 1.2 * forced.per_target_token(pairs)
+
+
+def test_counting_draws_no_random_numbers(monkeypatch):
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    flops = count_flops(composed("bahdanau"), NO_VECTORS, VOCABULARY)
+    assert torch.equal(before, torch.get_rng_state())
+    pairs = pairs_of(*SIZES)
+    mean = flops.of_each(pairs).sum() / sum(tgt for _, tgt in SIZES)
+    assert flops.per_target_token(pairs) == pytest.approx(mean)
+    monkeypatch.setattr(flops_module, "PART", 1)
+    assert flops.per_target_token(pairs) == pytest.approx(mean)

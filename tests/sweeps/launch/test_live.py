@@ -1,0 +1,316 @@
+"""A terminal for tests: what a person sees of a command that draws and clears lines."""
+
+import io
+import logging
+import os
+import pty
+import re
+import struct
+import sys
+import termios
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from fcntl import ioctl
+from unittest.mock import patch
+
+import pytest
+from hydra import compose, initialize_config_dir
+from rich.console import Console
+from rich.text import Text
+
+from lightning_modules.runs.files import read_state, write_state
+from lightning_modules.runs.schema import JobState
+from sweeps.launch.errors import CONF
+from sweeps.launch.live import LiveView, clock, job_label, job_table, jobs_of, live_bar, run_bar
+from tests.helpers.commands import ROOT, TINY, places
+
+PART = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+)")
+
+
+class Screen:
+    """Text, returns, new lines, and the sequences with which Rich moves up and clears a line."""
+
+    def __init__(self) -> None:
+        self.lines = [""]
+        self.shows_cursor = True
+        self._row = self._column = 0
+
+    def feed(self, text: str) -> None:
+        """Show ``text``, which breaks no sequence."""
+        for number, code, newline, plain in PART.findall(text):
+            if code == "A":
+                self._row = max(0, self._row - int(number or 1))
+            elif code == "K":
+                self.lines[self._row] = ""
+            elif code in "hl" and number == "?25":
+                self.shows_cursor = code == "h"
+            elif newline == "\r":
+                self._column = 0
+            elif newline == "\n":
+                self._row, self._column = self._row + 1, 0
+                self.lines += [""] * (self._row + 1 - len(self.lines))
+            elif plain:
+                line = self.lines[self._row].ljust(self._column)
+                after = self._column + len(plain)
+                self.lines[self._row] = line[: self._column] + plain + line[after:]
+                self._column = after
+
+    @property
+    def shown(self) -> list[str]:
+        """The lines that are not empty, without spaces at the end."""
+        return [line.rstrip() for line in self.lines if line.strip()]
+
+
+def watch(command: Sequence[str], columns: int = 120) -> tuple[int, Screen, list[list[str]]]:
+    """Run a command in a terminal; return its status, the last screen, and every screen before."""
+    process, descriptor = pty.fork()
+    if process == 0:
+        os.execvp(command[0], list(command))
+    ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    screen, screens, rest = Screen(), [], b""
+    while True:
+        try:
+            rest += os.read(descriptor, 1 << 16)
+        except OSError:  # the command has ended
+            break
+        whole, clear, begun = rest.rpartition(b"\r")  # each redrawing begins with a return
+        rest = clear + begun
+        screen.feed(whole.decode())
+        screens.append(screen.shown)
+    screen.feed(rest.decode())
+    os.close(descriptor)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), screen, screens
+
+
+HALF = JobState(
+    doing="training",
+    updates=10,
+    share=0.5,
+    tokens_per_second=1234.5,
+    val_bleu=3.456,
+    seconds_left=3605.2,
+)
+
+
+LABEL = "Bahdanau, additive seed 1"
+
+
+def drawn(state, width=120):
+    console = Console(width=width, file=io.StringIO(), record=True)
+    console.print(run_bar(LABEL, state, width))
+    return console.export_text().splitlines()
+
+
+def test_a_training_shows_its_share_of_the_budget_and_the_time_left():
+    [line] = drawn(HALF)
+    assert line.startswith(f"{LABEL}  training  ━")
+    assert line.rstrip().endswith(" 50%  1:00:05 left  1,234 tokens/s  BLEU 3.46")
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_bar_is_one_line_of_any_terminal(width):
+    [line] = drawn(HALF.model_copy(update={"doing": "translating the test set, 40%"}), width)
+    assert len(line) <= width
+    assert "translating the test" in line
+
+
+def test_a_phase_of_the_test_is_named_without_time_and_speed_of_the_training():
+    [line] = drawn(HALF.model_copy(update={"doing": "scoring", "share": 1.0}))
+    assert "scoring" in line
+    assert "100%" in line
+    assert "left" not in line
+    assert "tokens/s" not in line
+
+
+def test_a_test_without_a_training_has_no_bar():
+    [line] = drawn(JobState(doing="scoring"))
+    assert line.split() == [*LABEL.split(), "scoring"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(0, "0:00"), (59.6, "1:00"), (75.4, "1:15"), (7384, "2:03:04")]
+)
+def test_a_clock_counts_minutes_then_hours(seconds, expected):
+    assert clock(seconds) == expected
+
+
+@contextmanager
+def terminal() -> Iterator[io.StringIO]:
+    """Give a stream that is the terminal of a view and of the log.
+
+    A fixture would give it too early: pytest takes standard output again before each test.
+    """
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    stream, handler = Terminal(), logging.StreamHandler()
+    handler.setStream(stream)
+    logging.getLogger().addHandler(handler)
+    with patch.dict(os.environ, {"TERM": "xterm"}), redirect_stdout(stream):
+        yield stream
+    logging.getLogger().removeHandler(handler)
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_lines_stand_above_the_view_in_one_piece_and_the_view_is_taken_away():
+    path = "/".join(["a_long_folder"] * 20)
+    with terminal() as stream:
+        view = LiveView(lambda: Text("THE BAR"), Console(width=40))
+        view.start()
+        wait_for(lambda: "THE BAR" in stream.getvalue())
+        logging.getLogger("any").warning("logged %s", path)
+        print("printed", path)
+        seen = Screen()
+        seen.feed(stream.getvalue())
+        view.stop()
+        view.stop()  # at the end of the program, for example
+        assert sys.stdout is stream
+        logging.getLogger("any").warning("after")
+    left = Screen()
+    left.feed(stream.getvalue())
+    assert seen.shown == [f"logged {path}", f"printed {path}", "THE BAR"]
+    assert left.shown == [f"logged {path}", f"printed {path}", "after"]
+    assert (seen.shows_cursor, left.shows_cursor) == (False, True)
+
+
+def test_the_file_of_an_interrupted_training_is_not_shown(tmp_path):
+    write_state(tmp_path, HALF)
+    old = time.time() - 100
+    os.utime(tmp_path / "progress.json", (old, old))
+    with terminal() as stream, live_bar(tmp_path, "bahdanau seed 1"):
+        time.sleep(1.2)
+        assert stream.getvalue() == ""
+        write_state(tmp_path, HALF)
+        wait_for(lambda: "50%" in stream.getvalue())
+
+
+@pytest.mark.long
+@pytest.mark.exhaustive
+def test_a_terminal_sees_one_bar_its_phases_and_at_the_end_lines_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    command = [
+        sys.executable, "run.py", "model=seq2seq", *TINY, *places(tmp_path), "logger=none",
+        "budget.target_tokens=20000", "data.test_size=1500",  # a test that lasts some seconds
+    ]  # fmt: skip
+    status, screen, screens = watch(command)
+    bars = [line for lines in screens for line in lines if "━" in line]
+    assert status == 0, screen.shown
+    assert all(sum("━" in line for line in lines) <= 1 for lines in screens)
+    assert any(re.match(r"No att.*  (training|validation)  ━", bar) for bar in bars)
+    assert any("100%" in bar for bar in bars)
+    assert not any("━" in line for line in screen.shown)
+    assert screen.shows_cursor
+    assert any("  100%  " in line for line in screen.shown)
+    assert "python run.py task=translate checkpoint=" in screen.shown[-1]
+
+
+def shown(folder, jobs):
+    console = Console(width=100, file=io.StringIO(), record=True)
+    console.print(job_table(folder, jobs))
+    return [line.split() for line in console.export_text().splitlines()]
+
+
+def test_each_job_stands_where_its_folder_says(tmp_path):
+    jobs = ["a", "b, seed=2", "c", "d", "e", "f"]
+    for number in range(5):
+        (tmp_path / str(number)).mkdir()
+    training = JobState(
+        doing="training", updates=1200, share=0.25, tokens_per_second=2345.6, seconds_left=75.4
+    )
+    testing = JobState(
+        doing="testing",
+        updates=90,
+        share=1.0,
+        tokens_per_second=12.0,
+        val_bleu=31.456,
+        seconds_left=0.0,
+    )
+    for number, state in enumerate((training, testing, testing)):
+        write_state(tmp_path / str(number), state)
+    (tmp_path / "2" / "result.json").touch()
+    (tmp_path / "3" / "failure.json").touch()
+    head, *rows = shown(tmp_path, jobs)
+    assert head == ["job", "state", "updates", "done", "tokens/s", "val", "BLEU", "left"]
+    assert rows == [
+        ["a", "training", "1,200", "25%", "2,346", "–", "1:15"],
+        ["b,", "seed=2", "testing", "90", "100%", "12", "31.46", "–"],
+        ["c", "done", "90", "100%", "12", "31.46", "–"],
+        ["d", "failed", "–", "–", "–", "–", "–"],
+        ["e", "starting", "–", "–", "–", "–", "–"],
+        ["f", "waiting", "–", "–", "–", "–", "–"],
+    ]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"doing": "x", "other": 1}'])
+def test_a_file_that_cannot_be_read_is_no_state(tmp_path, content):
+    assert read_state(tmp_path) is None
+    (tmp_path / "progress.json").write_text(content)
+    assert read_state(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["model=bahdanau,seq2seq"], [["model=bahdanau"], ["model=seq2seq"]]),
+        (["model=seq2seq", "seed=1,2"], [["model=seq2seq", "seed=1"], ["model=seq2seq", "seed=2"]]),
+        (
+            ["comparison=quickstart", "model=bahdanau,seq2seq", "seed=3"],
+            [["model=bahdanau"], ["model=seq2seq"]],
+        ),
+        (["scale=0.5,1"], [["scale=0.5"], ["scale=1"]]),
+        (["model=seq2seq"], [["model=seq2seq"]]),
+    ],
+)
+def test_jobs_are_named_by_what_they_differ_in(arguments, expected):
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        config = compose("config", ["hydra.mode=MULTIRUN"], return_hydra_config=True)
+    config.hydra.overrides.task = arguments
+    assert jobs_of(config) == expected
+
+
+def test_a_job_has_the_label_of_its_model():
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        assert job_label(["model=bahdanau", "seed=2"]) == "Bahdanau, additive, seed=2"
+        assert job_label(["scale=0.5"]) == "scale=0.5"
+        assert job_label(["model=unknown", "seed=1"]) == "unknown, seed=1"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("terminal", [True, pytest.param(False, marks=pytest.mark.exhaustive)])
+def test_a_terminal_sees_the_table_and_others_the_lines(tmp_path, monkeypatch, terminal):
+    written = io.BytesIO()
+
+    def read(descriptor):
+        data = os.read(descriptor, 1 << 16)
+        written.write(data)
+        return data
+
+    command = [
+        sys.executable, "run.py", "-m", "model=seq2seq", "seed=1,2", *TINY, *places(tmp_path),
+        "logger=none", f"hydra.sweep.dir={tmp_path}/sweep",
+    ]  # fmt: skip
+    if not terminal:
+        command = ["/bin/sh", "-c", '"$@" | cat', "sh", *command]
+    monkeypatch.chdir(ROOT)
+    status = pty.spawn(command, read, lambda descriptor: b"")
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.getvalue().decode())
+    assert status == 0, text
+    assert "BLEU, whole test set" in text
+    assert ("No attention (Cho et al.), seed=2" in text) == terminal
+    assert "Launching" not in text
+    assert ("parameters; " in text) != terminal
+    assert ("  100%  " in text) != terminal
+    if terminal:
+        assert written.getvalue().count(b"\x1b[?25h") >= 1  # the cursor is back
+        assert "training" in text
+        assert "val loss" not in text
+    assert "val loss" in (tmp_path / "sweep" / "1" / "run.log").read_text()

@@ -1,0 +1,343 @@
+"""The outcome of a study: tables, figures and the page, with hostile names of parameters."""
+
+import csv
+import io
+import json
+import math
+import re
+
+import optuna
+import pytest
+from hydra import compose, initialize_config_dir
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import TrialState, create_trial
+
+from datamodules.errors import UserError, validated
+from lightning_modules.figures.charts import CAPTION, ENDINGS, as_spec
+from sweeps.comparison.conditions import equally_tuned
+from sweeps.launch.compose import use_hydra_config
+from sweeps.launch.errors import CONF
+from sweeps.report.html import environment
+from sweeps.report.sections.studies import STUDY_FIGURES
+from sweeps.studies import lifecycle as course
+from sweeps.studies.figures import Search, search_performance, study_figures
+from sweeps.studies.outcome import Best, Outcome, render_outcome, study_section, write_outcome
+from sweeps.studies.plan import open_study
+from sweeps.studies.settings import Sweep, suggest
+from sweeps.studies.storage import open_storage, silence_optuna
+from tests.helpers.pages import HOSTILE, needs_axe, rows, screen, serious_violations, texts
+
+RATE, KIND, HEADS = "optimizer.lr", f"{HOSTILE[0]} $x_$^", "+heads"
+RATES = FloatDistribution(1e-4, 1e-2, log=True)
+KINDS = [HOSTILE[0], "b$_$", None, True]
+DONE, PRUNED, FAILED = TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL
+CASES = {
+    "one trial": (1, [DONE], {"importances", "intermediate_values"}),
+    "two trials": (2, [DONE], {"intermediate_values"}),
+    "pruned and failed": (9, [PRUNED, FAILED, DONE], set()),
+    "none finished": (3, [FAILED], {"importances", "history", "slices",
+                                    "intermediate_values", "parallel_coordinates"}),
+}  # fmt: skip
+
+
+def settings(**changed):
+    space = {
+        RATE: {"type": "float", "low": 1e-4, "high": 1e-2, "log": True},
+        KIND: {"type": "categorical", "choices": KINDS},
+        HEADS: {"type": "int", "low": 1, "high": 4, "when": {KIND: [None, True]}},
+    }
+    given = {
+        "name": "a-study", "space": space, "trials": 6, "seeds": [1, 2], "objectives": ["bleu"],
+        "sampler": "random", "sampler_seed": 1, "pruner": "none", "warmup_trials": 0, "known": [],
+        "storage": None, "workers": 1, "worker": 0, "retries": 0,
+        "heartbeat_seconds": 20,
+    }  # fmt: skip
+    return Sweep.model_validate(given | changed)
+
+
+def fill(study, count, states, cost, reports):
+    """Conditional, categorical and numeric parameters; values that rise and fall."""
+    for number in range(count):
+        state = states[number % len(states)]
+        params: dict[str, object] = {RATE: 1e-4 * (1 + number * 7 % 50), KIND: KINDS[number % 4]}
+        kinds = {RATE: RATES, KIND: CategoricalDistribution(KINDS)}
+        if number % 4 > 1:
+            params[HEADS], kinds[HEADS] = 1 + number % 3, IntDistribution(1, 4)
+        attributes: dict[str, object] = {"slot": number, "cost": cost}
+        if state == FAILED:
+            attributes["reason"] = f"out of memory {HOSTILE[0]}"
+        trial = create_trial(
+            state=state,
+            params=params,
+            distributions=kinds,
+            values=[float(number % 5), 10.0 - number][: len(study.directions)]
+            if state == DONE
+            else None,
+            intermediate_values=reports or ({} if state == DONE else {10: 1.0, 20: 2.0}),
+            user_attrs=attributes,
+        )
+        study.add_trial(trial)
+
+
+def made(folder, count=6, states=(DONE,), cost=("target_tokens", 1000), reports=None, **changed):
+    silence_optuna()
+    sweep = settings(**changed)
+    study = optuna.create_study(study_name=sweep.name, directions=sweep.directions)
+    study.set_user_attr("identity", {"list of overrides": [f"data={HOSTILE[0]}"]})
+    study.set_metric_names(list(sweep.objectives))
+    fill(study, count, states, dict([cost]), reports)
+    best = Best(3, "bleu 4", {KIND: HOSTILE[0]}, f"python run.py {HOSTILE[0]}")
+    return Outcome(sweep, study, folder, [best] if DONE in states else [], cost[0])
+
+
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory):
+    outcome = made(tmp_path_factory.mktemp("a study"), 9, [PRUNED, DONE, DONE, FAILED])
+    write_outcome(outcome)
+    return outcome
+
+
+def read(outcome, table):
+    text = (outcome.folder / "tables" / f"{table}.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_every_trial_is_a_row_with_its_settings_and_its_reason(studied):
+    read_rows = read(studied, "trials")
+    assert [row["slot"] for row in read_rows] == [str(slot) for slot in range(9)]
+    assert [row["state"] for row in read_rows[:4]] == ["pruned", "complete", "complete", "fail"]
+    assert [row["bleu"] for row in read_rows[:4]] == ["", "1.0", "2.0", ""]
+    assert read_rows[3]["reason"] == f"out of memory {HOSTILE[0]}"
+    assert [row[KIND] for row in read_rows[:4]] == [HOSTILE[0], "b$_$", "null", "true"]
+    assert [row[HEADS] for row in read_rows[:4]] == ["", "", "3", "1"]
+    for row in read_rows:
+        assert float(row[RATE]) == studied.study.trials[int(row["slot"])].params[RATE]
+        assert (row["sampler"], row["seeds"]) == ("random (seed 1)", "1, 2")
+
+
+def test_a_finished_trial_pays_for_those_that_came_to_nothing(studied):
+    curve = read(studied, "search_performance")
+    values = [1.0, 2.0, 0.0, 1.0]  # of the trials 1, 2, 5 and 6
+    assert len(curve) == len(values)
+    assert float(curve[0]["expected"]) == pytest.approx(sum(values) / 4)
+    assert [int(row["target_tokens"]) for row in curve] == [2250, 4500, 6750, 9000]
+
+
+def test_the_lowest_loss_is_the_best():
+    points = search_performance({"a": Search([3.0, 1.0], 10.0)}, largest=False)
+    assert [point.expected for point in points] == [2.0, 1.5]
+
+
+def test_a_trial_that_was_taken_up_again_is_paid_for_once(tmp_path):
+    outcome = made(tmp_path, 2)
+    for tokens in (1500, 4000):
+        attempt = create_trial(
+            state=FAILED, user_attrs={"slot": 5, "cost": {"target_tokens": tokens}}
+        )
+        outcome.study.add_trial(attempt)
+    assert outcome.target_tokens == 2 * 1000 + 4000
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "holds", "text"),
+    [
+        ({}, {}, True, "6 trials, 6,000 target tokens for each system"),
+        ({}, {"count": 7}, False, "one: 6 trials, 6,000 target tokens; two: 7 trials, 7,000"),
+        ({}, {"cost": ("target_tokens", 1001)}, False, "two: 6 trials, 6,006 target tokens"),
+        (
+            {"cost": ("flops", 1e12)},
+            {"cost": ("flops", 1.009e12)},
+            True,
+            "one: 6 trials, 6e+12 FLOPs; two: 6 trials, 6.054e+12 FLOPs",
+        ),
+        ({"cost": ("seconds", 60.0)}, {"cost": ("seconds", 61.0)}, False, "366 seconds"),
+    ],
+)
+def test_studies_are_equal_in_what_their_budget_counts(tmp_path, first, second, holds, text):
+    outcomes = [made(tmp_path, name="one", **first), made(tmp_path, name="two", **second)]
+    section = study_section(outcomes)
+    condition = equally_tuned(section.costs, section.kind)
+    assert condition.holds is holds
+    assert text in condition.text
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_figures_that_cannot_be_drawn_say_why(tmp_path, case):
+    count, states, missing = CASES[case]
+    figures = study_figures(made(tmp_path, count, states).study, ["bleu"])
+    assert {each.name for each in figures if each.why_not} == missing
+    for each in figures:
+        assert "cannot be drawn" not in each.why_not
+        assert (each.chart is None) == bool(each.why_not)
+
+
+def test_two_objectives_have_a_front(tmp_path):
+    outcome = made(tmp_path, objectives=["bleu", "loss"])
+    figures = study_figures(outcome.study, ["bleu", "loss"])
+    assert [each.name for each in figures if each.chart] == [
+        "importances", "pareto_front", "history_bleu", "history_loss", "parallel_coordinates",
+        "slices_bleu", "slices_loss",
+    ]  # fmt: skip
+
+
+def test_the_files_are_all_there(studied):
+    figures = {path.name for path in (studied.folder / "figures").iterdir()}
+    names = {"importances", "history", "intermediate_values", "parallel_coordinates", "slices"}
+    curves = {f"search_performance_by_{pace}" for pace in ("trials", "target_tokens")}
+    names |= curves | {f"{name}_column" for name in curves}
+    drawn = {f"{name}.{ending}" for name in names for ending in ENDINGS}
+    assert figures == drawn | {f"{name}.{CAPTION}" for name in names}
+    starts = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
+    for name in drawn:
+        path = studied.folder / "figures" / name
+        assert path.read_bytes().startswith(starts[path.suffix[1:]])
+
+
+def test_a_figure_that_is_no_longer_drawn_leaves_no_file(tmp_path):
+    (tmp_path / "figures").mkdir()
+    for name in ("importances", "history"):
+        for ending in ENDINGS:
+            (tmp_path / "figures" / f"{name}.{ending}").touch()
+    write_outcome(made(tmp_path, 1))
+    assert not list((tmp_path / "figures").glob("importances.*"))
+    assert all(path.stat().st_size for path in (tmp_path / "figures").iterdir())
+
+
+def test_the_page_of_200_trials_is_small(tmp_path):
+    reports = {step: 20 + math.sin(step) for step in range(100)}
+    goals = ["bleu", "loss"]
+    outcome = made(tmp_path, 200, [DONE, DONE, PRUNED], reports=reports, objectives=goals)
+    page = render_outcome(outcome, study_section([outcome]))
+    assert len(page.encode()) < 2_000_000
+
+
+def test_studies_stand_together_in_one_section(tmp_path):
+    names = ("none", "luong")
+    outcomes = [
+        made(tmp_path / name, count, name=name) for name, count in zip(names, (3, 5), strict=True)
+    ]
+    section = study_section(outcomes)
+    assert [row[:3] for row in section.studies.rows] == [["none", 3, 3], ["luong", 5, 5]]
+    assert len(section.performance.rows) == 3 + 5
+    curves = section.curves("container")
+    for chart in curves.values():
+        assert '"domain": ["none", "luong"]' in json.dumps(as_spec(chart))
+    assert {name: len(drawn) for name, drawn in section.figures.items()} == dict.fromkeys(names, 5)
+    macro = '{% from "studies.html.j2" import study_section %}{{ study_section(section, names) }}'
+    page = environment().from_string(macro).render(section=section, names=STUDY_FIGURES)
+    assert [page.count(f"<h3><bdi>{name}</bdi></h3>") for name in names] == [1, 1]
+    specs = section.charts(STUDY_FIGURES)
+    assert set(specs) == {f"{study}-{figure}" for study in names for figure in STUDY_FIGURES}
+    assert sorted(re.findall('data-figure="([^"]*)"', page)) == sorted([*specs, *curves])
+
+
+@pytest.mark.long
+def test_the_end_of_a_study_writes_it_all_even_where_nothing_finished(tmp_path, capsys):
+    overrides = ["sweep=recurrent", "model=bahdanau", "sweep.trials=3", f"outputs={tmp_path}"]
+    folder = tmp_path / "studies" / "recurrent-bahdanau"
+    with initialize_config_dir(str(CONF), version_base=None):
+        config = compose("config", overrides, return_hydra_config=True)
+        with use_hydra_config(config):
+            course.begin(config)
+            sweep = validated(Sweep, config.sweep, "sweep")
+            study = open_study(sweep, open_storage(sweep, folder))
+            trials = [study.ask() for _ in range(3)]
+            for trial in trials[:2]:
+                study.tell(trial, state=FAILED)
+            with pytest.raises(UserError, match="no trial finished"):
+                course.end(config)
+            assert "No trial finished" in (folder / "report.html").read_text(encoding="utf-8")
+            suggest(trials[2], sweep.space)
+            study.tell(trials[2], 12.5)
+            course.end(config)
+    printed = capsys.readouterr().out
+    assert f"open {folder}/report.html in a browser" in printed
+    command = f"--config-dir {folder} +experiment=recurrent-bahdanau seed=1"
+    assert command in printed
+    assert command in (folder / "report.html").read_text(encoding="utf-8")
+
+
+SHOWN = {
+    "search_performance_by_trials": ("symbol", 4),
+    "a-study-importances": ("rect", 3),
+    "a-study-history": ("symbol", 4),
+    "a-study-intermediate_values": ("line", 3),  # of the pruned trials
+    "a-study-parallel_coordinates": ("line", 4),
+    "a-study-slices": ("symbol", 4 + 4 + 2),
+}
+"""Charts of the page, with their marks and the number of these."""
+
+
+@pytest.fixture(scope="module")
+def study_page(browser, studied):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.get_log("browser")
+    browser.get((studied.folder / "report.html").as_uri())
+    drawn = "return document.querySelectorAll('.chart svg.marks').length"
+    WebDriverWait(browser, 60).until(lambda _: browser.execute_script(drawn) == len(SHOWN))
+    return browser
+
+
+@pytest.mark.chromium
+def test_no_hostile_name_runs_and_nothing_else_is_loaded(study_page, studied):
+    assert study_page.get_log("browser") == []
+    assert study_page.execute_script("return document.scripts.length") == 5
+    loaded = "return performance.getEntriesByType('resource').map(entry => entry.name)"
+    assert [url for url in study_page.execute_script(loaded) if not url.startswith("data:")] == []
+    assert HOSTILE[0] in " ".join(texts(study_page, "pre code"))
+    assert texts(study_page, "#failed li bdi") == [f"out of memory {HOSTILE[0]}"] * 2
+    for row, shown in zip(studied.trials_table.shown, rows(study_page, "trials"), strict=True):
+        assert row == shown
+
+
+@pytest.mark.chromium
+def test_the_charts_are_seen_with_every_trial(study_page):
+    count = (
+        "return document.querySelectorAll(`[data-figure=${arguments[0]}] ${arguments[1]}`).length"
+    )
+    for name, (marks, number) in SHOWN.items():
+        assert study_page.execute_script(count, name, f".role-mark.mark-{marks} path") == number
+    widths = "return [...document.querySelectorAll('.chart svg')].map(svg => svg.clientWidth)"
+    assert min(study_page.execute_script(widths)) > 300
+
+
+@pytest.mark.chromium
+def test_the_mark_under_the_pointer_shows_a_hostile_name(study_page):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    label = f"[data-figure=a-study-importances] path[aria-label*='parameter: {HOSTILE[0]}']"
+    mark = study_page.find_element("css selector", label)
+    ActionChains(study_page).scroll_to_element(mark).move_to_element(mark).perform()
+    assert HOSTILE[0] in texts(study_page, "#vg-tooltip-element")[0]
+    assert study_page.execute_script("return document.scripts.length") == 5
+
+
+@pytest.mark.chromium
+def test_trials_sort_by_their_values(study_page):
+    header = "document.querySelector('#trials thead').rows[0].cells[3].querySelector('button')"
+    study_page.execute_script(f"{header}.click(); {header}.click()")
+    assert [row[3] for row in rows(study_page, "trials")][:5] == [
+        "2.00",
+        "1.00",
+        "1.00",
+        "0.00",
+        "–",
+    ]
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("width", [390, 768, 1400])
+def test_a_study_is_scrolled_downwards_alone(study_page, width):
+    with screen(study_page, width):
+        sizes = "return [document.documentElement.scrollWidth, window.innerWidth]"
+        content, window = study_page.execute_script(sizes)
+    assert content <= window == width
+
+
+@needs_axe
+@pytest.mark.chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_on_a_study(study_page, scheme):
+    with screen(study_page, scheme=scheme):
+        assert serious_violations(study_page) == []
