@@ -27,19 +27,19 @@ test-all: $(TOOLS) ## Run every test, on every variant and setting, before every
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m timed
 
 drill: $(TOOLS) ## Try mistakes, damage, kills, full disks and more, before every release
-	$(VENV)/bin/python -m tests.drill
+	$(VENV)/bin/python -m tests.tools.drill
 
 grammar: $(TOOLS) ## Read 100,000 pairs of the built-in corpus in each language with a separate checker
-	$(VENV)/bin/python -m tests.grammar_checker
+	$(VENV)/bin/python -m tests.tools.grammar_checker
 
 benchmark: $(TOOLS) ## Time every variant beside a bare PyTorch loop
-	$(VENV)/bin/python -m tests.benchmarks.speed
+	$(VENV)/bin/python -m tests.tools.benchmarks.speed
 
 benchmark-gpu: $(READY) ## Measure on the GPUs of this machine for eight minutes, and write docs/gpu.md
-	$(VENV)/bin/python -m tests.benchmarks.gpu --minutes 8
+	$(VENV)/bin/python -m tests.tools.benchmarks.gpu --minutes 8
 
 growth: $(TOOLS) ## Time how each cost grows with lengths, batch, vocabulary and width
-	$(VENV)/bin/python -m tests.benchmarks.growth
+	$(VENV)/bin/python -m tests.tools.benchmarks.growth
 
 lint: $(TOOLS) ## Check style
 	$(VENV)/bin/ruff check .

@@ -73,7 +73,7 @@ WIDENING = 0.12
 """Widens Student's t by 1 + WIDENING / (seeds - 1).
 
 Welch's degrees of freedom are too many where one system varies more over its seeds than the other.
-The simulations of ``tests.simulations.claims`` set the number: with it, no direction is wrong in
+The simulations of ``tests.tools.simulate_claims`` set the number: with it, no direction is wrong in
 more than 5% at any ratio of the variances.
 """
 

@@ -11,7 +11,7 @@ from datamodules.contrast_pairs import ContrastPair
 from datamodules.grammar import GrammarCorpus
 from datamodules.grammar.contrast import drawing
 from datamodules.grammar.contrast.errors import CONTROLLED
-from tests.grammar_checker import check_translation
+from tests.tools.grammar_checker import check_translation
 
 SHOWN = {
     "fr": {"number", "gender", "antecedent", "sense", "negation", "negation_control"},

@@ -79,7 +79,7 @@ def check(found: dict[int, dict[str, int]], allowed: Counter[str] = NOTHING) -> 
 
 @pytest.mark.long
 def test_an_update_of_the_training_loop_waits_for_nothing(tmp_path, monkeypatch):
-    """The recurrent variants have kernels of their own on a CPU: ``tests/fake_device``."""
+    """The recurrent variants have kernels of their own on a CPU: ``tests/tools/fake_device``."""
     check(waits_by_update(tmp_path, monkeypatch, "model=transformer"))
 
 
@@ -110,7 +110,7 @@ def test_an_update_waits_as_often_as_the_page_says(scaled):
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
 def test_packed_encoders_wait_for_nothing(kind):
-    """The call that a GPU takes: ``tests/fake_device`` cannot run the RNNs of cuDNN."""
+    """The call that a GPU takes: ``tests/tools/fake_device`` cannot run the RNNs of cuDNN."""
     rnn, inputs = kind(4, 3, 2, batch_first=True, bidirectional=True), torch.ones(2, 5, 4)
     lengths = torch.tensor([5, 3])
     with HostWaits() as waits:

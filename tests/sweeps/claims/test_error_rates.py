@@ -1,11 +1,11 @@
-"""Verdicts on claims of known truth: a smaller form of ``python -m tests.simulations.claims``.
+"""Verdicts on claims of known truth: a smaller form of ``python -m tests.tools.simulate_claims``.
 
 The draws are fixed; the bounds leave room for about three standard errors of a simulated share.
 """
 
 import pytest
 
-from tests.simulations.claims import (
+from tests.tools.simulate_claims import (
     EFFECTS,
     MARGIN,
     NOISES,

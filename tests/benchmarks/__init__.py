@@ -1,1 +1,0 @@
-"""Measurements: ``python -m tests.benchmarks.NAME`` prints a table; nothing runs them by itself."""

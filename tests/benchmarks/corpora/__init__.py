@@ -1,1 +1,0 @@
-"""The speed and the size of large corpora: ``python -m tests.benchmarks.corpora``."""

@@ -1,0 +1,1 @@
+"""Measurements: ``python -m tests.tools.benchmarks.NAME`` prints a table."""

@@ -1,0 +1,162 @@
+"""Measure one case on a GPU; tests measure on the CPU. Sentences are random, long as in news."""
+
+import gc
+import logging
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from torch.optim.lr_scheduler import ConstantLR
+
+from datamodules.batching import (
+    Batch,
+    EncodedPairs,
+    Feed,
+    LengthBatchSampler,
+    Pieces,
+    PieceSampler,
+    Place,
+    Sequences,
+)
+from datamodules.tokenization import EOS
+from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.kernels.device import keep_attention_off_cudnn
+from lightning_modules.kernels.precision import use_matmul_precision
+from lightning_modules.ranks.updates import share_out
+from lightning_modules.training.factories import build_model, build_optimizer, compile_blocks
+from lightning_modules.training.flops import count_flops
+from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.word_vectors import VectorFiles
+from lightning_modules.variants import EmbeddedEncoderDecoder
+from tests.helpers.variants import configuration
+from tests.tools.benchmarks.gpu.cases import Case, Load
+from tests.tools.benchmarks.rivals.bare import BareLoop
+from tests.tools.benchmarks.worker import Windows, batches_on, search_rate, train
+
+MEDIAN, SPREAD = 24, 0.55
+"""Parameters of the log-normal lengths of source sentences: 28 subwords on average, as in WMT's
+news."""
+RATIO_SPREAD = 0.15
+"""Spread of the logarithm of target over source length."""
+SHORTEST, LONGEST = 3, 100
+
+
+LIGHTNING_PRECISION = {"bf16": "bf16-mixed", "float32": "32-true"}
+
+
+def measure(case: Case, load: Load, device: str) -> dict[str, Any]:
+    """Return the figures of a case; ``device`` is ``cuda`` or ``cpu``."""
+    gc.collect()
+    torch.manual_seed(1)
+    use_matmul_precision("highest")  # as task=train does, also in the RNNs of cuDNN
+    keep_attention_off_cudnn()
+    torch._dynamo.reset()
+    if device == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    if case.work == "decode":
+        return decoded(case, load, device)
+    if case.work == "plain":
+        return plainly_trained(case, load, device)
+    return trained(case, load, device) | {
+        "flops_per_token": flops_per_token(case.variant, case.size, load)
+    }
+
+
+@cache
+def flops_per_token(variant: str, size: Any, load: Load) -> float:
+    """Return the FLOPs of an update for each target token, as ``budget=flops`` counts them."""
+    config = configuration(*Case(variant, size, "train", "float32").overrides)
+    flops = count_flops(config, VectorFiles(), (load.vocabulary, load.vocabulary))
+    return flops.per_target_token(pairs(load.pairs, load.vocabulary))
+
+
+class Watch(pl.Callback):
+    """Time updates, end the training when the windows are full, and read losses as it should."""
+
+    def __init__(self, windows: int) -> None:
+        self.windows = Windows(windows)
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: Any, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        """Count an update."""
+        if trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
+            pl_module.losses.read(trainer.global_step)
+        trainer.should_stop = self.windows.add(batch)
+
+
+def trained(case: Case, load: Load, device: str) -> dict[str, Any]:
+    """Train with Lightning as ``task=train`` does."""
+    logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
+    config = configuration(*case.overrides)
+    model = build_model(config, load.vocabulary, load.vocabulary)
+    make_optimizer = build_optimizer(config)
+    no_text = cast(Any, None)
+    module = TranslationModule(model, no_text, make_optimizer, ConstantLR, GreedySearch(), 0.1, {})
+    watch = Watch(load.windows)
+    trainer = pl.Trainer(
+        accelerator="gpu" if device == "cuda" else "cpu",
+        devices=1,
+        precision=cast(Any, LIGHTNING_PRECISION[case.precision]),
+        callbacks=[watch],
+        max_epochs=-1,
+        gradient_clip_val=config.trainer.gradient_clip_val,
+        log_every_n_steps=config.trainer.log_every_n_steps,
+        limit_val_batches=0,
+        use_distributed_sampler=False,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    share_out(trainer, None)
+    compile_blocks(model, "default" if case.compiled else None)
+    data = pairs(load.pairs, load.vocabulary)
+    trainer.fit(module, training_batches(data, load.tokens, trainer.strategy.root_device))
+    return watch.windows.result()
+
+
+def plainly_trained(case: Case, load: Load, device: str) -> dict[str, Any]:
+    """Train the same model in a plain PyTorch loop on the same batches."""
+    model = case.plain_model(load.vocabulary).to(device)
+    loop = BareLoop(model, torch.bfloat16 if case.precision == "bf16" else None)
+    feed = training_batches(pairs(load.pairs, load.vocabulary), load.tokens, torch.device(device))
+    return train(loop.step, batches_on(feed, device), load.windows)
+
+
+def decoded(case: Case, load: Load, device: str) -> dict[str, Any]:
+    """Translate with hypotheses as long as their sources; return sentences per second."""
+    config = configuration(*case.overrides)
+    model = build_model(config, load.vocabulary, load.vocabulary).to(device).eval()
+    assert isinstance(model, EmbeddedEncoderDecoder)
+    with torch.no_grad():
+        model.output.bias[EOS] = -1e4
+    data = pairs(load.sentences, load.vocabulary, seed=1)
+    rows = LengthBatchSampler(data, load.decode_tokens)
+    batches = [data[np.asarray(row)] for row in rows]
+    limits: Any = {"max_ratio": 1.0, "max_extra": 0, "bf16": case.precision == "bf16"}
+    searches = {"greedy": GreedySearch(**limits), "beam": BeamSearch(5, **limits)}
+    return {name: search_rate(search, model, batches, device) for name, search in searches.items()}
+
+
+def pairs(count: int, vocabulary: int, seed: int = 0) -> EncodedPairs:
+    """Return ``count`` random pairs with tokens from 4 to ``vocabulary`` - 1."""
+    random = np.random.default_rng(seed)
+    src = np.exp(random.normal(np.log(MEDIAN), SPREAD, count))
+    tgt = src * np.exp(random.normal(0, RATIO_SPREAD, count))
+    sides = []
+    for exact in (src, tgt):
+        lengths = exact.round().clip(SHORTEST, LONGEST).astype(np.int64)
+        tokens = random.integers(4, vocabulary, lengths.sum(), dtype=np.int32)
+        sides.append(Sequences.joined(tokens, lengths))
+    return EncodedPairs(np.arange(count), *sides)
+
+
+def training_batches(data: EncodedPairs, tokens: int, device: torch.device) -> Feed:
+    """Return batches as a training gets them."""
+    whole = LengthBatchSampler(data, tokens, shuffle=True)
+    sampler = PieceSampler(whole, Place(rank=0, ranks=1, pieces=1))
+    return Feed(Pieces(data), sampler, workers=1, device=device)

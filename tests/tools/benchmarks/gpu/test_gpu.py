@@ -1,0 +1,189 @@
+"""The benchmark of GPUs, on the CPU: two small measurements, and the page of made-up figures."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.helpers.commands import ROOT
+from tests.tools.benchmarks.gpu.cases import (
+    FILES,
+    LOOPS,
+    Case,
+    Load,
+    Machine,
+    Size,
+    all_cases,
+    append_figures,
+    read_figures,
+)
+from tests.tools.benchmarks.gpu.measuring import measure, pairs
+from tests.tools.benchmarks.gpu.page import About, page_text, peak_flops
+from tests.tools.benchmarks.gpu.session import PAGE, missing_cases, run
+
+MACHINE = Machine("NVIDIA H100 80GB HBM3", "2.13.0", "abc")
+ABOUT = About(MACHINE, "580.1", "0123", "2026-01-01")
+TINY = Load(vocabulary=40, tokens=150, decode_tokens=300, pairs=60, sentences=8, windows=1)
+TRAIN = Case("Transformer", "laptop", "train", "float32")
+BLOCKED = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Blocked(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("wandb", "altair", "optuna", "pyarrow", "backports"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Blocked())
+
+case = Case("RNNsearch", "laptop", "decode", "bf16")
+print(measure(case, Load(40, 150, 300, 60, 4, 1), "cpu"))
+"""
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+def test_every_case_is_measured_once_and_what_is_compiled_last():
+    wanted = all_cases()
+    assert len(set(wanted)) == len(wanted)
+    assert {case.variant for case in wanted} == {*FILES, *LOOPS}
+    assert [str(case) for case in wanted[:2]] == [
+        "plain: one layer, additive, published, bf16",
+        "train: one layer, additive, published, bf16",
+    ]
+    compiled = [case.compiled for case in wanted if (case.size, case.precision) == wanted[0][1:4:2]]
+    assert compiled == sorted(compiled)
+
+
+def made_up(wanted):
+    """Figures of all cases, rising with the place of the case."""
+    return {
+        case: {
+            **{"tokens_per_second": place + 1.0, "flops_per_token": 9e13},
+            **{"peak_memory_mib": 100.0, "greedy": 9000.0, "beam": 4000.0},
+        }
+        for place, case in enumerate(wanted)
+    }
+
+
+def test_the_page_holds_the_figures():
+    wanted = all_cases()
+    figures = made_up(wanted)
+    figures[wanted[-1]] = {"error": "out of memory"}
+    text = page_text(ABOUT, figures, [])
+    assert "NVIDIA H100 80GB HBM3, driver 580.1, torch 2.13.0, 2026-01-01" in text
+    # The plain loop in place 1, the harness in place 2, compiled in place 15: the ratio is 15.
+    assert "| one layer, additive | published | bf16 | 1 | 2 | 15 | 15.00 |" in text
+    # Place 5, 9e13 FLOPs a token: 45e13 of the peak of 989e12.
+    assert "| Transformer | published | bf16 | 5 | 46% | 100 |" in text
+    assert f"- {wanted[-1]}: out of memory" in text
+    assert "Missing" not in text
+    for line in text.splitlines():
+        assert line.startswith("|") or len(line) <= 100
+    tables = [part.splitlines() for part in text.split("\n\n") if part.startswith("|")]
+    assert len(tables) == 3
+    assert all(len({line.count("|") for line in lines}) == 1 for lines in tables)
+
+
+def test_a_page_without_figures_says_what_is_missing():
+    text = page_text(ABOUT, {}, all_cases())
+    assert f"measures {len(all_cases())} more." in text
+    assert "| RNNsearch" not in text
+
+
+def test_the_optimizer_is_that_of_a_training(monkeypatch):
+    """And products are in float32: on a GPU, cuDNN's RNNs would compute in TF32 by default."""
+    made = []
+    begin = torch.optim.Adam.__init__
+
+    def watched(self, *arguments, **named):
+        begin(self, *arguments, **named)
+        made.append(self.defaults["fused"])
+
+    monkeypatch.setattr(torch.optim.Adam, "__init__", watched)
+    torch.backends.cudnn.allow_tf32 = True
+    assert measure(TRAIN, TINY, "cpu")["tokens_per_second"] > 0
+    assert made == [True]
+    assert not torch.backends.cudnn.allow_tf32
+
+
+def test_a_start_goes_on_where_another_stopped(tmp_path):
+    file, wanted = tmp_path / "gpu.jsonl", all_cases()[:3]
+    assert missing_cases(file, MACHINE, wanted) == wanted
+    append_figures(file, MACHINE, wanted[0], {"tokens_per_second": 2.5})
+    with file.open("a") as out:
+        out.write(json.dumps({"machine": MACHINE})[:-4])  # killed while it wrote
+    append_figures(file, MACHINE, wanted[2], {"error": "out of memory"})
+    assert missing_cases(file, MACHINE, wanted) == [wanted[1]]
+    assert read_figures(file, MACHINE)[wanted[0]] == {"tokens_per_second": 2.5}
+    for other in (MACHINE._replace(gpu="A100"), MACHINE._replace(code="d")):
+        assert missing_cases(file, other, wanted) == wanted
+
+
+def test_peaks_are_those_of_whole_known_gpus():
+    assert peak_flops("NVIDIA H100 80GB HBM3", "bf16") == 989e12
+    assert peak_flops("NVIDIA H100 PCIe", "float32") == 51e12
+    assert peak_flops("NVIDIA L4", "bf16") == 121e12
+    assert peak_flops("NVIDIA L40S", "bf16") == 362e12
+    assert peak_flops("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "bf16") is None
+    assert peak_flops("Some GPU", "bf16") is None
+
+
+def test_lengths_are_those_of_news_text():
+    data = pairs(20_000, 1000)
+    assert data.src.lengths.mean() == pytest.approx(28, abs=1)
+    assert data.tgt.lengths.max() <= 100
+    assert np.corrcoef(data.src.lengths, data.tgt.lengths)[0, 1] > 0.9
+
+
+@pytest.mark.long
+def test_without_a_gpu_there_is_one_line_and_no_page():
+    before = PAGE.read_bytes() if PAGE.exists() else None
+    done = python("-m", "tests.tools.benchmarks.gpu", "--minutes", "1")
+    assert (done.returncode, done.stdout) == (2, "")
+    [line] = done.stderr.splitlines()
+    assert line.startswith("error: torch finds no GPU")
+    assert (PAGE.read_bytes() if PAGE.exists() else None) == before
+
+
+@pytest.mark.long
+@pytest.mark.exhaustive
+def test_neither_trackers_nor_charts_nor_studies_are_needed():
+    done = python("-c", BLOCKED)
+    assert done.returncode == 0, done.stderr
+    assert "'beam'" in done.stdout
+
+
+@pytest.mark.exhaustive
+@pytest.mark.long
+def test_a_start_measures_until_its_time_is_over(tmp_path):
+    file, page = tmp_path / "gpu.jsonl", tmp_path / "gpu.md"
+    plain = Case("one layer, additive", "laptop", "plain", "float32")
+    wrong = TRAIN._replace(variant="none")
+    loads: dict[Size, Load] = {"laptop": TINY}
+    wanted = [plain, wrong, TRAIN]
+    assert run(file, page, time.monotonic() + 500, "cpu", wanted, loads) == []
+    figures = read_figures(file, Machine("cpu", torch.__version__, _code(file)))
+    assert figures[plain]["tokens_per_second"] > 0
+    assert figures[TRAIN]["flops_per_token"] > 0
+    assert figures[wrong] == {"error": "'none'"}
+    assert "cpu, driver" in page.read_text()
+    later = TRAIN._replace(work="decode")
+    assert run(file, page, time.monotonic(), "cpu", [*wanted, later], loads) == [later]
+    assert "measures 1 more." in page.read_text()
+
+
+def _code(file: Path) -> str:
+    """Return the version of the code in a file of figures."""
+    code: str = json.loads(file.read_text().split("\n")[1])["machine"][2]
+    return code

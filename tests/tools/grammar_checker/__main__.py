@@ -1,0 +1,53 @@
+"""Read many pairs of the built-in corpus: ``python -m tests.tools.grammar_checker [PAIRS]``."""
+
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from datamodules.grammar import GrammarCorpus
+from tests.tools.grammar_checker import check_pair
+
+HARD: dict[str, Any] = {
+    "vocabulary": 2000, "zipf": 0.5, "distance": 5, "embedding": 0.7, "attractors": 0.8,
+    "ambiguity": 1, "open_words": 0.2, "verbosity": 0.5, "reordering": 0.7, "longest": 100,
+}  # fmt: skip
+RICH: dict[str, Any] = {"vocabulary": 2000, "zipf": 0, "paraphrase": 0.5}
+SETTINGS: dict[str, dict[str, Any]] = {"default": {}, "hard": HARD, "rich": RICH}
+LANGUAGES = ("fr", "de")
+
+
+def pairs(setting: str, most: int, language: str) -> Iterator[tuple[str, str]]:
+    """Yield sentence pairs of the grammar: English with another language."""
+    corpus = GrammarCorpus(1, 1, 1, seed=5, target=language, **SETTINGS[setting])
+    return ((pair.source, pair.target) for pair in islice(corpus.training_pairs(), most))
+
+
+def wrong_pairs(setting: str, most: int, language: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield the pairs with findings among the first ``most``."""
+    for source, target in pairs(setting, most, language):
+        findings = check_pair(source, target, language)
+        if findings:
+            yield source, target, findings
+
+
+SHARES = {"default": 0.4, "hard": 0.25, "rich": 0.35}
+SHOWN = 20
+
+
+def main(most: int) -> bool:
+    """Print the first pairs with findings in each language; return whether there are any."""
+    found = False
+    for language in LANGUAGES:
+        for setting in SETTINGS:
+            checked = round(SHARES[setting] * most)
+            wrong = list(islice(wrong_pairs(setting, checked, language), SHOWN))
+            found |= bool(wrong)
+            print(f"en-{language} {setting}: {checked:,} pairs, {len(wrong) or 'no'} with findings")
+            for source, target, findings in wrong:
+                print(f"  {source}\n  {target}\n    {'; '.join(findings)}")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000))

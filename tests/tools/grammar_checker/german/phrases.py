@@ -1,0 +1,444 @@
+"""German noun phrases: determiner, adjectives and noun in gender, number and case."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from tests.tools.grammar_checker.german.words import EXPRESSIONS, WORDS, NounForm
+from tests.tools.grammar_checker.words import names
+
+NAMES = names()
+CASES, GENDERS = "nadg", "mfnp"
+STRONG = {
+    "m": ("er", "en", "em", "en"), "f": ("e", "e", "er", "er"),
+    "n": ("es", "es", "em", "en"), "p": ("e", "e", "en", "er"),
+}  # fmt: skip
+"""Adjective endings without a determiner that shows the case."""
+WEAK = {
+    "m": ("e", "en", "en", "en"), "f": ("e", "e", "en", "en"),
+    "n": ("e", "e", "en", "en"), "p": ("en", "en", "en", "en"),
+}  # fmt: skip
+ARTICLES = {
+    "m": ("der", "den", "dem", "des"), "f": ("die", "die", "der", "der"),
+    "n": ("das", "das", "dem", "des"), "p": ("die", "die", "den", "der"),
+}  # fmt: skip
+LIKE_DER = {"dies": "this", "jed": "every"}
+LIKE_EIN = {"ein": "", "kein": "no", "mein": "my", "unser": "our", "sein": "his", "ihr": "ihr"}
+QUANTITIES = {"viel": "many", "einig": "", "mehrer": "several"}
+NUMBERS = {"zwei": "two", "drei": "three", "vier": "four", "zweier": "two", "dreier": "three"}
+INDEFINITE = ("ein", "einig", "etwas", "viel", "mehrer", "kein", "number", "numeral", "none")
+
+Tally = tuple[tuple[str, ...], ...]
+"""What is counted on both sides of a pair: kind and word; for a noun also its number."""
+
+
+class Determiner(NamedTuple):
+    """One reading of a determiner."""
+
+    stem: str
+    case: str
+    gender: str
+    weak: bool
+    """Whether adjectives have weak endings after it."""
+    meaning: str = ""
+
+
+class Reading(NamedTuple):
+    """One reading of a noun phrase or pronoun."""
+
+    case: str
+    gender: str
+    person: str
+    tally: Tally
+
+
+class Phrase(NamedTuple):
+    """A noun phrase or pronoun, with the place after it."""
+
+    end: int
+    text: str
+    readings: tuple[Reading, ...]
+    determiner: str = ""
+    bare: bool = False
+    """Whether no word shows a genitive, so that the dative stands instead."""
+
+
+def _determiners() -> dict[str, list[Determiner]]:
+    found: dict[str, list[Determiner]] = defaultdict(list)
+    for gender in GENDERS:
+        for place, case in enumerate(CASES):
+            strong = "es" if case == "g" and gender in "mn" else STRONG[gender][place]
+            found[ARTICLES[gender][place]].append(Determiner("der", case, gender, True))
+            for stem, meaning in LIKE_DER.items():
+                if gender != "p" or stem != "jed":
+                    found[stem + strong].append(Determiner(stem, case, gender, True, meaning))
+            for stem, meaning in LIKE_EIN.items():
+                short = case + gender in ("nm", "nn", "an")
+                if gender != "p" or stem != "ein":
+                    form = stem if short else stem + strong
+                    found[form].append(Determiner(stem, case, gender, not short, meaning))
+            if gender == "p":
+                for stem, meaning in QUANTITIES.items():
+                    found[stem + strong].append(Determiner(stem, case, gender, False, meaning))
+            else:
+                found["etwas"].append(Determiner("etwas", case, gender, False))
+    return dict(found)
+
+
+DETERMINERS = _determiners()
+
+
+@cache
+def determiners(word: str) -> list[Determiner]:
+    """Return the readings of a determiner; all cases for a number."""
+    if word in ("zweier", "dreier"):
+        return [Determiner("numeral", "g", "p", False, NUMBERS[word])]
+    if word in NUMBERS:
+        cases = CASES if word == "vier" else "nad"
+        return [Determiner("number", case, "p", False, NUMBERS[word]) for case in cases]
+    if word.isdigit():
+        return [Determiner("number", case, "p", False) for case in CASES]
+    return DETERMINERS.get(word, [])
+
+
+NO_NAMES = frozenset(
+    word for entries in EXPRESSIONS.values() for words, _ in entries for word in words
+) | {"Herr", "Herrn", "Frau"}
+
+
+def is_name(word: str) -> bool:
+    """Return whether a word with a capital is a first name, a surname or a town."""
+    if word in NAMES:
+        return True
+    return word[0].isupper() and word not in WORDS.nouns and word not in NO_NAMES
+
+
+class GermanPhrases:
+    """Reads German noun phrases."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = [*words, ".", ".", ".", "."]
+        """The words, with stops at the end so that a look ahead needs no test."""
+        self.furthest = 0
+        """The last place that some reading has reached."""
+        self.reasons: list[str] = []
+        """Why readings that reached the last place were rejected."""
+
+    def noun_phrases(self, place: int, article: str = "") -> Iterator[Phrase]:
+        """Yield the noun phrases at a place: without an owner behind them, and with one.
+
+        Args:
+            place: of the first word.
+            article: stands for the first word, which combines it with a preposition.
+        """
+        for phrase in self._without_owner(place, article):
+            yield phrase
+            for owner in self._without_owner(phrase.end):
+                genitives = [reading for reading in owner.readings if reading.case == "g"]
+                if genitives and owner.determiner not in ("", "number", "none"):
+                    readings = tuple(
+                        reading._replace(tally=reading.tally + genitive.tally)
+                        for reading in phrase.readings
+                        for genitive in genitives
+                    )
+                    text = f"{phrase.text} {owner.text}"
+                    yield phrase._replace(end=owner.end, text=text, readings=readings)
+
+    def _without_owner(self, place: int, article: str = "") -> Iterator[Phrase]:
+        word = article or self.words[place]
+        if word in ("Herr", "Herrn", "Frau") and self.words[place + 1][0].isupper():
+            yield self._titled(place)
+        elif without_genitive(word) in NAMES and word not in NAMES:
+            yield from self._owned(place, without_genitive(word))
+            return
+        elif is_name(word):
+            yield self._named(place)
+            return
+        yield from self._group(place + 1, determiners(word), (), place)
+        if not determiners(word):
+            bare = [Determiner("none", case, gender, False) for case in CASES for gender in GENDERS]
+            yield from self._group(place, bare, (), place)
+
+    def _titled(self, place: int) -> Phrase:
+        title, name = self.words[place], self.words[place + 1]
+        gender = "f" if title == "Frau" else "m"
+        cases = {"Frau": "nad", "Herr": "n", "Herrn": "ad"}[title]
+        readings = [Reading(case, gender, "3s", (("name", name),)) for case in cases]
+        owner = without_genitive(name)
+        if owner and title != "Herr":
+            readings.append(Reading("g", gender, "3s", (("name", owner),)))
+        return Phrase(place + 2, f"{title} {name}", tuple(readings), "title")
+
+    def _named(self, place: int) -> Phrase:
+        name = self.words[place]
+        genders = NAMES.get(name, "n")
+        tally = (("name", name),)
+        readings = [Reading(case, gender, "3s", tally) for case in "nad" for gender in genders]
+        return Phrase(place + 1, name, tuple(readings))
+
+    def _owned(self, place: int, owner: str) -> Iterator[Phrase]:
+        """Yield a noun phrase after the genitive of a name (*Annas Hund*)."""
+        plain = [Determiner("", case, gender, False) for case in CASES for gender in GENDERS]
+        yield from self._group(place + 1, plain, (("name", owner),), place)
+
+    def _group(
+        self, place: int, readings: list[Determiner], tally: Tally, first: int
+    ) -> Iterator[Phrase]:
+        """Yield a determiner, adjectives and a noun, if they stand here and agree."""
+        if not readings:
+            return
+        adjectives = []
+        while self.words[place] in WORDS.adjectives:
+            adjectives.append(self.words[place])
+            place += 1
+        text = " ".join(self.words[first : place + 1])
+        ranks = [WORDS.ranks[WORDS.adjectives[word][0][0]] for word in adjectives]
+        if ranks != sorted(set(ranks)):
+            self.reject(place, f"'{text}': adjectives in a wrong order")
+            return
+        found = tuple(
+            reading
+            for determiner in readings
+            for noun in WORDS.nouns.get(self.words[place], ())
+            for reading in self._agreeing(determiner, adjectives, noun, tally)
+        )
+        number = self.words[first] if self.words[first].isdigit() else ""
+        if number:
+            found = tuple(each._replace(tally=(*each.tally, ("name", number))) for each in found)
+        if found:
+            stem = readings[0].stem
+            is_bare = (
+                stem == "number" and not adjectives and self.words[first] not in ("zwei", "drei")
+            )
+            yield Phrase(place + 1, text, found, stem or "name" * bool(tally), is_bare)
+        elif self.words[place] in WORDS.nouns:
+            self.reject(place, f"'{text}' does not agree in gender, number and case")
+
+    def _agreeing(
+        self, determiner: Determiner, adjectives: list[str], noun: NounForm, tally: Tally
+    ) -> Iterator[Reading]:
+        """Yield the reading of a noun phrase if its words agree."""
+        case, gender = determiner.case, determiner.gender
+        if noun.gender != gender or case not in noun.cases:
+            return
+        endings = (WEAK if determiner.weak else STRONG)[gender]
+        ending = endings[CASES.index(case)]
+        if noun.ending not in ("", ending):
+            return
+        if case == "g" and determiner.stem in ("number", "", "none") and not adjectives:
+            return  # no word would show the genitive
+        if (
+            determiner.stem in ("none", "etwas")
+            and gender != "p"
+            and noun.lemma not in WORDS.masses
+        ):
+            return
+        counted = list(tally)
+        for word in adjectives:
+            lemma = next((lemma for lemma, each in WORDS.adjectives[word] if each == ending), None)
+            if lemma is None:
+                return
+            counted.append(("adjective", lemma))
+        if determiner.meaning == "no":
+            counted.append(("negation", "pas"))
+        elif determiner.meaning:
+            counted.append(("determiner", determiner.meaning))
+        plural = gender == "p"
+        counted.append(("noun", noun.lemma, "p" if plural else "s"))
+        yield Reading(case, gender, "3p" if plural else "3s", tuple(counted))
+
+    def reject(self, place: int, reason: str) -> None:
+        """Note why a reading ends here."""
+        if place > self.furthest:
+            self.furthest, self.reasons = place, []
+        if place == self.furthest and reason not in self.reasons:
+            self.reasons.append(reason)
+
+
+def without_genitive(name: str) -> str:
+    """Return the name whose genitive this is (*Annas*, *Lucas'*); nothing if it is none."""
+    if name.endswith("'"):
+        return name[:-1] if name[-2] in "sxz" else ""
+    return name[:-1] if name.endswith("s") and name[-2] not in "sxz" else ""
+
+
+MONTHS = frozenset(
+    ("Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September",
+     "Oktober", "November", "Dezember")
+)  # fmt: skip
+PRONOUNS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "ich": (("n", "1s", ""),), "mich": (("a", "1s", ""),), "mir": (("d", "1s", ""),),
+    "wir": (("n", "1p", ""),), "uns": (("a", "1p", ""), ("d", "1p", "")),
+    "er": (("n", "3s", "m"),), "ihn": (("a", "3s", "m"),), "ihm": (("d", "3s", "mn"),),
+    "sie": (("n", "3s", "f"), ("n", "3p", "p"), ("a", "3s", "fp")), "ihr": (("d", "3s", "f"),),
+    "es": (("n", "3s", "n"), ("a", "3s", "n")), "ihnen": (("d", "3p", "p"),),
+}  # fmt: skip
+"""Cases, persons and genders of the personal pronouns, ``p`` for plurals."""
+CONTRACTED = {
+    "im": ("in", "dem"), "ins": ("in", "das"), "am": ("an", "dem"), "ans": ("an", "das"),
+    "vom": ("von", "dem"), "beim": ("bei", "dem"), "zum": ("zu", "dem"), "zur": ("zu", "der"),
+}  # fmt: skip
+SPLIT = frozenset(CONTRACTED.values())
+TWO_WAY = frozenset(("in", "an", "auf", "vor", "hinter", "neben", "unter", "über"))
+PLACES = {"dat": "d", "acc": "a", "gen": "g"}
+
+
+def _prepositions() -> dict[str, list[tuple[tuple[str, ...], str]]]:
+    """Return the prepositions by their first words, with the cases that they may govern."""
+    cases: dict[tuple[str, ...], str] = {}
+    for entries in EXPRESSIONS.values():
+        for words, use in entries:
+            name = use.removeprefix("place ")
+            if name in ("acc", "dat", "gen", "both"):
+                cases[words] = "ad" if words[0] in TWO_WAY else name[0]
+    found: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for words in sorted(cases, key=len, reverse=True):
+        found.setdefault(words[0], []).append((words, cases[words]))
+    return found
+
+
+PREPOSITIONS = _prepositions()
+RESTING = {
+    " ".join(words): use.removeprefix("place ")[0]
+    for entries in EXPRESSIONS.values()
+    for words, use in entries
+    if use.startswith("place ")
+}
+"""Prepositions of places, with the case that they govern at rest."""
+
+
+def _with_da() -> dict[str, tuple[str, str]]:
+    """Return *darauf*, *damit* and the like, with their prepositions."""
+    found = {}
+    for words in PREPOSITIONS:
+        found["da" + "r" * (words[0] in "aeiouü") + words] = words, "ad"
+    return found
+
+
+WITH_DA = _with_da()
+
+
+class Item(NamedTuple):
+    """A part of a clause."""
+
+    kind: str
+    """``noun``, ``pronoun``, ``self``, ``with``, ``time``, ``place``, ``manner``, ``frequency``,
+    ``negation`` or ``quality``."""
+    text: str
+    readings: tuple[Reading, ...] = ()
+    preposition: str = ""
+    determiner: str = ""
+    tally: Tally = ()
+
+    @property
+    def nominal(self) -> bool:
+        """Whether the item may have a relative clause."""
+        return self.kind == "noun" or (self.kind == "with" and bool(self.determiner))
+
+
+class GermanItems(GermanPhrases):
+    """Reads the parts of a clause."""
+
+    def __init__(self, words: list[str]) -> None:
+        super().__init__(words)
+        self._items: dict[int, list[tuple[int, Item]]] = {}
+
+    def items(self, place: int) -> list[tuple[int, Item]]:
+        """Return the parts of a clause that may stand at a place, with their ends."""
+        found = self._items.get(place)
+        if found is None:
+            found = self._items[place] = list(self._read_items(place))
+        return found
+
+    def _read_items(self, place: int) -> Iterator[tuple[int, Item]]:
+        word = self.words[place]
+        if word in PRONOUNS:
+            yield place + 1, Item("pronoun", word, pronoun_readings(word))
+        elif word == "sich":
+            yield place + 1, Item("self", word)
+        elif word in ("nicht", "nie"):
+            name = "pas" if word == "nicht" else "jamais"
+            yield place + 1, Item("negation", word, tally=(("negation", name),))
+        elif word in WITH_DA:
+            preposition, cases = WITH_DA[word]
+            readings = tuple(Reading(case, "mfnp", "3s", (("person", "3"),)) for case in cases)
+            yield place + 1, Item("with", word, readings, preposition)
+        for phrase in self.noun_phrases(place):
+            yield phrase.end, _noun(phrase)
+        yield from self._prepositional(place)
+        yield from self._expressions(place)
+        yield from self._quality(place)
+
+    def _expressions(self, place: int) -> Iterator[tuple[int, Item]]:
+        """Yield dates and fixed expressions."""
+        day, month, year = self.words[place + 1 : place + 4] + [""] * (place + 4 > len(self.words))
+        if self.words[place] == "am" and month in MONTHS and day[:-1].isdigit() and year.isdigit():
+            tally = ("name", day.removesuffix(".")), ("name", year), ("adverb", "time")
+            yield place + 4, Item("time", f"am {day} {month} {year}", tally=tally)
+        for words, use in EXPRESSIONS.get(self.words[place], ()):
+            known = use in ("time", "place", "manner", "frequency")
+            if known and tuple(self.words[place : place + len(words)]) == words:
+                yield place + len(words), Item(use, " ".join(words), tally=(("adverb", use),))
+
+    def _quality(self, place: int) -> Iterator[tuple[int, Item]]:
+        """Yield an adjective without an ending, with a degree before it."""
+        uses = [use for words, use in EXPRESSIONS.get(self.words[place], ()) if len(words) == 1]
+        for length in (0, 1) if "degree" in uses else (0,):
+            word = self.words[place + length]
+            if word in WORDS.qualities:
+                degree = (("adverb", "degree"),) * length
+                tally = (*degree, ("adjective", word))
+                yield place + length + 1, Item("quality", word, tally=tally)
+
+    def _prepositional(self, place: int) -> Iterator[tuple[int, Item]]:
+        """Yield prepositions with what they govern."""
+        for end, words, cases in self.prepositions(place):
+            preposition, last, word = " ".join(words), self.words[end - 1], self.words[end]
+            if last in CONTRACTED and last not in words:
+                for phrase in self.noun_phrases(end - 1, CONTRACTED[last][1]):
+                    yield from self._governed(preposition, cases, phrase)
+            elif (last, word) in SPLIT:
+                self.reject(end, f"'{last} {word}' must contract")
+            else:
+                phrases = list(self.noun_phrases(end))
+                if word in PRONOUNS:
+                    phrases.append(Phrase(end + 1, word, pronoun_readings(word)))
+                for phrase in phrases:
+                    yield from self._governed(preposition, cases, phrase)
+
+    def prepositions(self, place: int) -> Iterator[tuple[int, tuple[str, ...], str]]:
+        """Yield the prepositions at a place: their ends, words, and cases that they may govern."""
+        first, _ = CONTRACTED.get(self.words[place], (self.words[place], ""))
+        for words, cases in PREPOSITIONS.get(first, ()):
+            end = place + len(words)
+            *before, last = self.words[place:end]
+            merged, _ = CONTRACTED.get(last, (last, ""))
+            if (*before, merged) == words:
+                yield end, words, cases
+
+    def _governed(self, preposition: str, cases: str, phrase: Phrase) -> Iterator[tuple[int, Item]]:
+        """Yield a noun phrase or pronoun after a preposition, in a case that it governs."""
+        if cases == "g" and phrase.bare:
+            cases = "d"
+        readings = tuple(reading for reading in phrase.readings if reading.case in cases)
+        if cases == "d" and preposition in RESTING and RESTING[preposition] == "g":
+            readings = tuple(reading._replace(case="g") for reading in readings)
+        text = f"{preposition} {phrase.text}"
+        if readings:
+            determiner = phrase.determiner or "name" * (phrase.text not in PRONOUNS)
+            yield phrase.end, Item("with", text, readings, preposition, determiner)
+        else:
+            self.reject(phrase.end, f"'{text}' has a wrong case")
+
+
+def pronoun_readings(word: str) -> tuple[Reading, ...]:
+    """Return the readings of a personal pronoun."""
+    return tuple(
+        Reading(case, genders, person, (("person", "2" if person == "1p" else person[0]),))
+        for case, person, genders in PRONOUNS[word]
+    )
+
+
+def _noun(phrase: Phrase) -> Item:
+    return Item("noun", phrase.text, phrase.readings, determiner=phrase.determiner)

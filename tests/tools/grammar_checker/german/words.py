@@ -1,0 +1,188 @@
+"""The German words of the checker by form, read from the text files beside this module."""
+
+from collections import defaultdict
+from functools import cache
+from typing import NamedTuple
+
+from tests.tools.grammar_checker.words import expressions, read_lines
+
+FIXED = "german/fixed.txt"
+PRESENT, PAST = (("1s",), ("3s",), ("1p", "3p")), (("1s", "3s"), ("1p", "3p"))
+"""Persons of the forms of present and past, as the list gives them."""
+
+
+class NounForm(NamedTuple):
+    """One reading of the form of a noun."""
+
+    lemma: str
+    gender: str
+    """``m``, ``f``, ``n``; ``p`` for a plural."""
+    cases: str
+    """``n``, ``a``, ``d``, ``g``."""
+    ending: str = ""
+    """The adjective ending of a noun that declines as an adjective."""
+
+
+class FiniteForm(NamedTuple):
+    """One reading of a finite form."""
+
+    lemma: str
+    prefix: str
+    tense: str
+    persons: tuple[str, ...]
+
+
+class Frame(NamedTuple):
+    """What a verb may take."""
+
+    auxiliary: str
+    reflexive: str
+    """Case of a reflexive pronoun, which may be empty."""
+    cases: str
+    """Cases of the objects without a preposition, sorted."""
+    preposition: str
+    case: str
+    """The case after the preposition."""
+    clause: str
+    """``dass``, ``zu``, ``bare`` or ``quality``; empty for none of them."""
+
+
+class German(NamedTuple):
+    """German words by form."""
+
+    nouns: dict[str, list[NounForm]]
+    masses: frozenset[str]
+    """Nouns that have no plural, in one sense at least."""
+    adjectives: dict[str, list[tuple[str, str]]]
+    """Adjectives with their endings."""
+    ranks: dict[str, int]
+    """Adjectives with the places of their classes, which are those of English."""
+    qualities: frozenset[str]
+    """Adjectives without an ending."""
+    finite: dict[str, list[FiniteForm]]
+    """Forms without their separable prefixes."""
+    joined: dict[str, list[FiniteForm]]
+    """Forms with their separable prefixes."""
+    infinitives: dict[str, list[str]]
+    with_zu: dict[str, list[str]]
+    """Infinitives with *zu* inside."""
+    participles: dict[str, list[str]]
+    frames: dict[str, list[Frame]]
+    nouns_in_german: dict[str, frozenset[str]]
+    verbs_in_german: dict[str, frozenset[str]]
+    adjectives_in_german: dict[str, frozenset[str]]
+
+
+def _list(cell: str) -> list[str]:
+    return [] if cell == "-" else cell.split(", ")
+
+
+def _translations(name: str) -> dict[str, frozenset[str]]:
+    """Return the German words by their English words, which are the last cell."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for cells in read_lines(name):
+        for word in cells[-1].split(", "):
+            found[word].add(cells[0])
+    return {word: frozenset(words) for word, words in found.items()}
+
+
+def _nouns() -> dict[str, list[NounForm]]:
+    cases: dict[tuple[str, str, str, str], str] = defaultdict(str)
+    for lemma, gender, genitive, oblique, plural, _ in read_lines("german/nouns.txt"):
+        if genitive == "adj":
+            for ending in ("e", "en", "em", "er", "es"):
+                cases[lemma + ending, lemma, gender, ending] = "nadg"
+                cases[lemma + ending, lemma, "p", ending] = "nadg"
+            continue
+        cases[lemma, lemma, gender, ""] += "n"
+        for form in _list(oblique) or [lemma]:
+            cases[form, lemma, gender, ""] += "ad"
+        for form in _list(genitive):
+            cases[form, lemma, gender, ""] += "g"
+        for form in _list(plural):
+            cases[form, lemma, "p", ""] += "nag"
+            dative = form + "n" * form.endswith(("e", "l", "r"))
+            cases[dative, lemma, "p", ""] += "d"
+    forms: dict[str, list[NounForm]] = defaultdict(list)
+    for (form, lemma, gender, ending), which in cases.items():
+        forms[form].append(NounForm(lemma, gender, which, ending))
+    return dict(forms)
+
+
+def _adjectives() -> dict[str, list[tuple[str, str]]]:
+    forms: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for lemma, stem, _ in read_lines("german/adjectives.txt"):
+        for ending in ("e", "en", "em", "er", "es"):
+            forms[stem + ending].append((lemma, ending))
+    return dict(forms)
+
+
+def _ranks() -> dict[str, int]:
+    classes = [line.split() for (line,) in read_lines("english/adjectives.txt")]
+    places = {word: place for place, words in enumerate(classes) for word in words[1:]}
+    return {
+        lemma: places[words.split(", ")[0]]
+        for lemma, _, words in read_lines("german/adjectives.txt")
+    }
+
+
+def _frame(text: str, auxiliary: str) -> Frame:
+    """Read one alternative of what a verb takes, such as ``sich mit+dat``."""
+    reflexive = cases = preposition = case = clause = ""
+    for word in text.split():
+        if word in ("sich", "mir"):
+            reflexive = "a" if word == "sich" else "d"
+        elif word in ("acc", "dat"):
+            cases += word[0]
+        elif word == "(sein)":
+            auxiliary = "sein"
+        elif "+" in word:
+            preposition, _, case = word.partition("+")
+        elif word != "-":
+            clause = word
+    return Frame(auxiliary, reflexive, "".join(sorted(cases)), preposition, case[:1], clause)
+
+
+class _Verbs(NamedTuple):
+    """The verb forms of ``German``, while they are read."""
+
+    finite: dict[str, list[FiniteForm]]
+    joined: dict[str, list[FiniteForm]]
+    infinitives: dict[str, list[str]]
+    with_zu: dict[str, list[str]]
+    participles: dict[str, list[str]]
+    frames: dict[str, list[Frame]]
+
+
+def _add_verb(verbs: _Verbs, cells: list[str]) -> None:
+    """Add the forms of one line of the list."""
+    name, auxiliary, takes, present, past, participle, _ = cells
+    prefix, _, base = name.rpartition("|")
+    for tense, persons, forms in (("present", PRESENT, present), ("past", PAST, past)):
+        for which, form in zip(persons, forms.split(), strict=True):
+            reading = FiniteForm(name, prefix, tense, which)
+            verbs.finite.setdefault(form, []).append(reading)
+            verbs.joined.setdefault(prefix + form, []).append(reading)
+    verbs.infinitives.setdefault(prefix + base, []).append(name)
+    if prefix:
+        verbs.with_zu.setdefault(f"{prefix}zu{base}", []).append(name)
+    verbs.participles.setdefault(participle, []).append(name)
+    verbs.frames[name] = [_frame(text, auxiliary) for text in takes.split(", ")]
+
+
+@cache
+def german() -> German:
+    """Read the German words."""
+    verbs = _Verbs({}, {}, {}, {}, {}, {})
+    for cells in read_lines("german/verbs.txt"):
+        _add_verb(verbs, cells)
+    nouns = list(read_lines("german/nouns.txt"))
+    masses = frozenset(cells[0] for cells in nouns if cells[4] == "-" and cells[2] != "adj")
+    qualities = frozenset(cells[0] for cells in read_lines("german/adjectives.txt"))
+    lists = ("nouns", "verbs", "adjectives")
+    translations = [_translations(f"german/{name}.txt") for name in lists]
+    return German(_nouns(), masses, _adjectives(), _ranks(), qualities, *verbs, *translations)
+
+
+WORDS = german()
+EXPRESSIONS = expressions(FIXED)

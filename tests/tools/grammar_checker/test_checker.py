@@ -1,0 +1,142 @@
+"""The grammar writes right sentences, and the checker finds planted errors."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import count, islice
+from typing import NamedTuple
+
+import pytest
+
+from tests.tools.grammar_checker import check_english, check_french, check_german, check_pair
+from tests.tools.grammar_checker.__main__ import LANGUAGES, SETTINGS, pairs, wrong_pairs
+from tests.tools.grammar_checker.words import FOLDER
+
+
+class Plant(NamedTuple):
+    """A kind of error: a pattern in the text of one language, and its replacement."""
+
+    side: str
+    name: str
+    pattern: str
+    replacement: str
+
+
+def read_plants() -> list[Plant]:
+    """Read the table of errors; a word in braces stands for a line ``WORD=pattern``."""
+    plants = []
+    patterns: dict[str, str] = {}
+    for line in (FOLDER / "plants.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        if "@" in line:
+            side, name, pattern, replacement, _ = line.split("@")
+            for word, meaning in patterns.items():
+                pattern = pattern.replace("{" + word + "}", meaning)
+            plants.append(Plant(side, name, pattern, replacement))
+        else:
+            word, _, meaning = line.partition("=")
+            patterns[word] = meaning
+    return plants
+
+
+PLANTS = read_plants()
+
+
+MOST_PAIRS = 21_000
+"""Pairs of a setting in which errors are planted, at most."""
+FEWEST = 20
+"""Sentences in which each kind of error is planted, at least."""
+
+
+class Drawn:
+    """Right pairs of all settings in turn, drawn as far as they are looked at."""
+
+    def __init__(self, language: str) -> None:
+        every = (pairs(setting, MOST_PAIRS, language) for setting in SETTINGS)
+        self._source = (pair for turn in zip(*every, strict=True) for pair in turn)
+        self._drawn: list[tuple[str, str]] = []
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        for place in count():
+            if place == len(self._drawn):
+                pair = next(self._source, None)
+                if pair is None:
+                    return
+                self._drawn.append(pair)
+            yield self._drawn[place]
+
+
+drawn = cache(Drawn)
+
+
+def wrong(setting: str, most: int, language: str) -> list[tuple[str, str, list[str]]]:
+    """Return the first pairs with findings."""
+    return list(islice(wrong_pairs(setting, most, language), 5))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("setting", ["default", "hard"])
+def test_the_grammar_writes_right_pairs(setting: str, language: str) -> None:
+    assert wrong(setting, 700, language) == []
+
+
+@pytest.mark.exhaustive
+@pytest.mark.long
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("setting", list(SETTINGS))
+def test_the_grammar_writes_thousands_of_right_pairs(setting: str, language: str) -> None:
+    """``make grammar`` reads 100,000 pairs of each language."""
+    assert wrong(setting, 3_000, language) == []
+
+
+def planted(plant: Plant) -> list[tuple[str, str]]:
+    """Return pairs with a planted error."""
+    found = []
+    is_english = plant.side.endswith("en")
+    for pair in drawn("de" if plant.side.endswith("de") else "fr"):
+        changed, places = re.subn(
+            plant.pattern, plant.replacement, pair[0 if is_english else 1], count=1
+        )
+        if places:
+            found.append((changed, pair[1]) if is_english else (pair[0], changed))
+            if len(found) == 2 * FEWEST:
+                break
+    return found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: f"{plant.side}: {plant.name}")
+def test_planted_errors_are_found(plant: Plant) -> None:
+    found = planted(plant)
+    assert len(found) >= FEWEST
+    checks: dict[str, Callable[[tuple[str, str]], list[str]]] = {
+        "fr": lambda pair: check_french(pair[1]),
+        "de": lambda pair: check_german(pair[1]),
+        "en": lambda pair: check_english(pair[0]),
+        "pair-de": lambda pair: check_pair(*pair, "de"),
+    }
+    check = checks.get(plant.side, lambda pair: check_pair(*pair))
+    assert [pair for pair in found if not check(pair)] == []
+
+
+def test_sides_are_checked_alone() -> None:
+    assert check_french("Ces hommes ont vu la grande maison rouge.") == []
+    assert check_french("Ces hommes a vu la grande maison rouge.") != []
+    assert check_english("The men near the house are tired.") == []
+    assert check_english("The men near the house is tired.") != []
+    assert check_german("Die Männer nahe dem Haus sind müde.") == []
+    assert check_german("Die Männer nahe dem Haus ist müde.") != []
+
+
+def test_a_habit_beside_a_single_event() -> None:
+    """In one sentence a past is one of habits, or of single events: relative clauses too."""
+    assert check_french("Le samedi, les hommes commandaient des œufs, mais je dormais.") == []
+    assert check_french("Le samedi, les hommes commandaient des œufs, mais j'ai dormi.") != []
+    assert check_french("Il cherchait souvent l'animal qui voyait le chat.") == []
+    assert check_french("Il cherchait souvent l'animal qui a vu le chat.") != []
+    assert check_french("La nuit dernière, il a cherché l'animal qui a vu le chat.") == []
+    assert check_french("Il dit toujours qu'il a cherché le chat.") == []
+    # What happens every year may be his saying.
+    assert check_french("Il dit que le chat qui est tombé était grand chaque année.") == []
+    assert check_french("Le chat qui est tombé dormait chaque année.") != []

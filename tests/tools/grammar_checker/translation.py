@@ -1,0 +1,349 @@
+"""Which noun belongs to which verb, and for which noun a pronoun stands.
+
+Clauses stand side by side, joined by conjunctions. In a clause that is not the first, *he*, *she*,
+*it* or *they* as the subject stands for the subject of the clause before, and as the object for its
+object. Subject and object are those of English: in *das Haus gefällt dem Mann*, the subject is the
+man, as in *the man likes the house*.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+from tests.tools.grammar_checker.german.words import WORDS as GERMAN
+from tests.tools.grammar_checker.words import english, french, read_lines, senses
+
+ANY = frozenset(("m", "f", "n", "p", "mp", "fp"))
+
+
+class Mention(NamedTuple):
+    """A subject or object of the third person."""
+
+    text: str
+    genders: frozenset[str]
+    """Genders that the form allows: ``m``, ``f``, ``n``; ``p`` for plurals, ``mp`` and ``fp`` in a
+    language with genders in the plural."""
+    pronoun: bool = False
+    noun: str = ""
+    """The noun in the singular; empty for pronouns and names."""
+
+
+class Roles(NamedTuple):
+    """Subject and object of a clause; None for the first person, and if there is none."""
+
+    subject: Mention | None = None
+    object: Mention | None = None
+
+
+class Governed(NamedTuple):
+    """A noun that is the subject or the object of a verb."""
+
+    verb: str
+    noun: str
+    use: str = ""
+    """``alone`` for a subject without an object, ``agent`` for one with an object, ``object``."""
+
+
+class Attached(NamedTuple):
+    """A noun with the verb of its relative clause."""
+
+    noun: str
+    verb: str
+    use: str
+    """``subject`` or ``object``: what the noun is in the relative clause."""
+    plural: bool | None
+    """None if neither noun nor verb tells the number."""
+
+
+def wrong_references(clauses: Sequence[Roles]) -> Iterator[str]:
+    """Yield the pronouns that do not agree with the noun in the clause before."""
+    for before, after in pairwise(clauses):
+        for noun, pronoun in zip(before, after, strict=True):
+            if noun is None or pronoun is None or noun.pronoun or not pronoun.pronoun:
+                continue
+            if not noun.genders & pronoun.genders:
+                yield f"'{pronoun.text}' cannot stand for '{noun.text}'"
+
+
+Table = Mapping[str, frozenset[str]]
+ENGLISH = english()
+FRENCH_SENSES = senses("french/senses.txt")
+GERMAN_SENSES = senses("german/senses.txt")
+
+
+class Translations(NamedTuple):
+    """The translations of words of one language into another."""
+
+    verbs: Table
+    adjectives: Table
+    nouns: Table
+    senses: Mapping[str, str]
+    """What the nouns of the other language are, if their English word has two senses."""
+
+
+def _with_particles(verbs: Table, column: int) -> Table:
+    """Return the translations of verbs, with those of verbs with a particle (*go up*)."""
+    cells = read_lines("particles.txt")
+    return {**verbs, **{each[0]: frozenset(each[column].split(", ")) for each in cells}}
+
+
+def _joined(first: Table, second: Table, senses_of_both: bool = False) -> Table:
+    """Return the translations from French into German by way of English."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for word, in_french in first.items():
+        for each in in_french:
+            found[each] |= {
+                german
+                for german in second.get(word, ())
+                if not senses_of_both or _has_same_sense(each, german)
+            }
+    return {word: frozenset(words) for word, words in found.items()}
+
+
+def _has_same_sense(french_noun: str, german_noun: str) -> bool:
+    """Return whether two translations of an English noun may be of the same sense of it."""
+    kinds = FRENCH_SENSES.get(french_noun), GERMAN_SENSES.get(german_noun)
+    return None in kinds or kinds[0] == kinds[1]
+
+
+_HELPERS = {
+    "be": frozenset(("être",)), "can": frozenset(("pouvoir",)), "must": frozenset(("devoir",)),
+}  # fmt: skip
+IN_FRENCH = Translations(
+    _with_particles(ENGLISH.verbs_in_french | _HELPERS, 1),
+    ENGLISH.adjectives_in_french,
+    ENGLISH.nouns_in_french,
+    FRENCH_SENSES,
+)
+IN_GERMAN = Translations(
+    _with_particles(GERMAN.verbs_in_german, 2),
+    GERMAN.adjectives_in_german,
+    GERMAN.nouns_in_german,
+    GERMAN_SENSES,
+)
+FRENCH_IN_GERMAN = Translations(
+    _joined(IN_FRENCH.verbs, IN_GERMAN.verbs),
+    _joined(IN_FRENCH.adjectives, IN_GERMAN.adjectives),
+    _joined(IN_FRENCH.nouns, IN_GERMAN.nouns, senses_of_both=True),
+    {},
+)
+
+
+YOUNG = {"child": "m"}
+"""Persons of whom neither language tells the gender; the corpus gives each concept one."""
+
+
+@cache
+def natural_genders(noun: str, human: str) -> str:
+    """Return the genders that an English noun may have: ``m``, ``f``, ``n`` for things.
+
+    French and German nouns tell whether the person is a woman (*voisine*, *Nachbarin*); a noun of
+    both genders (*juge*) or a neuter one (*Kind*) leaves it open.
+    """
+    if human == "-":
+        return "n"
+    if noun in YOUNG:
+        return YOUNG[noun]
+    in_french, in_german = _french_genders(noun), _german_genders(noun)
+    both = in_french & in_german or in_french or in_german
+    return "".join(sorted(both or {"m", "f"})) + "n" * (human == "b")
+
+
+@cache
+def gender_of_french(noun: str) -> str:
+    """Return the genders that a French noun of both genders (*artiste*) may have in the corpus."""
+    found = "".join(natural_genders(word, "h") for word in _english_of(noun))
+    return found or "mf"
+
+
+def _english_of(noun: str) -> list[str]:
+    return [word for word, words in english().nouns_in_french.items() if noun in words]
+
+
+def _french_genders(noun: str) -> set[str]:
+    kinds = senses("french/senses.txt")
+    words = (word for word in english().nouns_in_french[noun] if _is_person(word, kinds))
+    return {gender for word in words for form in french().nouns[word] for gender in form.genders}
+
+
+def _german_genders(noun: str) -> set[str]:
+    kinds = senses("german/senses.txt")
+    words = (word for word in GERMAN.nouns_in_german[noun] if _is_person(word, kinds))
+    found = {
+        form.gender
+        for word in words
+        for ending in ("", "e")
+        for form in GERMAN.nouns.get(word + ending, ())
+        if form.lemma == word
+    }
+    return found & {"m", "f"}
+
+
+def _is_person(word: str, kinds: dict[str, str]) -> bool:
+    """Return whether a translation is a person, in a noun with two senses."""
+    return kinds.get(word, "person") == "person"
+
+
+THING = (
+    "tool", "container", "furniture", "machine", "instrument", "text", "vehicle", "clothes"
+)  # fmt: skip
+STILL = (
+    "tool", "container", "furniture", "instrument", "text", "clothes", "food", "drink", "body",
+    "plant", "place", "landmark", "material", "idea", "event",
+)  # fmt: skip
+CLASSES = {"thing": THING, "still": STILL}
+"""Names of several classes at once."""
+
+
+@cache
+def _excluded() -> dict[tuple[str, str], frozenset[str]]:
+    """Return the classes of nouns that a verb and use exclude."""
+    found = {}
+    for use, classes, verbs in read_lines("sense_verbs.txt"):
+        kinds = frozenset(kind for name in classes.split() for kind in CLASSES.get(name, (name,)))
+        for verb in verbs.split(", "):
+            found[verb, use] = kinds
+    return found
+
+
+@cache
+def _kinds(noun: str) -> frozenset[str]:
+    """Return what an English noun may be, if it has two senses."""
+    words = IN_FRENCH.nouns.get(noun, frozenset())
+    return frozenset(FRENCH_SENSES[word] for word in words if word in FRENCH_SENSES)
+
+
+def _decided(governed: Governed) -> str:
+    """Return what a noun is by its verb; nothing if the verb leaves it open."""
+    kinds = _kinds(governed.noun)
+    uses = {"object": ["object"], "agent": ["subject"]}.get(governed.use, ["subject", "alone"])
+    excluded = (_excluded().get((governed.verb, use), frozenset()) for use in uses)
+    fitting = kinds.difference(*excluded)
+    return next(iter(fitting)) if len(kinds) > len(fitting) == 1 else ""
+
+
+def wrong_senses(
+    governed: Iterable[Governed], others: Sequence[Governed], table: Translations
+) -> Iterator[str]:
+    """Yield the nouns that are not translated in the sense that their verbs decide."""
+    left = list(others)
+    for each in governed:
+        words = _in_sense(each, table)
+        verbs = table.verbs.get(each.verb, frozenset())
+        match = next((other for other in left if other.noun in words and other.verb in verbs), None)
+        if match is not None:
+            left.remove(match)
+        elif words:
+            yield f"'{each.noun}' has another sense with '{each.verb}'"
+
+
+def _in_sense(governed: Governed, table: Translations) -> frozenset[str]:
+    """Return the translations of a noun in the sense that it has; nothing if it has but one."""
+    words = table.nouns.get(governed.noun, frozenset())
+    if table is FRENCH_IN_GERMAN:
+        return words if governed.noun in FRENCH_SENSES else frozenset()
+    kind = _decided(governed)
+    return frozenset(word for word in words if kind and table.senses.get(word) == kind)
+
+
+class Counted(Protocol):
+    """What was counted in a sentence."""
+
+    seen: dict[str, Counter[str]]
+    nouns: Counter[tuple[str, bool | None]]
+
+    @property
+    def mains(self) -> Sequence[Roles]:
+        """Subject and object of each clause that no other clause holds."""
+
+    @property
+    def governed(self) -> Sequence[Governed]:
+        """Nouns that are subjects and objects."""
+
+    @property
+    def attached(self) -> Sequence[Attached]:
+        """Nouns with relative clauses."""
+
+
+def differences(first: Counted, second: Counted, table: Translations) -> Iterable[str]:
+    """Yield what differs between a sentence and its translation."""
+    one, other = first.seen, second.seen
+    for kind in ("tense", "name", "person", "determiner", "negation", "adverb"):
+        counted = _with_owners(one[kind], other[kind]) if kind == "determiner" else other[kind]
+        if one[kind] != counted:
+            yield f"{kind}: {dict(one[kind])} is not {dict(counted)}"
+    for kind, words in (("verb", table.verbs), ("adjective", table.adjectives)):
+        yield from _untranslated(kind, one[kind], other[kind], words)
+        if one[kind].total() != other[kind].total():
+            yield f"{kind}: another number of words"
+    for plural in (False, True):
+        nouns = Counter({word: n for (word, number), n in first.nouns.items() if number == plural})
+        yield from _untranslated("noun", nouns, _of_number(second.nouns, plural), table.nouns)
+    if first.nouns.total() != second.nouns.total():
+        yield "noun: another number of words"
+    yield from wrong_references(first.mains)
+    yield from wrong_references(second.mains)
+    yield from wrong_senses(first.governed, second.governed, table)
+    yield from _wrong_relatives(first.attached, second.attached, table)
+
+
+def _with_owners(english: Counter[str], other: Counter[str]) -> Counter[str]:
+    """Return determiners in which German *ihr* has the meaning that is missing: hers or theirs."""
+    settled = other.copy()
+    free = settled.pop("ihr", 0)
+    for meaning in ("his", "their"):
+        used = min(free, max(0, english[meaning] - settled[meaning]))
+        free -= used
+        settled[meaning] += used
+    settled["ihr"] += free
+    return settled
+
+
+def _of_number(nouns: Mapping[tuple[str, bool | None], int], plural: bool) -> Counter[str]:
+    """Return the nouns of one number, and those whose form does not tell it."""
+    found: Counter[str] = Counter()
+    for (word, number), count in nouns.items():
+        if number is None or number == plural:
+            found[word] += count
+    return found
+
+
+def _untranslated(
+    kind: str, words: Mapping[str, int], others: Mapping[str, int], table: Table
+) -> Iterable[str]:
+    """Yield the words without a translation on the other side."""
+    left = Counter(others)
+    by_choice = sorted(
+        (len(table.get(word, ())), word, count) for word, count in words.items() if count
+    )
+    for _, word, count in by_choice:
+        for _ in range(count):
+            match = next((each for each in table.get(word, ()) if left[each] > 0), None)
+            if match is None:
+                yield f"the {kind} '{word}' has no translation among {sorted(left)}"
+            else:
+                left[match] -= 1
+
+
+def _wrong_relatives(
+    relatives: Iterable[Attached], others: Sequence[Attached], table: Translations
+) -> Iterable[str]:
+    """Yield the relative clauses that belong to another noun, or in another way."""
+    left = list(others)
+    for each in relatives:
+        nouns = table.nouns.get(each.noun, ())
+        verbs = table.verbs.get(each.verb, ())
+        fitting = (other for other in left if other.noun in nouns and other.verb in verbs)
+        match = next((other for other in fitting if _is_alike(each, other)), None)
+        if match is None:
+            yield f"the relative clause with '{each.verb}' belongs to '{each.noun}' as {each.use}"
+        else:
+            left.remove(match)
+
+
+def _is_alike(one: Attached, other: Attached) -> bool:
+    """Return whether two nouns are the same in their relative clauses, and have one number."""
+    numbers = {one.plural, other.plural} - {None}
+    return one.use == other.use and len(numbers) < 2
