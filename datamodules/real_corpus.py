@@ -76,12 +76,12 @@ class GoldLinks:
             )
         else:
             return
-        raise UserError(f"{self._file}, line {number}: {problem}: mend it or set {OPTION}=...")
+        raise UserError(f"{self._file}, line {number}: {problem}: mend it or set {LINKS}=...")
 
     def _unequal(self, pairs: str) -> str:
         return (
             f"{self._file} has {len(self._lines)} lines, but the test split has {pairs} pairs: "
-            f"write one line for each, empty where nothing is linked, or set {OPTION}=..."
+            f"write one line for each, empty where nothing is linked, or set {LINKS}=..."
         )
 
 

@@ -210,7 +210,8 @@ def check_arguments(config: DictConfig) -> None:
         for name in node:
             known = name.startswith("_") or name in NO_ARGUMENTS.get(group, ())
             if names is not None and not known and name not in names:
-                raise UserError(f"{group}.{name}: {_remedy(group, name, node[TARGET], names)}")
+                remedy = _argument_remedy(group, name, node[TARGET], names)
+                raise UserError(f"{group}.{name}: {remedy}")
 
 
 def _nodes(config: Mapping[str, Any], parent: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -60,7 +60,7 @@ def both(fast, plain, inputs, tolerance):
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 1.0])
 @pytest.mark.parametrize("positions", [1, 7, 8, 20])
 def test_output_loss_equals_cross_entropy(positions, smoothing, dtype, monkeypatch):
-    monkeypatch.setattr(chunked, "CHUNK", 7)
+    monkeypatch.setattr(chunked, "LOSS_ROWS", 7)
     goal = torch.randint(0, 11, (positions,), generator=torch.Generator().manual_seed(1))
     inputs = [
         random(positions, 5, dtype=dtype),
@@ -94,9 +94,9 @@ def test_output_loss_under_autocast_and_without_gradients():
         torch.testing.assert_close(output_loss(features, weight, bias, goal, 0.0), expected)
     with torch.autocast("cpu", torch.bfloat16):
         loss = output_loss(features, weight, bias, goal, 0.0)
-    assert chunked.dtype == torch.float32
+    assert loss.dtype == torch.float32
     torch.testing.assert_close(loss, expected, rtol=0.02, atol=0)
-    chunked.backward()
+    loss.backward()
     for tensor in given:
         assert tensor.grad.dtype == torch.float32
         (true,) = torch.autograd.grad(expected, tensor, retain_graph=True)
@@ -116,7 +116,7 @@ def test_output_loss_never_holds_all_logits():
     features, weight, bias = random(4096, 8), random(3000, 8), random(3000)
     with Largest() as largest:
         output_loss(features, weight, bias, torch.arange(4096) % 3000, 0.1).backward()
-    assert largest.numbers == chunked.CHUNK * 3000
+    assert largest.numbers == chunked.LOSS_ROWS * 3000
 
 
 def plain_additive(query, keys, energy):
@@ -128,7 +128,7 @@ def plain_additive(query, keys, energy):
 @pytest.mark.parametrize("leading", [(3,), (2, 3)])
 @pytest.mark.parametrize("lengths", [(1, 1), (1, 6), (5, 4)])
 def test_additive_equals_the_formula(lengths, leading, chunk, dtype, monkeypatch):
-    monkeypatch.setattr(chunked, "CHUNK", chunk)
+    monkeypatch.setattr(chunked, "HIDDEN_NUMBERS", chunk)
     tgt, src = lengths
     inputs = [random(*leading, tgt, 8), random(*leading, src, 8), random(8)]
     inputs = [tensor.detach().to(dtype).requires_grad_() for tensor in inputs]
@@ -146,7 +146,7 @@ def test_additive_never_holds_the_hidden_layer():
     with Largest() as largest:
         additive_energies(query, keys, energy).sum().backward()
     whole = 8 * 60 * 50 * 64
-    assert largest.numbers <= chunked.CHUNK < whole / 5
+    assert largest.numbers <= chunked.HIDDEN_NUMBERS < whole / 5
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from torch import distributed
 
+from lightning_modules.ranks import updates as exchange
 from lightning_modules.ranks.updates import RankFlags
 
 
@@ -16,7 +17,7 @@ def exchanges(monkeypatch: Any, pace: float, updates: int, ranks: int = 2) -> li
     trainer: Any = SimpleNamespace(
         world_size=ranks, global_step=0, accumulate_grad_batches=1, log_every_n_steps=20
     )
-    monkeypatch.setattr(updates.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(exchange.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(distributed, "all_reduce", lambda *_: found.append(trainer.global_step))
     flags.add("save", lambda: True)
     flags.on_train_start(trainer, None)  # type: ignore[arg-type]

@@ -48,7 +48,7 @@ def main() -> None:
         row(f"a real difference is found, one seed, {name}", share(unequal, name))
 
 
-def share(tests: list[pair_tests.Test], name: str) -> float:
+def share(tests: list[pair_tests.PairTest], name: str) -> float:
     """Return the share of tests with a p-value of 5% or less."""
     p_values = [getattr(test, name) for test in tests]
     return float(np.mean([p is not None and p <= LEVEL for p in p_values]))
