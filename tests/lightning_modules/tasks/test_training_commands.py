@@ -116,10 +116,8 @@ def test_real_text_in_subwords(space):
     assert first.reference.startswith("A man in an orange hat")
 
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-[COMBINED] = re.findall(
-    r"Every setting of a file can be overridden.*?```sh\n(.*?)```", README, re.DOTALL
-)
+VARIANTS = (ROOT / "docs" / "variants.md").read_text(encoding="utf-8")
+[COMBINED] = re.findall(r"Overrides combine.*?```sh\n(.*?)```", VARIANTS, re.DOTALL)
 
 
 @pytest.mark.long
@@ -130,7 +128,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
         for command in COMBINED.splitlines()
     ],
 )
-def test_what_the_readme_combines_trains(command, space):
+def test_combined_overrides_train(command, space):
     """A comparison runs two jobs only: other tests train each of its models."""
     words = "".join(f"{word} {'0.1 ' * 300}\n" for word in ("the", "The", "cat"))
     (space / "glove.6B.300d.txt").write_text(words, encoding="utf-8")
