@@ -25,7 +25,7 @@ from sweeps.claims.plan import Plan
 from sweeps.claims.power import Requirement, needed
 from sweeps.claims.quantities import Draws, Quantity, Rows, SystemValues
 from sweeps.claims.verdict import Outcome, Verdict, correct_verdicts, judge
-from sweeps.comparison.outputs import TestSetCache, read_output
+from sweeps.comparison.outputs import EvalSetCache, read_output
 
 FARTHEST = 20
 """Distances of contrastive pairs beyond which all are in one group."""
@@ -86,7 +86,7 @@ class Records:
         self._plan, self._scoring = plan, scoring
         scores = {claim.measure.score for claim in plan.claims}
         # Scores of translations that ``scoring.metrics`` left out are counted here.
-        self._tests = TestSetCache(None, [name for name in TEXT_METRICS if name in scores])
+        self._tests = EvalSetCache(None, [name for name in TEXT_METRICS if name in scores])
         self._runs: dict[Path, SystemRun] = {}
         self._draws: dict[bytes, Draws] = {}
 

@@ -31,8 +31,7 @@ from sweeps.claims.scoreboard import (
     summary,
 )
 from sweeps.claims.verdict import WIDE
-from sweeps.comparison.table_files import write_tables
-from sweeps.comparison.tables import as_csv
+from sweeps.comparison.table_files import as_csv, write_tables
 from sweeps.report.html import render_page
 
 LEAST_VALUES = 3

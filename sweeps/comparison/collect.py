@@ -12,7 +12,7 @@ from lightning_modules.runs.job import label_of, label_with_changes
 from lightning_modules.runs.schema import Failure, Result
 from lightning_modules.runs.settings import labelling_overrides
 from sweeps.comparison.conditions import Condition, check_conditions
-from sweeps.comparison.outputs import TestSetCache, read_output
+from sweeps.comparison.outputs import EvalSetCache, read_output
 
 
 class Named(NamedTuple):
@@ -130,7 +130,7 @@ def collect(
     """
     finished: list[tuple[Path, Result, EvalSet, Output]] = []
     failed: list[FailedJob] = []
-    tests = TestSetCache(None, metrics, recorded)
+    tests = EvalSetCache(None, metrics, recorded)
     for folder in run_dirs:
         if not folder.is_dir():
             failed.append(FailedJob(folder.name, folder, "the folder is missing"))

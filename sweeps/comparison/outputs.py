@@ -1,13 +1,12 @@
 """Test sets and outputs of systems, read from the user's text files or from run folders.
 
 ``read_test_set`` and ``read_file_system`` read text files; ``read_output`` reads a run folder, and
-``TestSetCache`` lets runs on equal text share a test set.
+``EvalSetCache`` lets runs on equal text share a test set.
 """
 
 import logging
-import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -23,7 +22,7 @@ from lightning_modules.metrics.metric import TextMetric
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.metrics.text_metrics import TEXT_METRICS, Bleu
 from lightning_modules.metrics.word_accuracy import tokens
-from lightning_modules.metrics.word_alignment import Gold, parse_gold, read_gold_file
+from lightning_modules.metrics.word_alignment import Gold, parse_gold
 from lightning_modules.runs.files import (
     BrokenFileError,
     read_choices,
@@ -36,17 +35,8 @@ from lightning_modules.runs.schema import PREDICTIONS, Prediction, Result
 log = logging.getLogger(__name__)
 
 
-REFERENCES = "references"
-"""Name of the references among the systems in ``word_labels``."""
-OPTIONS = (
-    "references",
-    "sources",
-    "alignments",
-    "train_sources",
-    "train_references",
-    "sentence_labels",
-)
-"""Options that each take a file of the test set; so does ``word_labels.references``."""
+OPTIONS = ("references", "sources", "train_references", "sentence_labels")
+"""Options that each take a file of the test set."""
 
 # Text files
 
@@ -63,50 +53,25 @@ def read_test_set(files: Mapping[str, str]) -> EvalSet:
         )
     _refuse_empty_lines("references", files["references"], references)
     _refuse_empty_lines("sources", files.get("sources"), sources or [])
-    labels = files.get(f"word_labels.{REFERENCES}")
     return EvalSet(
         references=references,
         sources=sources,
-        gold=_read_gold(files.get("alignments"), sources, references),
-        source_counts=_word_counts(files, "train_sources", _whitespace_words),
-        reference_counts=_word_counts(files, "train_references", tokens),
-        reference_word_counts=_word_counts(files, "train_references", _whitespace_words),
+        reference_counts=_word_counts(files.get("train_references")),
         labels=_read_sentence_labels(files.get("sentence_labels"), len(references)),
-        word_labels=_read_word_values(labels, f"word_labels.{REFERENCES}", references),
         files=dict(files),
     )
 
 
 def read_file_system(
-    name: str,
-    files: Sequence[str],
-    word_files: Mapping[str, Sequence[str]],
-    test: EvalSet,
-    metrics: Sequence[TextMetric],
+    name: str, files: Sequence[str], test: EvalSet, metrics: Sequence[TextMetric]
 ) -> System:
-    """Read a system's outputs: a file for each seed, numbered from 1. Raises ``UserError``.
-
-    ``word_files`` may have, under ``word_labels`` and ``log_likelihoods``, a file for each seed.
-    """
+    """Read a system's outputs: a file for each seed, numbered from 1. Raises ``UserError``."""
     outputs = []
     for seed, file in enumerate(files, start=1):
         hypotheses = read_lines(file, f"systems.{name}")
         _check_hypotheses(name, file, hypotheses, len(test.references))
         statistics = translation_statistics(metrics, test.sources, hypotheses, test.references)
-        labels, likelihoods = (
-            word_files[option][seed - 1] if option in word_files else None
-            for option in ("word_labels", "log_likelihoods")
-        )
-        output = Output(
-            seed=seed,
-            hypotheses=hypotheses,
-            statistics=statistics,
-            metrics=metrics,
-            file=file,
-            word_labels=_read_word_values(labels, f"word_labels.{name}", hypotheses),
-            reference_nats=_read_nats(likelihoods, f"log_likelihoods.{name}", test.references),
-        )
-        outputs.append(output)
+        outputs.append(Output(seed, hypotheses, statistics, metrics, file=file))
     return System(name, test, outputs)
 
 
@@ -151,75 +116,19 @@ def _read_sentence_labels(file: str | None, expected: int) -> list[str] | None:
     return labels
 
 
-def _read_word_values(
-    file: str | None, option: str, sentences: Sequence[str]
-) -> list[list[str]] | None:
-    """Read a value for every whitespace-separated word of ``sentences``; None without a file."""
+def _word_counts(file: str | None) -> Mapping[str, int] | None:
     if file is None:
         return None
-    rows = [line.split() for line in read_lines(file, option)]
-    if len(rows) != len(sentences):
-        raise UserError(f"{option}={file} has {len(rows)} lines for {len(sentences)} sentences")
-    for number, (values, line) in enumerate(zip(rows, sentences, strict=True), start=1):
-        if len(values) != len(line.split()):
-            raise UserError(
-                f"{option}={file}, line {number}: {len(values)} values for {len(line.split())} "
-                "whitespace-separated words"
-            )
-    return rows
-
-
-def _read_nats(
-    file: str | None, option: str, references: Sequence[str]
-) -> list[list[float]] | None:
-    """Read negative log-likelihoods of the reference words from a file of log-likelihoods."""
-    rows = _read_word_values(file, option, references)
-    if rows is None:
-        return None
-    nats = []
-    for number, values in enumerate(rows, start=1):
-        try:
-            nats.append([-float(value) for value in values])
-        except ValueError as error:
-            raise UserError(f"{option}={file}, line {number}: {error}") from None
-        if not all(0 <= value < math.inf for value in nats[-1]):
-            raise UserError(
-                f"{option}={file}, line {number}: a logarithm of a probability is 0 or less, finite"
-            )
-    return nats
-
-
-def _read_gold(
-    alignments: str | None, sources: Sequence[str] | None, references: Sequence[str]
-) -> list[Gold] | None:
-    if alignments is None:
-        return None
-    if sources is None:
-        raise UserError(f"alignments={alignments}: needs the source sentences; give sources=FILE")
-    return read_gold_file(alignments, "alignments", sources, references)
-
-
-def _whitespace_words(lines: Sequence[str]) -> list[list[str]]:
-    return [line.split() for line in lines]
-
-
-def _word_counts(
-    files: Mapping[str, str], option: str, split: Callable[[Sequence[str]], list[list[str]]]
-) -> Mapping[str, int] | None:
-    if option not in files:
-        return None
-    words = chain.from_iterable(split(read_lines(files[option], option)))
-    # No dict, so that TestSet.complete adds no counts of a run, which had another training text.
-    return MappingProxyType(Counter(words))
+    # No dict, so that EvalSet.complete adds no counts of a run, which had another training text.
+    lines = read_lines(file, "train_references")
+    return MappingProxyType(Counter(chain.from_iterable(tokens(lines))))
 
 
 # Run folders
 
 
-class TestSetCache:
+class EvalSetCache:
     """The test sets read so far; runs on equal text share one test set."""
-
-    __test__ = False  # pytest must not collect this class
 
     def __init__(
         self, given: EvalSet | None, metrics: Sequence[str], recorded: bool = False
@@ -250,9 +159,7 @@ class TestSetCache:
             references=[prediction.reference for prediction in predictions],
             sources=[prediction.source for prediction in predictions],
             gold=self._gold_of(tuple(prediction.gold for prediction in predictions)),
-            source_counts=dict(counts.source) if counts else None,
             reference_counts=dict(counts.target) if counts else None,
-            reference_word_counts=counts.reference or None if counts else None,
             sets=sets if len(sets) == len(predictions) else None,
             unknown={number for number, each in enumerate(predictions) if each.unknown},
         )
@@ -270,7 +177,7 @@ class TestSetCache:
         return self._gold[lines]
 
 
-def read_output(folder: Path, result: Result, tests: TestSetCache) -> tuple[EvalSet, Output]:
+def read_output(folder: Path, result: Result, tests: EvalSetCache) -> tuple[EvalSet, Output]:
     """Read a run's test set, and its translations with the statistics of each sentence.
 
     Raises ``BrokenFileError`` for a run without readable predictions.
@@ -288,7 +195,6 @@ def read_output(folder: Path, result: Result, tests: TestSetCache) -> tuple[Eval
     ]
     test = tests.of(folder, predictions)
     counted = translation_statistics(lacking, test.sources, hypotheses, test.references)
-    nats = [p.reference_nats for p in predictions if p.reference_nats is not None]
     phrase_table = [p.phrase_table for p in predictions if p.phrase_table is not None]
     output = Output(
         seed=result.seed,
@@ -296,7 +202,6 @@ def read_output(folder: Path, result: Result, tests: TestSetCache) -> tuple[Eval
         statistics={**statistics, **counted},
         metrics=[*tests.metrics, *tests.recorded(result.metrics)],
         folder=folder,
-        reference_nats=nats if len(nats) == len(predictions) else None,
         contrast=read_choices(folder),
         phrase_table=phrase_table if len(phrase_table) == len(predictions) else None,
         attention_step=result.attention_step if "links" in statistics else None,

@@ -1,6 +1,6 @@
 """Tables of scores, scores by length, and trends over length."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -98,6 +98,15 @@ def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:
     }
 
 
+def how_to_read(origin: Mapping[str, str | int]) -> str:
+    """Return what the caption of a figure says: how to read it, and where its numbers come from."""
+    about = "; ".join(f"{key} {value}" for key, value in origin.items())
+    return (
+        "Lines: means over seeds; bands: 95% bootstrap intervals; thin bars: lowest to highest "
+        f"seed; hollow marks, which no line reaches: fewer than {THIN}. {about}."
+    )
+
+
 def seeds(system: System) -> str:
     """Return the seeds of a system as text: ``1, 2, 3``."""
     return ", ".join(str(output.seed) for output in system.outputs)
@@ -143,7 +152,7 @@ def _note(evaluation: Evaluation, shown: Sequence[tuple[System, str | None]]) ->
 
 
 def _estimate_column(metric: Metric) -> Column:
-    return Column(metric.name, metric.label, "estimate", metric.decimals)
+    return Column(metric.name, metric.label, "estimate", metric.decimals, best=metric.better)
 
 
 def by_length(evaluation: Evaluation, metric: Metric, of: str = "") -> Table:
@@ -162,7 +171,7 @@ def by_length(evaluation: Evaluation, metric: Metric, of: str = "") -> Table:
         counts = evaluation.sentences(each)
         thin = "*" if min(counts) < THIN else ""
         title = f"{each.label}{thin} (n = {'/'.join(map(str, counts))})"
-        columns.append(Column(each.label, title, "estimate", metric.decimals))
+        columns.append(Column(each.label, title, "estimate", metric.decimals, best=metric.better))
     marked = any("*" in column.title for column in columns)
     return Table(
         f"{metric.name}_by_length" + (f"_of_{of}" if of else ""),

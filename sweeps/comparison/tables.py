@@ -1,16 +1,9 @@
-"""Tables with the origin of their numbers, and their forms in JSON, CSV and Markdown."""
+"""Tables with the origin of their numbers."""
 
-import csv
-import html
-import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-from tabulate import tabulate
-
-from datamodules.files import as_cell
 from lightning_modules.metrics.bootstrap import Estimate
 from sweeps.comparison.numbers import NOTHING, shown_estimate, shown_number, shown_p, shown_size
 
@@ -31,6 +24,8 @@ class Column:
     """What readers see in place of some texts; files keep the texts."""
     floor: float | None = None
     """The least p-value that the resamples can give, in a column of p-values."""
+    best: int = 0
+    """1 where the highest value is the best, -1 where the lowest is; 0: neither."""
 
     def shown(self, cell: Cell) -> str:
         """Return a cell as one line of text for readers."""
@@ -108,67 +103,3 @@ class Table:
 def _one_line(text: str) -> str:
     """Replace all line ends of Unicode in a text by spaces."""
     return " ".join(text.splitlines())
-
-
-def as_csv(table: Table) -> str:
-    """Return a table as CSV: numbers in full, texts in one line, the origin in every row.
-
-    A text that a spreadsheet would take for a formula has a quote before it.
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*(f for column in table.columns for f in column.fields), *table.origin])
-    for row in table.rows:
-        cells = zip(table.columns, row, strict=True)
-        values = [value for column, cell in cells for value in column.values(cell)]
-        writer.writerow(map(as_cell, [*values, *table.origin.values()]))
-    return text.getvalue()
-
-
-def as_json(table: Table) -> str:
-    """Return a table as JSON; an estimate is an object with its interval, deviation and seeds."""
-    rows = [
-        {column.key: _plain(cell) for column, cell in zip(table.columns, row, strict=True)}
-        for row in table.rows
-    ]
-    content = {
-        "name": table.name,
-        "title": table.title,
-        "note": table.note,
-        "origin": dict(table.origin),
-        "columns": {column.key: column.title for column in table.columns},
-        "rows": rows,
-    }
-    return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-
-
-def _plain(cell: Cell) -> Any:
-    if not isinstance(cell, Estimate):
-        return cell
-    return {
-        "value": cell.value,
-        "low": cell.low,
-        "high": cell.high,
-        "deviation": cell.deviation,
-        "seeds": list(cell.seeds),
-    }
-
-
-def as_markdown(table: Table) -> str:
-    """Return a Markdown pipe table under its caption."""
-    rows = [[_escaped(cell) for cell in row] for row in table.shown]
-    titles = [_escaped(title) for title in table.titles]
-    body = tabulate(rows, titles, "github", colalign=_alignment(table), disable_numparse=True)
-    caption, origin = (html.escape(t, quote=False) for t in (table.caption, table.origin_text))
-    return f"{caption}\n\n{body}\n\n{origin}\n"
-
-
-def _escaped(cell: str) -> str:
-    """Escape a cell for Markdown: ``|`` would end the cell, ``<unk>`` would be an HTML tag."""
-    return html.escape(cell, quote=False).replace("\\", "\\\\").replace("|", "\\|")
-
-
-def _alignment(table: Table) -> list[str] | None:
-    if not table.rows:
-        return None
-    return ["left" if column.kind == "text" else "right" for column in table.columns]

@@ -4,8 +4,5 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig
 
 # YAML cannot allow new keys in a node; a node of the ConfigStore can.
-NAMED = {
-    name: DictConfig({}, flags={"struct": False})
-    for name in ("systems", "word_labels", "log_likelihoods")
-}
+NAMED = {"systems": DictConfig({}, flags={"struct": False})}
 ConfigStore.instance().store(name="named_systems", node=DictConfig(NAMED))

@@ -9,9 +9,7 @@ from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.testing.output_suspicions import suspicions_of_output
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.conditions import StudyCost
-from sweeps.comparison.contrast_tables import Contrast, contrasts
 from sweeps.comparison.evaluation import Evaluation, evaluate_sets
-from sweeps.comparison.learning_curves import LearningCurve, learning_curves
 from sweeps.comparison.record import Origin
 from sweeps.comparison.significance_tables import SignificanceTests, conclusions, significance_tests
 from sweeps.comparison.tables import Table
@@ -157,19 +155,9 @@ class Findings:
         return {text: lines for text, lines in found.items() if lines}
 
     @cached_property
-    def learning(self) -> list[LearningCurve]:
-        """Validations of each run that recorded them."""
-        return learning_curves(self.comparison)
-
-    @cached_property
     def examples(self) -> Examples:
         """Sentences with the translation and the attention of each system."""
         return example_sentences(self.evaluation.groups)
-
-    @cached_property
-    def contrasts(self) -> list[Contrast]:
-        """Choices between right and wrong translations, for each set of pairs."""
-        return contrasts(self.evaluation)
 
     @property
     def every_seed(self) -> str:

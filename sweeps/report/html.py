@@ -14,7 +14,8 @@ from markupsafe import Markup, escape
 from lightning_modules.figures.charts import Chart, as_spec
 from lightning_modules.metrics.bootstrap import Estimate
 from sweeps.comparison.numbers import shown_number
-from sweeps.comparison.tables import Cell, Column, Kind, Table, as_csv
+from sweeps.comparison.table_files import as_csv
+from sweeps.comparison.tables import Cell, Column, Kind, Table
 from sweeps.report.page_top import Opening
 from sweeps.report.report import Report
 

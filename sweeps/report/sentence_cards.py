@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lightning_modules.figures.charts import as_spec
 from lightning_modules.figures.heat_map import Panel, attention_map, described, margin, positions
-from lightning_modules.metrics.sentences import readable
+from lightning_modules.metrics.sentences import most_different, readable
 from lightning_modules.metrics.systems import Output
 from lightning_modules.metrics.text_metrics import sentence_bleu
 from lightning_modules.metrics.word_alignment import shared_words
@@ -24,7 +24,6 @@ from lightning_modules.runs.files import (
 )
 from lightning_modules.runs.schema import HeadWeights, SentenceAttention
 from sweeps.comparison.evaluation import Group
-from sweeps.comparison.sentence_tables import ranked
 
 MOST_WEIGHTS = 800_000
 """Most weights of single heads on a page, about 2 MB."""
@@ -187,7 +186,7 @@ def sentence_cards(group: Group) -> list[SentenceCard]:
     test = group.systems[0].test
     reasons = {readable(test.sources or test.references): "easily read"}
     if len(group.systems) > 1:
-        for place, number in enumerate(ranked(group)[:DIFFERING], start=1):
+        for place, number in enumerate(_most_different(group)[:DIFFERING], start=1):
             reasons.setdefault(number, f"differs most, number {place}")
     first = [system.outputs[0] for system in group.systems]
     scores = np.stack([sentence_bleu(output.statistics) for output in first])
@@ -213,6 +212,18 @@ def sentence_cards(group: Group) -> list[SentenceCard]:
         )
         for number, why in reasons.items()
     ]
+
+
+def _most_different(group: Group) -> list[int]:
+    """Return sentence numbers, largest BLEU difference between systems' first seeds first."""
+    outputs = [system.outputs[0] for system in group.systems]
+    test = group.systems[0].test
+    sources = test.sources or test.references
+    identities = list(
+        zip(sources, test.references, *(output.hypotheses for output in outputs), strict=True)
+    )
+    scores = np.stack([sentence_bleu(output.statistics) for output in outputs])
+    return [int(number) for number in most_different(scores, identities)]
 
 
 def _heads(output: Output) -> HeadWeights:

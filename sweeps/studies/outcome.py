@@ -19,8 +19,8 @@ from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.settings import RESULTS, effect_of, is_read_by
 from lightning_modules.training.budgets import find_kind
 from sweeps.comparison.conditions import StudyCost
-from sweeps.comparison.table_files import write_tables
-from sweeps.comparison.tables import Cell, Column, Table, as_csv
+from sweeps.comparison.table_files import as_csv, write_tables
+from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.launch.compose import composed, training_config
 from sweeps.launch.errors import CONF
 from sweeps.report.findings import StudySection

@@ -1,7 +1,9 @@
 """Right and wrong translations: what systems choose, by distance and by kind of error."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from rich.console import RenderableType
 from rich.table import Table as Printed
@@ -10,13 +12,27 @@ from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.figures.lines import distance_lines, figures_of
-from lightning_modules.metrics.bootstrap import RIGHT_CHOICES, Estimate
-from sweeps.comparison.contrast_tables import BY_DISTANCE, Contrast, contrast_tables, origin_of
-from sweeps.comparison.length_figures import note_of
+from lightning_modules.metrics.bootstrap import RIGHT_CHOICES, Estimate, ScoredGroup, score_groups
+from lightning_modules.metrics.contrast_choices import ALL, Choices
+from lightning_modules.metrics.lengths import THIN
+from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correct
+from lightning_modules.metrics.resampling import Resamples
+from lightning_modules.metrics.systems import System
+from sweeps.comparison.evaluation import Evaluation, enough_draws
 from sweeps.comparison.numbers import NOTHING, shown_estimate
-from sweeps.comparison.tables import Table
-from sweeps.report.sections.section import Section
+from sweeps.comparison.score_tables import how_to_read, seeds, system_column
+from sweeps.comparison.significance_tables import Parts, SignificanceTests, table_of_tests
+from sweeps.comparison.tables import Cell, Column, Table
+from sweeps.report.sections import Section
 from sweeps.report.terminal import empty_table
+
+BY_DISTANCE, BY_CATEGORY = "contrast_by_distance", "contrast_by_category"
+PAIRS = Parts("pairs", "source sentences")
+NOTE = (
+    "Share of pairs in which a system finds the right translation more probable than the wrong "
+    "one; 50% is chance where both have the same number of words. In brackets the 95% bootstrap "
+    "interval over source sentences; after ± the standard deviation over seeds."
+)
 
 
 class Agreement(Section):
@@ -25,19 +41,17 @@ class Agreement(Section):
     heading = "Agreement against distance"
     template = '{% include "sections/agreement.html.j2" %}'
 
-    @property
-    def _named(self) -> Iterable[tuple[Contrast, str]]:
+    @cached_property
+    def _named(self) -> list[tuple["Contrast", str]]:
         """Each set of pairs with an ending for the names of its files."""
-        for place, contrast in enumerate(self.findings.contrasts, start=1):
-            yield contrast, "" if place == 1 else f"_{place}"
+        found = enumerate(contrasts(self.findings.evaluation), start=1)
+        return [(contrast, "" if place == 1 else f"_{place}") for place, contrast in found]
 
     @override
     def tables(self) -> Sequence[Table]:
-        evaluation = self.findings.evaluation
+        asked = self.findings.evaluation.scoring.resamples
         return [
-            table
-            for contrast, ending in self._named
-            for table in contrast_tables(evaluation, contrast, ending)
+            table for contrast, ending in self._named for table in _tables(contrast, asked, ending)
         ]
 
     @override
@@ -46,13 +60,143 @@ class Agreement(Section):
         for contrast, ending in self._named:
             if contrast.of_kind("distance"):
                 labels = {system.name: system.label for system in contrast.systems}
-                lines = distance_lines(contrast.groups, labels, note_of(origin_of(contrast)))
+                lines = distance_lines(contrast.groups, labels, how_to_read(contrast.origin))
                 figures |= figures_of(f"{BY_DISTANCE}{ending}", lines, width)
         return figures
 
     @override
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
         return [_printed(contrast) for contrast, _ in self._named]
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """Systems that chose between the translations of the same pairs."""
+
+    systems: list[System]
+    groups: list[ScoredGroup]
+    tests: SignificanceTests
+    """Tests of all pairs of systems on every group but those of a single distance."""
+    draws: Resamples
+
+    def of_kind(self, *kinds: str) -> list[ScoredGroup]:
+        """Return the groups of some kinds."""
+        return [group for group in self.groups if group.kind in kinds]
+
+    @property
+    def origin(self) -> dict[str, str | int]:
+        """The settings that the numbers depend on."""
+        [everything] = self.of_kind("all")
+        return {
+            "contrastive pairs": everything.pairs,
+            "source sentences": len(everything.subset.index),
+            "resamples": self.draws.count,
+            "resampling seed": self.draws.seed,
+        }
+
+
+def contrasts(evaluation: Evaluation) -> list[Contrast]:
+    """Score and test the systems of each test set that chose between the same pairs."""
+    return [
+        _contrast(members, evaluation.draws)
+        for group in evaluation.groups
+        for members in _by_pairs(group.systems)
+    ]
+
+
+def _contrast(systems: list[System], draws: Resamples) -> Contrast:
+    choices = {system.name: _choices(system) for system in systems}
+    tested = sum(group.kind != "distance" for group in _first(systems).groups)
+    draws = enough_draws(draws, tested * math.comb(len(systems), 2))
+    groups = score_groups(choices, draws)
+    tests = [test for group in groups if group.kind != "distance" for test in _tests(group, draws)]
+    significance = SignificanceTests(RIGHT_CHOICES, correct(tests), draws.count)
+    return Contrast(systems, groups, significance, draws)
+
+
+def _tests(group: ScoredGroup, draws: Resamples) -> Iterator[PairTest]:
+    title = "all pairs" if group.kind == ALL else _title(group)
+    for test in compare_pairs(group.systems, [group.subset], RIGHT_CHOICES, draws):
+        yield replace(test, subset=title)
+
+
+def _by_pairs(systems: Iterable[System]) -> list[list[System]]:
+    """Group the systems whose seeds all chose between the same pairs."""
+    groups: list[list[System]] = []
+    for system in systems:
+        chosen = [output.contrast for output in system.outputs if output.contrast is not None]
+        if len(chosen) < len(system.outputs) or not all(map(chosen[0].on_pairs_of, chosen)):
+            continue
+        for group in groups:
+            if _first(group).on_pairs_of(chosen[0]):
+                group.append(system)
+                break
+        else:
+            groups.append([system])
+    return groups
+
+
+def _choices(system: System) -> dict[int, Choices]:
+    return {o.seed: o.contrast for o in system.outputs if o.contrast is not None}
+
+
+def _first(systems: Sequence[System]) -> Choices:
+    choices = systems[0].outputs[0].contrast
+    assert choices is not None
+    return choices
+
+
+def _title(group: ScoredGroup) -> str:
+    """Return the name of a group for readers: ``negation control``, ``distance 1–5``, ``all``."""
+    name = group.name.replace("_", " ")
+    return f"distance {name}" if group.kind.startswith("distance") else name
+
+
+def _tables(contrast: Contrast, asked: int, ending: str) -> Iterator[Table]:
+    """Yield the tables of one set of pairs; ``ending`` ends the names of their files."""
+    ranges = contrast.of_kind("all", "distances")
+    yield _wide(contrast, f"{BY_DISTANCE}{ending}", "distance", ranges)
+    kinds = contrast.of_kind("category", "attractor")
+    yield _wide(contrast, f"{BY_CATEGORY}{ending}", "category", kinds)
+    yield _every_distance(contrast, f"contrast_every_distance{ending}")
+    if contrast.tests.tests:
+        yield table_of_tests(
+            contrast.tests, contrast.systems, PAIRS, contrast.origin, asked, ending
+        )
+
+
+def _wide(contrast: Contrast, name: str, by: str, groups: Sequence[ScoredGroup]) -> Table:
+    """Return a table with a row for each system and a column for each group."""
+    columns = [system_column(contrast.systems), Column("seeds", "seed")]
+    for group in groups:
+        thin = "*" if group.subset.thin else ""
+        title = f"{_title(group)}{thin} (n = {group.pairs:,})"
+        columns.append(Column(_title(group), title, "estimate", RIGHT_CHOICES.decimals, best=1))
+    rows: list[list[Cell]] = [
+        [system.name, seeds(system), *(group.estimate(system.name) for group in groups)]
+        for system in contrast.systems
+    ]
+    marked = any(group.subset.thin for group in groups)
+    note = f"{NOTE} * fewer than {THIN} source sentences." if marked else NOTE
+    title = f"Right choices between two translations (%), by {by}"
+    return Table(name, title, columns, rows, contrast.origin, note)
+
+
+def _every_distance(contrast: Contrast, name: str) -> Table:
+    rows: list[list[Cell]] = [
+        [system.name, seeds(system), int(group.name), group.pairs, group.estimate(system.name)]
+        for system in contrast.systems
+        for group in contrast.of_kind("distance")
+    ]
+    columns = [
+        system_column(contrast.systems),
+        Column("seeds", "seed"),
+        Column("distance", "distance (words)", "count"),
+        Column("pairs", "pairs", "count"),
+        Column("right", RIGHT_CHOICES.label, "estimate", RIGHT_CHOICES.decimals),
+    ]
+    title = "Right choices between two translations, by single distances"
+    return Table(name, title, columns, rows, contrast.origin, NOTE)
 
 
 def _printed(contrast: Contrast) -> Printed:

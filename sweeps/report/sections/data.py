@@ -17,7 +17,7 @@ from sweeps.comparison.corpus_tables import (
     splits_table,
 )
 from sweeps.comparison.tables import Table
-from sweeps.report.sections.section import Section
+from sweeps.report.sections import Section
 from sweeps.report.terminal import turned_table
 
 

@@ -1,17 +1,42 @@
-"""How the systems learned."""
+"""How the systems learned: BLEU and losses at each validation."""
 
+import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import Any, Literal
 
+import altair as alt
 from typing_extensions import override
 
-from lightning_modules.figures.charts import Chart, Width
-from lightning_modules.tracking.report_blocks import Block, RunCurves
-from sweeps.comparison.learning_curves import learning_figures, learning_table
-from sweeps.comparison.tables import Table
-from sweeps.report.sections.section import Section
+from lightning_modules.figures.charts import KEY, TEXT, Chart, Width, data_of, style_of
+from lightning_modules.figures.lines import finished, looks_scales, rounded_out
+from lightning_modules.figures.system_looks import end_labels, legend_of
+from lightning_modules.metrics.systems import System
+from lightning_modules.runs.files import BrokenFileError, read_history
+from lightning_modules.runs.schema import HistoryPoint
+from sweeps.comparison.collect import Comparison, Run
+from sweeps.comparison.score_tables import system_column
+from sweeps.comparison.tables import Column, Table
+from sweeps.report.sections import Section
 
-MEASURES = ("val/bleu", "val/loss", "train/loss", "train/target_tokens_per_second")
-"""Logged measures that the W&B report draws."""
+log = logging.getLogger(__name__)
+
+COLUMNS = [
+    Column("seed", "seed", "count"),
+    Column("target_tokens", "target tokens", "count"),
+    Column("seconds", "seconds of training", "number"),
+    Column("train_loss", "training loss (nats per token)", "number", 3),
+    Column("val_loss", "validation loss (nats per token)", "number", 3),
+    Column("val_bleu", "validation BLEU", "number", 2),
+]
+TITLES = {column.key: column.title for column in COLUMNS}
+Pace = Literal["target_tokens", "seconds"]
+PACES: tuple[Pace, ...] = ("target_tokens", "seconds")
+"""Columns of the horizontal axes."""
+MEASURES = {"bleu": ("val_bleu",), "loss": ("train_loss", "val_loss")}
+"""Columns that each figure draws."""
 
 
 class Learning(Section):
@@ -20,16 +45,157 @@ class Learning(Section):
     heading = "How the systems learned"
     template = '{% include "sections/learning.html.j2" %}'
 
+    @cached_property
+    def _curves(self) -> list["LearningCurve"]:
+        return learning_curves(self.findings.comparison)
+
     @override
     def tables(self) -> Sequence[Table]:
-        curves = self.findings.learning
-        return [learning_table(curves, len(self.findings.comparison.runs))] if curves else []
+        runs = len(self.findings.comparison.runs)
+        return [learning_table(self._curves, runs)] if self._curves else []
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
-        curves = self.findings.learning
-        return learning_figures(curves, width) if curves else {}
+        return learning_figures(self._curves, width) if self._curves else {}
 
-    @override
-    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
-        return [RunCurves(MEASURES), *super().wandb(tables, figures)]
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """The validations of one run."""
+
+    system: System
+    seed: int
+    points: Sequence[HistoryPoint]
+    """Progress at each validation; never empty."""
+
+
+def learning_curves(comparison: Comparison) -> list[LearningCurve]:
+    """Return the curve of every run that has a readable history."""
+    curves = [
+        LearningCurve(variant.system, run.result.seed, _history(run))
+        for variant in comparison.variants
+        for run in variant.runs
+    ]
+    return [curve for curve in curves if curve.points]
+
+
+def _history(run: Run) -> Sequence[HistoryPoint]:
+    try:
+        return list(read_history(run.folder))
+    except BrokenFileError as error:
+        log.warning("%s is left out of the learning curves: %s", run.folder, error)
+        return []
+
+
+def learning_table(curves: Sequence[LearningCurve], runs: int) -> Table:
+    """Return a table with a row for each validation of each of so many ``runs``."""
+    return Table(
+        "learning",
+        "Learning curves",
+        [system_column(each.system for each in curves), *COLUMNS],
+        [list(row.values()) for row in _rows(curves)],
+        {"runs": f"{len(curves)} of {runs}"},
+        "A row for each validation: target tokens trained on and the seconds they took, the mean "
+        "training loss since the validation before, with label smoothing as trained, and loss and "
+        "BLEU on the validation sentences.",
+    )
+
+
+def _rows(curves: Sequence[LearningCurve]) -> list[dict[str, Any]]:
+    """Return the rows of the table by column, the system first."""
+    return [
+        {"system": curve.system.name, "seed": curve.seed, **point.model_dump()}
+        for curve in curves
+        for point in curve.points
+    ]
+
+
+def learning_figures(curves: Sequence[LearningCurve], width: Width = TEXT) -> dict[str, Chart]:
+    """Return figures of BLEU and of losses, by tokens and by seconds, one line for each run."""
+    labels = {curve.system.name: curve.system.label for curve in curves}
+    rows = [row | {"system": labels[row["system"]]} for row in _rows(curves)]
+    return {
+        f"learning_{measure}_by_{pace}": _figure(rows, labels, pace, columns, width)
+        for measure, columns in MEASURES.items()
+        for pace in PACES
+    }
+
+
+def _points(
+    rows: Sequence[Mapping[str, Any]], pace: Pace, columns: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return a point for each finite value; ``what`` names the column."""
+    return [
+        {
+            **{name: row[name] for name in ("system", "seed", pace)},
+            "what": _kind(key),
+            "value": float(f"{row[key]:.6g}"),
+        }
+        for row in rows
+        for key in columns
+        if row[key] is not None and isfinite(row[key])
+    ]
+
+
+def _kind(column: str) -> str:
+    return TITLES[column].partition(" (")[0]  # the axis has the unit
+
+
+def _figure(
+    rows: Sequence[Mapping[str, Any]],
+    labels: Mapping[str, str],
+    pace: Pace,
+    columns: Sequence[str],
+    width: Width,
+) -> Chart:
+    """Draw the columns of each run as lines against the pace; training losses are dashed."""
+    points, style, losses = _points(rows, pace, columns), style_of(width), len(columns) > 1
+    values = [point["value"] for point in points]
+    unit = "loss (nats a target token)" if losses else "validation BLEU"
+    ends = rounded_out(min(values), max(values)) if values else (0.0, 1.0)
+    colour, shape, _ = looks_scales(labels)
+    legend = legend_of(list(labels.values()), width, beside=style.labelled)
+    highlighted = alt.selection_point(fields=["system"], bind="legend")
+    x = alt.X(f"{pace}:Q", title=TITLES[pace], axis=alt.Axis(grid=False, tickCount=6, format="~s"))
+    base = alt.Chart().encode(
+        x=x,
+        y=alt.Y("value:Q", title=unit, scale=alt.Scale(domain=list(ends), nice=False, zero=False)),
+        color=alt.Color("system:N", title=None, scale=colour, legend=legend),
+        detail=["seed:N", "what:N"],
+        opacity=alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15)),
+        tooltip=[
+            alt.Tooltip("system:N"),
+            alt.Tooltip("seed:N"),
+            alt.Tooltip("what:N"),
+            alt.Tooltip("value:Q", format=".3~f"),
+            alt.Tooltip(f"{pace}:Q", title=TITLES[pace], format=",.6~r"),
+        ],
+    )
+    lines, note = base.mark_line(strokeWidth=style.line), "One line a seed."
+    if losses:
+        lines = lines.encode(strokeDash=_dashes(list(map(_kind, columns))))
+        note += " The training loss is that of training, with label smoothing."
+    marks = base.mark_point(size=style.mark / 2, filled=True).encode(
+        shape=alt.Shape("system:N", title=None, scale=shape, legend=legend)
+    )
+    beside = end_labels(points, labels, x, ends, width, "value") if style.labelled else []
+    chart = alt.layer(lines, marks.add_params(highlighted), *beside, data=data_of(points))
+    return finished(chart, width, note, "", _alt_text(points, labels, pace, unit))
+
+
+def _dashes(kinds: Sequence[str]) -> alt.StrokeDash:
+    scale = alt.Scale(domain=list(kinds), range=[[4, 3], [1, 0]])
+    legend = alt.Legend(orient="bottom", columns=1, symbolType="stroke", symbolSize=KEY)
+    return alt.StrokeDash("what:N", title=None, scale=scale, legend=legend)
+
+
+def _alt_text(
+    points: Sequence[Mapping[str, Any]], labels: Mapping[str, str], pace: Pace, unit: str
+) -> str:
+    """Return the last value of the first seed of each system in words."""
+    said = [f"{unit} against {pace.replace('_', ' ')}, after the last validation of a seed."]
+    for label in labels.values():
+        of_system = [point for point in points if point["system"] == label]
+        seed = [point for point in of_system if point["seed"] == of_system[0]["seed"]]
+        said += [f"{label}: {seed[-1]['value']:.3g} after {seed[-1][pace]:,.0f}."] if seed else []
+    return " ".join(said)

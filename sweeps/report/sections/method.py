@@ -10,7 +10,7 @@ from lightning_modules.tracking.report_blocks import Block, Lines
 from lightning_modules.training.budgets import find_kind, kind_of
 from sweeps.report.findings import Findings
 from sweeps.report.page_top import files_of
-from sweeps.report.sections.section import Section
+from sweeps.report.sections import Section
 
 WRITTEN = (
     "tables/ and bleu_by_length.csv: all numbers",

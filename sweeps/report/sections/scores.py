@@ -15,7 +15,7 @@ from lightning_modules.testing.scoring import MEANING
 from sweeps.comparison.numbers import NOTHING, shown_estimate, shown_number
 from sweeps.comparison.score_tables import by_length, named_seeds, score_tables, trends
 from sweeps.comparison.tables import Table
-from sweeps.report.sections.section import Section
+from sweeps.report.sections import Section
 from sweeps.report.terminal import empty_table
 
 WHOLE = {"exact": "EM", "aer": "AER"}

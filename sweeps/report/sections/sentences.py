@@ -8,7 +8,7 @@ from typing_extensions import override
 from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.figures.heat_map import attention_panels
 from lightning_modules.tracking.report_blocks import Block, Pictures, RunMedia
-from sweeps.report.sections.section import Section
+from sweeps.report.sections import Section
 
 MEDIA = {
     "attention/test": "where each model looks when it translates",

@@ -1,16 +1,14 @@
-"""Sections on differences between systems: are they real, and what does a window cost?"""
+"""Sections on differences between systems: are they real?"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from rich.console import RenderableType
 from typing_extensions import override
 
 from lightning_modules.metrics.pair_tests import CorrectedTest
-from lightning_modules.tracking.report_blocks import Block, Lines
+from lightning_modules.tracking.report_blocks import Block
 from sweeps.comparison.numbers import p_statement, shown_number
-from sweeps.comparison.score_tables import origin
 from sweeps.comparison.significance_tables import (
     DAGGER,
     SignificanceTests,
@@ -19,9 +17,8 @@ from sweeps.comparison.significance_tables import (
     significance_table,
 )
 from sweeps.comparison.tables import Table
-from sweeps.comparison.window_costs import WindowCost, lines, window_costs, window_table
 from sweeps.report.findings import TESTS_OF_ONE_TRAINING
-from sweeps.report.sections.section import Section
+from sweeps.report.sections import Section
 
 SYMBOLS = {"better": "▲", "worse": "▼", "alike": "≈"}
 
@@ -137,42 +134,3 @@ class OtherDifferences(Section):
     @override
     def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
         return []
-
-
-class Windows(Section):
-    """Systems with a window beside the same systems without one; nothing without such pairs."""
-
-    heading = "What a window costs"
-    template = """{% if section.lines %}<h2>{{ section.heading }}</h2>
-<ul class="card conditions">
-{% for line in section.lines %}<li><bdi>{{ line }}</bdi></li>{% endfor %}</ul>
-{% from "macros.html.j2" import table %}{% for it in tables.values() %}{{ table(it) }}{% endfor %}
-{% endif %}"""
-
-    @cached_property
-    def _costs(self) -> list[WindowCost]:
-        findings = self.findings
-        bleu = findings.significance.get("bleu")
-        return window_costs(findings.evaluation, findings.comparison, bleu)
-
-    @property
-    def lines(self) -> list[str]:
-        """A sentence about each window."""
-        return list(lines(self._costs))
-
-    @override
-    def tables(self) -> Sequence[Table]:
-        about, bleu = (
-            origin(self.findings.evaluation, "bleu"),
-            self.findings.significance.get("bleu"),
-        )
-        floor = bleu.floor if bleu else None
-        return [window_table(self._costs, about, floor)] if self._costs else []
-
-    @override
-    def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
-        return self.lines
-
-    @override
-    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
-        return [Lines(self.lines), *super().wandb(tables, figures)]

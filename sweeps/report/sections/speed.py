@@ -11,7 +11,7 @@ from lightning_modules.tracking.report_blocks import Block, RunTable, Tables
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.score_tables import system_column
 from sweeps.comparison.tables import Column, Table
-from sweeps.report.sections.section import Section
+from sweeps.report.sections import Section
 from sweeps.report.terminal import printed_table
 
 MEASURES: dict[Column, Callable[[Result], float | None]] = {

@@ -7,7 +7,7 @@ from typing_extensions import override
 from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.tracking.report_blocks import Block, TrialPlots
 from sweeps.comparison.tables import Table
-from sweeps.report.sections.section import Section
+from sweeps.report.sections import Section
 
 STUDY_FIGURES = ("importances", "parallel_coordinates")
 """Figures of each study on the page of a comparison."""

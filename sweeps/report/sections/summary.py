@@ -11,7 +11,7 @@ from lightning_modules.tracking.report_blocks import Block, Lines
 from sweeps.comparison.conditions import MARKS, State
 from sweeps.comparison.tables import Table
 from sweeps.report.findings import CORPUS
-from sweeps.report.sections.section import Section
+from sweeps.report.sections import Section
 from sweeps.report.system_pairs import enumerated
 
 STYLES: dict[State, str] = {"held": "green", "differs by design": "cyan", "NOT HELD": "bold red"}

@@ -21,7 +21,7 @@ from sweeps.claims.scoreboard_page import beside, claim_lines, write_scoreboard
 from tests.helpers.pages import needs_axe, screen, serious_violations
 from tests.helpers.run_folders import SCORING, TEXT, make_run
 from tests.sweeps.claims.claim_runs import VARIANTS, a_claim, plan_of
-from tests.sweeps.evaluation.pdflatex import assert_compiles, pdflatex
+from tests.sweeps.comparison.pdflatex import assert_compiles, pdflatex
 
 BLEU = {"unit": "BLEU", "flavour": "multi-bleu, tokenised", "data": "a corpus"}
 TWO = BLEU | {"values": {"attention": 26.75, "none": 17.82}}

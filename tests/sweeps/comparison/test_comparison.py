@@ -14,7 +14,7 @@ from lightning_modules.runs.schema import Result
 from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.collect import collect, name_runs
 from sweeps.comparison.evaluation import evaluate
-from sweeps.comparison.tables import as_json
+from sweeps.comparison.table_files import as_json
 from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
 from tests.helpers.made_text import statistics_of

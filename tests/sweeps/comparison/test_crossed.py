@@ -5,10 +5,10 @@ import pytest
 from lightning_modules.metrics.word_alignment import Gold
 from sweeps.comparison.collect import Comparison, collect
 from sweeps.comparison.evaluation import evaluate
-from sweeps.comparison.window_costs import lines, window_costs
 from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
 from sweeps.report.report import make_report
+from sweeps.report.sections.windows import Windows, window_costs
 from tests.helpers.run_folders import REPORT, SCORING, Text, make_run, text
 
 TEXTS = {"0": text(1), "1": text(2)}
@@ -94,7 +94,7 @@ def test_what_a_window_costs(crossed):
         assert 0 < cost.cost.low < cost.cost.value
         assert cost.p is not None
         assert cost.p < 0.05
-    assert all("costs" in line and "D = 2" in line for line in lines(costs))
+    assert all("costs" in line and "D = 2" in line for line in Windows(findings).lines)
 
 
 def test_links_out_of_reach_are_counted(crossed):

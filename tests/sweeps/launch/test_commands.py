@@ -260,7 +260,7 @@ def test_quickstart_leaves_a_comparison(quickstart):
     for ending in ("svg", "png", "pdf"):
         assert (quickstart / "figures" / f"bleu_by_length.{ending}").stat().st_size > 1000
     for ending in ("json", "csv", "tex", "md"):
-        for name in ("scores", "bleu_by_length", "words_by_frequency", "ngrams"):
+        for name in ("scores", "bleu_by_length", "words_by_frequency"):
             assert (quickstart / "tables" / f"{name}.{ending}").stat().st_size > 100
     scores = {row["system"]: row for row in read_rows(quickstart / "tables" / "scores.csv")}
     for folder in quickstart.glob("*/result.json"):

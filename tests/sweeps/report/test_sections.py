@@ -183,7 +183,7 @@ def show(findings, settings):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("NoSection", "is not derived from sweeps.report.sections.section.Section"),
+        ("NoSection", "is not derived from sweeps.report.sections.Section"),
         ("Nowhere", "cannot be imported"),
         ("Unfinished", "Unfinished lacks heading"),
         ("Raising", "Raising fails: KeyError: 'missing'"),
@@ -285,12 +285,11 @@ def test_another_logger_takes_no_report(findings, tmp_path, monkeypatch, capsys)
 
 WRITERS = {
     "sweeps/comparison/tables.py",
+    "sweeps/comparison/table_files.py",
     "sweeps/report/html.py",
+    "sweeps/report/sections/words.py",  # tables drawn as charts
     "sweeps/report/terminal.py",
     "sweeps/report/wandb_form.py",
-    "sweeps/comparison/table_files.py",
-    "sweeps/evaluation/words/ngram_tables.py",  # the ten of the page
-    "sweeps/comparison/sentence_tables.py",  # their chart, and the page's form
     "lightning_modules/tracking/comparison_run.py",
 }
 """Files that read the rows of a table, in order to present the table."""

@@ -19,7 +19,7 @@ from lightning_modules.training.budgets import Budget
 from lightning_modules.training.callbacks import History, TrainingBudget
 from lightning_modules.training.flops import Flops
 from sweeps.comparison.collect import collect
-from sweeps.comparison.learning_curves import learning_curves, learning_figures, learning_table
+from sweeps.report.sections.learning import learning_curves, learning_figures, learning_table
 from tests.helpers.run_folders import history, make_run, unsealed
 from tests.lightning_modules.training.test_training import batch, module, pairs
 

@@ -1,18 +1,25 @@
-"""What a window of attention costs: a system with a window beside the same system without one."""
+"""What a window of attention costs: a system with a window, compared with the same system
+without one."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
+
+from rich.console import RenderableType
+from typing_extensions import override
 
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.word_alignment import Gold
 from lightning_modules.runs.settings import flatten
+from lightning_modules.tracking.report_blocks import Block, Lines
 from sweeps.comparison.collect import Comparison, Variant
 from sweeps.comparison.evaluation import Evaluation, Group
 from sweeps.comparison.numbers import shown_interval, shown_number
-from sweeps.comparison.score_tables import system_column
+from sweeps.comparison.score_tables import origin, system_column
 from sweeps.comparison.significance_tables import SignificanceTests
 from sweeps.comparison.tables import Cell, Column, Table
+from sweeps.report.sections import Section
 
 GLOBAL = "global"
 OF_A_WINDOW = ("attention.window", "attention.half_width", "attention.renormalise")
@@ -42,6 +49,45 @@ class WindowCost(NamedTuple):
     cost: Estimate | None
     """BLEU without the window less BLEU with it; None for an untested pair."""
     p: float | None
+
+
+class Windows(Section):
+    """Systems with a window and the same systems without one; nothing without such pairs."""
+
+    heading = "What a window costs"
+    template = """{% if section.lines %}<h2>{{ section.heading }}</h2>
+<ul class="card conditions">
+{% for line in section.lines %}<li><bdi>{{ line }}</bdi></li>{% endfor %}</ul>
+{% from "macros.html.j2" import table %}{% for it in tables.values() %}{{ table(it) }}{% endfor %}
+{% endif %}"""
+
+    @cached_property
+    def _costs(self) -> list[WindowCost]:
+        findings = self.findings
+        bleu = findings.significance.get("bleu")
+        return window_costs(findings.evaluation, findings.comparison, bleu)
+
+    @property
+    def lines(self) -> list[str]:
+        """A sentence about each window."""
+        return list(_sentences(self._costs))
+
+    @override
+    def tables(self) -> Sequence[Table]:
+        about, bleu = (
+            origin(self.findings.evaluation, "bleu"),
+            self.findings.significance.get("bleu"),
+        )
+        floor = bleu.floor if bleu else None
+        return [window_table(self._costs, about, floor)] if self._costs else []
+
+    @override
+    def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
+        return self.lines
+
+    @override
+    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
+        return [Lines(self.lines), *super().wandb(tables, figures)]
 
 
 def window_costs(
@@ -82,7 +128,7 @@ def _row(cost: WindowCost) -> list[Cell]:
     return [cell.name if isinstance(cell, System) else cell for cell in cost]
 
 
-def lines(costs: Iterable[WindowCost]) -> Iterator[str]:
+def _sentences(costs: Iterable[WindowCost]) -> Iterator[str]:
     """Yield a sentence about each window."""
     for each in costs:
         if each.cost is None:

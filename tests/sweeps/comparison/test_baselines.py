@@ -7,10 +7,10 @@ from rich.console import Console
 
 from sweeps.comparison.collect import collect
 from sweeps.comparison.evaluation import evaluate
-from sweeps.comparison.length_figures import length_lines
 from sweeps.comparison.score_tables import by_length, score_tables
 from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
+from sweeps.report.sections.curves import length_lines
 from sweeps.report.terminal import print_report
 from tests.helpers.run_folders import REPORT, SCORING, TEXT, make_run, text, translations
 

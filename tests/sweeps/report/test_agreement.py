@@ -9,11 +9,11 @@ from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.files import read_choices, write_arrays
 from lightning_modules.runs.schema import CONTRAST
 from sweeps.comparison.collect import collect
-from sweeps.comparison.contrast_tables import contrasts
 from sweeps.comparison.evaluation import evaluate
 from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
 from sweeps.report.report import make_report
+from sweeps.report.sections.agreement import contrasts
 from sweeps.report.terminal import print_report
 from tests.helpers.run_folders import REPORT, SCORING, make_run
 

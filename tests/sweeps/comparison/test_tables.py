@@ -11,14 +11,20 @@ from lightning_modules.figures.charts import as_spec
 from lightning_modules.metrics.bootstrap import Estimate
 from sweeps.comparison.collect import collect
 from sweeps.comparison.evaluation import evaluate
-from sweeps.comparison.sentence_tables import BUCKETED
-from sweeps.comparison.table_files import FORMATS, as_latex, write_tables
-from sweeps.comparison.tables import Column, Table, as_csv, as_json, as_markdown
+from sweeps.comparison.table_files import (
+    FORMATS,
+    as_csv,
+    as_json,
+    as_latex,
+    as_markdown,
+    write_tables,
+)
+from sweeps.comparison.tables import Column, Table
 from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
-from sweeps.report.sections.words import Words
+from sweeps.report.sections.words import BUCKETS
 from tests.helpers.run_folders import REPORT, SCORING, TEXT, make_run, text
-from tests.sweeps.evaluation.pdflatex import assert_compiles, pdflatex
+from tests.sweeps.comparison.pdflatex import assert_compiles, pdflatex
 
 ORIGIN: dict[str, str | int] = {
     "test sentences": 65,
@@ -158,7 +164,7 @@ def printed(latex):
 
 
 def test_every_format_of_every_table_tells_its_origin(report):
-    assert {"scores", "bleu_significance", "words_by_frequency", "ngrams"} <= report.tables.keys()
+    assert {"scores", "bleu_significance", "words_by_frequency"} <= report.tables.keys()
     for name, made in report.tables.items():
         drawn = any(column.kind in ("estimate", "p") for column in made.columns)
         counted = "runs" if name in ("speed", "learning") else "sentences"
@@ -179,45 +185,14 @@ def test_every_table_of_a_report_compiles_within_the_line(report, tmp_path, of):
     assert_compiles(tmp_path, report.tables.values(), of)
 
 
-@pytest.fixture(scope="module")
-def shown(report):
-    """The tables of words and sentences as the page shows them."""
-    [part] = [part for part in report.parts if isinstance(part.section, Words)]
-    return part.section.page_tables(part.tables)
-
-
-def test_the_page_has_ten_ngrams_for_each_pair_and_files_have_all(report, shown):
-    whole, short = report.tables["ngrams"].rows, shown["ngrams"].rows
-    pairs = {(row[0], row[1]) for row in whole}
-    assert {(row[0], row[1]) for row in short} == pairs
-    for pair in pairs:
-        every = [row for row in whole if (row[0], row[1]) == pair]
-        kept = [row for row in short if (row[0], row[1]) == pair]
-        assert len(kept) == min(10, len(every))
-        assert min(row[-1] for row in kept) >= max(
-            (row[-1] for row in every if row not in kept), default=0
-        )
-
-
-def test_the_page_has_source_and_reference_once_a_sentence(report, shown):
-    whole, short = report.tables["differing_sentences"], shown["differing_sentences"]
-    texts = [row[4] for row in short.rows]
-    for number in dict.fromkeys(row[0] for row in whole.rows):
-        rows = [row for row in whole.rows if row[0] == number]
-        beside = [row for row in short.rows if row[0] == number]
-        assert [row[2] for row in beside] == ["source", "reference", *(row[2] for row in rows)]
-        assert {row[4] for row in rows} <= set(texts)
-    assert "reference" not in short.titles
-
-
 @pytest.mark.long
 def test_a_chart_of_sentences_counts_each_sentence_once(report):
-    for name in BUCKETED:
+    for name in BUCKETS:
         values = as_spec(report.figures[name])["data"]["values"]
         for label in ("none", "luong"):
             counted = sum(row["sentences"] for row in values if row["system"] == label)
             assert counted == len(TEXT.references)
-        assert {row["group"] for row in values} <= set(BUCKETED[name])
+        assert {row["group"] for row in values} <= set(BUCKETS[name].labels)
 
 
 def test_no_field_of_a_table_hides_another(report):

@@ -8,7 +8,7 @@ import pytest
 from lightning_modules.metrics.bootstrap import Estimate
 from sweeps.comparison.table_files import as_latex, latex_text
 from sweeps.comparison.tables import Column, Table
-from tests.sweeps.evaluation.pdflatex import assert_compiles, pdflatex
+from tests.sweeps.comparison.pdflatex import assert_compiles, pdflatex
 
 ORIGIN: dict[str, str | int] = {
     "signature": "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0",
@@ -74,14 +74,6 @@ def test_tables_compile_within_the_line(tmp_path, of):
     assert_compiles(tmp_path, made, of)
 
 
-@pdflatex
-def test_a_table_says_which_line_it_fits_and_does(tmp_path):
-    """A table for a column of a two-column paper is no wider than 3.3 in."""
-    narrow = estimates(2, 4)
-    assert "% Fits \\columnwidth." in as_latex(narrow)
-    assert_compiles(tmp_path, [narrow], "twocolumn,article")
-
-
 @pytest.mark.parametrize("text", HOSTILE)
 def test_latex_text_is_ascii_and_keeps_ascii_words(text):
     written = latex_text(text)
@@ -97,30 +89,27 @@ def test_a_character_that_the_fonts_lack_is_named():
     assert latex_text("\u22121") == r"\ensuremath{-}1"
 
 
-def test_an_interval_stands_below_its_value():
-    made = table(
-        [Column("system", "system"), Column("bleu", "BLEU", "estimate")],
-        [["a", Estimate(64.04, 62, 66.06, 0.5)], ["b", Estimate(-1.0)]],
+def test_numbers_stand_on_the_right_and_the_best_of_a_column_is_bold():
+    columns = [
+        Column("system", "system"),
+        Column("bleu", "BLEU", "estimate", best=1),
+        Column("ter", "TER", "number", best=-1),
+        Column("n", "words", "count"),
+    ]
+    text = as_latex(
+        table(
+            columns,
+            [["a", Estimate(64.04, 62, 66.06, 0.5), 31.0, 5], ["b", Estimate(-1.0), 9.0, 5]],
+        )
     )
-    text = as_latex(made)
-    assert r"a & 64.0 \ensuremath{\pm} 0.5\newline {[}62.0, 66.1{]} \\" in text
-    assert r"b & \ensuremath{-}1.0 \\" in text
+    assert r"\begin{tabular}{lrrr}" in text
+    rows = {line.split(" & ")[0].strip(): re.split(r" +& +", line) for line in text.splitlines()}
+    best = r"\textbf{64.0 {[}62.0, 66.1{]} \ensuremath{\pm} 0.5}"
+    assert rows["a"][1:3] == [best, "31.0"]
+    assert rows["b"][1:3] == [r"\ensuremath{-}1.0", r"\textbf{9.0}"]
 
 
-def test_what_is_the_same_in_every_row_is_named_in_the_caption():
-    columns = [Column("system", "system"), Column("seeds", "seed"), Column("n", "words", "count")]
-    same = as_latex(table(columns, [["a", "1", 5], ["b", "1", 5]]))
-    assert "The same in every row: seed 1; words 5." in same
-    assert "a \\\\\nb \\\\" in same
-    assert "The same" not in as_latex(table(columns, [["a", "1", 5]]))
-    assert "a & 4 \\\\" in as_latex(table(columns, [["a", "1", 4], ["b", "1", 5]]))
-
-
-def test_a_table_of_many_lines_goes_over_pages():
-    assert "longtable}{" in as_latex(long_texts(90))
-    assert "longtable}{" not in as_latex(long_texts(3))
-
-
-def test_a_wide_table_of_one_row_has_a_line_for_each_column():
-    text = as_latex(wide(1))
-    assert "target vocabulary 3 & 10,003 \\\\" in text
+def test_a_long_table_is_cut_off_for_paper():
+    text = as_latex(estimates(1, 60))
+    assert text.count("\\\\\n") == 45 + 1
+    assert "The first 45 of 60 rows." in text

@@ -19,11 +19,9 @@ def assert_compiles(folder, tables, of):
     Fails for an error, a line that is too wide, and a character that the fonts lack.
     """
     options, _, kind = of.rpartition(",")
-    texts = list(map(as_latex, tables))
-    if options:
-        texts = [f"\\onecolumn {text}" if "longtable}{" in text else text for text in texts]
+    texts = map(as_latex, tables)
     (folder / "all.tex").write_text(
-        f"\\documentclass[{options}]{{{kind}}}\n\\usepackage{{array,booktabs,longtable}}\n"
+        f"\\documentclass[{options}]{{{kind}}}\n\\usepackage{{booktabs,graphicx}}\n"
         "\\begin{document}\n" + "\n\\clearpage\n".join(texts) + "\n\\end{document}\n",
         encoding="utf-8",
     )
