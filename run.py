@@ -10,6 +10,9 @@ if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_
 import hydra
 from omegaconf import DictConfig
 
+import lightning_modules.training.sizes  # noqa: F401  # the resolvers of conf/model
+import sweeps.launch.named_systems  # new keys for task=evaluate
+import sweeps.launch.resolvers  # noqa: F401  # the resolvers of hydra.run.dir
 from lightning_modules.ranks.environment import rank_arguments
 from lightning_modules.runs.renamed import refuse_old_names
 from sweeps.launch.errors import run_main

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from torch.optim import Optimizer
 from torch.utils.checkpoint import checkpoint
 
+import lightning_modules.training.sizes  # noqa: F401  # the resolvers of conf/model
 from datamodules.corpus import Corpus, check_names
 from datamodules.errors import UserError, first_mistake
 from datamodules.grammar import GrammarCorpus

@@ -10,6 +10,7 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
+import sweeps.launch.resolvers  # noqa: F401  # the resolvers of hydra.run.dir
 from lightning_modules.runs import provenance
 from lightning_modules.runs.files import read_result
 from lightning_modules.runs.identity import RunIdentity

@@ -8,6 +8,7 @@ import torch
 from omegaconf import OmegaConf
 from torch import nn
 
+import lightning_modules.training.sizes  # noqa: F401  # the resolvers of conf/model
 from lightning_modules.variants.transformer import Transformer, sinusoids
 from lightning_modules.variants.transformer.heads import MultiHeadAttention
 from tests.helpers.variants import CONF, VOCABULARY, sentences, targets
