@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from datamodules.corpus import USABLE_NAME
 from datamodules.errors import UserError
 from datamodules.plugs import check_shape, find_plug, make_plug
 from lightning_modules.metrics.metric import Array, Metric, Statistics, TextMetric
-from lightning_modules.metrics.model_metrics import GIVEN_METRICS
+from lightning_modules.metrics.model_metrics import MODEL_METRICS
 from lightning_modules.metrics.text_metrics import (
     SENTENCE_BLEU,
     TEXT_METRICS,
@@ -21,15 +22,27 @@ log = logging.getLogger(__name__)
 
 SETTING = "scoring.metrics"
 METRICS: Mapping[str, Metric] = {
-    metric.name: metric for metric in (*(kind() for kind in TEXT_METRICS.values()), *GIVEN_METRICS)
+    metric.name: metric for metric in (*(kind() for kind in TEXT_METRICS.values()), *MODEL_METRICS)
 }
 """The harness's metrics by name, in the order of the tables."""
-TAKEN = {
-    *METRICS,
-    *(metric.statistics for metric in METRICS.values()),
-    *("file", "group", "resamples", "resampling_seed", "seed", "seeds", "sentences", "signature"),
-    *("system", "variant", "bleu_low", "bleu_high", "length_low", "length_high"),
+COLUMNS = {
+    "bleu_high",
+    "bleu_low",
+    "file",
+    "group",
+    "length_high",
+    "length_low",
+    "resamples",
+    "resampling_seed",
+    "seed",
+    "seeds",
+    "sentences",
+    "signature",
+    "system",
+    "variant",
 }
+"""Columns of tables that are no metrics."""
+TAKEN = COLUMNS.union(METRICS, (metric.statistics for metric in METRICS.values()))
 """Names of metrics, of statistics and of columns, which no further metric may have."""
 EXAMPLE = (["ein altes Haus .", "ja"], ["an old house .", "no"], ["the old house .", "yes"])
 """Sources, hypotheses and references on which metrics are tried out."""
@@ -141,18 +154,26 @@ def _find_metric(name: str) -> TextMetric:
 
 def _check_attributes(metric: TextMetric) -> None:
     """Raise ``UserError`` for a class whose attributes cannot be used in files and figures."""
-    counted = any(type(metric).count is kind.count for kind in TEXT_METRICS.values())
-    for attribute, usable, wanted in (
-        ("name", _usable(metric.name), "give letters, digits, and + . - after them"),
-        ("name", metric.name not in TAKEN, "this name is taken; give another"),
-        ("statistics", _usable(metric.statistics), "give letters, digits, and + . - after them"),
-        ("statistics", counted or metric.statistics not in TAKEN, "is taken; give another name"),
-        ("label", isinstance(metric.label, str) and metric.label, "give a text"),
-        ("better", metric.better in (1, -1, 0), "give 1, -1 or 0"),
-    ):
-        if not usable:
-            which = f"{type(metric).__name__}.{attribute}={getattr(metric, attribute)!r}"
-            raise UserError(f"{_override(metric)}: {which}: {wanted}")
+
+    def refuse(attribute: str, why: str) -> NoReturn:
+        which = f"{type(metric).__name__}.{attribute}={getattr(metric, attribute, None)!r}"
+        raise UserError(f"{_override(metric)}: {which}: {why}")
+
+    for attribute in ("name", "label", "better"):
+        if not hasattr(metric, attribute):
+            refuse(attribute, "is missing; give one")
+    for attribute in ("name", "statistics"):
+        if not _usable(getattr(metric, attribute)):
+            refuse(attribute, "give letters, digits, and + . - after them")
+    if metric.name in TAKEN:
+        refuse("name", "this name is taken; give another")
+    own_counts = all(type(metric).count is not kind.count for kind in TEXT_METRICS.values())
+    if own_counts and metric.statistics in TAKEN:
+        refuse("statistics", "is taken; give another name")
+    if not isinstance(metric.label, str) or not metric.label:
+        refuse("label", "give a text")
+    if metric.better not in (1, -1, 0):
+        refuse("better", "give 1, -1 or 0")
 
 
 def _usable(name: object) -> bool:

@@ -4,11 +4,10 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from datamodules.files import as_cell, from_cell
+from datamodules.files import as_cell
 from lightning_modules.metrics.bootstrap import ScoredSubset
 from lightning_modules.metrics.chosen_metrics import METRICS, signatures
 from lightning_modules.metrics.lengths import Bounds
@@ -38,15 +37,6 @@ class CurvePoint:
     def bleu(self) -> float | None:
         """BLEU, 0 to 100; None for a bucket without sentences."""
         return self.scores.get("bleu")
-
-
-class CurveRow(NamedTuple):
-    """A row of ``bleu_by_length.csv``: a point, its scores with 4 decimals, and their origin."""
-
-    point: CurvePoint
-    signature: str
-    """BLEU's signature."""
-    resamples: Resamples
 
 
 def curve_points(systems: Sequence[System], subsets: Sequence[ScoredSubset]) -> list[CurvePoint]:
@@ -98,35 +88,3 @@ def format_csv(points: Sequence[CurvePoint], resamples: Resamples) -> str:
             [as_cell(point.variant), point.seed, *bounds, point.sentences, *cells, *origin]
         )
     return text.getvalue()
-
-
-def parse_csv(text: str) -> list[CurveRow]:
-    """Read the text of ``bleu_by_length.csv``; an empty cell is no score.
-
-    Raises ``ValueError`` for a missing column or a wrong cell.
-    """
-    rows = csv.DictReader(io.StringIO(text, newline=""), restval="")
-    needed = (*FIRST_COLUMNS, *INTERVAL_COLUMNS, *ORIGIN_COLUMNS)
-    if missing := [name for name in needed if name not in (rows.fieldnames or ())]:
-        raise ValueError(f"column {missing[0]} is missing")
-    return [_row(row) for row in rows]
-
-
-def _row(row: dict[str, str]) -> CurveRow:
-    if None in row:
-        raise ValueError("a row has more cells than columns")
-    signature, *resamples = (row.pop(name) for name in ORIGIN_COLUMNS)
-    low, high = (row.pop(name) for name in INTERVAL_COLUMNS)
-    point = CurvePoint(
-        variant=from_cell(row.pop("variant")),
-        seed=int(row.pop("seed")),
-        bounds=Bounds(int(row.pop("length_low")), _whole(row.pop("length_high"))),
-        sentences=int(row.pop("sentences")),
-        scores={metric: float(cell) for metric, cell in row.items() if cell},
-        bleu_interval=Interval(float(low), float(high)) if low else None,
-    )
-    return CurveRow(point, signature, Resamples(*map(int, resamples)))
-
-
-def _whole(cell: str) -> int | None:
-    return int(cell) if cell else None

@@ -16,11 +16,14 @@ Statistics = Mapping[str, Array]
 
 
 class Metric(ABC):
-    """A score of a set of sentences.
+    """A score of a set of sentences."""
 
-    A class gives ``name``, ``label`` and ``better`` as plain attributes, as in ``name = "bleu"``.
-    """
-
+    name: str
+    """Key in files."""
+    label: str
+    """Name for readers, with the unit."""
+    better: int
+    """1: a higher score is better; -1: a lower score is better; 0: neither."""
     decimals: int = 1
     """Decimals in tables."""
     from_zero: bool = True
@@ -29,31 +32,13 @@ class Metric(ABC):
     """Whether differences between systems are tested for significance."""
     in_summary: bool = False
     """Whether the terminal shows the score of a finished run."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Key in files."""
-
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """Name for readers, with the unit."""
-
-    @property
-    @abstractmethod
-    def better(self) -> int:
-        """1: a higher score is better; -1: a lower score is better; 0: neither."""
+    signature: str = ""
+    """Version and settings of the metric, shown with every number; empty for none."""
 
     @property
     def statistics(self) -> str:
         """Name of the statistics; metrics with the same statistics are counted once."""
         return self.name
-
-    @property
-    def signature(self) -> str:
-        """Version and settings of the metric, shown with every number; empty for none."""
-        return ""
 
     @abstractmethod
     def score(self, sums: Array) -> Array:

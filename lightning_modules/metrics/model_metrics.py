@@ -1,5 +1,8 @@
 """Metrics of a model and its attention, from statistics that the test of a run provides."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from typing_extensions import override
 
@@ -14,123 +17,66 @@ MOST_NATS = np.log(np.finfo(np.float64).max)
 """Largest number of nats whose exponential is finite."""
 
 
-class LengthRatio(Metric):
-    """Hypothesis tokens per reference token, from the counts of BLEU."""
+@dataclass(frozen=True)
+class ModelMetric(Metric):
+    """A metric whose statistics come from forced decoding, the attention, or BLEU's counts."""
 
-    name = "length_ratio"
-    label = "length ratio"
-    better = 0
-    statistics = "bleu"
-    decimals = 3
-    from_zero = False
+    name: str
+    label: str
+    better: int
+    formula: Callable[[Array], Array]
+    """Scores ``(…)`` from sums ``(…, columns)``."""
+    counts: str
+    """Name of the statistics."""
+    decimals: int = 1
+    from_zero: bool = True
+    in_summary: bool = False
+
+    @property
+    @override
+    def statistics(self) -> str:
+        return self.counts
 
     @override
     def score(self, sums: Array) -> Array:
-        return ratio(sums[..., :2])
+        return self.formula(sums)
 
 
-class Perplexity(Metric):
-    """The exponential of the mean negative log-likelihood, from ``nats, tokens``.
+def perplexity(sums: Array) -> Array:
+    """Return the exponential of the mean negative log-likelihood, from ``nats, tokens``.
 
     NaN on overflow, as for a model that diverged.
     """
-
-    name = "perplexity"
-    label = "perplexity of a reference token"
-    better = -1
-    statistics = "likelihood"
-    decimals = 2
-    in_summary = True
-
-    @override
-    def score(self, sums: Array) -> Array:
-        nats = ratio(sums)
-        return np.exp(nats, where=nats < MOST_NATS, out=np.full(nats.shape, np.nan))
+    nats = ratio(sums)
+    return np.exp(nats, where=nats < MOST_NATS, out=np.full(nats.shape, np.nan))
 
 
-class AlignmentError(Metric):
-    """The alignment error rate in percent."""
-
-    name = "aer"
-    label = "alignment error (%)"
-    better = -1
-    statistics = "links"
-    in_summary = True
-
-    @override
-    def score(self, sums: Array) -> Array:
-        return 100 * alignment_error_rate(sums)
+def _percent(share: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    return lambda sums: 100 * share(sums)
 
 
-class AlignmentPrecision(Metric):
-    """The precision of alignment links in percent."""
-
-    name = "precision"
-    label = "alignment precision (%)"
-    better = 1
-    statistics = "links"
-
-    @override
-    def score(self, sums: Array) -> Array:
-        return 100 * alignment_precision(sums)
-
-
-class AlignmentRecall(Metric):
-    """The recall of alignment links in percent."""
-
-    name = "recall"
-    label = "alignment recall (%)"
-    better = 1
-    statistics = "links"
-
-    @override
-    def score(self, sums: Array) -> Array:
-        return 100 * alignment_recall(sums)
-
-
-class _Ratio(Metric):
-    """A mean over words, from ``sum, words``."""
-
-    @override
-    def score(self, sums: Array) -> Array:
-        return ratio(sums)
-
-
-class Entropy(_Ratio):
-    """The mean entropy of the attention of a target word."""
-
-    name = "entropy"
-    label = "entropy of attention (nats)"
-    better = 0
-    decimals = 2
-
-
-class Distance(_Ratio):
-    """The mean distance of the attention from the diagonal."""
-
-    name = "distance"
-    label = "distance from the diagonal"
-    better = 0
-    decimals = 3
-
-
-class Coverage(_Ratio):
-    """The share of source words that the attention covers."""
-
-    name = "coverage"
-    label = "coverage of source words"
-    better = 1
-    decimals = 3
-
-
-GIVEN_METRICS: tuple[Metric, ...] = (
-    LengthRatio(),
-    Perplexity(),
-    AlignmentError(),
-    AlignmentPrecision(),
-    AlignmentRecall(),
-    Entropy(),
-    Distance(),
-    Coverage(),
+MODEL_METRICS = (
+    ModelMetric(
+        "length_ratio", "length ratio", 0, lambda sums: ratio(sums[..., :2]), "bleu", 3, False
+    ),
+    ModelMetric(
+        "perplexity",
+        "perplexity of a reference token",
+        -1,
+        perplexity,
+        "likelihood",
+        2,
+        in_summary=True,
+    ),
+    ModelMetric(
+        "aer", "alignment error (%)", -1, _percent(alignment_error_rate), "links", in_summary=True
+    ),
+    ModelMetric("precision", "alignment precision (%)", 1, _percent(alignment_precision), "links"),
+    ModelMetric("recall", "alignment recall (%)", 1, _percent(alignment_recall), "links"),
+    ModelMetric("entropy", "entropy of attention (nats)", 0, ratio, "entropy", 2),
+    ModelMetric("distance", "distance from the diagonal", 0, ratio, "distance", 3),
+    ModelMetric("coverage", "coverage of source words", 1, ratio, "coverage", 3),
 )
-"""The metrics of this file, in the order of the tables."""
+"""The metrics of this file, in the order of the tables. Hypothesis tokens per reference token, of
+which the counts of BLEU begin with both; likelihood of the references; their alignment; and the
+attention of the translations, whose values are described in ``attention_statistics``."""

@@ -14,17 +14,18 @@ CHRF_COLUMNS = 18
 """chrF++ counts words after the 6 orders of characters: the first 18 columns are those of chrF."""
 
 
+def _signature(counter: BLEU | CHRF | TER) -> str:
+    counter.num_refs = 1
+    return str(counter.get_signature())
+
+
 class Bleu(TextMetric):
     """BLEU, 0 to 100."""
 
     name = "bleu"
     label = "BLEU"
     better = 1
-
-    @property
-    @override
-    def signature(self) -> str:
-        return _signature(BLEU())
+    signature = _signature(BLEU())
 
     @override
     def count(
@@ -66,13 +67,9 @@ class ChrfPlusPlus(TextMetric):
     name = "chrf++"
     label = "chrF++"
     better = 1
+    signature = _signature(CHRF(word_order=2))
     in_summary = False
     statistics = "chrf"
-
-    @property
-    @override
-    def signature(self) -> str:
-        return _signature(CHRF(word_order=2))
 
     @override
     def count(
@@ -100,11 +97,7 @@ class Chrf(ChrfPlusPlus):
     name = "chrf"
     label = "chrF"
     in_summary = True
-
-    @property
-    @override
-    def signature(self) -> str:
-        return _signature(CHRF())
+    signature = _signature(CHRF())
 
     @override
     def score(self, sums: Array) -> Array:
@@ -120,11 +113,7 @@ class Ter(TextMetric):
     name = "ter"
     label = "TER (%)"
     better = -1
-
-    @property
-    @override
-    def signature(self) -> str:
-        return _signature(TER())
+    signature = _signature(TER())
 
     @override
     def count(
@@ -152,8 +141,3 @@ def sentence_bleu(statistics: Statistics) -> Array:
 def sentence_bleu_signature() -> str:
     """Return sacreBLEU's signature of ``sentence_bleu``."""
     return _signature(BLEU(effective_order=True))
-
-
-def _signature(counter: BLEU | CHRF | TER) -> str:
-    counter.num_refs = 1
-    return str(counter.get_signature())

@@ -316,15 +316,17 @@ def attention_values(sums: NDArray[np.floating]) -> AttentionValues:
     return AttentionValues(*ratios.tolist())
 
 
+def pair_lengths(sources: Sequence[str], targets: Sequence[str]) -> list[Lengths]:
+    """Return the number of words on both sides of each sentence pair."""
+    pairs = zip(sources, targets, strict=True)
+    return [(len(source.split()), len(target.split())) for source, target in pairs]
+
+
 def read_gold_file(
     name: str, option: str, sources: Sequence[str], targets: Sequence[str]
 ) -> list[Gold]:
     """Read the gold alignments of sentence pairs. Raises ``UserError`` that names ``option``."""
-    lengths = [
-        (len(source.split()), len(target.split()))
-        for source, target in zip(sources, targets, strict=True)
-    ]
     try:
-        return read_gold(read_lines(name, option), lengths)
+        return read_gold(read_lines(name, option), pair_lengths(sources, targets))
     except ValueError as error:
         raise UserError(f"{option}={name}, {error}") from None

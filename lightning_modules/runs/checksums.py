@@ -1,13 +1,11 @@
 """Digests of a run's files: in the run's own record, whose digest is in a file beside the record.
 
 ``result.json`` lists the SHA-256 of every file of the run that something later reads, and
-``result.json.sha256`` holds that of ``result.json``, as ``sha256sum --check`` reads it. Runs of
-versions without digests open with one notice.
+``result.json.sha256`` holds that of ``result.json``, as ``sha256sum --check`` reads it.
 """
 
 import hashlib
 import json
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -15,9 +13,6 @@ from pathlib import Path
 
 from datamodules.errors import UserError
 from datamodules.files import write_text
-
-log = logging.getLogger(__name__)
-
 
 RECORD = "result.json"
 BESIDE = f"{RECORD}.sha256"
@@ -27,8 +22,8 @@ READ_LATER = (
     "word_counts.json",
 )  # fmt: skip
 """Files of a run that tasks read, as patterns."""
-_UNVERIFIED: list[bool] = []
-"""One element for each open block without checks; all threads of the process share the list."""
+_verifying = True
+"""Whether files are checked, in all threads of the process."""
 
 
 class BrokenFileError(UserError):
@@ -42,14 +37,12 @@ class ChangedFileError(BrokenFileError):
 @contextmanager
 def verify_files(wanted: bool) -> Iterator[None]:
     """Check no digests within the block, unless ``wanted``."""
-    if wanted:
-        yield
-        return
-    _UNVERIFIED.append(True)
+    global _verifying
+    before, _verifying = _verifying, _verifying and wanted
     try:
         yield
     finally:
-        _UNVERIFIED.pop()
+        _verifying = before
 
 
 def digest(path: Path) -> str:
@@ -83,7 +76,7 @@ def check_file(file: Path) -> None:
     Does nothing for a file that no record lists, such as those of unfinished runs. Raises
     ``ChangedFileError`` for a file that has changed since the run wrote it.
     """
-    if _UNVERIFIED:
+    if not _verifying:
         return
     for folder in (file.parent, file.parent.parent):
         record = folder / RECORD
@@ -98,14 +91,9 @@ def check_file(file: Path) -> None:
 @lru_cache(maxsize=4096)
 def _listed(record: Path, *_times: int | None) -> dict[str, str]:
     """Return the digests of a record, which is checked itself."""
-    beside = record.with_name(BESIDE)
-    if not beside.is_file():
-        log.info("%s: made by a version without checksums; its files are not verified", record)
-        return {}
-    content = record.read_bytes()
-    if hashlib.sha256(content).hexdigest() not in beside.read_text(
-        encoding="utf-8", errors="replace"
-    ):
+    seal, content = record.with_name(BESIDE), record.read_bytes()
+    seals = seal.read_text(encoding="utf-8", errors="replace") if seal.is_file() else ""
+    if hashlib.sha256(content).hexdigest() not in seals:
         raise ChangedFileError(_changed(record))
     files: dict[str, str] = json.loads(content).get("files", {})
     return files

@@ -6,8 +6,9 @@ import json
 import shutil
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from zipfile import BadZipFile
 
 import numpy as np
@@ -18,14 +19,87 @@ from yaml import YAMLError
 
 from datamodules.files import json_text, whole_file, write_json, write_text
 from lightning_modules.metrics.contrast_choices import Choices
-from lightning_modules.metrics.curves import CurvePoint, CurveRow, format_csv, parse_csv
+from lightning_modules.metrics.curves import CurvePoint, format_csv
 from lightning_modules.metrics.metric import Statistics
-from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.runs import schema
 from lightning_modules.runs.checksums import BrokenFileError, check_file, digests_of, write_sealed
 from lightning_modules.runs.renamed import upgraded
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass
+class RunScores:
+    """What the test of a run finds out; ``read_run`` leaves curve and weights empty."""
+
+    result: schema.Result
+    predictions: Sequence[schema.Prediction]
+    statistics: Statistics
+    word_counts: schema.WordCounts | None = None
+    choices: Choices | None = None
+    """Choices between contrastive pairs; None without such pairs."""
+    curve: Sequence[CurvePoint] = ()
+    """Scores by length."""
+    attention: Sequence[NDArray[np.floating] | None] = ()
+    """Word weights of the search, ``(target words, source words)``; None without attention."""
+    heads: schema.HeadWeights = field(default_factory=dict)
+    """Word weights of single heads for a few sentences."""
+
+
+def write_run(folder: Path, run: RunScores) -> None:
+    """Write the files of a run; ``result.json`` comes last, since it marks a finished run."""
+    write_predictions(folder, run.predictions)
+    write_arrays(folder / schema.STATISTICS, run.statistics)
+    write_attention(folder, run.attention)
+    write_head_attention(folder, run.heads)
+    if run.word_counts is not None:
+        write_record(folder / schema.WORD_COUNTS, run.word_counts)
+    if run.choices is not None:
+        write_arrays(folder / schema.CONTRAST, run.choices._asdict())
+    write_text(folder / schema.CURVE, format_csv(run.curve, run.result.draws))
+    _write_sealed(folder, run.result.model_copy(update={"files": digests_of(folder)}))
+
+
+def read_run(folder: Path) -> RunScores | None:
+    """Return a finished run; None for another folder. Raises ``BrokenFileError``."""
+    result = read_result(folder)
+    if result is None:
+        return None
+    predictions = read_predictions(folder)
+    if not predictions:
+        raise BrokenFileError(f"{schema.PREDICTIONS} is missing or has no rows")
+    statistics = read_arrays(folder / schema.STATISTICS) or {}
+    for name, array in statistics.items():
+        if array.ndim != 2 or len(array) != len(predictions):
+            raise BrokenFileError(
+                f"{schema.STATISTICS} cannot be read: {name} is of other sentences"
+            )
+    counts = folder / schema.WORD_COUNTS
+    word_counts = read_record(schema.WordCounts, counts) if counts.is_file() else None
+    return RunScores(result, predictions, statistics, word_counts, _choices(folder))
+
+
+def _choices(folder: Path) -> Choices | None:
+    arrays = read_arrays(folder / schema.CONTRAST)
+    if arrays is None:
+        return None
+    shapes = {array.shape for array in arrays.values()}
+    if set(arrays) != set(Choices._fields) or len(shapes) != 1 or arrays["source"].ndim != 1:
+        wanted = ", ".join(Choices._fields)
+        raise BrokenFileError(f"{schema.CONTRAST} cannot be read: wanted equal columns of {wanted}")
+    return Choices(**arrays)
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
+    """Return arrays by name; None without the file. Raises ``BrokenFileError``."""
+    if not path.is_file():
+        return None
+    check_file(path)
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return dict(arrays)
+    except (OSError, EOFError, ValueError, BadZipFile, zlib.error) as error:
+        raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
 
 
 def find_runs(folder: Path) -> list[Path]:
@@ -83,22 +157,6 @@ def read_predictions(folder: Path) -> list[schema.Prediction]:
     return [_validated(schema.Prediction, _parsed(line, path), path) for line in lines if line]
 
 
-def read_word_counts(folder: Path) -> schema.WordCounts | None:
-    """Return how often training had each word; None without a file. Raises ``BrokenFileError``."""
-    path = folder / schema.WORD_COUNTS
-    return read_record(schema.WordCounts, path) if path.is_file() else None
-
-
-def read_statistics(folder: Path, sentences: int) -> Statistics | None:
-    """Return the statistics of each sentence; None without a file. Raises ``BrokenFileError``."""
-    path = folder / schema.STATISTICS
-    statistics = read_arrays(path)
-    for name, array in (statistics or {}).items():
-        if array.ndim != 2 or len(array) != sentences:
-            raise BrokenFileError(f"{path.name} cannot be read: {name} is of other sentences")
-    return statistics
-
-
 def read_attention(
     folder: Path, predictions: Iterable[schema.Prediction]
 ) -> dict[int, schema.SentenceAttention] | None:
@@ -122,18 +180,6 @@ def read_attention(
     }
 
 
-def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
-    """Return arrays by name; None without the file. Raises ``BrokenFileError``."""
-    if not path.is_file():
-        return None
-    check_file(path)
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return dict(arrays)
-    except (OSError, EOFError, ValueError, BadZipFile, zlib.error) as error:
-        raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
-
-
 def read_head_attention(folder: Path) -> schema.HeadWeights:
     """Return weights by sentence number, empty without a file. Raises ``BrokenFileError``."""
     arrays = read_arrays(folder / schema.HEAD_ATTENTION) or {}
@@ -141,35 +187,6 @@ def read_head_attention(folder: Path) -> schema.HeadWeights:
         if not name.isdecimal() or part.ndim != 4:
             raise BrokenFileError(f"{schema.HEAD_ATTENTION} cannot be read: {name} holds no heads")
     return {int(name): part.astype(float) for name, part in arrays.items()}
-
-
-def read_curve(folder: Path) -> list[CurveRow]:
-    """Return the scores by length of a run or comparison; none without a file.
-
-    Raises ``BrokenFileError``.
-    """
-    path = folder / schema.CURVE
-    if not path.is_file():
-        return []
-    try:
-        return parse_csv(_text(path))
-    except (ValueError, csv.Error) as error:
-        raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
-
-
-def read_choices(folder: Path) -> Choices | None:
-    """Return the choices between contrastive pairs; None without a file.
-
-    Raises ``BrokenFileError``.
-    """
-    arrays = read_arrays(folder / schema.CONTRAST)
-    if arrays is None:
-        return None
-    shapes = {array.shape for array in arrays.values()}
-    if set(arrays) != set(Choices._fields) or len(shapes) != 1 or arrays["source"].ndim != 1:
-        wanted = ", ".join(Choices._fields)
-        raise BrokenFileError(f"{schema.CONTRAST} cannot be read: wanted equal columns of {wanted}")
-    return Choices(**arrays)
 
 
 def read_history(folder: Path) -> list[schema.HistoryPoint]:
@@ -256,35 +273,6 @@ def _validated(model: type[Model], value: Any, path: Path) -> Model:
         raise BrokenFileError(f"{path.name} cannot be read: {where}: {first['msg']}") from error
 
 
-class RunFiles(NamedTuple):
-    """Files of a run besides ``result.json``."""
-
-    predictions: Sequence[schema.Prediction]
-    statistics: Statistics
-    attention: Sequence[NDArray[np.floating] | None]
-    """Word weights through the search, ``(target words, source words)``."""
-    heads: schema.HeadWeights
-    word_counts: schema.WordCounts
-    curve: Sequence[CurvePoint]
-    resamples: Resamples
-    """Number and seed of the resamples for the intervals of ``curve``."""
-    choices: Choices | None = None
-    """Choices between contrastive pairs; None without such pairs."""
-
-
-def write_run(folder: Path, result: schema.Result, files: RunFiles) -> None:
-    """Write the files of a run; ``result.json`` comes last, since it marks a finished run."""
-    write_predictions(folder, files.predictions)
-    write_statistics(folder, files.statistics)
-    write_attention(folder, files.attention)
-    write_head_attention(folder, files.heads)
-    write_word_counts(folder, files.word_counts)
-    write_curve(folder, files.curve, files.resamples)
-    if files.choices is not None:
-        write_choices(folder, files.choices)
-    write_result(folder, result)
-
-
 def clear_results(folder: Path, names: Sequence[str] = schema.RUN_FILES) -> None:
     """Remove what an earlier run left in the folder, which would be taken for new results."""
     for path in (folder / name for name in names):
@@ -292,11 +280,6 @@ def clear_results(folder: Path, names: Sequence[str] = schema.RUN_FILES) -> None
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-
-
-def write_result(folder: Path, result: schema.Result) -> None:
-    """Write the result, which marks a finished run, with the digests of all files of the run."""
-    _write_sealed(folder, result.model_copy(update={"files": digests_of(folder)}))
 
 
 def renew_hydra_digests(folder: Path, result: schema.Result) -> None:
@@ -321,16 +304,6 @@ def write_predictions(folder: Path, predictions: Iterable[schema.Prediction]) ->
     write_text(folder / schema.PREDICTIONS, "".join(line + "\n" for line in lines))
 
 
-def write_word_counts(folder: Path, counts: schema.WordCounts) -> None:
-    """Write how often training had each word."""
-    write_record(folder / schema.WORD_COUNTS, counts)
-
-
-def write_statistics(folder: Path, statistics: Statistics) -> None:
-    """Write the sufficient statistics of each test sentence."""
-    write_arrays(folder / schema.STATISTICS, statistics)
-
-
 def write_attention(folder: Path, weights: Sequence[NDArray[np.floating] | None]) -> None:
     """Write the word weights of every test sentence, ``(target words, source words)``, in 16 bits.
 
@@ -353,16 +326,6 @@ def write_head_attention(folder: Path, weights: schema.HeadWeights) -> None:
     if weights:
         arrays = {str(number): part.astype(np.float16) for number, part in weights.items()}
         write_arrays(folder / schema.HEAD_ATTENTION, arrays)
-
-
-def write_curve(folder: Path, points: Sequence[CurvePoint], resamples: Resamples) -> None:
-    """Write the scores by length of a run or comparison."""
-    write_text(folder / schema.CURVE, format_csv(points, resamples))
-
-
-def write_choices(folder: Path, choices: Choices) -> None:
-    """Write the losses of a model on contrastive pairs."""
-    write_arrays(folder / schema.CONTRAST, choices._asdict())
 
 
 def write_history(folder: Path, points: Sequence[schema.HistoryPoint]) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field, field_validator
 
 from datamodules.corpus_statistics import CorpusStatistics
+from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.metrics.word_alignment import links_of_translation, parse_gold
 from lightning_modules.runs import checksums
@@ -205,6 +206,8 @@ class Result(Record):
     """Baselines by name; none without gold links in the training text."""
     contrast: Accuracies = {}
     """Accuracies on contrastive pairs; none without ``scoring.contrastive``."""
+    suspicions: list[str] = []
+    """What looks wrong in the translations, such as copies of the source."""
     overrides: list[str] = []
     """Overrides of the command line, without passwords."""
     signature: str | None = None
@@ -233,6 +236,12 @@ class Result(Record):
     """The resolved configuration, without passwords."""
     files: dict[str, str] = {}
     """SHA-256 of the files of the run by their paths below its folder; see ``checksums``."""
+
+    @property
+    def draws(self) -> Resamples:
+        """Number and seed of the resamples behind the intervals."""
+        scoring = self.config["scoring"]
+        return Resamples(scoring["resamples"], scoring["seed"])
 
     @property
     def attention_step(self) -> str:

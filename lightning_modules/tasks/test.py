@@ -13,12 +13,18 @@ from lightning_modules.ranks.environment import is_rank_zero
 from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.ranks.updates import share_out
 from lightning_modules.runs.checksums import verify_files
-from lightning_modules.runs.files import clear_results, read_history, read_result, write_history
+from lightning_modules.runs.files import (
+    clear_results,
+    read_history,
+    read_result,
+    write_history,
+    write_run,
+)
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.renamed import has_old_fingerprint
-from lightning_modules.runs.schema import Result, Training
+from lightning_modules.runs.schema import Result
 from lightning_modules.runs.settings import RESULTS, key_of, overrides_that_affect
-from lightning_modules.testing.run_scores import check_test_set, score_model, write_test
+from lightning_modules.testing.run_scores import check_test_set, score_model
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.testing.summary import summary
 from lightning_modules.testing.unknown_words import read_replacement
@@ -70,26 +76,20 @@ def test_again(
     trainer = build(config, "trainer", callbacks=callbacks, logger=False, enable_progress_bar=False)
     share_out(trainer, pieces=None)
     with ended_by_signals():
-        tested = score_model(trainer, module, data, scoring, run_config)
-    if tested is None:
+        run = score_model(trainer, module, data, scoring, run_config)
+    if run is None:
         return None
     enter_phase(trainer, "writing")
     before, history = read_result(trained.folder), read_history(trained.folder)
     clear_results(job.folder)
     if history:
         write_history(job.folder, history)
-    result = write_test(
-        job.folder,
-        run_config,
-        scoring,
-        data,
-        before.training if before else Training(),
-        tested,
-        _overrides(before, job),
-        before.vectors if before else {},
-    )
-    log.info(summary(result, tested.scores, scoring, job.folder))
-    return result.scores["bleu"]
+    run.result.overrides = _overrides(before, job)
+    if before is not None:
+        run.result.training, run.result.vectors = before.training, before.vectors
+    write_run(job.folder, run)
+    log.info(summary(run, scoring, job.folder))
+    return run.result.scores["bleu"]
 
 
 def check_corpus(trained: TrainedModel, config: DictConfig, data: TranslationData) -> None:

@@ -16,12 +16,12 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.chosen_metrics import find_metrics, try_metrics
 from lightning_modules.ranks.environment import is_rank_zero, world_size
 from lightning_modules.ranks.launcher import on_ranks
-from lightning_modules.runs.files import clear_results, renew_hydra_digests
+from lightning_modules.runs.files import clear_results, renew_hydra_digests, write_run
 from lightning_modules.runs.identity import RunIdentity, finished_result
 from lightning_modules.runs.job import Job, next_steps
 from lightning_modules.runs.schema import TEST_FILES
 from lightning_modules.runs.setting_checks import check_arguments
-from lightning_modules.testing.run_scores import check_test_set, score_model, write_test
+from lightning_modules.testing.run_scores import check_test_set, score_model
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.testing.summary import summary
 from lightning_modules.testing.unknown_words import read_replacement
@@ -113,15 +113,15 @@ def train_and_test(
     with tracked_training(config, settings, data, job) as (trainer, setup, tracker):
         training = fit(trainer, setup)
         with ended_by_signals():
-            tested = score_model(trainer, setup.module, data, scoring, config)
-        if tested is None:
+            run = score_model(trainer, setup.module, data, scoring, config)
+        if run is None:
             return None
         enter_phase(trainer, "writing")
-        result = write_test(
-            job.folder, config, scoring, data, training, tested, job.overrides, setup.vectors
-        )
-        log_test(tracker, tested, result.data, scoring, job.folder, trainer.global_step)
-        log.info(summary(result, tested.scores, scoring, job.folder))
+        result = run.result
+        result.overrides, result.training, result.vectors = job.overrides, training, setup.vectors
+        write_run(job.folder, run)
+        log_test(tracker, run, scoring, job.folder, trainer.global_step)
+        log.info(summary(run, scoring, job.folder))
     return result.scores["bleu"]
 
 

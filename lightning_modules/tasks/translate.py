@@ -21,7 +21,7 @@ from lightning_modules.metrics.word_alignment import (
     format_soft_pharaoh,
     hard_alignment,
 )
-from lightning_modules.testing.run_scores import words_attention
+from lightning_modules.testing.forced_decoding import words_attention
 from lightning_modules.testing.unknown_words import Dictionary, read_replacement, write_out
 from lightning_modules.training.checkpoints import TrainedModel, load_runs
 from lightning_modules.training.factories import build_search

@@ -1,6 +1,6 @@
 """Forced decoding: the attention of a model that is made to produce given translations."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -10,16 +10,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
 
-from datamodules.batching import Batch, EncodedPairs, LengthBatchSampler
+from datamodules.batching import Batch, EncodedPairs, LengthBatchSampler, Sequences
 from datamodules.corpus import ParallelText
 from datamodules.tokenization import Tokenizers
-from lightning_modules.metrics.metric import Statistics
+from lightning_modules.decoding import Hypothesis
+from lightning_modules.metrics.lengths import Bucket
+from lightning_modules.metrics.metric import Array, Statistics
+from lightning_modules.metrics.sentences import readable
 from lightning_modules.metrics.word_alignment import (
     alignment_statistics,
     hard_alignment,
     parse_gold,
     word_weights,
 )
+from lightning_modules.runs.schema import HeadWeights
 from lightning_modules.testing.scoring import StepRule
 from lightning_modules.variants import EncoderDecoder
 
@@ -150,3 +154,50 @@ def merge_words(
     tgt_words = [*tokenizers.target.words_of_line(target), -1]
     real = weights[..., : len(tgt_words), : len(src_words)]
     return word_weights(real.numpy(), src_words, tgt_words)
+
+
+def words_attention(hypothesis: Hypothesis, source: str, tokenizers: Tokenizers) -> Array | None:
+    """Merge a hypothesis's weights to ``(…, tgt words, src words)``; None without attention."""
+    if hypothesis.weights is None:
+        return None
+    src_words = [*tokenizers.source.words_of_line(source), -1]  # EOS belongs to no word
+    tgt_words = tokenizers.target.words_of_tokens(hypothesis.tokens)
+    weights = hypothesis.weights[..., : len(src_words)].numpy()  # without the batch's padding
+    return word_weights(weights, src_words, tgt_words)
+
+
+def shown_sentences(lines: Sequence[str], buckets: Iterable[Bucket]) -> list[int]:
+    """Return the numbers of the most readable sentence of all and of each bucket, each once."""
+    members = [bucket.index.tolist() for bucket in buckets if len(bucket.index)]
+    best = [numbers[readable([lines[number] for number in numbers])] for numbers in members]
+    return list(dict.fromkeys([readable(lines), *best]))
+
+
+def head_attention(
+    model: EncoderDecoder,
+    hypotheses: Mapping[int, Hypothesis],
+    pairs: EncodedPairs,
+    text: ParallelText,
+    tokenizers: Tokenizers,
+    decode_max_tokens: int,
+) -> HeadWeights:
+    """Force a model through its ``hypotheses`` for some sentences of ``pairs``, a whole split.
+
+    Returns nothing for a model with one head or no head: the search gave these weights already.
+    """
+    rows = np.array(list(hypotheses), dtype=np.int64)
+    # The last token (EOS, or the token at the length limit) is predicted but not read.
+    targets = Sequences.of([each.tokens[:-1] for each in hypotheses.values()])
+    chosen = EncodedPairs(pairs.ids[rows], pairs.src.select(rows), targets)
+    model.eval()
+    weights: HeadWeights = {}
+    limit = max(decode_max_tokens, int(chosen.longest.max()))  # a translation may be longer
+    for number, by_token in forced_head_weights(model, chosen, limit):
+        if by_token.shape[:2].numel() == 1:
+            return {}
+        steps = len(hypotheses[number].tokens)
+        hypothesis = hypotheses[number]._replace(weights=by_token[..., :steps, :].float().cpu())
+        by_word = words_attention(hypothesis, text.source[number], tokenizers)
+        assert by_word is not None
+        weights[number] = by_word
+    return weights

@@ -1,13 +1,13 @@
 """How a test set is scored: the group ``scoring`` of the configuration, and the baselines."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt, field_validator
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, field_validator
 
-from lightning_modules.metrics.bootstrap import ScoredSubset
 from lightning_modules.metrics.chosen_metrics import translation_statistics
-from lightning_modules.metrics.curves import curve_points
 from lightning_modules.metrics.lengths import (
     Bounds,
     Bucket,
@@ -21,37 +21,28 @@ from lightning_modules.metrics.lengths import (
 from lightning_modules.metrics.metric import Metric, TextMetric
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.systems import EvalSet, Output, System
-from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.runs.schema import Baseline
 
 StepRule = Literal["predicted", "read", "footnote14"]
 """The decoder step whose attention belongs to a word; see ``forced_decoding.step_by_rule``."""
 
 
-class Scoring(BaseModel, extra="forbid"):
-    """Settings that every score of a test set depends on."""
+class Scoring(BaseModel, extra="forbid", frozen=True):
+    """Settings that every score of a test set depends on; conf/settings.yaml explains each."""
 
     edges: list[int]
-    """Inclusive upper bounds of the length buckets, rising."""
-    equal_buckets: PositiveInt | None = None
-    """Number of buckets with about equally many sentences; None to use ``edges``."""
-    least_sentences: NonNegativeInt = 0
-    """Sentences that a bucket of ``edges`` has at least; see ``merged_edges``. 0 merges none."""
-    unit: LengthUnit = "source_words"
-    metrics: list[str] = list(TEXT_METRICS)
-    """Names or dotted paths of metrics of translations; see ``chosen_metrics.find_metrics``."""
-    resamples: Annotated[int, Field(ge=100)] = 10_000
-    """Number of bootstrap resamples of the sentences, and of trials of the randomisation test."""
-    seed: NonNegativeInt = 12345
-    """Seed of the resamples; the default is sacreBLEU's."""
-    attention_step: StepRule = "predicted"
-    """Step rule for alignments of the references."""
-    contrastive: bool = False
-    """Whether the run also chooses between the contrastive pairs of its corpus."""
+    equal_buckets: int | None
+    least_sentences: int
+    unit: LengthUnit
+    metrics: list[str]
+    resamples: int
+    seed: int
+    attention_step: StepRule
+    contrastive: bool
 
     @field_validator("edges")
     @classmethod
-    def _usable(cls, edges: list[int]) -> list[int]:
+    def _rise(cls, edges: list[int]) -> list[int]:
         check_edges(edges)
         return edges
 
@@ -109,22 +100,33 @@ def baseline(
 
 
 def baselines_of_run(
-    test: EvalSet, phrase_table: Sequence[str] | None, metrics: Sequence[Metric]
-) -> list[System]:
-    """Return phrase table and copy; none without translations of the phrase table."""
+    test: EvalSet,
+    phrase_table: Sequence[str] | None,
+    metrics: Sequence[Metric],
+    buckets: Sequence[Bucket],
+) -> dict[str, Baseline]:
+    """Return the scores of phrase table and copy; none without a phrase table.
+
+    Baselines have no intervals, so that nothing is resampled.
+    """
     if phrase_table is None or test.sources is None:
-        return []
+        return {}
     translations = {PHRASE_TABLE: phrase_table, COPY: test.sources}
-    return [baseline(name, test, lines, metrics) for name, lines in translations.items()]
+    systems = [baseline(name, test, lines, metrics) for name, lines in translations.items()]
+    return {
+        each.name: Baseline(
+            scores=_scores(each, np.arange(len(test.references))),
+            by_length={bucket.bounds.label: _scores(each, bucket.index) for bucket in buckets},
+        )
+        for each in systems
+    }
 
 
-def baseline_scores(system: System, subsets: Sequence[ScoredSubset]) -> Baseline:
-    """Return the scores of a baseline on ``subsets``: the whole test set, then length buckets."""
-    whole = subsets[0].scores
-    return Baseline(
-        scores={
-            metric.name: float(whole[system.name, metric.name][0])
-            for metric in system.outputs[0].metrics
-        },
-        by_length={point.bounds.label: point.scores for point in curve_points([system], subsets)},
-    )
+def _scores(system: System, index: NDArray[np.int64]) -> dict[str, float]:
+    """Return the scores of a baseline on some sentences; none without sentences."""
+    [output] = system.outputs
+    return {
+        metric.name: float(metric.score(output.statistics[metric.statistics][index].sum(0)))
+        for metric in output.metrics
+        if len(index)
+    }

@@ -5,8 +5,8 @@ from typing import Any
 
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.sentences import readable
-from lightning_modules.runs.schema import Data, Prediction, SentenceAttention
-from lightning_modules.testing.run_scores import Tested, TestScores
+from lightning_modules.runs.files import RunScores
+from lightning_modules.runs.schema import Prediction, SentenceAttention
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking.names import data_values, with_interval
 from lightning_modules.tracking.trackers.tracker import LengthPoint, Tracker
@@ -23,71 +23,74 @@ DECIMALS = 4
 
 
 def log_test(
-    tracker: Tracker | None, tested: Tested, data: Data, scoring: Scoring, folder: Path, step: int
+    tracker: Tracker | None, run: RunScores, scoring: Scoring, folder: Path, step: int
 ) -> None:
     """Log scores, BLEU by length, a heat map, translations, corpus, warnings and, if asked, files.
 
     Args:
         tracker: the tracker of the run; None without one.
-        tested: results on the test set.
-        data: the corpus, and what looks wrong in it.
+        run: results of the run.
         scoring: how the test set was scored; it names the length buckets.
         folder: folder of the run.
         step: number of updates of the training.
     """
     if tracker is None:
         return
-    scores = tested.scores
+    result = run.result
     curve = [
         LengthPoint(point.bounds, round(point.bleu, DECIMALS), point.sentences)
-        for point in scores.curve
+        for point in run.curve
         if point.bleu is not None
     ]
     values: dict[str, float | str] = {
-        **_test_scores(scores, scoring),
+        **_test_scores(run, scoring),
         **{
             f"test/{name.replace(' ', '_')}/bleu": subset.scores["bleu"]
-            for name, subset in scores.subsets.items()
+            for name, subset in result.subsets.items()
         },
         **{
             f"baseline/{baseline.replace(' ', '_')}/{metric}": score
-            for baseline, scored in scores.baselines.items()
+            for baseline, scored in result.baselines.items()
             for metric, score in scored.scores.items()
         },
         **{
             f"contrast/{kind}/{group}": accuracy.value
-            for kind, groups in tested.contrast.items()
+            for kind, groups in result.contrast.items()
             if kind != "distance"
             for group, accuracy in groups.items()
         },
-        **data_values(data),
+        **data_values(result.data),
     }
     tracker.log_scores(values, step)
     tracker.log_curve(curve)
-    if (sentence := _readable_attention(scores)) is not None:
+    if (sentence := _readable_attention(run)) is not None:
         tracker.log_attention("attention/test", sentence)
-    tracker.log_table("predictions", *_predictions(scores))
-    if warnings := [*data.suspicions, *map(str, scores.suspicions)]:
+    tracker.log_table("predictions", *_predictions(run))
+    if warnings := [*result.data.suspicions, *result.suspicions]:
         tracker.log_table("warnings", ("warning",), [[warning] for warning in warnings])
-    tracker.log_files(folder, data)
+    tracker.log_files(folder, result.data)
 
 
-def _test_scores(scores: TestScores, scoring: Scoring) -> dict[str, float]:
+def _test_scores(run: RunScores, scoring: Scoring) -> dict[str, float]:
     """Return every score on the whole test set and on each length bucket."""
-    values = [with_interval(f"test/{name}", each) for name, each in scores.scores.items()]
-    for point in scores.curve:
+    unknown = (None, None)
+    values = [
+        with_interval(f"test/{name}", Estimate(value, *run.result.intervals.get(name, unknown)))
+        for name, value in run.result.scores.items()
+    ]
+    for point in run.curve:
         bucket = scoring.bucket_name(point.bounds)
         for name, value in point.scores.items():
-            ends = point.bleu_interval if name == "bleu" and point.bleu_interval else (None, None)
+            ends = point.bleu_interval if name == "bleu" and point.bleu_interval else unknown
             values.append(with_interval(f"test/{name}", Estimate(value, *ends), bucket))
     return {name: value for each in values for name, value in each.items()}
 
 
-def _predictions(scores: TestScores) -> tuple[list[str], list[list[Any]]]:
+def _predictions(run: RunScores) -> tuple[list[str], list[list[Any]]]:
     """Return columns and rows of the table of translations."""
-    shown = range(min(TABLE_ROWS, len(scores.predictions)))
-    rows = [_prediction(scores.predictions[number]) for number in shown]
-    weights = [scores.attention[number] if number < TABLE_MAPS else None for number in shown]
+    shown = range(min(TABLE_ROWS, len(run.predictions)))
+    rows = [_prediction(run.predictions[number]) for number in shown]
+    weights = [run.attention[number] if number < TABLE_MAPS else None for number in shown]
     if all(each is None for each in weights):
         return list(COLUMNS), rows
     return [*COLUMNS, ATTENTION], [[*row, each] for row, each in zip(rows, weights, strict=True)]
@@ -100,7 +103,7 @@ def _prediction(line: Prediction) -> list[Any]:
     ]
 
 
-def _readable_attention(scores: TestScores) -> SentenceAttention | None:
-    shown = readable([line.source for line in scores.predictions])
-    weights = scores.attention[shown]
-    return None if weights is None else SentenceAttention.of(scores.predictions[shown], weights)
+def _readable_attention(run: RunScores) -> SentenceAttention | None:
+    shown = readable([line.source for line in run.predictions])
+    weights = run.attention[shown]
+    return None if weights is None else SentenceAttention.of(run.predictions[shown], weights)

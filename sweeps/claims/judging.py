@@ -14,7 +14,7 @@ from lightning_modules.metrics.metric import Array
 from lightning_modules.metrics.systems import EvalSet, Output
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.runs.checksums import BrokenFileError
-from lightning_modules.runs.files import read_failure, read_result
+from lightning_modules.runs.files import read_failure, read_run
 from lightning_modules.runs.identity import RunIdentity
 from lightning_modules.runs.schema import FAILURE, Result
 from lightning_modules.testing.scoring import Scoring
@@ -115,10 +115,11 @@ class Records:
     def _run(self, folder: Path, name: str) -> SystemRun:
         if folder not in self._runs:
             try:
-                result = read_result(folder)
-                if result is None:
+                run = read_run(folder)
+                if run is None:
                     raise UnusableError(f"{name}: {_why_missing(folder)}")
-                self._runs[folder] = SystemRun(result, *read_output(folder, result, self._tests))
+                output = read_output(folder, run, self._tests)
+                self._runs[folder] = SystemRun(run.result, *output)
             except BrokenFileError as error:
                 raise UnusableError(f"{name}: {error}") from None
         return self._runs[folder]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lightning_modules.metrics.systems import EvalSet, Output, System
-from lightning_modules.runs.files import BrokenFileError, read_failure, read_result
+from lightning_modules.runs.files import BrokenFileError, read_failure, read_run
 from lightning_modules.runs.job import label_of, label_with_changes
 from lightning_modules.runs.schema import Failure, Result
 from lightning_modules.runs.settings import labelling_overrides
@@ -136,11 +136,11 @@ def collect(
             failed.append(FailedJob(folder.name, folder, "the folder is missing"))
             continue
         try:
-            result = read_result(folder)
-            if result is None:
+            run = read_run(folder)
+            if run is None:
                 failed.append(_failed_job(folder, read_failure(folder)))
             else:
-                finished.append((folder, result, *read_output(folder, result, tests)))
+                finished.append((folder, run.result, *read_output(folder, run, tests)))
         except BrokenFileError as error:
             failed.append(FailedJob(folder.name, folder, str(error)))
     results = [result for _, result, _, _ in finished]

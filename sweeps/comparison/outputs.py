@@ -1,6 +1,6 @@
 """Test sets and outputs of systems, read from the user's text files or from run folders.
 
-``read_test_set`` and ``read_file_system`` read text files; ``read_output`` reads a run folder, and
+``read_test_set`` and ``read_file_system`` read text files; ``read_output`` reads a run, and
 ``EvalSetCache`` lets runs on equal text share a test set.
 """
 
@@ -23,14 +23,8 @@ from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.metrics.text_metrics import TEXT_METRICS, Bleu
 from lightning_modules.metrics.word_accuracy import tokens
 from lightning_modules.metrics.word_alignment import Gold, parse_gold
-from lightning_modules.runs.files import (
-    BrokenFileError,
-    read_choices,
-    read_predictions,
-    read_statistics,
-    read_word_counts,
-)
-from lightning_modules.runs.schema import PREDICTIONS, Prediction, Result
+from lightning_modules.runs.files import BrokenFileError, RunScores
+from lightning_modules.runs.schema import PREDICTIONS
 
 log = logging.getLogger(__name__)
 
@@ -151,9 +145,9 @@ class EvalSetCache:
                 self._found[name] = find_recorded_metric(name)
         return [Bleu(), *(found for name in names if (found := self._found[name]) is not None)]
 
-    def of(self, folder: Path, predictions: Sequence[Prediction]) -> EvalSet:
+    def of(self, run: RunScores) -> EvalSet:
         """Return the test set of a run. Raises ``BrokenFileError``."""
-        counts = read_word_counts(folder)
+        predictions, counts = run.predictions, run.word_counts
         sets = [each.set for each in predictions if each.set is not None]
         test = EvalSet(
             references=[prediction.reference for prediction in predictions],
@@ -177,23 +171,20 @@ class EvalSetCache:
         return self._gold[lines]
 
 
-def read_output(folder: Path, result: Result, tests: EvalSetCache) -> tuple[EvalSet, Output]:
-    """Read a run's test set, and its translations with the statistics of each sentence.
+def read_output(folder: Path, run: RunScores, tests: EvalSetCache) -> tuple[EvalSet, Output]:
+    """Return a run's test set, and its translations with the statistics of each sentence.
 
-    Raises ``BrokenFileError`` for a run without readable predictions.
+    Raises ``BrokenFileError`` for gold alignments that cannot be read.
     """
-    predictions = read_predictions(folder)
-    if not predictions:
-        raise BrokenFileError(f"{PREDICTIONS} is missing or has no rows")
+    result, predictions, statistics = run.result, run.predictions, run.statistics
     hypotheses = [prediction.hypothesis for prediction in predictions]
-    statistics = read_statistics(folder, len(predictions)) or {}
     lacking = [
         metric
         for metric in tests.metrics
         if metric.statistics not in statistics
         or (metric.name in TEXT_METRICS and result.signature != Bleu().signature)  # old sacreBLEU
     ]
-    test = tests.of(folder, predictions)
+    test = tests.of(run)
     counted = translation_statistics(lacking, test.sources, hypotheses, test.references)
     phrase_table = [p.phrase_table for p in predictions if p.phrase_table is not None]
     output = Output(
@@ -202,7 +193,7 @@ def read_output(folder: Path, result: Result, tests: EvalSetCache) -> tuple[Eval
         statistics={**statistics, **counted},
         metrics=[*tests.metrics, *tests.recorded(result.metrics)],
         folder=folder,
-        contrast=read_choices(folder),
+        contrast=run.choices,
         phrase_table=phrase_table if len(phrase_table) == len(predictions) else None,
         attention_step=result.attention_step if "links" in statistics else None,
     )

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
-from pydantic import field_serializer
 
 from lightning_modules.runs.files import BrokenFileError, read_record, read_report_url, write_record
 from lightning_modules.runs.redaction import redacted
@@ -61,7 +60,6 @@ class ComparisonRecord(Record):
 
     name: str
     scoring: Scoring
-    """Written without ``attention_step``, since every run has a step of its own."""
     resamples: int
     """Number of resamples drawn, at least those of ``scoring``."""
     signatures: dict[str, str]
@@ -75,10 +73,6 @@ class ComparisonRecord(Record):
     runs: list[RunRecord]
     """Finished runs; none in an evaluation of text files."""
     failed: list[FailureRecord]
-
-    @field_serializer("scoring")
-    def _common(self, scoring: Scoring) -> dict[str, Any]:
-        return scoring.model_dump(exclude={"attention_step"})
 
     def folders(self, out: Path) -> list[Path]:
         """Return the folders of all jobs of the comparison in ``out``."""

@@ -9,7 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError, validated
 from lightning_modules.metrics.systems import EvalSet, Output, System
-from lightning_modules.runs.files import BrokenFileError, read_result
+from lightning_modules.runs.files import BrokenFileError, read_run
 from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.evaluation import evaluate
@@ -97,10 +97,10 @@ def _run_system(name: str, folders: Sequence[Path], tests: EvalSetCache) -> Syst
     test = tests.given
     for folder in folders:
         try:
-            result = read_result(folder)
-            if result is None:
+            run = read_run(folder)
+            if run is None:
                 raise UserError(f"systems.{name}={folder}: is not the folder of a finished run")
-            run_test, output = read_output(folder, result, tests)
+            run_test, output = read_output(folder, run, tests)
         except BrokenFileError as error:
             raise UserError(f"systems.{name}={folder}: {error}") from None
         if output.seed in [other.seed for other in outputs]:

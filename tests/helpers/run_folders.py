@@ -1,8 +1,10 @@
 """Synthetic run folders, made without training."""
 
+import json
 import random
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,19 +22,10 @@ from lightning_modules.metrics.word_alignment import (
     hard_alignment,
     parse_gold,
 )
-from lightning_modules.runs.files import (
-    write_attention,
-    write_choices,
-    write_curve,
-    write_failure,
-    write_head_attention,
-    write_history,
-    write_predictions,
-    write_result,
-    write_statistics,
-    write_word_counts,
-)
+from lightning_modules.runs.checksums import digest
+from lightning_modules.runs.files import RunScores, write_failure, write_history, write_run
 from lightning_modules.runs.schema import (
+    RESULT,
     RESULT_DIGEST,
     Failure,
     HistoryPoint,
@@ -46,7 +39,14 @@ from sweeps.report.report import ReportSettings
 from tests.helpers.commands import write
 from tests.helpers.made_text import statistics_of
 
-SCORING = Scoring(edges=[10, 20, 30], resamples=200)
+
+def scoring_of(**changes) -> Scoring:
+    """The settings of scoring in ``conf/``, with changes."""
+    settings = OmegaConf.load(CONF / "config.yaml").scoring
+    return Scoring.model_validate({**settings, **changes})
+
+
+SCORING = scoring_of(edges=[10, 20, 30], resamples=200)
 REPORT = ReportSettings.model_validate(
     OmegaConf.to_container(OmegaConf.load(CONF / "report" / "default.yaml"))
 )
@@ -89,6 +89,7 @@ CONFIG = {
     "teacher_forcing": {"start": 1, "end": 1},
     "label_smoothing": 0.1,
     "model": {"dropout": 0.0},
+    "scoring": SCORING.model_dump(),
 }
 """Settings of every run."""
 
@@ -117,6 +118,7 @@ def attention(source: str, target: str):
 
 def result(variant="bahdanau", seed=1, **changes):
     """A complete ``result.json``; ``changes`` replace whole top-level entries."""
+    config = changes.get("config", {})
     return (
         {
             "variant": variant,
@@ -161,7 +163,7 @@ def result(variant="bahdanau", seed=1, **changes):
             "code": "ba9876543210",
         }
         | changes
-        | {"config": CONFIG | changes.get("config", {})}
+        | {"config": CONFIG | config | {"scoring": CONFIG["scoring"] | config.get("scoring", {})}}
     )
 
 
@@ -189,8 +191,11 @@ def write_systems(folder: Path) -> None:
 
 
 def unsealed(run: Path) -> Path:
-    """Make a run look like one of a version without checksums, so that its files may change."""
-    (run / RESULT_DIGEST).unlink()
+    """Make the record of a run list no checksums, so that a test may change the other files."""
+    record = run / RESULT
+    with suppress(ValueError):  # the test has damaged the record
+        record.write_text(json.dumps(json.loads(record.read_text()) | {"files": {}}))
+    (run / RESULT_DIGEST).write_text(digest(record))
     return run
 
 
@@ -215,29 +220,29 @@ def make_run(
 
     ``phrase_table`` has the translations of the phrase table of training, ``sets`` the name of the
     test set of each sentence, ``unknown`` the numbers of the sentences with unknown words.
-    Without ``statistics`` the run is like an old run: the comparison counts its sentences.
+    Without ``statistics`` the comparison counts the run's sentences.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lines = hypotheses or translations(text.references, variant, seed)
     sides = list(zip(text.sources, lines, strict=True))
     weights = [None if variant == "none" else attention(*pair) for pair in sides]
     counted = _counted(text, lines, weights)
-    if statistics:
-        write_statistics(folder, counted)
-    write_attention(folder, weights)
-    write_head_attention(folder, heads or {})
-    if history:
-        write_history(folder, history)
-    if choices is not None:
-        write_choices(folder, choices)
-    if word_counts:
-        write_word_counts(folder, _word_counts(text, lines))
     predictions = _predictions(text, lines, phrase_table)
     for each in predictions:
         each.set, each.unknown = sets and sets[each.id], each.id in unknown
-    write_predictions(folder, predictions)
-    _write_curve(folder, text, variant, Output(seed, lines, counted))
-    write_result(folder, Result(**result(variant, seed, **changes)))
+    if history:
+        write_history(folder, history)
+    run = RunScores(
+        result=Result(**result(variant, seed, **changes)),
+        predictions=predictions,
+        statistics=counted if statistics else {},
+        word_counts=_word_counts(text, lines) if word_counts else None,
+        choices=choices,
+        curve=_curve(text, variant, Output(seed, lines, counted)),
+        attention=weights,
+        heads=heads or {},
+    )
+    write_run(folder, run)
     return folder
 
 
@@ -288,11 +293,11 @@ def _predictions(text: Text, hypotheses, phrase_table):
     ]
 
 
-def _write_curve(folder: Path, text: Text, variant: str, output: Output):
+def _curve(text: Text, variant: str, output: Output):
     system = System(variant, EvalSet(text.references, text.sources), [output])
     [buckets] = SCORING.buckets([system.test])
     scored = score_subsets([system], list(METRICS.values()), buckets, SCORING.draws)
-    write_curve(folder, curve_points([system], scored), SCORING.draws)
+    return curve_points([system], scored)
 
 
 def make_failure(folder: Path, variant="luong", seed=1, error="the loss is not a number"):

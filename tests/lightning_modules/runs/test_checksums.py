@@ -1,8 +1,8 @@
-"""A file of a run that has changed is refused by name; runs without checksums open."""
+"""A file of a run that has changed is refused by name."""
 
 import json
-import logging
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,11 +15,9 @@ from tests.helpers.run_folders import make_run
 READERS = {
     "result.json": files.read_result,
     "predictions.jsonl": files.read_predictions,
-    "statistics.npz": lambda folder: files.read_statistics(
-        folder, len(files.read_predictions(folder))
-    ),
-    "word_counts.json": files.read_word_counts,
-    "bleu_by_length.csv": files.read_curve,
+    "statistics.npz": files.read_run,
+    "word_counts.json": files.read_run,
+    "bleu_by_length.csv": lambda folder: check_file(folder / "bleu_by_length.csv"),
 }
 
 
@@ -62,20 +60,18 @@ def test_a_changed_digest_is_no_way_round(tmp_path):
         files.read_result(run)
 
 
-def test_runs_without_checksums_open_with_one_notice(tmp_path, caplog):
+def test_a_record_without_its_digest_is_refused(tmp_path):
     run = make_run(tmp_path / "run")
     (run / checksums.BESIDE).unlink()
-    with caplog.at_level(logging.INFO):
-        assert files.read_result(run) is not None
-        assert files.read_predictions(run)
-        assert files.read_curve(run)
-    assert caplog.text.count("made by a version without checksums") == 1
+    with pytest.raises(ChangedFileError, match=r"result\.json"):
+        files.read_result(run)
 
 
 def test_a_kill_between_record_and_digest_loses_nothing(tmp_path, monkeypatch):
     run = make_run(tmp_path / "run")
-    result = files.read_result(run)
-    assert result is not None
+    record = files.read_run(run)
+    assert record is not None
+    result = record.result
     writes: list[Path] = []
 
     def killed(path, text):
@@ -90,7 +86,7 @@ def test_a_kill_between_record_and_digest_loses_nothing(tmp_path, monkeypatch):
         writes.clear()
         changed = result.model_copy(update={"seed": 7 + stop})
         with pytest.raises(KeyboardInterrupt):
-            files.write_result(run, changed)
+            files.write_run(run, replace(record, result=changed))
         read = files.read_result(run)
         assert isinstance(read, Result)
         assert read.seed == (7 + stop if stop == 2 else result.seed)

@@ -8,14 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from lightning_modules.metrics.curves import CurvePoint
-from lightning_modules.metrics.lengths import Bounds
-from lightning_modules.metrics.resampling import Interval, Resamples
+from datamodules.contrast_pairs import ContrastPair
+from lightning_modules.metrics.contrast_choices import Choices
 from lightning_modules.runs import files, schema
 from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.files import BrokenFileError
-from lightning_modules.runs.renamed import upgraded
-from tests.helpers.run_folders import TEXT, make_failure, make_run, result
+from tests.helpers.run_folders import make_failure, make_run, result
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 COUNTS = st.dictionaries(st.text(), st.integers(0))
@@ -63,16 +61,6 @@ PREDICTIONS = st.lists(
 )
 FLOATS = ("seconds", "train_loss", "val_loss", "val_bleu")
 HISTORIES = st.lists(st.builds(schema.HistoryPoint, **dict.fromkeys(FLOATS, NUMBERS)))
-ROUNDED = st.integers(-(10**6), 10**6).map(lambda number: number / 10**4)
-NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"))
-SCORES = st.dictionaries(st.sampled_from(["bleu", "chrf++", "ter", "recall"]), ROUNDED)
-POINTS = st.builds(
-    CurvePoint,
-    variant=NAMES,
-    bounds=st.builds(Bounds),
-    scores=SCORES,
-    bleu_interval=st.none() | st.tuples(ROUNDED, ROUNDED).map(Interval._make),
-)
 
 
 @pytest.fixture(scope="module")
@@ -100,24 +88,33 @@ def test_a_history_reads_back(folder, points):
     assert files.read_history(folder) == points
 
 
-@given(st.lists(POINTS))
-def test_scores_by_length_read_back(folder, points):
-    files.write_curve(folder, points, Resamples(200, 7))
-    rows = files.read_curve(folder)
-    assert [row.point for row in rows] == points
-    assert {row.resamples for row in rows} <= {Resamples(200, 7)}
-    assert all(row.signature.startswith("nrefs:1") for row in rows)
-
-
-def test_arrays_read_back(tmp_path):
+def test_a_run_reads_back(tmp_path):
     rng = np.random.default_rng(0)
-    statistics = {"bleu": rng.random((3, 10)), "links": rng.random((3, 4))}
-    files.write_statistics(tmp_path, statistics)
-    read = files.read_statistics(tmp_path, 3)
+    predictions = [
+        schema.Prediction(id=number, source="a", reference="b", hypothesis="c")
+        for number in range(3)
+    ]
+    run = files.RunScores(
+        result=schema.Result(**result()),
+        predictions=predictions,
+        statistics={"bleu": rng.random((3, 10)), "links": rng.random((3, 4))},
+        word_counts=schema.WordCounts(source={"a": 1}, target={}),
+        choices=Choices.of(
+            [ContrastPair("a", "b", "c", "number", 1, None)], np.ones(1), np.zeros(1)
+        ),
+    )
+    files.write_run(tmp_path, run)
+    read = files.read_run(tmp_path)
     assert read is not None
-    assert read.keys() == statistics.keys()
-    for name, array in statistics.items():
-        np.testing.assert_array_equal(read[name], array)
+    assert read.result == run.result.model_copy(update={"files": read.result.files})
+    assert "statistics.npz" in read.result.files
+    assert (read.predictions, read.word_counts) == (predictions, run.word_counts)
+    for one, other in ((read.statistics, run.statistics), (read.choices, run.choices)):
+        np.testing.assert_equal(one, other)
+
+
+def test_weights_of_heads_read_back(tmp_path):
+    rng = np.random.default_rng(0)
     heads = {7: rng.random((2, 4, 3, 5)).astype(np.float16).astype(float)}
     files.write_head_attention(tmp_path, heads)
     np.testing.assert_array_equal(files.read_head_attention(tmp_path)[7], heads[7])
@@ -163,8 +160,7 @@ def test_the_id_of_the_tracked_run_reads_back(tmp_path):
 def test_a_file_that_is_not_there_is_none(tmp_path):
     assert files.read_result(tmp_path) is None
     assert files.read_predictions(tmp_path) == []
-    assert files.read_word_counts(tmp_path) is None
-    assert files.read_curve(tmp_path) == []
+    assert files.read_run(tmp_path) is None
     assert files.read_state(tmp_path) is None
 
 
@@ -195,7 +191,7 @@ def test_a_file_with_a_field_beyond_the_schema_is_broken(tmp_path):
     [
         ("result.json", files.read_result),
         ("failure.json", files.read_failure),
-        ("word_counts.json", files.read_word_counts),
+        ("word_counts.json", files.read_run),
     ],
 )
 def test_a_file_of_a_newer_version_asks_for_an_update(tmp_path, name, read):
@@ -216,47 +212,9 @@ def test_a_file_of_a_newer_version_asks_for_an_update(tmp_path, name, read):
         read(tmp_path)
 
 
-def test_a_file_without_a_version_is_of_version_1(tmp_path):
-    old = result(scores={"bleu": 12.0, "aer": None})
-    (tmp_path / "result.json").write_text(json.dumps(old))
-    read = files.read_result(tmp_path)
-    assert read is not None
-    assert read.scores == {"bleu": 12.0}
-    (tmp_path / "result.json").write_text(json.dumps(old | {"schema": 2}))
-    with pytest.raises(BrokenFileError, match=r"result\.json cannot be read: scores\.aer"):
-        files.read_result(tmp_path)
-
-
-def test_what_is_no_record_of_results_is_left_as_it_is():
-    for content in ({}, {"scores": 3}, {"runs": 4}, {"runs": [5, {"scores": [None]}]}):
-        assert upgraded(dict(content), 1) == content
-
-
 @pytest.mark.parametrize("content", ["[]", "3", '"x"', "null"])
 def test_json_that_is_no_object_is_a_broken_file(tmp_path, content):
     (tmp_path / "result.json").write_text(content)
-    with pytest.raises(BrokenFileError, match=r"result\.json cannot be read: : Input should be"):
+    line = r"result\.json cannot be read: : Input should be"
+    with verify_files(False), pytest.raises(BrokenFileError, match=line):
         files.read_result(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("", "column variant is missing"),
-        ("variant,seed\n", "column length_low is missing"),
-        ("HEAD\na,1\n", "invalid literal for int"),
-        ("HEAD\na,1,1,10,2,x,,,s,100,1\n", "could not convert string to float: 'x'"),
-        ("HEAD\na,1,1,10,2,1.0,,,s,100,1,9\n", "a row has more cells than columns"),
-    ],
-)
-def test_scores_by_length_that_cannot_be_read(tmp_path, text, why):
-    head = "variant,seed,length_low,length_high,sentences,bleu,bleu_low,bleu_high,signature"
-    text = text.replace("HEAD", f"{head},resamples,resampling_seed")
-    (tmp_path / "bleu_by_length.csv").write_text(text)
-    with pytest.raises(BrokenFileError, match=rf"bleu_by_length\.csv cannot be read: {why}"):
-        files.read_curve(tmp_path)
-
-
-def test_the_curve_of_a_run_has_all_its_sentences(tmp_path):
-    rows = files.read_curve(make_run(tmp_path))
-    assert sum(row.point.sentences for row in rows) == len(TEXT.references)

@@ -26,12 +26,14 @@ from lightning_modules.testing.forced_decoding import (
     Step,
     forced_head_weights,
     forced_statistics,
+    head_attention,
     merge_words,
+    shown_sentences,
     step_by_rule,
     weights_at,
     word_nats,
+    words_attention,
 )
-from lightning_modules.testing.run_scores import head_attention, shown_sentences, words_attention
 from lightning_modules.variants.base import Decoded, EncoderDecoder
 from tests.helpers.variants import sentences, small_model
 

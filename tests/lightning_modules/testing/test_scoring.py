@@ -3,18 +3,11 @@
 import pytest
 
 from lightning_modules.metrics.bleu import corpus_bleu
-from lightning_modules.metrics.bootstrap import score_subsets
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.systems import EvalSet
 from lightning_modules.testing.output_suspicions import suspicions_of_output
-from lightning_modules.testing.scoring import (
-    COPY,
-    PHRASE_TABLE,
-    Scoring,
-    baseline_scores,
-    baselines_of_run,
-)
-from tests.helpers.run_folders import TEXT, translations
+from lightning_modules.testing.scoring import COPY, PHRASE_TABLE, baselines_of_run
+from tests.helpers.run_folders import TEXT, scoring_of, translations
 
 SOURCES = ["a b c d", "a b c d e f", "x", "a b c d e"]
 REFERENCES = ["a b c d", "f e d c b a", "y", "a b c d e"]
@@ -22,11 +15,9 @@ TEST = EvalSet(REFERENCES, SOURCES)
 
 
 def test_scores_are_those_of_the_translations():
-    scoring = Scoring(edges=[4, 5, 9], resamples=100)
-    systems = baselines_of_run(TEST, REFERENCES, list(METRICS.values()))
+    scoring = scoring_of(edges=[4, 5, 9], resamples=100)
     [buckets] = scoring.buckets([TEST])
-    subsets = score_subsets(systems, list(METRICS.values()), buckets, scoring.draws)
-    scores = {system.name: baseline_scores(system, subsets) for system in systems}
+    scores = baselines_of_run(TEST, REFERENCES, list(METRICS.values()), buckets)
     assert scores[PHRASE_TABLE].scores == pytest.approx({"bleu": 100, "exact": 100})
     copy = scores[COPY]
     assert copy.scores == pytest.approx({"bleu": corpus_bleu(SOURCES, REFERENCES), "exact": 50})
@@ -35,12 +26,12 @@ def test_scores_are_those_of_the_translations():
 
 
 def test_only_the_metrics_of_the_run_are_counted():
-    [table, copy] = baselines_of_run(TEST, SOURCES, [METRICS["bleu"], METRICS["ter"]])
-    assert set(table.outputs[0].statistics) == set(copy.outputs[0].statistics) == {"bleu"}
+    scores = baselines_of_run(TEST, SOURCES, [METRICS["bleu"], METRICS["ter"]], [])
+    assert [set(each.scores) for each in scores.values()] == [{"bleu"}, {"bleu"}]
 
 
 def test_without_a_phrase_table_there_are_no_baselines():
-    assert baselines_of_run(TEST, None, [METRICS["bleu"]]) == []
+    assert baselines_of_run(TEST, None, [METRICS["bleu"]], []) == {}
 
 
 FRENCH = [f"le chien {number} dort bien ." for number in range(100)]

@@ -13,13 +13,11 @@ import pytest
 import wandb
 from pydantic import ValidationError
 
-from datamodules.corpus_statistics import Suspicion
 from lightning_modules.figures import heat_map
-from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.curves import CurvePoint
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.resampling import Interval
-from lightning_modules.runs.files import clear_results
+from lightning_modules.runs.files import RunScores, clear_results
 from lightning_modules.runs.schema import (
     MULTIRUN,
     TRACKER_ID,
@@ -27,11 +25,10 @@ from lightning_modules.runs.schema import (
     Baseline,
     Data,
     Prediction,
+    Result,
     SentenceAttention,
     SubsetScores,
 )
-from lightning_modules.testing.run_scores import Tested, TestScores
-from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking import mode
 from lightning_modules.tracking.results import log_test
 from lightning_modules.tracking.start import new_id
@@ -39,6 +36,7 @@ from lightning_modules.tracking.tracked import comparison_of
 from lightning_modules.tracking.trackers import wandb_tracker
 from lightning_modules.tracking.trackers.wandb_tracker import WandbTracker
 from tests.helpers.made_text import corpus
+from tests.helpers.run_folders import scoring_of
 from tests.helpers.wandb_server import WandbServer
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy")
@@ -257,11 +255,10 @@ def test_metrics_are_drawn_against_their_own_axes():
     assert run.defined["bleu_by_length/bleu"]["step_metric"] == "bleu_by_length/length"
 
 
-SCORING = Scoring(edges=[10, 20])
-EMPTY = Suspicion("translations are empty", 1, 2, [""])
+SCORING = scoring_of(edges=[10, 20])
 
 
-def outcome(attention):
+def outcome(attention, data):
     """Two sentences, of which the second is the longer one."""
     lines = [
         Prediction(id=n, source=s, reference=s, hypothesis=s, score=100.0)
@@ -272,24 +269,27 @@ def outcome(attention):
         CurvePoint("luong", 1, Bounds(11, 20), 0, {}, None),
         CurvePoint("luong", 1, Bounds(21, None), 1, {"bleu": 5.0}, None),
     ]
-    scores = {"bleu": Estimate(60.5, 50, 70), "aer": Estimate(12.0)}
     baselines = {"phrase table": Baseline(scores={"bleu": 40.0, "exact": 5.0}, by_length={})}
     subsets = {"news": SubsetScores(sentences=1, scores={"bleu": 70.0})}
-    test = TestScores([], scores, "", curve, baselines, {}, lines, attention, [EMPTY], subsets)
     number = {"number": Accuracy(pairs=4, value=75.0, low=50.0, high=100.0)}
-    return Tested(7, test, 1, {}, None, {"category": number})
+    result = Result(
+        variant="luong",
+        seed=1,
+        scores={"bleu": 60.5, "aer": 12.0},
+        intervals={"bleu": (50, 70)},
+        subsets=subsets,
+        baselines=baselines,
+        contrast={"category": number},
+        suspicions=["1 of 2 translations are empty: “”"],
+        data=data,
+    )
+    return RunScores(result, lines, {}, curve=curve, attention=attention)
 
 
 def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
     run, tracker = tracked()
-    log_test(
-        tracker,
-        outcome([np.eye(2), np.eye(3)]),
-        Data(suspicions=["a leak"]),
-        SCORING,
-        tmp_path,
-        step=9,
-    )
+    found = outcome([np.eye(2), np.eye(3)], Data(suspicions=["a leak"]))
+    log_test(tracker, found, SCORING, tmp_path, step=9)
     assert run.summary == {
         "test/bleu": 60.5, "test/bleu_low": 50, "test/bleu_high": 70, "test/aer": 12.0,
         "test/bleu/1–10 words": 61.512345, "test/bleu/21+ words": 5.0,
@@ -315,7 +315,7 @@ def test_scores_curve_translations_and_a_heat_map_are_logged(tmp_path):
 def test_the_corpus_is_summed_up(tmp_path):
     """Lines of 2, 5 and 30 words; 2 of 40 tokens are unknown."""
     run, tracker = tracked()
-    log_test(tracker, outcome([None, None]), Data(**corpus("a" * 12)), SCORING, tmp_path, step=9)
+    log_test(tracker, outcome([None, None], Data(**corpus("a" * 12))), SCORING, tmp_path, step=9)
     found = {name: value for name, value in run.summary.items() if name.startswith("data/")}
     assert found["data/leaked"] == 1
     assert found["data/padding/source"] == 0.25
@@ -326,7 +326,7 @@ def test_the_corpus_is_summed_up(tmp_path):
 
 def test_a_model_without_attention_logs_no_heat_map(tmp_path):
     run, tracker = tracked()
-    log_test(tracker, outcome([None, None]), Data(), SCORING, tmp_path, step=9)
+    log_test(tracker, outcome([None, None], Data()), SCORING, tmp_path, step=9)
     assert not any("attention/test" in values for values in run.logged)
     [table] = [values["predictions"] for values in run.logged if "predictions" in values]
     assert "attention" not in table.columns
@@ -336,7 +336,7 @@ def test_a_model_without_attention_logs_no_heat_map(tmp_path):
 def test_a_picture_that_cannot_be_drawn_ends_the_tracking_only(tmp_path, monkeypatch, caplog):
     run, tracker = tracked()
     monkeypatch.setattr(heat_map, "attention_map", lambda _: fail())
-    log_test(tracker, outcome([np.eye(2), np.eye(3)]), Data(), SCORING, tmp_path, step=9)
+    log_test(tracker, outcome([np.eye(2), np.eye(3)], Data()), SCORING, tmp_path, step=9)
     assert "W&B stopped" in caplog.text
     assert run.summary["test/bleu"] == 60.5
 
@@ -351,7 +351,7 @@ def test_the_same_picture_is_logged_once(tmp_path):
 
 
 def test_without_a_tracker_nothing_is_logged(tmp_path):
-    log_test(None, outcome([None, None]), Data(), SCORING, tmp_path, step=9)
+    log_test(None, outcome([None, None], Data()), SCORING, tmp_path, step=9)
 
 
 def test_an_id_begins_with_the_name():

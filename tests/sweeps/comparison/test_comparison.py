@@ -9,9 +9,9 @@ import sacrebleu
 
 from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.metrics.lengths import Bounds
-from lightning_modules.runs.files import find_runs, read_statistics, write_statistics
-from lightning_modules.runs.schema import Result
-from lightning_modules.testing.scoring import Scoring
+from lightning_modules.runs.checksums import verify_files
+from lightning_modules.runs.files import find_runs, read_arrays, write_arrays
+from lightning_modules.runs.schema import SCHEMA, STATISTICS, Result
 from sweeps.comparison.collect import collect, name_runs
 from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.table_files import as_json
@@ -25,6 +25,7 @@ from tests.helpers.run_folders import (
     make_failure,
     make_run,
     result,
+    scoring_of,
     text,
     translations,
     unsealed,
@@ -125,7 +126,7 @@ def test_buckets_are_averaged_over_seeds_and_run_order_is_kept(tmp_path):
     ]
     comparison = collect(runs)
     assert [variant.name for variant in comparison.variants] == ["transformer", "luong"]
-    evaluation = evaluated(runs, Scoring(edges=[10, 20, 30, 40], resamples=100))
+    evaluation = evaluated(runs, scoring_of(edges=[10, 20, 30, 40], resamples=100))
     inside = [n for n, line in enumerate(TEXT.sources) if 11 <= len(line.split()) <= 20]
     scores = [
         sacrebleu.corpus_bleu(
@@ -146,7 +147,7 @@ def test_the_open_bucket_of_one_test_set_comes_last(tmp_path):
     short = [n for n, line in enumerate(TEXT.sources) if len(line.split()) <= 10]
     part = TEXT._replace(**{side: [getattr(TEXT, side)[n] for n in short] for side in TEXT._fields})
     runs = [make_run(tmp_path / "0", "luong", text=part), make_run(tmp_path / "1", "none")]
-    evaluation = evaluated(runs, Scoring(edges=[10, 20], resamples=100))
+    evaluation = evaluated(runs, scoring_of(edges=[10, 20], resamples=100))
     assert [bounds.label for bounds in evaluation.bounds] == ["1–10", "11–20", "21+"]
     assert evaluation.sentences(None) == [len(short), len(TEXT.sources)]
     luong, none = evaluation.systems
@@ -187,7 +188,7 @@ def test_counts_of_another_sacrebleu_are_made_again(tmp_path, kept):
     else:
         blank = statistics_of([""] * len(TEXT.references), TEXT.references)
         likelihood = np.full((len(TEXT.references), 2), np.log(5.0)) * [1, 1 / np.log(5.0)]
-        write_statistics(runs[1], {**blank, "likelihood": likelihood})
+        write_arrays(runs[1] / STATISTICS, {**blank, "likelihood": likelihood})
     evaluation = evaluated(runs)
     bleu, perplexity = (
         evaluation.estimate(evaluation.systems[1], None, name) for name in ("bleu", "perplexity")
@@ -207,11 +208,14 @@ def test_failed_jobs_are_named_with_their_error(tmp_path):
     (tmp_path / "3").mkdir()
     (tmp_path / "3" / "result.json").write_text("{")
     (tmp_path / "4").mkdir()
-    (tmp_path / "4" / "result.json").write_text(json.dumps({"variant": "luong", "seed": 1}))
+    (tmp_path / "4" / "result.json").write_text(
+        json.dumps({"schema": SCHEMA, "variant": "luong", "seed": 1})
+    )
     without_predictions = make_run(tmp_path / "5", "none")
     (without_predictions / "predictions.jsonl").unlink()
     runs = [make_run(tmp_path / "0"), make_failure(tmp_path / "1"), tmp_path / "2"]
-    comparison = collect([*runs, tmp_path / "3", tmp_path / "4", without_predictions])
+    with verify_files(False):
+        comparison = collect([*runs, tmp_path / "3", tmp_path / "4", without_predictions])
     assert [run.name for run in comparison.runs] == ["bahdanau"]
     failures = [(job.label, job.error) for job in comparison.failed]
     assert failures[:2] == [
@@ -256,8 +260,8 @@ def test_a_damaged_file_is_a_failed_job_and_not_the_end(tmp_path, name, damage):
     file.write_bytes(damage(file.read_bytes()))
     [changed] = collect(runs).failed
     assert f"{name}: is not what the run wrote" in changed.error
-    unsealed(runs[1])
-    comparison = collect(runs)
+    with verify_files(False):
+        comparison = collect(runs)
     assert [run.name for run in comparison.runs] == ["bahdanau"]
     [job] = comparison.failed
     assert job.error.startswith(f"{name} ")
@@ -273,10 +277,10 @@ def test_gold_alignments_that_are_none_are_a_failed_job(tmp_path):
 
 
 def test_the_smallest_result_is_enough(tmp_path):
-    folder = unsealed(make_run(tmp_path / "0"))
-    smallest = {"variant": "luong", "seed": 1, "scores": {"bleu": 12.0}}
+    folder = make_run(tmp_path / "0")
+    smallest = {"schema": SCHEMA, "variant": "luong", "seed": 1, "scores": {"bleu": 12.0}}
     (folder / "result.json").write_text(json.dumps(smallest))
-    comparison = collect([folder])
+    comparison = collect([unsealed(folder)])
     assert comparison.runs[0].label == "luong"
     assert not condition(comparison, "data").holds
 
@@ -299,10 +303,10 @@ def test_runs_are_found_by_job_number_and_comparisons_are_none(tmp_path):
 def test_the_perplexity_of_a_diverged_run_is_beyond_numbers_and_left_out(tmp_path):
     """A thousand nats a token: its exponential is infinite, which JSON cannot hold."""
     run = unsealed(make_run(tmp_path / "0", "none"))
-    counted = read_statistics(run, len(TEXT.references))
+    counted = read_arrays(run / STATISTICS)
     assert counted is not None
     likelihood = np.tile([1000.0, 1.0], (len(TEXT.references), 1))
-    write_statistics(run, {**counted, "likelihood": likelihood})
+    write_arrays(run / STATISTICS, {**counted, "likelihood": likelihood})
     comparison = collect([run])
     findings = Findings("diverged", evaluated([run]), comparison)
     assert findings.evaluation.estimate(findings.evaluation.systems[0], None, "perplexity") is None

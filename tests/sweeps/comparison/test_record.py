@@ -48,7 +48,7 @@ def written(tmp_path):
     job = FailedJob("luong", tmp_path / "elsewhere" / "1", "no memory")
     record = ComparisonRecord(
         name="x",
-        scoring=SCORING.model_copy(update={"attention_step": "read"}),
+        scoring=SCORING,
         resamples=200,
         signatures={},
         systems=[],
@@ -71,7 +71,6 @@ def test_a_comparison_reads_back(folder, record):
 
 def test_the_keys_are_those_of_a_result_after_label_and_folder(written):
     assert list(written)[:3] == ["schema", "name", "scoring"]
-    assert "attention_step" not in written["scoring"]
     [run] = written["runs"]
     assert list(run) == ["label", "folder", *Result.model_fields]
     assert run["folder"] == "0"

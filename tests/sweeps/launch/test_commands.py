@@ -16,7 +16,7 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.word_accuracy import tokens
 from lightning_modules.metrics.word_alignment import parse_pharaoh
-from lightning_modules.runs.files import read_attention, read_predictions, read_statistics
+from lightning_modules.runs.files import read_arrays, read_attention, read_predictions
 from lightning_modules.training.module import TranslationModule
 from tests.helpers.commands import TESTED, TINY, in_process, inside, mistake, places, succeed
 from tests.helpers.variants import CONF
@@ -126,7 +126,7 @@ def test_scores_are_those_of_the_predictions(single):
 
 def test_statistics_sum_up_to_the_scores(single):
     result = json.loads((single / "result.json").read_text())
-    statistics = read_statistics(single, 24)
+    statistics = read_arrays(single / "statistics.npz")
     assert statistics is not None
     for name, metric in METRICS.items():
         score = float(metric.score(statistics[metric.statistics].sum(0)))

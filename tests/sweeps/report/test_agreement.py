@@ -6,7 +6,7 @@ import pytest
 from datamodules.contrast_pairs import ContrastPair
 from lightning_modules.metrics.contrast_choices import Choices
 from lightning_modules.runs.checksums import BrokenFileError
-from lightning_modules.runs.files import read_choices, write_arrays
+from lightning_modules.runs.files import read_run, write_arrays
 from lightning_modules.runs.schema import CONTRAST
 from sweeps.comparison.collect import collect
 from sweeps.comparison.evaluation import evaluate
@@ -99,4 +99,4 @@ def test_a_damaged_file_is_named(folder, damage):
         arrays["right"] = np.ones(3)
     write_arrays(folder / "2" / CONTRAST, arrays)
     with pytest.raises(BrokenFileError, match=r"contrast\.npz cannot be read"):
-        read_choices(folder / "2")
+        read_run(folder / "2")

@@ -10,14 +10,14 @@ import pytest
 
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.metrics.text_metrics import Bleu
-from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.significance_tables import significance_tests
 from sweeps.report.headline import answer, headline
 from tests.helpers.made_text import statistics_of
+from tests.helpers.run_folders import scoring_of
 
-SCORING = Scoring(edges=[10, 20, 30], resamples=200)
+SCORING = scoring_of(edges=[10, 20, 30], resamples=200)
 WORDS = [f"word{number}" for number in range(40)]
 RATES = {
     "steady": lambda length: 0.1,

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from lightning_modules.metrics.text_metrics import Ter
-from lightning_modules.testing.scoring import Scoring
 from tests.helpers import run_folders
-from tests.helpers.run_folders import REPORT, history, make_run
+from tests.helpers.run_folders import REPORT, history, make_run, scoring_of
 
 pytestmark = [pytest.mark.chromium, pytest.mark.timed]
 
@@ -30,7 +29,7 @@ def large_page(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_folders, "SIZES", SIZES)
         text = run_folders.text()
-    scoring = Scoring(edges=EDGES, resamples=200)
+    scoring = scoring_of(edges=EDGES, resamples=200)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Ter, "count", edits_without_shifts)
         runs = [

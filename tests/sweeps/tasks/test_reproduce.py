@@ -85,8 +85,8 @@ def test_a_broken_record_is_told_in_a_line(run, space, tmp_path, name, content, 
 def test_what_differs_is_told_first_and_ends_with_status_1(run, space, capsys):
     result = json.loads((run / "result.json").read_text())
     versions = result["environment"] | {"torch": "1.0"}
-    unsealed(run)
     change(run, {"environment": versions, "scores": result["scores"] | {"bleu": 99.0}})
+    unsealed(run)
     assert reproduce(run, space, "other") == 1
     output = capsys.readouterr().out
     assert output.index("torch") < output.index("training,")
