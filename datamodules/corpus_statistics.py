@@ -1,6 +1,5 @@
 """The statistics of a prepared corpus, as its store and the results of runs record them."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -9,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from datamodules.cleaning.steps import StepCount
+from datamodules.cleaning import StepCount
 from datamodules.corpus import ParallelText, examples_of
-from datamodules.tokenization import UNK
+from datamodules.sequences import Integers
 
 
 class _Record(BaseModel, extra="forbid"):
@@ -94,18 +93,9 @@ class SideCounts:
     """Unknown tokens."""
 
     @classmethod
-    def of(
-        cls, words: NDArray[np.integer], lengths: NDArray[np.integer], tokens: NDArray[np.integer]
-    ) -> "SideCounts":
-        """Count lines of so many ``words`` and of such ``lengths`` in tokens."""
-        return cls(_counts(words), _counts(lengths), int(np.count_nonzero(tokens == UNK)))
-
-    def __add__(self, other: "SideCounts") -> "SideCounts":
-        return SideCounts(
-            dict(Counter(self.in_words) + Counter(other.in_words)),
-            dict(Counter(self.in_tokens) + Counter(other.in_tokens)),
-            self.unknown + other.unknown,
-        )
+    def of(cls, words: Integers, tokens: Integers, unknown: int) -> "SideCounts":
+        """Count lines of such lengths in ``words`` and in ``tokens``."""
+        return cls(_counts(words), _counts(tokens), unknown)
 
 
 def side_statistics(counts: SideCounts, types: int, bins: list[int]) -> SideStatistics:

@@ -9,13 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from datamodules.batching import EncodedPairs, Sequences, Spelled
+from datamodules.batching import EncodedPairs, SpelledText
 from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
 from datamodules.corpus_statistics import CorpusStatistics
 from datamodules.errors import UserError
 from datamodules.files import locked, remove_half_written
-from datamodules.preparation import INDEX, STATISTICS, WORD_COUNTS, build, check_files, load_side
+from datamodules.prepare import INDEX, STATISTICS, UNFINISHED, WORD_COUNTS, build
+from datamodules.sequences import check_files, load_sequences
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ class EncodedCorpus:
     tokenizers: Tokenizers
     encoded: dict[Split, EncodedPairs]
     """Token numbers, mapped from the disk."""
-    spelled: tuple[Spelled, Spelled] | None
+    spelled: tuple[SpelledText, SpelledText] | None
     """Words of the training text and their characters, mapped from the disk; None without
     ``tokenizer.dropout``."""
     text: dict[Split, ParallelText]
@@ -118,26 +119,23 @@ def _writing(folder: Path) -> Iterator[None]:
 
 def _remove_if_empty(folder: Path) -> None:
     """Remove the folder of a preparation that has refused its text."""
-    for place in (folder / "parts", folder):
+    for place in (folder / UNFINISHED, folder):
         with suppress(OSError):
             place.rmdir()
 
 
 def _pairs(folder: Path, split: Split) -> EncodedPairs:
-    src, tgt = (_sequences(folder, f"{split}.{side}") for side in Tokenizers._fields)
+    src, tgt = (load_sequences(folder, f"{split}.{side}") for side in Tokenizers._fields)
     if len(src.lengths) != len(tgt.lengths):
         raise ValueError(f"{folder}: the sides of {split} differ in length")
     return EncodedPairs(None, src, tgt)
 
 
-def _spelled(folder: Path) -> tuple[Spelled, Spelled]:
+def _spelled(folder: Path) -> tuple[SpelledText, SpelledText]:
     source, target = (
-        Spelled(*(_sequences(folder, f"train.{side}.{part}") for part in Spelled._fields))
+        SpelledText(
+            *(load_sequences(folder, f"train.{side}.{part}") for part in SpelledText._fields)
+        )
         for side in Tokenizers._fields
     )
     return source, target
-
-
-def _sequences(folder: Path, name: str) -> Sequences:
-    found = load_side(folder, name)
-    return Sequences(found.tokens, found.starts, found.lengths)

@@ -125,26 +125,20 @@ class RealCorpus(Corpus):
     @cached_property
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits that hash the files, the languages and the limits."""
-        settings = (self.source, self.target, self.train_max_words, self.test_max_words)
-        digest = hashlib.sha256(repr((*settings, self.skip_empty)).encode())
+        languages = self.source, self.target
+        settings = {
+            "languages": languages,
+            "letters of a word": list(map(letters_of_word, languages)),
+            "limits": (self.train_max_words, self.test_max_words, self.skip_empty),
+            "sources": [[source.identity for source in self._sources[split]] for split in SPLITS],
+            "test sets": self._set_names,
+            "alignments": sorted(self._links),
+        }
+        digest = hashlib.sha256(repr(settings).encode())
         files = [(self.text_files(), self.place), (list(self._links.values()), LINKS)]
         for paths, option in files:
             for content in digests_of(paths, self.cache_dir, option):
                 digest.update(content)
-        sources = [source for split in SPLITS for source in self._sources[split]]
-        further = [source.identity for source in sources if source.identity]
-        further += [f"test set {name}" for name in self._set_names] + sorted(self._links)
-        # Where one split ends and the next begins; the names above tell that of the test split.
-        counts = {split: len(self._sources[split]) for split in ("train", "val")}
-        further += [f"{split}: {count} sources" for split, count in counts.items() if count > 1]
-        # Lengths in languages without spaces are counted in letters.
-        further += [
-            f"{language}: {letters} letters a word"
-            for language in (self.source, self.target)
-            if (letters := letters_of_word(language))
-        ]
-        if further:
-            digest.update(repr(further).encode())
         return digest.hexdigest()[:12]
 
     @override

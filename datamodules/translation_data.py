@@ -21,6 +21,7 @@ from datamodules.batching import (
     EncodedPairs,
     Feed,
     LengthBatchSampler,
+    Merges,
     MixedBatchSampler,
     Pieces,
     PieceSampler,
@@ -35,7 +36,7 @@ from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.errors import UserError
 from datamodules.tokenization import Bpe, Tokenizers, TokenizerSettings
 
-FORMAT = 2
+FORMAT = 1
 """Part of the fingerprint: raise it when the cached files or the tokenization rules change."""
 SAMPLE = 10_000
 """Training pairs from which the length of sentences with BPE dropout is estimated."""
@@ -80,7 +81,7 @@ class TranslationData(pl.LightningDataModule):
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits that change with any sentence or setting of the text."""
         corpus = fingerprint_of(self.corpus)
-        content = [FORMAT, corpus, *self.tokenizer.identity, *self.cleaning.identity]
+        content = [FORMAT, corpus, self.tokenizer.identity, self.cleaning.identity]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
     @cached_property
@@ -155,7 +156,7 @@ class TranslationData(pl.LightningDataModule):
         source, target = corpus.tokenizers
         assert isinstance(source, Bpe)
         assert isinstance(target, Bpe)
-        return BpeDropout(corpus.spelled, (source.merging, target.merging), share, self.seed)
+        return BpeDropout(corpus.spelled, (Merges.of(source), Merges.of(target)), share, self.seed)
 
     @property
     def updates_per_epoch(self) -> int:

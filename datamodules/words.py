@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from datamodules.ragged import Ragged
+from datamodules.sequences import Sequences
 
 if TYPE_CHECKING:
     import pyarrow
 
 Numbers = NDArray[np.int64]
-AT_ONCE = 50_000
+LINES_AT_ONCE = 50_000
 """Lines whose words are counted at once, so that memory stays bounded."""
 LETTERS = {"zh": 2, "yue": 2, "ja": 2, "th": 4, "lo": 4, "bo": 4, "km": 5, "my": 5}
 """Letters of a mean word in languages that are written without spaces between words."""
@@ -29,8 +29,8 @@ class Words(NamedTuple):
 
     distinct: list[str]
     """Each word once, in the order of the first occurrences."""
-    numbers: Ragged
-    """Places of the words among ``distinct``, and the number of words of each line."""
+    numbers: Sequences
+    """Places of the words of each line among ``distinct``."""
 
 
 def words_of(lines: Sequence[str]) -> Words:
@@ -41,14 +41,14 @@ def words_of(lines: Sequence[str]) -> Words:
         flat = flat.filter(_is_not_empty(flat))
     numbered = flat.dictionary_encode()
     numbers = numbered.indices.to_numpy().astype(np.int64)
-    return Words(numbered.dictionary.to_pylist(), (numbers, counts))
+    return Words(numbered.dictionary.to_pylist(), Sequences.joined(numbers, counts))
 
 
 def word_frequencies(lines: Sequence[str]) -> Counter[str]:
     """Return the frequency of each word, in the order of the first occurrences."""
     frequencies: Counter[str] = Counter()
-    for first in range(0, len(lines), AT_ONCE):
-        distinct, (numbers, _) = words_of(lines[first : first + AT_ONCE])
+    for first in range(0, len(lines), LINES_AT_ONCE):
+        distinct, (numbers, _, _) = words_of(lines[first : first + LINES_AT_ONCE])
         counts = np.bincount(numbers, minlength=len(distinct))
         frequencies.update(dict(zip(distinct, counts.tolist(), strict=True)))
     return frequencies

@@ -4,12 +4,11 @@ from datamodules.batching.batches import (
     Batch,
     Batching,
     EncodedPairs,
-    Sequences,
     as_built,
     collate,
     sources_alone,
 )
-from datamodules.batching.bpe_dropout import BpeDropout, Spelled
+from datamodules.batching.bpe_dropout import BpeDropout, Merges, SpelledText
 from datamodules.batching.feed import Feed
 from datamodules.batching.ranks import Pieces, PieceSampler, Place, WholeBatches
 from datamodules.batching.sampler import (
@@ -18,3 +17,4 @@ from datamodules.batching.sampler import (
     TokenBatchSampler,
     batches_of,
 )
+from datamodules.sequences import Sequences

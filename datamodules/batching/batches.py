@@ -1,7 +1,7 @@
 """Settings of the batches."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from datamodules.ragged import ranges
+from datamodules.sequences import Sequences
 from datamodules.tokenization import BOS, EOS, PAD
 
 
@@ -96,55 +96,6 @@ class Batch(NamedTuple):
         return self._replace(**pinned)
 
 
-class Sequences(NamedTuple):
-    """Many token sequences in one flat array, of any integer type; the arrays may be on a disk.
-
-    Sequence *i* has ``lengths[i]`` tokens and begins at ``starts[i]``.
-    """
-
-    tokens: NDArray[np.integer]
-    starts: NDArray[np.integer]
-    lengths: NDArray[np.integer]
-
-    @classmethod
-    def of(cls, sequences: Sequence[Sequence[int]]) -> Self:
-        """Build ``Sequences`` from lists of tokens."""
-        lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
-        tokens = np.fromiter(
-            (token for sequence in sequences for token in sequence), np.int32, lengths.sum()
-        )
-        return cls.joined(tokens, lengths)
-
-    @classmethod
-    def joined(cls, tokens: NDArray[np.integer], lengths: NDArray[np.integer]) -> Self:
-        """Cut ``tokens`` into sequences of the given lengths.
-
-        Raises ``ValueError`` if the lengths do not add up to the number of tokens.
-        """
-        if tokens.ndim != 1 or lengths.ndim != 1 or lengths.sum() != len(tokens):
-            raise ValueError("the lengths of the sequences do not add up to the tokens")
-        return cls(tokens, np.cumsum(lengths) - lengths, lengths)
-
-    def select(self, rows: NDArray[np.int64]) -> "Sequences":
-        """Return the sequences of ``rows``, which share the array of tokens."""
-        starts, lengths = (each.take(rows).astype(np.int64) for each in (self.starts, self.lengths))
-        return Sequences(self.tokens, starts, lengths)
-
-    def flat(self) -> NDArray[np.int64]:
-        """Return the tokens of all sequences, one sequence after the other."""
-        starts, lengths = (each.astype(np.int64) for each in (self.starts, self.lengths))
-        return self.tokens.take(ranges(starts, lengths)).astype(np.int64)
-
-    def padded(self) -> NDArray[np.int64]:
-        """Return the tokens as ``(sequence, longest + 1)``, with at least one PAD after each."""
-        columns = np.arange(self.lengths.max(initial=0))
-        # To read what follows a short sequence, too, is faster than to choose the real tokens.
-        read = self.tokens.take(self.starts[:, None] + columns, mode="clip")
-        out = np.full((len(self.lengths), len(columns) + 1), PAD, np.int64)
-        np.copyto(out[:, :-1], read, where=columns < self.lengths[:, None])
-        return out
-
-
 class EncodedPairs(Dataset[Batch]):
     """Encoded sentence pairs; an item is a whole batch, selected by an array of rows."""
 
@@ -196,7 +147,7 @@ class EncodedPairs(Dataset[Batch]):
 
 def collate(pairs: EncodedPairs) -> Batch:
     """Pad all of ``pairs`` into one batch."""
-    src, tgt = pairs.src.padded(), pairs.tgt.padded()
+    src, tgt = _padded(pairs.src), _padded(pairs.tgt)
     tgt_in = np.full_like(tgt, BOS)
     tgt_in[:, 1:] = tgt[:, :-1]
     src_mask, tgt_mask = _end(src, pairs.src), _end(tgt, pairs.tgt)
@@ -224,6 +175,17 @@ def as_built(batch: Any) -> Any:
     Torch's own function would make tensors of the arrays that stay on the host.
     """
     return batch
+
+
+def _padded(sequences: Sequences) -> NDArray[np.int64]:
+    """Return the tokens as ``(sequence, longest + 1)``, with at least one PAD after each."""
+    lengths = sequences.lengths
+    columns = np.arange(lengths.max(initial=0))
+    # To read what follows a short sequence, too, is faster than to choose the real tokens.
+    read = sequences.tokens.take(sequences.starts[:, None] + columns, mode="clip")
+    out = np.full((len(lengths), len(columns) + 1), PAD, np.int64)
+    np.copyto(out[:, :-1], read, where=columns < lengths[:, None])
+    return out
 
 
 def _end(padded: NDArray[np.int64], sequences: Sequences) -> NDArray[np.bool_]:

@@ -75,19 +75,16 @@ class TokenizerSettings:
             )
 
     @property
-    def identity(self) -> list[Any]:
+    def identity(self) -> dict[str, Any]:
         """Values that change with the vocabularies: settings, content of files, a user's code."""
-        # Settings that earlier preparations did not have count where they change something.
-        new = {"sample_pairs": SAMPLE_PAIRS, "models": None, "dropout": 0.0}
-        settings = {key: value for key, value in asdict(self).items() if new.get(key, ...) != value}
+        # The files of a preparation are the same for any share of dropout.
+        settings = asdict(self) | {"dropout": self.dropout > 0}
         if self.models:
             files = asdict(self.models).values()
             settings["models"] = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
-        if self.dropout:  # more files are prepared, the same for any share
-            settings["dropout"] = True
-        if self.kind in TOKENIZERS:
-            return [settings]
-        return [settings, code_of_class(tokenizer_class(self.kind))]
+        if self.kind not in TOKENIZERS:
+            settings["code"] = code_of_class(tokenizer_class(self.kind))
+        return settings
 
 
 def tokenizer_class(kind: str) -> type[Tokenizer]:

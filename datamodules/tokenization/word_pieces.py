@@ -16,7 +16,6 @@ from typing_extensions import override
 
 from datamodules.errors import UserError
 from datamodules.files import write_text
-from datamodules.tokenization.merging import Merging
 from datamodules.tokenization.tokenizer import MARKER, SPECIALS, UNK, Tokenizer, normalised
 from datamodules.words import word_frequencies
 
@@ -141,14 +140,6 @@ class Bpe(WordPieces):
         """The pieces that each merge joins, the first learned first."""
         model = json.loads(self._backend.to_str())["model"]
         return [(left, right) for left, right in model["merges"]]
-
-    @cached_property
-    def merging(self) -> Merging:
-        """The merges, by number."""
-        number = self.numbers.__getitem__
-        return Merging(
-            [(number(left), number(right), number(left + right)) for left, right in self.merges]
-        )
 
     def characters(self, words: Sequence[str]) -> list[list[int]]:
         """Return the tokens of each whitespace-separated word before any merge.

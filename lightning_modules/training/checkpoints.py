@@ -34,7 +34,6 @@ FOLDER = "checkpoints"
 BEST = "best.ckpt"
 LAST = "last.ckpt"
 TOKENIZERS = "tokenizers"
-NONE = Cleaning()
 UNREAD = "cannot be read as a checkpoint of a run; give another copy, or another run"
 
 
@@ -64,8 +63,8 @@ class TrainedModel(NamedTuple):
 
     @property
     def cleaning(self) -> Cleaning:
-        """Cleaning of the training text; none in runs from before there was cleaning."""
-        cleaning: Cleaning = build(self.config, "cleaning") if "cleaning" in self.config else NONE
+        """Cleaning of the training text."""
+        cleaning: Cleaning = build(self.config, "cleaning")
         return cleaning
 
     @property

@@ -18,8 +18,9 @@ import lightning_modules.training.sizes  # noqa: F401  # the resolvers of conf/m
 from datamodules.corpus import Corpus, check_names
 from datamodules.errors import UserError, first_mistake
 from datamodules.grammar import GrammarCorpus
+from datamodules.huggingface import HuggingFaceCorpus
+from datamodules.mixture import MixtureCorpus
 from datamodules.plugs import find_plug
-from datamodules.sources import HuggingFaceCorpus, MixtureCorpus
 from datamodules.text import TextCorpus
 from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import BeamSearch, GreedySearch, Search
@@ -44,8 +45,8 @@ SEARCHES: Mapping[str, type[Search]] = {
 CORPORA: Mapping[str, type[Corpus]] = {
     "datamodules.grammar.GrammarCorpus": GrammarCorpus,
     "datamodules.text.TextCorpus": TextCorpus,
-    "datamodules.sources.HuggingFaceCorpus": HuggingFaceCorpus,
-    "datamodules.sources.MixtureCorpus": MixtureCorpus,
+    "datamodules.huggingface.HuggingFaceCorpus": HuggingFaceCorpus,
+    "datamodules.mixture.MixtureCorpus": MixtureCorpus,
 }
 """The corpora of the harness by ``data._target_``."""
 

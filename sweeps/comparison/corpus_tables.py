@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from datamodules.cleaning.steps import StepCount
+from datamodules.cleaning import StepCount
 from datamodules.corpus_statistics import CorpusStatistics, Lengths, SideStatistics
 from lightning_modules.runs.schema import Data
 from sweeps.comparison.tables import Cell, Column, Table

@@ -1,6 +1,5 @@
-"""``task=data``: prepare a corpus and look at it, or remove prepared corpora of no run."""
+"""``task=data``: prepare a corpus and look at it."""
 
-import logging
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -27,9 +26,6 @@ from sweeps.comparison.tables import Table
 from sweeps.report.publish import FIGURES, TABLES
 from sweeps.report.terminal import printed_table, turned_table
 from sweeps.report.wandb_form import as_plain
-from sweeps.tasks.stores import remove_unused_stores
-
-log = logging.getLogger(__name__)
 
 SUMMARY = "data.json"
 GROUPS = ("data", "cleaning", "tokenizer", "batching")
@@ -57,13 +53,8 @@ class DataSummary(Record):
 def data(config: DictConfig) -> None:
     """Task: prepare ``config.data``; print, draw and track what it holds.
 
-    With ``config.clean``, nothing is prepared: stores of prepared corpora that no run names are
-    removed. Raises ``UserError`` for text that cannot be used and for what cannot be removed.
+    Raises ``UserError`` for text that cannot be used.
     """
-    if config.clean:
-        for line in remove_unused_stores(Path(config.cache_dir), Path(config.outputs)):
-            log.info(line)
-        return
     folder = Path(HydraConfig.get().runtime.output_dir)
     prepared = build_data(config)
     prepared.check_batches()

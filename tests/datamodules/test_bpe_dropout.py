@@ -8,11 +8,11 @@ import torch
 
 from datamodules.batching import Batching, Feed, Pieces, PieceSampler, Place
 from datamodules.batching.ranks import Piece
-from datamodules.cleaning import Cleaning
 from datamodules.corpus import Corpus, ParallelText
 from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.tokenization import EOS, PAD, Bpe, TokenizerSettings
 from datamodules.translation_data import TranslationData
+from tests.helpers.data_settings import NO_CLEANING
 
 WORDS = ["Hund", "l'homme", "n'aime", "pas.", "Käse", "(sehr)", "Hundehütte", "homme", "<2fr>"]
 
@@ -53,7 +53,7 @@ def data(tmp_path):
         tokenizer = settings(dropout, shared)
         sizes = Batching(64, 200)
         folder = tmp_path / place
-        return TranslationData(InParts(size), Cleaning(), tokenizer, sizes, None, seed, folder)
+        return TranslationData(InParts(size), NO_CLEANING, tokenizer, sizes, None, seed, folder)
 
     return made
 
@@ -188,8 +188,8 @@ def test_the_longest_cut_is_that_into_characters(data):
 @pytest.mark.long
 @pytest.mark.parametrize("size", [120, 7])
 def test_only_dropout_prepares_words(tmp_path, size):
-    plain = EncodedCorpus.of(InParts(size), Cleaning(), settings(0.0), tmp_path / "plain")
-    spelled = EncodedCorpus.of(InParts(size), Cleaning(), settings(), tmp_path / "spelled")
+    plain = EncodedCorpus.of(InParts(size), NO_CLEANING, settings(0.0), tmp_path / "plain")
+    spelled = EncodedCorpus.of(InParts(size), NO_CLEANING, settings(), tmp_path / "spelled")
     assert plain.spelled is None
     assert spelled.spelled is not None
     names = [{file.name for file in (tmp_path / place).iterdir()} for place in ("plain", "spelled")]
@@ -207,11 +207,11 @@ def test_only_dropout_prepares_words(tmp_path, size):
 
 def test_damaged_words_are_made_again(tmp_path):
     folder = tmp_path / "spelled"
-    EncodedCorpus.of(InParts(), Cleaning(), settings(), folder)
+    EncodedCorpus.of(InParts(), NO_CLEANING, settings(), folder)
     file = folder / "train.target.words.tokens.npy"
     content = file.read_bytes()
     file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    EncodedCorpus.of(InParts(), Cleaning(), settings(), folder)
+    EncodedCorpus.of(InParts(), NO_CLEANING, settings(), folder)
     assert file.read_bytes() == content
 
 

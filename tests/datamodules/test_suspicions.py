@@ -2,10 +2,10 @@
 
 import pytest
 
-from datamodules.cleaning import Cleaning
 from datamodules.corpus import Corpus, ParallelText
 from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.tokenization import TokenizerSettings
+from tests.helpers.data_settings import NO_CLEANING
 
 REFERENCES = [f"le chien {number} dort bien ." for number in range(100)]
 SOURCES = [f"the dog {number} sleeps well ." for number in range(100)]
@@ -35,7 +35,7 @@ def suspicions(tmp_path):
 
     def of(training, test):
         corpus = InParts(training, test)
-        return EncodedCorpus.of(corpus, Cleaning(), settings, tmp_path / "prepared").suspicions
+        return EncodedCorpus.of(corpus, NO_CLEANING, settings, tmp_path / "prepared").suspicions
 
     return of
 

@@ -252,11 +252,6 @@ def test_damaged_digests_are_made_again(root, content):
     assert corpus(root, cache_dir=root / "cache").fingerprint == corpus(root).fingerprint
 
 
-def test_the_fingerprint_of_earlier_versions(root):
-    """Prepared text and results are found by the fingerprint."""
-    assert corpus(root).fingerprint == "461d11f2d182"
-
-
 @pytest.mark.parametrize(
     ("suffix", "pack"), [(".xz", lzma.compress), (".zst", zstd_module().compress)]
 )

@@ -9,12 +9,12 @@ import torch
 from pydantic import ValidationError
 
 from datamodules.batching import Batching, batches_of
-from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS, Corpus, ParallelText
 from datamodules.errors import UserError
 from datamodules.text import TextCorpus
 from datamodules.tokenization import EOS, UNK, TokenizerSettings
 from datamodules.translation_data import TranslationData
+from tests.helpers.data_settings import NO_CLEANING
 
 WORDS = ["der", "Hund", "l'homme", "n'aime", "pas.", "Käse", "(sehr)"]
 
@@ -39,7 +39,7 @@ def data(root, tmp_path):
             options.pop("kind", "bpe"), 300, 1, options.pop("shared", True)
         )
         values = {"val_sentences": None, "seed": 3, "cache_dir": tmp_path / "cache"} | options
-        return TranslationData(corpus, Cleaning(), tokenizer, Batching(64, 200), **values)
+        return TranslationData(corpus, NO_CLEANING, tokenizer, Batching(64, 200), **values)
 
     return make
 

@@ -19,12 +19,12 @@ CHARACTERS = "ab é\t\n\r\x0b\x0c\x1c\x1f\x85\xa0\u1680\u2003\u2028\u2029\u202f\
 @settings(derandomize=True, deadline=None, database=None)
 @given(st.lists(st.text(CHARACTERS) | st.text(), max_size=9))
 def test_words_are_those_of_str_split(lines):
-    distinct, (places, counts) = words_of(lines)
+    distinct, (places, _, counts) = words_of(lines)
     words = list(map(str.split, lines))
     flat = list(chain.from_iterable(words))
     assert [distinct[place] for place in places] == flat
     assert distinct == list(Counter(flat))
-    with patch.object(words_module, "AT_ONCE", 3):
+    with patch.object(words_module, "LINES_AT_ONCE", 3):
         assert list(word_frequencies(lines).items()) == list(Counter(flat).items())
     for made in (counts, word_counts(lines)):
         assert made.tolist() == list(map(len, words))

@@ -12,7 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 from datamodules.batching import Batching
 from datamodules.grammar import GrammarCorpus
 from datamodules.grammar.knobs import Knobs
-from datamodules.sources import HuggingFaceCorpus, MixtureCorpus
+from datamodules.huggingface import HuggingFaceCorpus
+from datamodules.mixture import MixtureCorpus
 from datamodules.text import TextCorpus
 from datamodules.tokenization import TokenizerSettings
 from lightning_modules.decoding import BeamSearch, GreedySearch

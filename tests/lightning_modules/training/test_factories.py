@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from datamodules.batching import Batching
-from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS
 from datamodules.errors import UserError
 from datamodules.text import TextCorpus
@@ -15,6 +14,7 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.training.factories import build_model, build_optimizer
 from lightning_modules.training.input_checks import check_lengths, check_tags
 from lightning_modules.variants import EmbeddedEncoderDecoder
+from tests.helpers.data_settings import NO_CLEANING
 from tests.helpers.variants import configuration, small_model
 
 
@@ -29,7 +29,7 @@ def data(tmp_path):
         corpus = TextCorpus(tmp_path, "en", "fr")
         settings = TokenizerSettings(kind, 100, 1, False)
         return TranslationData(
-            corpus, Cleaning(), settings, Batching(99, 99), None, 1, tmp_path / "cache"
+            corpus, NO_CLEANING, settings, Batching(99, 99), None, 1, tmp_path / "cache"
         )
 
     return make

@@ -155,7 +155,6 @@ def test_the_text_as_a_paper_had_it(command, space):
     [
         (["examples=-1"], "examples=-1: give a whole number, at least 0"),
         (["examples=some"], "examples=some: give a whole number, at least 0"),
-        (["clean=perhaps"], "clean=perhaps: give true or false"),
         (["data.root=/nowhere"], "/nowhere does not exist: set data.root="),
         (["batching.max_tokens=2"], "batching.max_tokens=2 is smaller than the longest sentence"),
         (["batching.decode_max_tokens=2"], "batching.decode_max_tokens=2 is smaller than the"),

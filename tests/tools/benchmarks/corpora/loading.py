@@ -12,17 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from datamodules.batching import (
-    EncodedPairs,
-    Feed,
-    LengthBatchSampler,
-    Pieces,
-    PieceSampler,
-    Place,
-    Sequences,
-)
-from datamodules.preparation import INDEX, check_files, load_side
-from datamodules.preparation.store import checksum
+from datamodules.batching import EncodedPairs, Feed, LengthBatchSampler, Pieces, PieceSampler, Place
+from datamodules.prepare import INDEX
+from datamodules.sequences import check_files, checksum, load_sequences
 from lightning_modules.runs.environment import peak_memory_mib
 
 MOST = 100_000_000
@@ -39,12 +31,7 @@ def measure(folder: Path, sides: tuple[str, str], checksums: dict[str, int]) -> 
     """Return seconds until the first batch, and target tokens per second."""
     started = time.perf_counter()
     check_files(folder, checksums)
-    src, tgt = (load_side(folder, side) for side in sides)
-    pairs = EncodedPairs(
-        None,
-        Sequences(src.tokens, src.starts, src.lengths),
-        Sequences(tgt.tokens, tgt.starts, tgt.lengths),
-    )
+    pairs = EncodedPairs(None, *(load_sequences(folder, side) for side in sides))
     found = {"pairs": float(len(pairs)), "open": time.perf_counter() - started}
     for most in BATCHES:
         started = time.perf_counter()

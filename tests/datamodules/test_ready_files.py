@@ -9,7 +9,8 @@ from omegaconf import OmegaConf
 from datamodules import huggingface
 from datamodules.corpus import SPLITS
 from datamodules.errors import UserError
-from datamodules.sources import HuggingFaceCorpus, MixtureCorpus
+from datamodules.huggingface import HuggingFaceCorpus
+from datamodules.mixture import MixtureCorpus
 from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.runs.settings import CONF
 from lightning_modules.training.factories import build_corpus

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from datamodules import mixture
 from datamodules.corpus import Corpus, ParallelText, read_parts
 from datamodules.errors import UserError
-from datamodules.sources import MixtureCorpus
+from datamodules.mixture import MixtureCorpus
 
 
 class Numbered(Corpus):

@@ -7,7 +7,7 @@ import pytest
 
 from datamodules import huggingface
 from datamodules.errors import UserError
-from datamodules.sources import HuggingFaceCorpus
+from datamodules.huggingface import HuggingFaceCorpus
 
 datasets = pytest.importorskip("datasets")
 

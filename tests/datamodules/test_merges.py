@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datamodules.ragged import flat
+from datamodules.batching.bpe_dropout import Merges, draws
+from datamodules.sequences import Sequences
 from datamodules.tokenization import UNK, Bpe
-from datamodules.tokenization.merging import Merging, draws
 from tests.datamodules.tokenization.kinds import LINES
 from tests.datamodules.tokenization.test_every_kind import ANY_LINE, repeatable
 
@@ -24,10 +24,10 @@ NEARLY_ALL = 1 - 2**-40
 
 def merged(tokenizer, words, left_out=0.0, seed=0):
     """Return the tokens of each word; its key follows from its spelling and the seed."""
-    symbols, lengths = flat(tokenizer.characters(words))
+    characters = Sequences.of(tokenizer.characters(words))
     spelled = [int.from_bytes(word.encode("utf-8", "surrogatepass")[:7]) for word in words]
     keys = draws(np.array(spelled, np.uint64), np.full(len(words), seed))
-    tokens, counts = tokenizer.merging.apply(symbols, lengths, keys, left_out)
+    tokens, counts = Merges.of(tokenizer).apply(characters, keys, left_out)
     return [part.tolist() for part in np.split(tokens, np.cumsum(counts))[:-1]]
 
 
@@ -98,17 +98,15 @@ def probabilities(word, left_out):
 @pytest.mark.parametrize("left_out", [0.1, 0.5, 0.9])
 def test_cuts_are_as_frequent_as_in_the_paper(left_out):
     symbols = ["a", "b", "c", "ab", "bc", "abc"]
-    merging = Merging(
+    made = Merges(
         [
             (symbols.index(left), symbols.index(right), symbols.index(result))
             for (left, right), result in MERGES.items()
         ]
     )
     word, times = tuple("abcab"), 40_000
-    numbers = np.tile([symbols.index(one) for one in word], times)
-    tokens, lengths = merging.apply(
-        numbers, np.full(times, len(word)), np.arange(times).astype(np.uint64), left_out
-    )
+    words = Sequences.of([[symbols.index(one) for one in word]] * times)
+    tokens, lengths = made.apply(words, np.arange(times).astype(np.uint64), left_out)
     cuts = np.split(tokens, np.cumsum(lengths)[:-1])
     counted = Counter(tuple(symbols[token] for token in cut) for cut in cuts)
     expected = probabilities(word, left_out)
@@ -127,8 +125,8 @@ def test_draws_are_those_of_splitmix64():
 
 def test_no_words():
     tokenizer = VOCABULARIES["text"]
-    empty = np.zeros(0, np.int64)
-    tokens, lengths = tokenizer.merging.apply(empty, empty, empty.astype(np.uint64), 0.1)
+    nothing = Sequences.of([]), np.zeros(0, np.uint64)
+    tokens, lengths = Merges.of(tokenizer).apply(*nothing, 0.1)
     assert (len(tokens), len(lengths)) == (0, 0)
 
 

@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from datamodules.cleaning import Cleaning
 from datamodules.encoded_corpus import EncodedCorpus
-from datamodules.sources import HuggingFaceCorpus
+from datamodules.huggingface import HuggingFaceCorpus
 from datamodules.tables import Columns
 from datamodules.text import TextCorpus
 from datamodules.tokenization import TokenizerSettings
+from tests.helpers.data_settings import NO_CLEANING, cleaning_settings
 
 datasets = pytest.importorskip("datasets")
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 PAIRS = 300_000
-CLEANING = Cleaning(
+CLEANING = cleaning_settings(
     unicode=True, punctuation=True, ratio=3, copies=True, held_out=True, duplicates=True
 )
-WITH_LANGUAGES = Cleaning(language=0.1)
+WITH_LANGUAGES = cleaning_settings(language=0.1)
 pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="no shared/data")
 
 
@@ -119,7 +119,7 @@ def test_languages_of_real_text_are_told_apart(tmp_path, folder, source, target,
         root=tmp_path, source=source, target=target, name=folder, files={"test": "val"}
     )
     settings = TokenizerSettings("words", 5000, 1)
-    prepared = EncodedCorpus.of(corpus, Cleaning(), settings, tmp_path / "plain")
+    prepared = EncodedCorpus.of(corpus, NO_CLEANING, settings, tmp_path / "plain")
     warned = [each for each in prepared.suspicions if "swapped" in each]
     assert len(warned) == 2 * swapped  # of training and of validation
     if not swapped:

@@ -8,20 +8,21 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sacremoses import MosesPunctNormalizer
 
+from datamodules import cleaning as module
 from datamodules.cleaning import (
     Cleaner,
-    Cleaning,
     HeldOut,
     StepCount,
+    first_occurrences,
+    normalise_punctuation,
     nothing_left,
+    pair_digests,
     swapped,
     total_counts,
 )
-from datamodules.cleaning import duplicates as module
-from datamodules.cleaning.duplicates import first_occurrences, pair_digests
-from datamodules.cleaning.normalising import normalise_punctuation
 from datamodules.corpus import ParallelText
 from datamodules.errors import UserError
+from tests.helpers.data_settings import NO_CLEANING, cleaning_settings
 
 EVERYTHING = settings(derandomize=True, deadline=None, database=None)
 MARKS = st.text(st.sampled_from("ab 1.,\"'<>«»„“”–—…%:;?!()\u00a0\u2019`´\r"), max_size=12)
@@ -44,7 +45,7 @@ def test_punctuation_is_that_of_moses_line_by_line(lines, language):
 
 def test_characters_are_composed():
     pairs = [("e\u0301te\u0301", "sum\u0323mer"), ("été", "summer")]
-    found, counts = cleaned(pairs, Cleaning(unicode=True))
+    found, counts = cleaned(pairs, cleaning_settings(unicode=True))
     assert found == [("été", "suṃmer"), ("été", "summer")]
     step = counts["characters composed (NFC)"]
     assert (step.leaves_out, step.seen, step.count, step.examples) == (
@@ -53,7 +54,7 @@ def test_characters_are_composed():
 
 
 def test_a_line_that_cleaning_empties_is_left_out():
-    found, counts = cleaned([("\r", "a"), ("b", "c")], Cleaning(punctuation=True))
+    found, counts = cleaned([("\r", "a"), ("b", "c")], cleaning_settings(punctuation=True))
     assert found == [("b", "c")]
     assert counts["empty after cleaning"].count == 1
 
@@ -64,12 +65,12 @@ PAIRS = [("a b", "a b"), ("a b c", "a"), ("a b c d", "a"), ("x y", "z"), ("p", "
 @pytest.mark.parametrize(
     ("cleaning", "left_out", "examples_of"),
     [
-        (Cleaning(), [], []),
-        (Cleaning(copies=True), [0], [0]),
-        (Cleaning(ratio=3), [2], [2]),
-        (Cleaning(ratio=1.5), [1, 2, 3, 4], [1, 2, 3]),  # three examples at most
-        (Cleaning(held_out=True), [3, 4], [3, 4]),
-        (Cleaning(held_out=True, copies=True, ratio=3), [0, 2, 3, 4], [0, 2, 3, 4]),
+        (NO_CLEANING, [], []),
+        (cleaning_settings(copies=True), [0], [0]),
+        (cleaning_settings(ratio=3), [2], [2]),
+        (cleaning_settings(ratio=1.5), [1, 2, 3, 4], [1, 2, 3]),  # three examples at most
+        (cleaning_settings(held_out=True), [3, 4], [3, 4]),
+        (cleaning_settings(held_out=True, copies=True, ratio=3), [0, 2, 3, 4], [0, 2, 3, 4]),
     ],
 )
 def test_pairs_are_left_out(cleaning, left_out, examples_of):
@@ -86,7 +87,7 @@ GERMAN, ENGLISH = "Der Hund schläft unter dem Tisch.", "The dog sleeps under th
 
 def test_another_language_is_left_out():
     pairs = [(GERMAN, ENGLISH), (GERMAN, GERMAN), (ENGLISH, ENGLISH), (ENGLISH, GERMAN)]
-    found, counts = cleaned(pairs, Cleaning(language=0.1))
+    found, counts = cleaned(pairs, cleaning_settings(language=0.1))
     assert found == [(GERMAN, ENGLISH)]
     assert counts["another language"].count == 3
 
@@ -95,7 +96,7 @@ def test_a_language_that_the_classifier_does_not_know():
     with pytest.raises(
         UserError, match=r"does not know the language 'leet'; set cleaning.language"
     ):
-        Cleaner(Cleaning(language=0.1), ("leet", "en"), HeldOut()).clean((["a"], ["b"]))
+        Cleaner(cleaning_settings(language=0.1), ("leet", "en"), HeldOut()).clean((["a"], ["b"]))
 
 
 def test_swapped_languages_are_noticed():
@@ -113,7 +114,7 @@ def test_swapped_languages_are_noticed():
 def test_the_ratio_counts_letters_where_words_have_no_spaces(language):
     chinese = "一只棕色的小狗在绿色的草地上追着一个红色的球跑。"
     english = "A small brown dog runs after a red ball on the green grass ."
-    cleaner = Cleaner(Cleaning(ratio=3), (language, "en"), NONE)
+    cleaner = Cleaner(cleaning_settings(ratio=3), (language, "en"), NONE)
     (kept, _), _ = cleaner.clean(([chinese, chinese, "狗"], [english, "A dog .", english]))
     assert kept == [chinese]
 
@@ -131,24 +132,18 @@ def test_a_cleaning_that_leaves_nothing_says_why():
 
 
 @EVERYTHING
-@given(
-    st.lists(st.lists(st.sampled_from("abcde"), max_size=6), min_size=1, max_size=5),
-    st.integers(1, 9),
-)
-def test_the_first_occurrence_stays(parts, at_once):
-    everything = [each for part in parts for each in part]
-    expected = [each not in everything[:place] for place, each in enumerate(everything)]
+@given(st.lists(st.sampled_from("abcde"), max_size=20), st.integers(1, 9))
+def test_the_first_occurrence_stays(lines, at_once):
+    expected = [each not in lines[:place] for place, each in enumerate(lines)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "AT_ONCE", at_once)
-        found = first_occurrences([pair_digests(part, part) for part in parts])
-    assert np.concatenate(found).tolist() == expected
-    assert [len(mask) for mask in found] == [len(part) for part in parts]
+        assert first_occurrences(pair_digests(lines, lines)).tolist() == expected
 
 
 def test_digests_at_the_ends_of_the_range(monkeypatch):
     monkeypatch.setattr(module, "AT_ONCE", 1)
     ends = np.array([0, 2**64 - 1, 2**63, 0, 2**64 - 1], np.uint64)
-    assert first_occurrences([ends])[0].tolist() == [True, True, True, False, False]
+    assert first_occurrences(ends).tolist() == [True, True, True, False, False]
 
 
 def test_digests_tell_the_sides_apart():
@@ -166,5 +161,5 @@ def test_words_under_gold_links_stay():
     with pytest.raises(
         UserError, match=r"number of words of sentence 1, .* cleaning.punctuation=fa"
     ):
-        Cleaning(punctuation=True).text(text, "fr")
-    assert Cleaning(unicode=True).text(text, "fr") == text
+        cleaning_settings(punctuation=True).text(text, "fr")
+    assert cleaning_settings(unicode=True).text(text, "fr") == text

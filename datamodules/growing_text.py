@@ -1,0 +1,175 @@
+"""The words of a training text while it is read: files on the disk that grow block by block."""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datamodules.cleaning import StepCount, first_occurrences
+from datamodules.corpus import ParallelText, examples_of
+from datamodules.sequences import AT_ONCE, Sequences
+from datamodules.words import Words
+
+SIDES = ("source", "target")
+ENCODING = "utf-8", "surrogatepass"
+INDEX = "blocks.jsonl"
+"""File with a line for each finished block."""
+ENOUGH = 100
+"""Duplicates among which examples are found."""
+Pair = tuple[str, str]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class BlockCounts:
+    """What a block of neighbouring pairs holds besides its words."""
+
+    read: int
+    """Pairs before cleaning."""
+    pairs: int
+    """Pairs that are left."""
+    steps: list[StepCount]
+    copied: list[str]
+    """Examples of sources that equal their target."""
+    leaked: list[Pair]
+    """Test pairs that are pairs of this block."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Neighbouring pairs of the cleaned text."""
+
+    counts: BlockCounts
+    sides: tuple[Words, Words]
+    copies: Mask
+    """Whether the target of each pair equals the source."""
+    digests: NDArray[np.uint64]
+    """Digest of each pair; nothing if duplicates may stay."""
+
+
+class GrowingText:
+    """The words of a text by number, in files of a folder that grow block by block.
+
+    ``SIDE.numbers`` holds the numbers of the words of all lines, one line after the other,
+    ``SIDE.lengths`` the number of words of each line, ``SIDE.words`` each different word in the
+    order of the numbers; ``copies`` and ``digests`` hold those of ``Block``. A line of
+    ``blocks.jsonl`` ends each block, with the sizes of the files, so that an interrupted
+    preparation continues after the last finished block.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Open the text that an interrupted preparation left in ``folder``, or begin one."""
+        self.blocks: list[BlockCounts] = []
+        """The finished blocks."""
+        self._kept: Mask | None = None
+        self._folder = folder
+        self._numbers: dict[str, dict[str, int]] = {side: {} for side in SIDES}
+        folder.mkdir(parents=True, exist_ok=True)
+        self._resume()
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs."""
+        if self._kept is not None:
+            return int(self._kept.sum())
+        return sum(block.pairs for block in self.blocks)
+
+    @property
+    def copies(self) -> int:
+        """Number of pairs whose target equals the source."""
+        copies = self._array("copies", np.bool_)
+        return int(np.sum(copies if self._kept is None else copies & self._kept))
+
+    def words(self, side: str) -> list[str]:
+        """Return the different words of a side, in the order of their numbers."""
+        return list(self._numbers[side])
+
+    def append(self, block: Block) -> None:
+        """Write a block."""
+        contents = {"copies": block.copies.tobytes(), "digests": block.digests.tobytes()}
+        for side, (distinct, lines) in zip(SIDES, block.sides, strict=True):
+            known = self._numbers[side]
+            new = [word for word in distinct if word not in known]
+            known.update(zip(new, range(len(known), len(known) + len(new)), strict=True))
+            numbers = np.array([known[word] for word in distinct], np.uint32)
+            contents[f"{side}.words"] = "".join(f"{word}\n" for word in new).encode(*ENCODING)
+            contents[f"{side}.numbers"] = numbers[lines.tokens].tobytes()
+            contents[f"{side}.lengths"] = lines.lengths.astype(np.uint32).tobytes()
+        sizes = {}
+        for name, content in contents.items():
+            with (self._folder / name).open("ab") as file:
+                file.write(content)
+                sizes[name] = file.tell()
+        with (self._folder / INDEX).open("a", encoding="utf-8") as index:
+            index.write(json.dumps({"sizes": sizes, "counts": asdict(block.counts)}) + "\n")
+        self.blocks.append(block.counts)
+
+    def leave_duplicates_out(self) -> StepCount:
+        """Leave out the pairs that came before."""
+        started, seen = time.process_time(), self.pairs
+        self._kept = first_occurrences(self._array("digests", np.uint64))
+        examples = examples_of(islice(self._text("source", 1, ~self._kept), ENOUGH))
+        seconds = time.process_time() - started
+        return StepCount("came before", True, seen, seen - self.pairs, examples, seconds)
+
+    def sample(self, most: int) -> ParallelText:
+        """Return at most ``most`` pairs, evenly spaced, with single spaces between words."""
+        step = -(-self.pairs // most)
+        source, target = (list(self._text(side, step, self._kept)) for side in SIDES)
+        return ParallelText(source, target)
+
+    def lines(self, side: str) -> Iterator[Sequences]:
+        """Yield all lines of a side as numbers of words, at most ``AT_ONCE`` at a time."""
+        return self._lines(side, self._kept)
+
+    def _lines(self, side: str, chosen: Mask | None) -> Iterator[Sequences]:
+        # Read, not mapped, so that the pages of the files do not fill the memory.
+        with (
+            (self._folder / f"{side}.numbers").open("rb") as numbers,
+            (self._folder / f"{side}.lengths").open("rb") as sizes,
+        ):
+            first = 0
+            while len(lengths := np.fromfile(sizes, np.uint32, AT_ONCE).astype(np.int64)):
+                words = np.fromfile(numbers, np.uint32, int(lengths.sum()))
+                if chosen is not None:
+                    here = chosen[first : first + len(lengths)]
+                    words, lengths = words[np.repeat(here, lengths)], lengths[here]
+                first += AT_ONCE
+                yield Sequences.joined(words, lengths)
+
+    def _text(self, side: str, step: int, chosen: Mask | None) -> Iterator[str]:
+        words, before = self.words(side), 0
+        for lines in self._lines(side, chosen):
+            picked = lines.select(np.arange(-before % step, len(lines.lengths), step))
+            found = map(words.__getitem__, picked.flat().tolist())
+            for length in picked.lengths.tolist():
+                yield " ".join(islice(found, length))
+            before += len(lines.lengths)
+
+    def _array(self, name: str, kind: Any) -> NDArray[Any]:
+        return np.fromfile(self._folder / name, kind)
+
+    def _resume(self) -> None:
+        """Read the finished blocks, and cut off what an interrupted block has written."""
+        index = self._folder / INDEX
+        lines = index.read_bytes().splitlines(keepends=True) if index.is_file() else []
+        finished = [line for line in lines if line.endswith(b"\n")]
+        records = list(map(json.loads, finished))
+        sizes = {INDEX: sum(map(len, finished)), **(records[-1]["sizes"] if records else {})}
+        for file in self._folder.iterdir():
+            os.truncate(file, sizes.get(file.name, 0))
+        for counts in (record["counts"] for record in records):
+            steps = [StepCount(**step) for step in counts["steps"]]
+            leaked = [(source, target) for source, target in counts["leaked"]]
+            self.blocks.append(BlockCounts(**counts | {"steps": steps, "leaked": leaked}))
+        for side, numbers in self._numbers.items():
+            if records:
+                words = (self._folder / f"{side}.words").read_bytes().decode(*ENCODING)
+                numbers.update((word, number) for number, word in enumerate(words.split("\n")[:-1]))

@@ -1,0 +1,453 @@
+"""Prepare a corpus for training: text, vocabularies, token numbers, and an index of all.
+
+The training text is read once. Blocks of neighbouring pairs are cleaned and cut into words in
+several processes, and appended to a text of word numbers (``GrowingText``). A word has the same
+tokens in every line, so each different word is cut into tokens once.
+"""
+
+import json
+import os
+import shutil
+import signal
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import chain, compress, islice
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from threading import Thread
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+from tqdm import tqdm
+
+from datamodules.cleaning import (
+    CHECKED,
+    Cleaner,
+    Cleaning,
+    HeldOut,
+    StepCount,
+    Text,
+    equal_sides,
+    nothing_left,
+    pair_digests,
+    swapped,
+    total_counts,
+)
+from datamodules.corpus import (
+    Corpus,
+    ParallelText,
+    Split,
+    add_left_out,
+    examples_of,
+    first_pairs,
+    read_parts,
+    read_split,
+    text_bytes_of,
+)
+from datamodules.corpus_statistics import (
+    CorpusStatistics,
+    SideCounts,
+    Suspicion,
+    bins_of,
+    side_statistics,
+    suspicions_of_corpus,
+)
+from datamodules.errors import UserError
+from datamodules.files import write_json, write_text
+from datamodules.growing_text import SIDES, Block, BlockCounts, GrowingText, Pair
+from datamodules.phrase_table import PhraseTable
+from datamodules.sequences import Integers, Sequences, checksum, cores, save_sequences, sums
+from datamodules.tokenization import UNK, Bpe, Tokenizer, Tokenizers, TokenizerSettings
+from datamodules.words import Words, words_of
+
+INDEX = "index.json"
+"""File with the text of validation and test and all that is small; written last."""
+WORD_COUNTS = "word_counts.json"
+"""File with the frequency of each word of the training text."""
+STATISTICS = "statistics.json"
+"""File with what the preparation did and what the text holds: ``CorpusStatistics``."""
+UNFINISHED = "unfinished"
+"""Folder of the training text while it is prepared."""
+HELD_OUT: tuple[Split, ...] = ("val", "test")
+FEW_TOKENS, MANY_TOKENS = 2.7, 3.6
+"""Bytes on the disk during a preparation for each byte of the training text.
+
+Measured on 13 MB of text, English to German: words and BPE 2.0 to 2.2, BPE with dropout 3.0,
+characters and bytes 3.3. A smaller corpus has more, since its vocabularies weigh more.
+"""
+LONG_PIECES = ("words", "bpe", "unigram", "sentencepiece")
+"""Tokenizers with few tokens a word."""
+WORDS_AT_ONCE = 100_000
+"""Words that are cut into tokens at once, so that memory stays bounded."""
+WAITING = 2
+"""Blocks for each worker that wait for it or are worked on."""
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+@dataclass
+class Clock:
+    """Times the stages of the preparation."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    _last: float = field(default_factory=time.perf_counter)
+
+    def lap(self, stage: str) -> None:
+        """End a stage."""
+        now = time.perf_counter()
+        self.seconds[stage], self._last = now - self._last, now
+
+
+@dataclass
+class TrainingText:
+    """The training text as numbers of words, and what was found while it was read."""
+
+    words: GrowingText
+    steps: list[StepCount] = field(default_factory=list)
+    """What each limit of the corpus and each step of cleaning did."""
+    first: ParallelText = field(default_factory=lambda: ParallelText([], []))
+    """The first pairs, as given."""
+    seen: dict[str, float] = field(default_factory=dict)
+    """``ParallelText.seen``."""
+    aligned: list[ParallelText] = field(default_factory=list)
+    """The text that has gold links."""
+    limits: ParallelText = field(default_factory=lambda: ParallelText([], []))
+    """Which pairs the limits of the corpus left out; no sentences."""
+
+    @property
+    def pairs_read(self) -> int:
+        """Number of pairs before cleaning."""
+        return sum(block.read for block in self.words.blocks)
+
+    @property
+    def leaked(self) -> set[Pair]:
+        """Test pairs that are training pairs."""
+        return {pair for block in self.words.blocks for pair in block.leaked}
+
+
+class Encoded(NamedTuple):
+    """One side of a split, written."""
+
+    checksums: dict[str, int]
+    """Checksum of each file."""
+    counts: SideCounts
+    frequencies: dict[str, int]
+    """Frequency of each word; of validation and test, the words alone."""
+
+
+def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folder: Path) -> None:
+    """Write all files of a prepared corpus into ``folder``; an interrupted preparation continues.
+
+    Raises the errors of the corpus and of the tokenizers, and ``OSError``.
+    """
+    check_space(corpus, settings, folder)
+    clock = Clock()
+    languages = corpus.source, corpus.target
+    given = {split: read_split(corpus, split) for split in HELD_OUT}
+    held_out = {split: cleaning.text(text, corpus.source) for split, text in given.items()}
+    # As training has these sentences: the references too are cleaned.
+    sentences = {
+        split: ParallelText(text.source, cleaning.lines(text.target, corpus.target))
+        for split, text in held_out.items()
+    }
+    test = sentences["test"]
+    tested = frozenset(zip(test.source, test.target, strict=True))
+    cleaner = Cleaner(cleaning, languages, HeldOut.of(sentences.values()))
+    training = _read_training(corpus, cleaner, tested, folder / UNFINISHED)
+    clock.lap("text")
+    tokenizers = Tokenizers.train(training.words.sample(settings.sample_pairs), settings)
+    tokenizers.save(folder)
+    clock.lap("vocabularies")
+    encoded: dict[str, dict[str, Encoded]] = {split: {} for split in ("train", *HELD_OUT)}
+    for side, tokenizer in zip(SIDES, tokenizers, strict=True):
+        encoded["train"][side] = _encode_training(
+            training.words, side, tokenizer, folder, spelled=settings.dropout > 0
+        )
+        for split, text in held_out.items():
+            lines = getattr(text, side)
+            encoded[split][side] = _encode(lines, tokenizer, folder, f"{split}.{side}")
+    # Without line breaks: the writer of indented JSON takes ten times as long.
+    frequencies = {side: each.frequencies for side, each in encoded["train"].items()}
+    word_counts = json.dumps(_word_counts(frequencies), ensure_ascii=False)
+    write_text(folder / WORD_COUNTS, word_counts)
+    clock.lap("tokens")
+    leaked = training.leaked
+    bins = bins_of(each.counts for sides in encoded.values() for each in sides.values())
+    statistics = CorpusStatistics(
+        pairs_read=training.pairs_read,
+        left_out={split: text.left_out for split, text in held_out.items()},
+        cleaning=training.steps,
+        seconds=clock.seconds,
+        leaked=sum(pair in leaked for pair in zip(test.source, test.target, strict=True)),
+        bins=bins,
+        splits={
+            split: {
+                side: side_statistics(each.counts, len(each.frequencies), bins)
+                for side, each in sides.items()
+            }
+            for split, sides in encoded.items()
+        },
+    )
+    write_json(folder / STATISTICS, statistics.model_dump())
+    checksums = {WORD_COUNTS: checksum(folder / WORD_COUNTS)}
+    for sides in encoded.values():
+        for each in sides.values():
+            checksums |= each.checksums
+    left_out = {step.step: step.count for step in training.steps if step.leaves_out and step.count}
+    index: dict[str, Any] = {
+        "train": asdict(ParallelText([], [], None, left_out, seen=training.seen)),
+        **{split: asdict(text) for split, text in held_out.items()},
+        "checksums": checksums,
+        "tokenizers": [tokenizer.fingerprint for tokenizer in tokenizers],
+        "suspicions": list(map(str, _suspicions(corpus, training, leaked, test, given["val"]))),
+        "phrase_table": _phrase_table(corpus, training.aligned, held_out["test"]),
+    }
+    write_json(folder / INDEX, index)
+    shutil.rmtree(folder / UNFINISHED)
+
+
+def check_space(corpus: Corpus, settings: TokenizerSettings, folder: Path) -> None:
+    """Raise ``UserError`` if a preparation in ``folder`` needs more room than the disk has free.
+
+    What an interrupted preparation has written counts as room. A corpus of unknown size passes.
+    """
+    few = settings.kind in LONG_PIECES and not settings.dropout
+    needed = (FEW_TOKENS if few else MANY_TOKENS) * text_bytes_of(corpus)
+    if not needed:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    written = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    free = shutil.disk_usage(folder).free + written
+    if needed > free:
+        raise UserError(
+            f"{folder}: the preparation needs about {needed / 1e6:,.0f} MB, but the disk has "
+            f"{free / 1e6:,.0f} MB free: choose another folder with cache_dir=... or fewer "
+            "training pairs with data.limit=..."
+        )
+
+
+def for_each(
+    work: Callable[[Part], Result], parts: Iterable[Part], workers: int
+) -> Iterator[Result]:
+    """Yield ``work(part)`` for each part, in order, from several processes.
+
+    A single part is worked on in this process, since processes take a second to start. The first
+    error of a worker ends the loop. Raises ``UserError`` if a worker is killed.
+    """
+    remaining = iter(parts)
+    first = list(islice(remaining, 2))
+    if len(first) < 2 or workers < 2:
+        yield from map(work, chain(first, remaining))
+        return
+    context = get_context("forkserver")  # a process with threads must not fork
+    try:
+        with ProcessPoolExecutor(workers, context, _follow_parent) as pool:
+            results: deque[Future[Result]] = deque()
+            for part in chain(first, remaining):
+                if len(results) >= WAITING * workers:
+                    yield results.popleft().result()
+                results.append(pool.submit(work, part))
+            while results:
+                yield results.popleft().result()
+    except BrokenProcessPool as error:
+        raise UserError(
+            "a process that prepares the corpus was killed, perhaps for lack of memory: the same "
+            "command continues where the preparation was"
+        ) from error
+
+
+def tokens_of_words(
+    cut: Callable[[Sequence[str]], list[list[int]]], words: Sequence[str]
+) -> Sequences:
+    """Return the tokens of each word by ``cut``, which encodes lines."""
+    parts = [
+        Sequences.of(cut(words[first : first + WORDS_AT_ONCE]))
+        for first in range(0, len(words), WORDS_AT_ONCE)
+    ] or [Sequences.of([])]
+    tokens, _, lengths = map(np.concatenate, zip(*parts, strict=True))
+    return Sequences.joined(tokens, lengths)
+
+
+def _read_training(
+    corpus: Corpus, cleaner: Cleaner, tested: frozenset[Pair], folder: Path
+) -> TrainingText:
+    """Read the training text; what an interrupted preparation has cleaned is not cleaned again.
+
+    Raises ``UserError`` if cleaning leaves nothing.
+    """
+    training = TrainingText(GrowingText(folder))
+    text = training.words
+    new = islice(_texts(corpus, training), len(text.blocks), None)
+    # disable=None: no bar in files and pipes
+    with tqdm(
+        desc="reading the training text", unit=" pairs", unit_scale=True, disable=None, leave=False
+    ) as bar:
+        for block in for_each(partial(_clean, cleaner, tested), new, cores()):
+            text.append(block)
+            bar.update(block.counts.read)
+    steps = total_counts(step for block in text.blocks for step in block.steps)
+    if cleaner.cleaning.duplicates:
+        steps.append(text.leave_duplicates_out())
+    if not text.pairs:
+        raise UserError(nothing_left(steps))
+    left_out, examples = training.limits.left_out, training.limits.examples
+    seen = training.pairs_read + sum(left_out.values())
+    limits = (
+        StepCount(why, True, seen, count, examples.get(why, []), 0.0)
+        for why, count in left_out.items()
+    )
+    training.steps = [*limits, *steps]
+    return training
+
+
+def _texts(corpus: Corpus, training: TrainingText) -> Iterator[Text]:
+    for text in read_parts(corpus, "train"):
+        add_left_out(training.limits, text)
+        training.seen = training.seen or text.seen
+        if text.alignments is not None:
+            training.aligned.append(text)
+        if len(text):
+            if not len(training.first):
+                training.first = first_pairs(text, CHECKED)
+            yield text.source, text.target
+
+
+def _clean(cleaner: Cleaner, tested: frozenset[Pair], text: Text) -> Block:
+    # A line feed inside a line is white space.
+    source, target = ([line.replace("\n", " ") for line in lines] for lines in text)
+    (source, target), steps = cleaner.clean((source, target))
+    copies = equal_sides(source, target)
+    copied = examples_of(compress(source, copies))
+    leaked = sorted(tested.intersection(zip(source, target, strict=True)))
+    duplicates = cleaner.cleaning.duplicates
+    return Block(
+        BlockCounts(len(text[0]), len(source), steps, copied, leaked),
+        (words_of(source), words_of(target)),
+        copies,
+        pair_digests(source, target) if duplicates else np.zeros(0, np.uint64),
+    )
+
+
+def _follow_parent() -> None:
+    """Leave interrupts to the parent, and end when the parent is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    assert parent is not None
+
+    def end_with_parent() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=end_with_parent, daemon=True).start()
+
+
+def _encode_training(
+    text: GrowingText, side: str, tokenizer: Tokenizer, folder: Path, *, spelled: bool
+) -> Encoded:
+    """Write a side of the training text, and if ``spelled``, its words for BPE dropout."""
+    words = text.words(side)
+    tokens = tokens_of_words(tokenizer.encode, words)
+    frequencies = np.zeros(len(words), np.int64)
+    in_words, in_tokens = [], []
+    for lines in text.lines(side):
+        frequencies += np.bincount(lines.tokens, minlength=len(words))
+        in_words.append(_narrow(lines.lengths))
+        in_tokens.append(_narrow(sums(tokens.lengths[lines.tokens], lines.lengths)))
+    used = np.flatnonzero(frequencies)
+    largest = int(tokens.select(used).flat().max(initial=0))
+    word_lengths, lengths = np.concatenate(in_words), np.concatenate(in_tokens)
+    cut = (tokens.select(lines.tokens).flat() for lines in text.lines(side))
+    checksums = save_sequences(folder, f"train.{side}", lengths, cut, largest)
+    if spelled:
+        assert isinstance(tokenizer, Bpe)
+        numbers = (lines.tokens for lines in text.lines(side))
+        name, most = f"train.{side}.words", max(0, len(words) - 1)
+        checksums |= save_sequences(folder, name, word_lengths, numbers, most)
+        characters = tokens_of_words(tokenizer.characters, words)
+        checksums |= _save(folder, f"train.{side}.characters", characters)
+    unknown = sums(tokens.tokens == UNK, tokens.lengths) @ frequencies
+    counted = {words[number]: int(frequencies[number]) for number in used.tolist()}
+    return Encoded(checksums, SideCounts.of(word_lengths, lengths, int(unknown)), counted)
+
+
+def encode_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> tuple[Sequences, Words]:
+    """Return the tokens of each line, equal to ``tokenizer.encode`` and faster, and its words."""
+    words = words_of(lines)
+    tokens = tokens_of_words(tokenizer.encode, words.distinct)
+    numbers, lengths = words.numbers.tokens, words.numbers.lengths
+    cut = tokens.select(numbers).flat()
+    return Sequences.joined(cut, sums(tokens.lengths[numbers], lengths)), words
+
+
+def _encode(lines: Sequence[str], tokenizer: Tokenizer, folder: Path, name: str) -> Encoded:
+    """Write one side of validation or test."""
+    tokens, words = encode_lines(tokenizer, lines)
+    unknown = int(np.count_nonzero(tokens.tokens == UNK))
+    counts = SideCounts.of(words.numbers.lengths, tokens.lengths, unknown)
+    return Encoded(_save(folder, name, tokens), counts, dict.fromkeys(words.distinct, 0))
+
+
+def _save(folder: Path, name: str, sequences: Sequences) -> dict[str, int]:
+    largest = int(sequences.tokens.max(initial=0))
+    return save_sequences(folder, name, sequences.lengths, [sequences.tokens], largest)
+
+
+def _narrow(lengths: NDArray[np.int64]) -> Integers:
+    return lengths.astype(np.min_scalar_type(int(lengths.max(initial=0))))
+
+
+def _word_counts(words: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """Return the frequency of each word, sorted.
+
+    ``source`` and ``reference`` count the whitespace-separated words of the two sides, ``target``
+    the tokens of sacreBLEU's ``13a``, which cuts each word by itself.
+    """
+    tokens: Counter[str] = Counter()
+    tokenize = Tokenizer13a()
+    for word, frequency in words["target"].items():
+        for token in tokenize(word).split():
+            tokens[token] += frequency
+    counts = {"source": words["source"], "target": tokens, "reference": words["target"]}
+    return {name: dict(sorted(each.items())) for name, each in counts.items()}
+
+
+def _suspicions(
+    corpus: Corpus, training: TrainingText, leaked: Set[Pair], test: ParallelText, val: ParallelText
+) -> list[Suspicion]:
+    """Return what looks wrong in the text; ``val`` is the validation text as given."""
+    text = training.words
+    examples = examples_of(line for block in text.blocks for line in block.copied)
+    copies = Suspicion("training sources equal their target", text.copies, text.pairs, examples)
+    suspicions = suspicions_of_corpus(copies, leaked, test)
+    if corpus.generated:
+        return suspicions
+    for split, given in {"training": training.first, "validation": val}.items():
+        found, checked = swapped(given, (corpus.source, corpus.target))
+        what = f"{split} pairs have the languages swapped (data.source, data.target)"
+        if found:
+            suspicions.append(Suspicion(what, len(found), checked, examples_of(found)))
+    return suspicions
+
+
+def _phrase_table(
+    corpus: Corpus, aligned: Sequence[ParallelText], test: ParallelText
+) -> list[str] | None:
+    """Translate the test set by a phrase table; None for training text without gold links."""
+    if not aligned:
+        return None
+    source, target, links = (
+        [line for text in aligned for line in getattr(text, side) or ()]
+        for side in ("source", "target", "alignments")
+    )
+    try:
+        table = PhraseTable.of(ParallelText(source, target, links))
+    except ValueError as error:
+        raise UserError(f"data={corpus.name}, train: gold alignments, {error}") from None
+    return [table.translate(line) for line in test.source]
