@@ -8,7 +8,8 @@ from torch.nn.functional import pad
 
 from lightning_modules.attention.scores import Score
 from lightning_modules.attention.windows import Window
-from lightning_modules.kernels import LinearLayer, accumulate_once, weighted_sum
+from lightning_modules.kernels.products import LinearLayer
+from lightning_modules.kernels.shared import accumulate_once, weighted_sum
 
 
 class AttentionMemory(NamedTuple):

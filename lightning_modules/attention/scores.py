@@ -14,7 +14,9 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 from typing_extensions import override
 
-from lightning_modules.kernels import LinearLayer, additive_energies, linear
+from lightning_modules.kernels.chunked import additive_energies
+from lightning_modules.kernels.products import LinearLayer
+from lightning_modules.kernels.shared import linear
 
 
 class Score(nn.Module, ABC):

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-from lightning_modules.kernels import LinearLayer
+from lightning_modules.kernels.products import LinearLayer
 
 
 class WindowMask(NamedTuple):

@@ -11,7 +11,8 @@ from typing_extensions import override
 from datamodules.errors import UserError
 from datamodules.tokenization import BOS, EOS, PAD, UNK
 from lightning_modules.decoding.hypotheses import Backpointers, Ends, HypothesisEnd
-from lightning_modules.kernels import packed_weights
+from lightning_modules.kernels.precision import search_autocast
+from lightning_modules.kernels.products import packed_weights
 from lightning_modules.variants.base import EncoderDecoder, for_each_tensor, select_batch
 
 NonNegativeFloat = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -87,7 +88,7 @@ class Search(ABC):
         """
         lengths = src_mask.sum(1).cpu() if src_lengths is None else src_lengths
         if self.bf16:
-            with torch.autocast(src.device.type, torch.bfloat16):
+            with search_autocast(src.device):
                 return self._translate(model, src, src_mask, lengths)
         with packed_weights(model, self.int8):
             return self._translate(model, src, src_mask, lengths)

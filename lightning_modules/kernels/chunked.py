@@ -1,40 +1,23 @@
-"""How much is computed at a time: a cache's size on a CPU, a share of the free memory on a GPU."""
+"""Formulas computed in chunks: the same numbers without their largest tensor.
+
+- ``additive_energies``, without the ``(batch, tgt, src, size)`` tensor of the formula;
+- ``output_loss``, without the logits of all positions at once. The forward pass also computes the
+  gradients, while the logits of a chunk are still in the cache and become their own gradient in
+  place. (``torch.nn.functional.linear_cross_entropy`` has no label smoothing.)
+
+A chunk fits the cache of a CPU, or takes a share of the free memory of a GPU.
+"""
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from lightning_modules.kernels.device import chunk_size
 from lightning_modules.kernels.precision import product_type
 from lightning_modules.kernels.products import multiply, multiply_transposed
-
-SHARE = 16
-"""A chunk takes at most one part in ``SHARE`` of the memory that is free on a GPU."""
-
-
-def chunk_size(device: torch.device, bytes_each: int, on_cpu: int) -> int:
-    """Return how many rows of ``bytes_each`` bytes make a chunk; ``on_cpu`` at least."""
-    return max(on_cpu, room_on(device) // bytes_each)
-
-
-@cache
-def room_on(device: torch.device) -> int:
-    """Return the bytes of a chunk on a device; 0 for a CPU, or if the device does not tell.
-
-    The device is asked once: chunks of another size would change the last digits of sums, and a
-    question costs time. The power of two makes the answer the same if a little less memory is free.
-    """
-    if device.type in ("cpu", "meta"):
-        return 0
-    try:
-        free, _ = torch.accelerator.get_memory_info(device)
-    except RuntimeError:  # Apple's devices, for example
-        return 0
-    return 1 << (free // SHARE).bit_length() >> 1
-
 
 HIDDEN_NUMBERS = 1 << 18
 """Numbers of the hidden layer in memory at a time on a CPU: as many as fit the cache of one core. A
@@ -133,7 +116,7 @@ def output_loss(
 
 
 class _OutputLoss(torch.autograd.Function):
-    """Loss and gradients chunk by chunk; see the module."""
+    """Loss and gradients, chunk by chunk."""
 
     @staticmethod
     def forward(

@@ -1,4 +1,4 @@
-"""What a training asks its device: to finish, how much memory is used, which attention to run."""
+"""What this machine is: its processor, and the memory of its devices."""
 
 from functools import cache
 from pathlib import Path
@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 
 CPUINFO = Path("/proc/cpuinfo")
+SHARE = 16
+"""A chunk takes at most one part in ``SHARE`` of the memory that is free on a GPU."""
 
 
 class Processor(NamedTuple):
@@ -55,10 +57,22 @@ def peak_device_memory_mib(device: torch.device) -> float | None:
         return None
 
 
-def keep_attention_off_cudnn() -> None:
-    """Let torch choose among its other fused kernels of attention on a GPU, in the whole process.
+def chunk_size(device: torch.device, bytes_each: int, on_cpu: int) -> int:
+    """Return how many rows of ``bytes_each`` bytes make a chunk; ``on_cpu`` at least."""
+    return max(on_cpu, room_on(device) // bytes_each)
 
-    CuDNN plans its kernel anew for each shape, and batches differ in shape: on an H100, a call of
-    the forward or of the backward pass took 13 ms of the processor.
+
+@cache
+def room_on(device: torch.device) -> int:
+    """Return the bytes of a chunk on a device; 0 for a CPU, or if the device does not tell.
+
+    The device is asked once: chunks of another size would change the last digits of sums, and a
+    question costs time. The power of two makes the answer the same if a little less memory is free.
     """
-    torch.backends.cuda.enable_cudnn_sdp(False)
+    if device.type in ("cpu", "meta"):
+        return 0
+    try:
+        free, _ = torch.accelerator.get_memory_info(device)
+    except RuntimeError:  # Apple's devices, for example
+        return 0
+    return 1 << (free // SHARE).bit_length() >> 1

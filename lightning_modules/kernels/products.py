@@ -1,88 +1,35 @@
-"""Float32 products of matrices on a CPU, by oneDNN where oneDNN is faster than torch's choice.
+"""Products of matrices by oneDNN, where ``kernels.precision`` chooses it, with their gradients.
 
-Torch sends these products to MKL, which uses narrow instructions on processors of AMD. OneDNN, a
-part of torch too, uses the widest instructions, but a call costs more. So the processor and the
-size of a product decide, never a timing: jobs side by side must choose alike.
-
-``use`` sets the choice of the whole process; before, torch multiplies. Other dtypes, other devices,
-autocast and ``torch.compile`` always multiply as torch does.
+``LinearLayer`` multiplies by them. In a search its weights are laid out once for all steps: in
+float32, or as integers of eight bits (``packed_weights``).
 """
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
+from typing_extensions import override
 
-from datamodules.errors import UserError
-from lightning_modules.kernels.device import Processor, this_processor
+from lightning_modules.kernels.precision import (
+    onednn_multiplies,
+    search_weights,
+    sums_int8_in_32_bits,
+)
 
-Products = Literal["auto", "onednn", "torch"]
-"""Values of the setting ``products``."""
+Product = Callable[[Tensor], Tensor]
+"""``x -> x @ weightᵀ + bias``, ``(…, columns) -> (…, rows)``."""
+Pack = Callable[[Tensor, Tensor | None], Product]
+"""Makes the product by a weight ``(rows, columns)`` and a bias ``(rows,)``."""
 
-WIDE, NARROW = 1 << 20, 1 << 24
-"""Multiplications from which oneDNN saves more time than its call costs, on AMD's processors with
-512-bit units (Zen 5) and with 256-bit units (Zen 4); see docs/performance.md."""
 MANY, LARGE, STEP = 256, 1 << 18, 64
 """Products with ``MANY`` rows, or ``LARGE`` results, come in multiples of ``STEP`` rows."""
-
-_onednn_from: int | None = None
-
-
-def choose(products: Products, processor: Processor | None = None) -> int | None:
-    """Return the multiplications from which oneDNN computes a product; None for never.
-
-    Args:
-        products: the setting.
-        processor: None for that of this machine.
-    """
-    _, vendor, instructions = processor or this_processor()
-    amd = vendor == "AuthenticAMD" and "avx512f" in instructions
-    gains = amd and torch.backends.mkldnn.is_available()
-    if products == "torch" or (products == "auto" and not gains):
-        return None
-    # Zen 5 is the first of AMD's processors with both.
-    return WIDE if amd and "avx_vnni" in instructions else NARROW
-
-
-def use(onednn_from: int | None) -> None:
-    """Let oneDNN compute products of at least so many multiplications; None for no product.
-
-    Raises ``UserError`` for a torch without oneDNN.
-    """
-    if onednn_from is not None and not torch.backends.mkldnn.is_available():
-        raise UserError(
-            "products=onednn: this torch has no oneDNN; set products=auto, and force=true for a "
-            "training that began with oneDNN"
-        )
-    global _onednn_from
-    _onednn_from = onednn_from
-
-
-@contextmanager
-def by_torch_alone() -> Iterator[None]:
-    """Let torch compute every product within the block, for example to count operations."""
-    before = in_use()
-    use(None)
-    try:
-        yield
-    finally:
-        use(before)
-
-
-def in_use() -> int | None:
-    """Return the argument of the last ``use``."""
-    return _onednn_from
-
-
-def described(onednn_from: int | None) -> str:
-    """Return a choice in words, for records and conditions."""
-    if onednn_from is None:
-        return "torch"
-    return f"oneDNN from {onednn_from:,} multiplications"
+LARGEST = 127
+"""Largest integer that stands for a weight."""
 
 
 def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -93,7 +40,7 @@ def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
         weight: ``(rows, columns)``.
         bias: ``(rows,)``.
     """
-    if not by_onednn(inputs, weight.shape[0]):
+    if not onednn_multiplies(inputs, weight.shape[0]):
         return functional.linear(inputs, weight, bias)
     if not torch.is_grad_enabled():
         return onednn(inputs, weight, bias)
@@ -105,7 +52,7 @@ def multiply(left: Tensor, right: Tensor, onto: Tensor | None = None) -> Tensor:
 
     ``onto`` is ``(columns,)`` or ``(rows, columns)``.
     """
-    if not by_onednn(left, right.shape[1]):
+    if not onednn_multiplies(left, right.shape[1]):
         return left @ right if onto is None else torch.addmm(onto, left, right)
     if onto is None or onto.dim() == 1:
         return onednn(left, right.t(), onto)
@@ -119,7 +66,7 @@ def multiply_transposed(left: Tensor, right: Tensor, total: Tensor | None = None
 
     So the gradient of a matrix follows from its two factors.
     """
-    if not by_onednn(left, right.shape[1]):
+    if not onednn_multiplies(left, right.shape[1]):
         return left.t() @ right if total is None else total.addmm_(left.t(), right)
     if over := _over(left.shape[0], right.shape[1]):
         start = multiply_transposed(left[:-over], right[:-over], total)
@@ -127,19 +74,6 @@ def multiply_transposed(left: Tensor, right: Tensor, total: Tensor | None = None
     if left.shape[1] <= right.shape[1]:  # oneDNN copies the transposed factor: the smaller one
         return multiply(left.t(), right, total)
     return multiply(right.t(), left, None if total is None else total.t()).t()
-
-
-def by_onednn(left: Tensor, columns: int) -> bool:
-    """Return whether oneDNN multiplies ``left`` ``(…, inner)`` by a matrix with ``columns``."""
-    return (
-        _onednn_from is not None
-        and not torch.compiler.is_compiling()
-        and left.dim() > 1
-        and left.dtype == torch.float32
-        and left.device.type == "cpu"
-        and not torch.is_autocast_enabled("cpu")
-        and left.numel() * columns >= max(1, _onednn_from)
-    )
 
 
 def onednn(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -153,8 +87,8 @@ def onednn(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         result = torch.cat([_pointwise(flat[:-over], weight, bias), rest])
     else:
         result = _pointwise(flat, weight, bias)
-    # As in torch's own products, the result is no view: operators in place may follow.
-    return torch.ops.aten._unsafe_view(result, [*inputs.shape[:-1], weight.shape[0]])
+    # As in torch's own products, the result is not a view: operators in place may follow.
+    return result.view(*inputs.shape[:-1], weight.shape[0]).data
 
 
 def _pointwise(flat: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -200,3 +134,99 @@ class _Linear(torch.autograd.Function):
         if needs_bias:
             grad_bias = flat.sum(0)
         return grad_inputs, grad_weight, grad_bias
+
+
+class Packable(ABC):
+    """A module whose steps can multiply by packed weights."""
+
+    @abstractmethod
+    def pack(self, pack: Pack | None) -> None:
+        """Pack the weights; None forgets the packed weights."""
+
+
+class LinearLayer(nn.Linear, Packable):
+    """``nn.Linear`` with the products of this module, or with packed weights."""
+
+    _packed: Product | None = None
+
+    @override
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return ``inputs @ weightᵀ + bias``."""
+        if not torch.compiler.is_compiling() and self._packed is not None:
+            return self._packed(inputs)
+        return linear(inputs, self.weight, self.bias)
+
+    @override
+    def pack(self, pack: Pack | None) -> None:
+        """Pack the weight and the bias; None forgets the packed weights."""
+        self._packed = None if pack is None else pack(self.weight, self.bias)
+
+
+@contextmanager
+def packed_weights(model: nn.Module, int8: bool) -> Iterator[None]:
+    """Pack the weights of a model, which do not change meanwhile, and forget the packed weights.
+
+    Raises ``UserError`` for ``int8`` where ``kernels.precision`` has no such products.
+    """
+    kind = search_weights(model, int8)
+    pack: Pack | None = {"int8": Int8Product, "onednn": OnednnProduct}[kind] if kind else None
+    layers = [module for module in model.modules() if isinstance(module, Packable)]
+    try:
+        for layer in layers if pack else ():
+            layer.pack(pack)
+        yield
+    finally:
+        for layer in layers:
+            layer.pack(None)
+
+
+class OnednnProduct:
+    """A product by oneDNN, or by torch if the product is small."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        self._weight, self._bias = weight, bias
+        self._packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous())
+
+    def __call__(self, inputs: Tensor) -> Tensor:
+        """Multiply ``inputs`` ``(…, columns)``."""
+        # A packed weight is not laid out again: a quarter of the multiplications is enough.
+        if not onednn_multiplies(inputs, 4 * len(self._weight)):
+            return functional.linear(inputs, self._weight, self._bias)
+        return onednn(inputs, self._packed, self._bias)
+
+
+class Int8Product:
+    """A product of integers of eight bits.
+
+    Each row of the weight has a scale, and each row of the inputs has another: so the result of a
+    sentence does not depend on the other sentences of its batch.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        weight = weight.float()
+        self._scales = _scales(weight, LARGEST).squeeze(1)
+        self._largest_input = LARGEST if sums_int8_in_32_bits() else LARGEST // 2
+        integers = (weight / self._scales.unsqueeze(1)).round_().to(torch.int8)
+        self._packed = torch.ops.onednn.qlinear_prepack(integers, None)
+        self._zeros = torch.zeros(len(weight), dtype=torch.long)
+        self._bias = weight.new_zeros(()) if bias is None else bias.float()
+
+    def __call__(self, inputs: Tensor) -> Tensor:
+        """Multiply ``inputs`` ``(…, columns)``."""
+        flat = inputs.flatten(0, -2).float()
+        if not len(flat):
+            return inputs.new_zeros(*inputs.shape[:-1], len(self._scales))
+        scales, zero = _scales(flat, self._largest_input), self._largest_input + 1
+        # OneDNN's fast kernel takes unsigned inputs, with a number that stands for zero.
+        integers = torch.div(flat, scales).add_(zero).round_().to(torch.uint8)
+        product = torch.ops.onednn.qlinear_pointwise(
+            *(integers, 1.0, zero, self._packed, self._scales, self._zeros, None),
+            *(1.0, 0, torch.float32, "none", [], ""),
+        )
+        result = torch.addcmul(self._bias, product, scales, out=product)
+        return result.view(*inputs.shape[:-1], -1).to(inputs.dtype)
+
+
+def _scales(matrix: Tensor, largest: int) -> Tensor:
+    """Return the size of the integer 1 in each row, ``(rows, 1)``, with integers to ``largest``."""
+    return matrix.abs().amax(1, keepdim=True).div_(largest).clamp_(min=1e-30)

@@ -1,12 +1,13 @@
-"""Torch's kernels of the LSTM and the GRU; on a GPU, with types that autocast does not choose.
+"""Torch's LSTM and GRU, over sentences of unequal length and for single steps.
 
-Autocast casts the arguments of cuDNN's kernels to float16, also where products are in bfloat16, and
-then without a gradient scaler. So on a GPU all arguments are cast to the type of products before
-the call, and autocast is off within the call. Autograd casts the gradients of the weights back.
+On a CPU, the kernel for packed sequences runs step by step. The kernel for whole batches is faster,
+but needs sentences of one length. Sentences of a batch have similar lengths: all run together up to
+the length of the shortest sentence, and only the rest of the longer sentences runs packed.
+
+``kernels.precision`` decides the types of arguments. Autograd casts the gradients of weights back.
 """
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -14,7 +15,10 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from lightning_modules.kernels.precision import autocasts, lstm_kernels, product_type
+from lightning_modules.kernels.precision import in_product_type, lstm_kernels, types_as_given
+
+Weights = tuple[Tensor, ...]
+"""Weights of one layer and direction, in the order of ``all_weights``."""
 
 
 class RnnOutput(NamedTuple):
@@ -91,33 +95,6 @@ def advance_layer(
         if cell is None:
             return torch.gru_cell(inputs, hidden, *weights), None
         return torch.lstm_cell(inputs, (hidden, cell), *weights)
-
-
-def in_product_type(
-    inputs: Tensor, hidden: Tensor, cell: Tensor | None, weights: Sequence[Tensor]
-) -> tuple[Tensor, Tensor, Tensor | None, Sequence[Tensor]]:
-    """Cast the arguments of a kernel; on a CPU, leave the arguments as they are."""
-    if not needs_types(inputs):
-        return inputs, hidden, cell, weights
-    dtype = product_type(inputs)
-    inputs, hidden, *weights = (tensor.to(dtype) for tensor in (inputs, hidden, *weights))
-    return inputs, hidden, None if cell is None else cell.to(dtype), weights
-
-
-def types_as_given(inputs: Tensor) -> AbstractContextManager[None]:
-    """Switch autocast off where arguments have been cast."""
-    if needs_types(inputs) and autocasts(inputs):
-        return torch.autocast(inputs.device.type, enabled=False)
-    return nullcontext()
-
-
-def needs_types(inputs: Tensor) -> bool:
-    """Return whether kernels on the device of ``inputs`` need explicit types: not on a CPU."""
-    return not inputs.is_cpu
-
-
-Weights = tuple[Tensor, ...]
-"""Weights of one layer and direction, in the order of ``all_weights``."""
 
 
 def run_packed(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOutput:

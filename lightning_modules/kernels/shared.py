@@ -36,7 +36,7 @@ def linear(inputs: Tensor, matrix: Tensor, onto: Tensor | None = None) -> Tensor
     """
     factors = _factors(matrix)
     if factors is not None:
-        return _Linear.apply(inputs.to(matrix.dtype), matrix, onto, factors)
+        return _SharedLinear.apply(inputs.to(matrix.dtype), matrix, onto, factors)
     product = _product(inputs, matrix)
     return product if onto is None else onto + product
 
@@ -85,7 +85,7 @@ class _Collect(torch.autograd.Function):
         return collected if grad_output is None else grad_output + collected, None
 
 
-class _Linear(torch.autograd.Function):
+class _SharedLinear(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, inputs: Tensor, matrix: Tensor, onto: Tensor | None, factors: Factors

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from lightning_modules.kernels.device import this_processor
-from lightning_modules.kernels.products import described, in_use
+from lightning_modules.kernels.precision import describe_products, products_in_use
 
 PACKAGES = ("torch", "pytorch-lightning", "hydra-core", "tokenizers", "sacrebleu", "numpy")
 
@@ -24,7 +24,7 @@ def environment() -> dict[str, Any]:
         "cpu": this_processor().name or platform.processor(),
         "device": gpu or "cpu",
         "threads": torch.get_num_threads(),
-        "products": described(None if gpu else in_use()),
+        "products": describe_products(None if gpu else products_in_use()),
         "matmul_precision": torch.get_float32_matmul_precision(),
     }
 

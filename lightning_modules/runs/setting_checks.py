@@ -226,9 +226,12 @@ def _nodes(config: Mapping[str, Any], parent: str) -> Iterator[tuple[str, Mappin
 def _arguments(path: str) -> list[str] | None:
     """Return the names of the arguments; None for any names, and where the path leads nowhere."""
     try:
-        parameters = inspect.signature(hydra.utils.get_object(path)).parameters.values()
+        taker = hydra.utils.get_object(path)
+        parameters = inspect.signature(taker).parameters.values()
     except Exception:  # a user's module may raise anything
         return None
+    if hasattr(taker, "options_class"):  # the fields of which are its arguments
+        return list(taker.options_class.model_fields)
     if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters):
         return None
     return [each.name for each in parameters]

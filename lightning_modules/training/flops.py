@@ -23,7 +23,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.tokenization import EOS
-from lightning_modules.kernels import products
+from lightning_modules.kernels import precision
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.teacher_forcing import mixed_inputs
 from lightning_modules.training.word_vectors import VectorFiles, freeze
@@ -156,7 +156,7 @@ def _plain_kernels() -> Iterator[None]:
     before = torch.backends.mkldnn.set_flags(_enabled=False)
     torch.set_num_threads(1)
     try:
-        with sdpa_kernel(SDPBackend.MATH), products.by_torch_alone():
+        with sdpa_kernel(SDPBackend.MATH), precision.products_by_torch():
             yield
     finally:
         torch.backends.mkldnn.set_flags(_enabled=before[0])

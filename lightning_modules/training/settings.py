@@ -6,8 +6,7 @@ from omegaconf import DictConfig, OmegaConf
 from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 
 from datamodules.errors import validated
-from lightning_modules.kernels.precision import MatmulPrecision
-from lightning_modules.kernels.products import Products
+from lightning_modules.kernels.precision import MatmulPrecision, Products
 from lightning_modules.training.budgets import Budget
 from lightning_modules.training.process import Seeds
 from lightning_modules.training.sizes import Match

@@ -14,9 +14,8 @@ from pytorch_lightning.loggers import Logger
 from datamodules.errors import UserError
 from datamodules.files import remove_half_written
 from datamodules.translation_data import TranslationData
-from lightning_modules.kernels import products
-from lightning_modules.kernels.device import keep_attention_off_cudnn
-from lightning_modules.kernels.precision import use_matmul_precision
+from lightning_modules.kernels import precision
+from lightning_modules.kernels.precision import keep_attention_off_cudnn, use_matmul_precision
 from lightning_modules.ranks.environment import is_rank_zero
 from lightning_modules.ranks.updates import share_out
 from lightning_modules.runs.files import clear_results
@@ -74,7 +73,7 @@ def prepare_process(settings: TrainingSettings) -> None:
 
     Raises ``UserError`` for products that this torch cannot compute.
     """
-    products.use(products.choose(settings.products))
+    precision.use_products(precision.choose_products(settings.products))
     use_matmul_precision(settings.matmul_precision)
     keep_attention_off_cudnn()
     if settings.keep_memory:

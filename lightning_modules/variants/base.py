@@ -5,19 +5,18 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from typing_extensions import override
 
 from datamodules.tokenization import PAD
-from lightning_modules.kernels import LinearLayer, output_loss
+from lightning_modules.kernels.chunked import output_loss
+from lightning_modules.kernels.products import LinearLayer
 
-Size = Annotated[int, Field(gt=0)]
-Dropout = Annotated[float, Field(ge=0, lt=1)]
 Tied = Literal["none", "output", "all"]
 """Shared tables: none, target embedding and output layer, or these two and the source embedding."""
 
@@ -192,16 +191,10 @@ def count_parameters(model: nn.Module) -> int:
 
 
 def select_batch(tree: Any, index: Tensor) -> Any:
-    """Pick batch entries of every tensor in nested tuples.
+    """Pick batch entries of every tensor in nested tuples: a memory, a state, or a part of one.
 
-    Args:
-        tree: a memory, a state, or a part of one.
-        index: entries, ``(rows,)``, which may repeat and reorder; or for a state the rows of beams,
-            ``(sentences, beam)``, each from the beam of its sentence. Sentences may leave, but keep
-            their order; their beams then share what their rows have in common.
+    ``index`` are entries, ``(rows,)`` or ``(sentences, beam)``, which may repeat and reorder.
     """
-    if isinstance(tree, Selectable):
-        return tree.select(index)
     if isinstance(tree, tuple):
         return _rebuilt(tree, [select_batch(branch, index) for branch in tree])
     if not isinstance(tree, Tensor):
@@ -212,14 +205,6 @@ def select_batch(tree: Any, index: Tensor) -> Any:
 def move(tree: Any, device: torch.device) -> Any:
     """Move every tensor in nested tuples to ``device``."""
     return for_each_tensor(tree, lambda tensor: tensor.to(device))
-
-
-class Selectable(ABC):
-    """A part of a memory or a state that picks batch entries in its own way."""
-
-    @abstractmethod
-    def select(self, index: Tensor) -> Any:
-        """Return the part with the rows of ``index``; see ``select_batch``."""
 
 
 def for_each_tensor(tree: Any, change: Callable[[Tensor], Tensor]) -> Any:

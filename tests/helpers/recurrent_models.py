@@ -3,7 +3,6 @@
 from typing import Any
 
 import torch
-from hydra.utils import instantiate
 from torch import nn
 
 from datamodules.tokenization import BOS, EOS, PAD
@@ -25,13 +24,34 @@ PREVIOUS: dict[str, Any] = {"state": "previous"}
 FLAGS: dict[str, Any] = {"context": True, "last_token": True, "language": True}
 
 
-def build(settings: dict, seed: int = 0) -> Recurrent:
+ABSENT: dict[str, Any] = {
+    "encoder": {"bidirectional": False, "merge": "concat", "reverse_source": False},
+    "readout": {"size": None, "state": "current", "last_token": False},
+    "query": {"state": "current", "context": False, "last_token": False, "language": False},
+    **dict.fromkeys(("attention", "intra_attention", "initial_range")),
+    **dict.fromkeys(("summary", "input_feeding"), False),
+    "dropout": 0.0,
+    "tied": "none",
+    "placement": {},
+}
+"""Settings of a model that has nothing of what tests leave out."""
+
+
+def recurrent(
+    settings: dict[str, Any], src_vocabulary: int = VOCABULARY, tgt_vocabulary: int = VOCABULARY
+) -> Recurrent:
+    """A model with torch's initial weights; settings that are left out are absent parts."""
+    groups = {
+        group: ABSENT[group] | settings.get(group, {}) for group in ("encoder", "readout", "query")
+    }
+    return Recurrent(src_vocabulary, tgt_vocabulary, **(ABSENT | settings | groups))
+
+
+def build(settings: dict[str, Any], seed: int = 0) -> Recurrent:
     """A model in float64, its parameters large enough to show differences."""
-    target = {"_target_": "lightning_modules.variants.Recurrent"}
+    settings = {key: value for key, value in settings.items() if key != "_target_"}
     torch.manual_seed(seed)
-    model = instantiate(
-        target | settings, _convert_="all", src_vocabulary=VOCABULARY, tgt_vocabulary=VOCABULARY
-    )
+    model = recurrent(settings)
     for parameter in model.parameters():
         nn.init.uniform_(parameter, -0.8, 0.8)
     return model.double().eval()

@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import torch
 from hydra import compose, initialize_config_dir
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from datamodules.tokenization import BOS, EOS
 from lightning_modules.training.factories import build_model
-from lightning_modules.variants import EmbeddedEncoderDecoder
+from lightning_modules.variants import EmbeddedEncoderDecoder, Transformer
 
 CONF = Path(__file__).parents[2] / "conf"
 NAMES = sorted(path.stem for path in (CONF / "model").glob("*.yaml"))
@@ -89,6 +90,15 @@ def small_model(name: str, *overrides: str, vocabulary: int = VOCABULARY) -> Emb
     for parameter in built.parameters():  # larger weights make differences visible
         parameter.data.mul_(2)
     return built.eval()
+
+
+def transformer(vocabulary: int = VOCABULARY, **options: Any) -> Transformer:
+    """A Transformer with torch's initial weights, of small sizes where none are given."""
+    sizes = {"width": 16, "heads": 2, "hidden_size": 24, "encoder_layers": 2, "decoder_layers": 2}
+    ranges = {"key_size": None, "value_size": None, "max_length": 1024, "relative_distance": 16}
+    form = {"pre_norm": True, "positions": "sinusoidal", "tied": "none", "dropout": 0.0}
+    given = {"src_vocabulary": vocabulary, "tgt_vocabulary": vocabulary, "placement": {}}
+    return Transformer(**{**sizes, **ranges, **form, **given, **options})
 
 
 def sentences(lengths: list[int], seed: int = 0, width: int | None = None) -> tuple[Tensor, Tensor]:

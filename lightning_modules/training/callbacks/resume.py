@@ -15,7 +15,7 @@ from pytorch_lightning.trainer.states import TrainerFn
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from datamodules.batching import Batch
-from lightning_modules.kernels import products
+from lightning_modules.kernels import precision
 from lightning_modules.library_internals import (
     correct_step_count,
     move_best_checkpoint,
@@ -60,7 +60,7 @@ class ResumeCheckpoint(pl.Callback):
         The folder of the run may have been moved since. Products are computed as before, so that
         the training goes on to the last digit on another processor too.
         """
-        products.use(checkpoint[RESUME]["products"])
+        precision.use_products(checkpoint[RESUME]["products"])
         move_best_checkpoint(checkpoint, Path(os.path.realpath(self.file.parent)))
         self._validate, self._stop = (checkpoint[RESUME][name] for name in ("validate", "stop"))
         updates: int = checkpoint[RESUME]["updates_of_epoch"]
@@ -129,7 +129,7 @@ class ResumeCheckpoint(pl.Callback):
             "validate": trainer.validating,
             "stop": trainer.should_stop,
             "updates_of_epoch": done,
-            "products": products.in_use(),
+            "products": precision.products_in_use(),
         }
         rewind_progress(checkpoint, epoch)
 

@@ -1,22 +1,32 @@
-"""Recurrent cells by name, and the interface of a user's cell."""
+"""Recurrent cells, and stacks of their layers: for a whole sequence, for one step, or in a loop.
+
+A loop is for steps that need the attention of the step before. Inputs that are known before the
+loop are projected for all positions at once, and the weights are shared (see ``kernels.shared``):
+a step of the loop computes only two products and the gates.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from functools import partial
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout
 from typing_extensions import override
 
 from datamodules.plugs import check_shape, find_plug, make_plug
-from lightning_modules.kernels import LinearLayer, Pack, Packable, accumulate_once, linear, products
+from lightning_modules.kernels import products
+from lightning_modules.kernels.products import LinearLayer, Pack, Packable
 from lightning_modules.kernels.rnn import advance_layer, run_stack
-from lightning_modules.variants.recurrent.compiled_step import (
-    compile_step,
-    first_state,
-    inputs_of_steps,
-)
+from lightning_modules.kernels.shared import accumulate_once, linear
+
+State = Tensor | tuple[Tensor, Tensor]
+"""Hidden state, ``(batch, hidden)``, or hidden and cell state, as in torch's LSTM cell."""
+LayerStep = Callable[[Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor | None]]
+"""One step of a layer: inputs, hidden and cell state -> new hidden and cell state."""
+LoopStep = Callable[[int, Tensor | None, Tensor, Tensor | None], tuple[Tensor, Tensor | None]]
+"""The same in a loop: position, the part of the inputs that was not known before the loop, hidden
+and cell state -> new hidden and cell state."""
 
 
 class CellState(NamedTuple):
@@ -37,8 +47,60 @@ class CellState(NamedTuple):
         return self.hidden[number], None if self.cell is None else self.cell[number]
 
 
+class LstmGates(nn.Module):
+    """Torch's LSTM cell after its products."""
+
+    def forward(self, gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the next hidden and cell state, ``(batch, hidden)``.
+
+        Args:
+            gates: ``W x + U h + b``, ``(batch, 4 · hidden)``.
+            cell: ``(batch, hidden)``.
+        """
+        let_in, keep, candidate, let_out = gates.chunk(4, 1)
+        cell = keep.sigmoid() * cell + let_in.sigmoid() * candidate.tanh()
+        return let_out.sigmoid() * cell.tanh(), cell
+
+
+class GruGates(nn.Module):
+    """Torch's GRU cell after its products."""
+
+    def forward(self, from_inputs: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor:
+        """Return the next state, ``(batch, hidden)``.
+
+        Args:
+            from_inputs: ``W x + b``, ``(batch, 3 · hidden)``.
+            from_hidden: ``U h + b'``, ``(batch, 3 · hidden)``.
+            hidden: h, ``(batch, hidden)``.
+        """
+        parts = [2 * hidden.shape[1], hidden.shape[1]]
+        x_gates, x_candidate = from_inputs.split(parts, 1)
+        h_gates, h_candidate = from_hidden.split(parts, 1)
+        reset, update = (x_gates + h_gates).sigmoid().chunk(2, 1)
+        candidate = torch.addcmul(x_candidate, reset, h_candidate).tanh()
+        return torch.lerp(candidate, hidden.to(candidate.dtype), update)
+
+
+def gru_2014(projected: Tensor, hidden: Tensor, gates: Tensor, candidate: Tensor) -> Tensor:
+    """Return ``s_t`` of Cho et al. 2014 (section 2.3) and Bahdanau et al. 2015 (A.1.1).
+
+    ``s_t = (1 - z)∘s_{t-1} + z∘tanh(W x + U [r∘s_{t-1}])``: the reset gate acts *before* the
+    product with U. Fused kernels, also torch's, apply the reset gate after the product.
+
+    Args:
+        projected: W x of z, r and the candidate, ``(batch, 3 · hidden)``.
+        hidden: ``s_{t-1}``, ``(batch, hidden)``.
+        gates: U of z and r, ``(2 · hidden, hidden)``.
+        candidate: U, ``(hidden, hidden)``.
+    """
+    x_gates, x_candidate = projected.tensor_split([gates.shape[0]], -1)
+    update, reset = (x_gates + linear(hidden, gates)).sigmoid().chunk(2, -1)
+    new = (x_candidate + linear(reset * hidden, candidate)).tanh()
+    return torch.lerp(hidden, new.to(hidden.dtype), update.to(hidden.dtype))
+
+
 class InputProjection:
-    """``W x_t + b``, where a first part of ``x_t`` may be known before the loop.
+    """``W x_t + b`` in a loop, where a first part of ``x_t`` may be known before the loop.
 
     Args:
         known: known part of the inputs, ``(batch, tgt, known)``; None for no such part.
@@ -63,169 +125,6 @@ class InputProjection:
         return projected if unknown is None else linear(unknown, self._weight, projected)
 
 
-class UnrolledCell(ABC):
-    """One layer of an unrolled stack."""
-
-    @abstractmethod
-    def __call__(
-        self, position: int, unknown: Tensor | None, hidden: Tensor, cell: Tensor | None
-    ) -> tuple[Tensor, Tensor | None]:
-        """Return the new hidden and cell state, ``(batch, hidden)``.
-
-        ``unknown`` is the part of the inputs that was not known before the loop.
-        """
-
-
-class UnrolledPlainly(UnrolledCell):
-    """Any cell, step by step: nothing is computed before the loop.
-
-    Args:
-        advance: one step of the cell, from inputs, hidden and cell state to the new states.
-        known: known part of the inputs, ``(batch, tgt, known)``; None for no such part.
-    """
-
-    def __init__(
-        self,
-        advance: Callable[[Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor | None]],
-        known: Tensor | None,
-    ) -> None:
-        self._advance = advance
-        self._known = None if known is None else known.unbind(1)
-
-    @override
-    def __call__(
-        self, position: int, unknown: Tensor | None, hidden: Tensor, cell: Tensor | None
-    ) -> tuple[Tensor, Tensor | None]:
-        known = None if self._known is None else self._known[position]
-        parts = [part for part in (known, unknown) if part is not None]
-        inputs = parts[0] if len(parts) == 1 else torch.cat(parts, -1)
-        return self._advance(inputs, hidden, cell)
-
-
-class UnrolledLstm(UnrolledCell):
-    """Torch's LSTM cell."""
-
-    def __init__(self, known: Tensor | None, weights: Sequence[Tensor]) -> None:
-        input_weight, hidden_weight, *biases = weights
-        self._inputs = InputProjection(known, input_weight, biases[0] + biases[1])
-        self._weight = accumulate_once(hidden_weight)
-
-    @override
-    def __call__(
-        self, position: int, unknown: Tensor | None, hidden: Tensor, cell: Tensor | None
-    ) -> tuple[Tensor, Tensor | None]:
-        assert cell is not None
-        return lstm_state(linear(hidden, self._weight, self._inputs.at(position, unknown)), cell)
-
-
-class UnrolledGru(UnrolledCell):
-    """Torch's GRU cell."""
-
-    def __init__(self, known: Tensor | None, weights: Sequence[Tensor]) -> None:
-        input_weight, hidden_weight, bias, self._bias = weights
-        self._inputs = InputProjection(known, input_weight, bias)
-        self._weight = accumulate_once(hidden_weight)
-
-    @override
-    def __call__(
-        self, position: int, unknown: Tensor | None, hidden: Tensor, cell: Tensor | None
-    ) -> tuple[Tensor, None]:
-        from_hidden = linear(hidden, self._weight, self._bias)
-        return gru_state(self._inputs.at(position, unknown), from_hidden, hidden), None
-
-
-class UnrolledGru2014(UnrolledCell):
-    """The cell of ``gru_2014``, with the same two weights."""
-
-    def __init__(self, inputs: InputProjection, gates: Tensor, candidate: Tensor) -> None:
-        self._inputs = inputs
-        self._gates, self._candidate = accumulate_once(gates), accumulate_once(candidate)
-
-    @override
-    def __call__(
-        self, position: int, unknown: Tensor | None, hidden: Tensor, cell: Tensor | None
-    ) -> tuple[Tensor, None]:
-        projected = self._inputs.at(position, unknown)
-        return gru_2014(projected, hidden, self._gates, self._candidate), None
-
-
-def lstm_state(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the next hidden and cell state of torch's LSTM, ``(batch, hidden)``.
-
-    Args:
-        gates: ``W x + U h + b``, ``(batch, 4 · hidden)``.
-        cell: ``(batch, hidden)``.
-    """
-    let_in, keep, candidate, let_out = gates.chunk(4, 1)
-    cell = keep.sigmoid() * cell + let_in.sigmoid() * candidate.tanh()
-    return let_out.sigmoid() * cell.tanh(), cell
-
-
-def gru_state(from_inputs: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor:
-    """Return the next state of torch's GRU, ``(batch, hidden)``.
-
-    Args:
-        from_inputs: ``W x + b``, ``(batch, 3 · hidden)``.
-        from_hidden: ``U h + b'``, ``(batch, 3 · hidden)``.
-        hidden: h, ``(batch, hidden)``.
-    """
-    parts = [2 * hidden.shape[1], hidden.shape[1]]
-    x_gates, x_candidate = from_inputs.split(parts, 1)
-    h_gates, h_candidate = from_hidden.split(parts, 1)
-    reset, update = (x_gates + h_gates).sigmoid().chunk(2, 1)
-    candidate = torch.addcmul(x_candidate, reset, h_candidate).tanh()
-    return torch.lerp(candidate, hidden.to(candidate.dtype), update)
-
-
-def gru_2014(projected: Tensor, hidden: Tensor, gates: Tensor, candidate: Tensor) -> Tensor:
-    """Return ``s_t`` of Cho et al. 2014 (section 2.3) and Bahdanau et al. 2015 (A.1.1).
-
-    ``s_t = (1 - z)∘s_{t-1} + z∘tanh(W x + U [r∘s_{t-1}])``: the reset gate acts *before* the
-    product with U. Fused kernels, also torch's, apply the reset gate after the product.
-
-    Args:
-        projected: W x of z, r and the candidate, ``(batch, 3 · hidden)``.
-        hidden: ``s_{t-1}``, ``(batch, hidden)``.
-        gates: U of z and r, ``(2 · hidden, hidden)``.
-        candidate: U, ``(hidden, hidden)``.
-
-    Returns:
-        ``s_t``, ``(batch, hidden)``.
-    """
-    x_gates, x_candidate = projected.tensor_split([gates.shape[0]], -1)
-    update, reset = (x_gates + linear(hidden, gates)).sigmoid().chunk(2, -1)
-    new = (x_candidate + linear(reset * hidden, candidate)).tanh()
-    return torch.lerp(hidden, new.to(hidden.dtype), update.to(hidden.dtype))
-
-
-class UnrolledStack:
-    """Stacked layers, unrolled over a target.
-
-    Args:
-        layers: cells from bottom to top; part of the first cell's inputs is known.
-        dropout: dropout between the layers.
-    """
-
-    def __init__(self, layers: Sequence[UnrolledCell], dropout: Callable[[Tensor], Tensor]) -> None:
-        self._layers = layers
-        self._dropout = dropout
-
-    def advance(self, position: int, unknown: Tensor | None, state: CellState) -> CellState:
-        """Run one step; ``unknown`` ``(batch, …)`` is the part of the inputs not known before."""
-        inputs, hidden, cells = unknown, [], []
-        for number, layer in enumerate(self._layers):
-            inputs = self._dropout(inputs) if number and inputs is not None else inputs
-            inputs, cell = layer(position, inputs, *state.of_layer(number))
-            hidden.append(inputs)
-            if cell is not None:
-                cells.append(cell)
-        return CellState(tuple(hidden), tuple(cells) or None)
-
-
-State = Tensor | tuple[Tensor, Tensor]
-"""Hidden state, ``(batch, hidden)``, or hidden and cell state, as in torch's LSTM cell."""
-
-
 class RecurrentCell(nn.Module, ABC):
     """Cell of a recurrent layer. The constructor takes ``input_size`` and ``hidden_size``."""
 
@@ -241,19 +140,27 @@ class RecurrentCell(nn.Module, ABC):
             state: ``(batch, hidden)``; a pair of these if ``has_cell_state``.
         """
 
-    def unroll(self, known: Tensor | None) -> UnrolledCell:
-        """Unroll over a target whose inputs begin with ``known``, ``(batch, tgt, known)``.
-
-        A cell may override this method for speed, to project ``known`` for all positions at once.
-        """
-        return UnrolledPlainly(self.advance, known)
-
     def advance(
         self, inputs: Tensor, hidden: Tensor, cell: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """Run ``forward`` with the hidden and the cell state apart; None for no cell state."""
         state = self(inputs, hidden if cell is None else (hidden, cell))
         return state if self.has_cell_state else (state, None)
+
+    def unroll(self, known: Tensor | None) -> LoopStep:
+        """Return the steps of a loop whose inputs begin with ``known``, ``(batch, tgt, known)``.
+
+        A cell may override this method for speed, to project ``known`` for all positions at once.
+        """
+        at = None if known is None else known.unbind(1)
+
+        def step(
+            position: int, unknown: Tensor | None, hidden: Tensor, cell: Tensor | None
+        ) -> tuple[Tensor, Tensor | None]:
+            inputs = concat_present(None if at is None else at[position], unknown)
+            return self.advance(inputs, hidden, cell)
+
+        return step
 
 
 class Gru2014(RecurrentCell):
@@ -274,9 +181,17 @@ class Gru2014(RecurrentCell):
         return gru_2014(self.inputs(inputs), state, self.gates.weight, self.candidate.weight)
 
     @override
-    def unroll(self, known: Tensor | None) -> UnrolledGru2014:
+    def unroll(self, known: Tensor | None) -> LoopStep:
         inputs = InputProjection(known, self.inputs.weight, self.inputs.bias)
-        return UnrolledGru2014(inputs, self.gates.weight, self.candidate.weight)
+        gates = accumulate_once(self.gates.weight)
+        candidate = accumulate_once(self.candidate.weight)
+
+        def step(
+            position: int, unknown: Tensor | None, hidden: Tensor, cell: Tensor | None
+        ) -> tuple[Tensor, None]:
+            return gru_2014(inputs.at(position, unknown), hidden, gates, candidate), None
+
+        return step
 
 
 CellKind = type[nn.LSTM] | type[nn.GRU] | type[RecurrentCell]
@@ -311,70 +226,63 @@ def _try(cell: RecurrentCell, setting: str, input_size: int, hidden_size: int) -
     if not cell.has_cell_state:
         check_shape(setting, cell, lambda: cell(inputs, hidden), shape)
         return
-    check_shape(setting, cell, lambda: cell(inputs, (hidden, hidden))[0], shape)
-    check_shape(setting, cell, lambda: cell(inputs, (hidden, hidden))[1], shape)
-
-
-class PackedCell(ABC):
-    """A cell that computes one step of one layer with packed weights."""
-
-    @abstractmethod
-    def __call__(
-        self, inputs: Tensor, hidden: Tensor, cell: Tensor | None
-    ) -> tuple[Tensor, Tensor | None]:
-        """Return the new hidden and cell state, ``(batch, hidden)``."""
-
-
-class PackedLstm(PackedCell):
-    """Torch's LSTM cell."""
-
-    def __init__(self, weights: Sequence[Tensor], pack: Pack) -> None:
-        input_weight, hidden_weight, *biases = weights
-        self._gates = pack(torch.cat([input_weight, hidden_weight], 1), biases[0] + biases[1])
-
-    @override
-    def __call__(
-        self, inputs: Tensor, hidden: Tensor, cell: Tensor | None
-    ) -> tuple[Tensor, Tensor | None]:
-        assert cell is not None
-        return lstm_state(self._gates(torch.cat([inputs, hidden], 1)), cell)
-
-
-class PackedGru(PackedCell):
-    """Torch's GRU cell."""
-
-    def __init__(self, weights: Sequence[Tensor], pack: Pack) -> None:
-        input_weight, hidden_weight, *biases = weights
-        self._from_inputs = pack(input_weight, biases[0])
-        self._from_hidden = pack(hidden_weight, biases[1])
-
-    @override
-    def __call__(
-        self, inputs: Tensor, hidden: Tensor, cell: Tensor | None
-    ) -> tuple[Tensor, Tensor | None]:
-        return gru_state(self._from_inputs(inputs), self._from_hidden(hidden), hidden), None
+    for part in (0, 1):
+        check_shape(setting, cell, lambda part=part: cell(inputs, (hidden, hidden))[part], shape)
 
 
 class Stack(nn.Module, ABC):
     """Stacked layers of one kind of cell, with dropout between the layers."""
+
+    def __init__(self, dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
 
     @abstractmethod
     def run(self, inputs: Tensor, state: CellState) -> Tensor:
         """Return the states of the last layer: ``(batch, tgt, input) -> (batch, tgt, hidden)``."""
 
     @abstractmethod
-    def advance(self, inputs: Tensor, state: CellState) -> CellState:
-        """Run one step over ``(batch, input)``; the numbers equal those of ``run``."""
+    def layer_steps(self) -> Iterable[LayerStep]:
+        """Return one step of each layer; the numbers equal those of ``run``."""
 
     @abstractmethod
-    def unroll(self, known: Tensor) -> UnrolledStack:
-        """Unroll over a target whose inputs begin with ``known``, ``(batch, tgt, known)``."""
+    def loop_steps(self, known: Tensor) -> Sequence[LoopStep]:
+        """Return the steps of each layer; inputs of the first begin with ``known``."""
+
+    def advance(self, inputs: Tensor, state: CellState) -> CellState:
+        """Run one step of all layers over ``(batch, input)``."""
+        return self._through(self.layer_steps(), inputs, state)
+
+    def unroll(self, known: Tensor) -> Callable[[int, Tensor | None, CellState], CellState]:
+        """Return the steps of a loop whose inputs begin with ``known``, ``(batch, tgt, known)``.
+
+        A step takes the position, the part of the inputs that was not known, and the state.
+        """
+        layers = self.loop_steps(known)
+
+        def step(position: int, unknown: Tensor | None, state: CellState) -> CellState:
+            return self._through([partial(layer, position) for layer in layers], unknown, state)
+
+        return step
+
+    def _through(
+        self, layers: Iterable[Callable], inputs: Tensor | None, state: CellState
+    ) -> CellState:
+        """Run one step of each layer on the output of the layer below."""
+        hidden, cells = [], []
+        for number, layer in enumerate(layers):
+            inputs = self.dropout(inputs) if number else inputs
+            inputs, cell = layer(inputs, *state.of_layer(number))
+            hidden.append(inputs)
+            if cell is not None:
+                cells.append(cell)
+        return CellState(tuple(hidden), tuple(cells) or None)
 
 
 class FusedStack(Stack, Packable):
     """Torch's GRU or LSTM."""
 
-    _packed: Sequence[PackedCell] | None = None
+    _packed: Sequence[LayerStep] | None = None
 
     def __init__(
         self,
@@ -384,8 +292,9 @@ class FusedStack(Stack, Packable):
         layers: int,
         dropout: float,
     ) -> None:
-        super().__init__()
+        super().__init__(dropout)
         self.rnn = fused(kind, input_size, hidden_size, layers, dropout, bidirectional=False)
+        self.gates = LstmGates() if kind is nn.LSTM else GruGates()
 
     @override
     def run(self, inputs: Tensor, state: CellState) -> Tensor:
@@ -394,51 +303,58 @@ class FusedStack(Stack, Packable):
         return run_stack(self.rnn, inputs, None, hidden, cell).states
 
     @override
-    def advance(self, inputs: Tensor, state: CellState) -> CellState:
-        # A kernel for whole sequences would spend most of the time of one step on its start.
-        hidden, cells = [], []
-        for layer in range(self.rnn.num_layers):
-            inputs = self._drop(inputs) if layer else inputs
-            inputs, cell = self._advance_layer(layer, inputs, *state.of_layer(layer))
-            hidden.append(inputs)
-            if cell is not None:
-                cells.append(cell)
-        return CellState(tuple(hidden), tuple(cells) or None)
-
-    def _advance_layer(
-        self, layer: int, inputs: Tensor, hidden: Tensor, cell: Tensor | None
-    ) -> tuple[Tensor, Tensor | None]:
-        weights = self.rnn.all_weights[layer]
-        if torch.compiler.is_compiling():  # the compiler fuses the formula
-            return self._unrolled(None, weights)(0, inputs, hidden, cell)
+    def layer_steps(self) -> Iterable[LayerStep]:
         if self._packed is not None:
-            return self._packed[layer](inputs, hidden, cell)
-        return advance_layer(inputs, hidden, cell, weights)
+            return self._packed
+        # A kernel for whole sequences would spend most of the time of one step on its start.
+        return [partial(advance_layer, weights=weights) for weights in self.rnn.all_weights]
 
     @override
     def pack(self, pack: Pack | None) -> None:
-        kind = PackedLstm if isinstance(self.rnn, nn.LSTM) else PackedGru
         layers = self.rnn.all_weights
-        self._packed = None if pack is None else [kind(weights, pack) for weights in layers]
+        self._packed = None if pack is None else [self._pack(pack, *layer) for layer in layers]
+
+    def _pack(
+        self, pack: Pack, inputs: Tensor, hidden: Tensor, bias: Tensor, other: Tensor
+    ) -> LayerStep:
+        """Return one step of a layer with packed weights; see ``kernels.products``."""
+        if isinstance(self.gates, LstmGates):
+            gates = pack(torch.cat([inputs, hidden], 1), bias + other)
+            return lambda x, h, cell: self.gates(gates(torch.cat([x, h], 1)), cell)
+        from_inputs, from_hidden = pack(inputs, bias), pack(hidden, other)
+        return lambda x, h, _: (self.gates(from_inputs(x), from_hidden(h), h), None)
 
     @override
-    def unroll(self, known: Tensor) -> UnrolledStack:
+    def loop_steps(self, known: Tensor) -> Sequence[LoopStep]:
         parts = [known, *[None] * (self.rnn.num_layers - 1)]
-        cells = [self._unrolled(*pair) for pair in zip(parts, self.rnn.all_weights, strict=True)]
-        return UnrolledStack(cells, self._drop)
+        return [
+            self._unroll(part, *weights)
+            for part, weights in zip(parts, self.rnn.all_weights, strict=True)
+        ]
 
-    @property
-    def _unrolled(self) -> type[UnrolledLstm] | type[UnrolledGru]:
-        return UnrolledLstm if isinstance(self.rnn, nn.LSTM) else UnrolledGru
+    def _unroll(
+        self, known: Tensor | None, inputs: Tensor, hidden: Tensor, bias: Tensor, other: Tensor
+    ) -> LoopStep:
+        if isinstance(self.gates, LstmGates):
+            projection = InputProjection(known, inputs, bias + other)
+            shared = accumulate_once(hidden)
+            return lambda position, unknown, h, cell: self.gates(
+                linear(h, shared, projection.at(position, unknown)), cell
+            )
+        projection = InputProjection(known, inputs, bias)
+        shared = accumulate_once(hidden)
 
-    def _drop(self, inputs: Tensor) -> Tensor:
-        return dropout(inputs, self.rnn.dropout, self.training)
+        def gru_step(
+            position: int, unknown: Tensor | None, h: Tensor, _: Tensor | None
+        ) -> tuple[Tensor, None]:
+            from_hidden = linear(h, shared, other)
+            return self.gates(projection.at(position, unknown), from_hidden, h), None
+
+        return gru_step
 
 
 class CellStack(Stack):
     """Layers of a ``RecurrentCell``."""
-
-    _compiled_step: Callable[[Tensor, CellState], CellState] | None = None
 
     def __init__(
         self,
@@ -448,10 +364,9 @@ class CellStack(Stack):
         layers: int,
         dropout: float,
     ) -> None:
-        super().__init__()
+        super().__init__(dropout)
         sizes = [input_size] + [hidden_size] * (layers - 1)
         self.cells = nn.ModuleList(make_cell(kind, size, hidden_size) for size in sizes)
-        self.dropout = nn.Dropout(dropout)
 
     def _layers(self) -> Iterable[RecurrentCell]:
         return cast(Iterable[RecurrentCell], self.cells)
@@ -462,52 +377,27 @@ class CellStack(Stack):
 
     def run_both(self, inputs: Tensor, state: CellState) -> tuple[Tensor, Tensor | None]:
         """Return the hidden and cell states of the last layer, each ``(batch, tgt, hidden)``."""
-        if self._compiled_step is not None:
-            return self._run_by_steps(self._compiled_step, inputs, state)
         cells: list[Tensor] = []
         for number, layer in enumerate(self._layers()):
-            unrolled = layer.unroll(self.dropout(inputs) if number else inputs)
+            step = layer.unroll(self.dropout(inputs) if number else inputs)
             hidden, cell = state.of_layer(number)
             states, cells = [], []
             for position in range(inputs.shape[1]):
-                hidden, cell = unrolled(position, None, hidden, cell)
+                hidden, cell = step(position, None, hidden, cell)
                 states.append(hidden)
                 if cell is not None:
                     cells.append(cell)
             inputs = torch.stack(states, 1)
         return inputs, torch.stack(cells, 1) if cells else None
 
-    def compile_steps(self, **options: Any) -> None:
-        """Compile the step by which ``run`` proceeds; ``options`` are those of torch.compile."""
-        self._compiled_step = compile_step(self.advance, **options)
-
-    def _run_by_steps(
-        self, step: Callable[[Tensor, CellState], CellState], inputs: Tensor, state: CellState
-    ) -> tuple[Tensor, Tensor | None]:
-        state, hidden, cells = first_state(state), [], []
-        for position in inputs_of_steps(inputs):
-            state = step(position, state)
-            hidden.append(state.top)
-            if state.cell is not None:
-                cells.append(state.cell[-1])
-        return torch.stack(hidden, 1), torch.stack(cells, 1) if cells else None
+    @override
+    def layer_steps(self) -> Iterable[LayerStep]:
+        return [layer.advance for layer in self._layers()]
 
     @override
-    def advance(self, inputs: Tensor, state: CellState) -> CellState:
-        hidden, cells = [], []
-        for number, layer in enumerate(self._layers()):
-            inputs = self.dropout(inputs) if number else inputs
-            inputs, cell = layer.advance(inputs, *state.of_layer(number))
-            hidden.append(inputs)
-            if cell is not None:
-                cells.append(cell)
-        return CellState(tuple(hidden), tuple(cells) or None)
-
-    @override
-    def unroll(self, known: Tensor) -> UnrolledStack:
+    def loop_steps(self, known: Tensor) -> Sequence[LoopStep]:
         first, *others = self._layers()
-        cells = [first.unroll(known), *(cell.unroll(None) for cell in others)]
-        return UnrolledStack(cells, self.dropout)
+        return [first.unroll(known), *(cell.unroll(None) for cell in others)]
 
 
 def build_stack(
@@ -536,3 +426,9 @@ def fused(
         dropout=dropout if layers > 1 else 0.0,
         bidirectional=bidirectional,
     )
+
+
+def concat_present(*parts: Tensor | None) -> Tensor:
+    """Concatenate all parts that are not None along the last dimension."""
+    present = [part for part in parts if part is not None]
+    return present[0] if len(present) == 1 else torch.cat(present, -1)

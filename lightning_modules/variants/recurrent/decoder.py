@@ -1,4 +1,4 @@
-"""What the recurrent decoder reads and keeps: the encoded source, and the state between steps."""
+"""Parts of the recurrent decoder: what it reads and keeps, the query, the readout."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from datamodules.errors import UserError
 from lightning_modules.attention import AttentionMemory, Global, build_attention
-from lightning_modules.kernels import LinearLayer
-from lightning_modules.variants.base import Options, Size
+from lightning_modules.kernels.products import LinearLayer
+from lightning_modules.variants.base import Options
 from lightning_modules.variants.recurrent.cells import CellState
 
 
@@ -23,8 +23,6 @@ class RecurrentMemory(NamedTuple):
     """The whole source in one vector, ``(batch, hidden)``."""
     language: Tensor | None
     """Embedding of the target language's tag, ``(batch, embedding)``."""
-    src: int
-    """Number of source positions, without those that pad ``attention`` for a compiled step."""
 
 
 class RecurrentState(NamedTuple):
@@ -42,45 +40,29 @@ class RecurrentState(NamedTuple):
     """``s_0`` to ``s_{t-2}``, for intra-attention."""
 
 
-def concat_present(*parts: Tensor | None) -> Tensor:
-    """Concatenate all parts that are not None along the last dimension."""
-    present = [part for part in parts if part is not None]
-    return present[0] if len(present) == 1 else torch.cat(present, -1)
-
-
-def cut(weights: Tensor | None, memory: RecurrentMemory) -> Tensor | None:
-    """Return weights ``(…, src)`` without positions that pad the memory of a compiled step."""
-    return None if weights is None else weights[..., : memory.src]
-
-
-def by_row(tensor: Tensor) -> Tensor:
-    """Return ``(sentences, rows each, …)`` as ``(rows, …)``."""
-    return tensor.flatten(0, 1)
-
-
 class QueryOptions(Options):
     """``model.query``. Each flag adds a part to the query."""
 
-    state: Literal["previous", "current"] = "current"
+    state: Literal["previous", "current"]
     """``s_{t-1}``, with a context that enters step t (Bahdanau et al. 2015), or ``s_t``, with a
     context for the readout (Luong et al. 2015)."""
-    context: bool = False
+    context: bool
     """Add the context of the previous step."""
-    last_token: bool = False
+    last_token: bool
     """Add the embedding of the last target token."""
-    language: bool = False
+    language: bool
     """Add the embedding of the target language's tag, the first token of the source (Johnson et al.
     2017, arXiv 1611.04558)."""
 
     def refuse_without_attention(self) -> None:
         """Raise ``ValueError`` for an option that has no effect without attention."""
-        for name, field in type(self).model_fields.items():
-            value = getattr(self, name)
-            if value != field.default:
-                value, default = (str(v).lower() for v in (value, field.default))
+        for name, value in self:
+            without = "current" if name == "state" else False
+            if value != without:
+                given, needed = str(value).lower(), str(without).lower()
                 raise ValueError(
-                    f"model.query.{name}={value}: has no effect without model.attention; set "
-                    f"model.query.{name}={default}"
+                    f"model.query.{name}={given}: has no effect without model.attention; set "
+                    f"model.query.{name}={needed}"
                 )
 
     def size(self, hidden: int, context: int, embedding: int) -> int:
@@ -116,11 +98,11 @@ class ReadoutOptions(Options):
     kind: Literal["maxout", "tanh", "none"]
     """``maxout``: Bahdanau et al. 2015, A.2.2; ``tanh``: the attentional state of Luong et al.
     2015, eq. 5; ``none``: the decoder's state itself."""
-    size: Size | None = None
+    size: int | None
     """Width of the readout; None for ``kind=none``."""
-    state: Literal["previous", "current"] = "current"
+    state: Literal["previous", "current"]
     """Decoder state to read, ``s_{t-1}`` or ``s_t``."""
-    last_token: bool = False
+    last_token: bool
     """Also read the embedding of the last target token."""
 
 

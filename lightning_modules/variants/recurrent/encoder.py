@@ -1,4 +1,4 @@
-"""Recurrent encoders."""
+"""Recurrent encoders, and the bridge from their last states to the decoder."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-from lightning_modules.kernels import LinearLayer
+from lightning_modules.kernels.products import LinearLayer
 from lightning_modules.kernels.rnn import flip, mirror, run_on_cpu, run_packed
-from lightning_modules.variants.base import Options, Size
+from lightning_modules.variants.base import Options
 from lightning_modules.variants.recurrent.cells import (
     CellKind,
     CellStack,
@@ -24,12 +24,12 @@ from lightning_modules.variants.recurrent.cells import (
 class EncoderOptions(Options):
     """``model.encoder``."""
 
-    hidden_size: Size
+    hidden_size: int
     """Width of the states of each direction."""
-    bidirectional: bool = False
-    merge: Literal["concat", "sum"] = "concat"
+    bidirectional: bool
+    merge: Literal["concat", "sum"]
     """How to join the states of two directions."""
-    reverse_source: bool = False
+    reverse_source: bool
     """Read the source backwards (Sutskever et al. 2014, section 3.3)."""
 
     @property

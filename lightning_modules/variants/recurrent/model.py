@@ -2,41 +2,32 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import torch
-from pydantic import Field, validate_call
 from torch import Tensor, nn
 from typing_extensions import override
 
 from datamodules.tokenization import PAD
 from lightning_modules.attention import build_attention
-from lightning_modules.kernels import LinearLayer, Pack, Packable
+from lightning_modules.kernels.products import LinearLayer
 from lightning_modules.variants.base import (
-    ARBITRARY,
     Decoded,
-    Dropout,
     EmbeddedEncoderDecoder,
     Limit,
+    Options,
     Placement,
-    Size,
     Step,
     Tied,
-    for_each_tensor,
     move,
 )
 from lightning_modules.variants.recurrent.cells import (
-    CellStack,
     CellState,
+    FusedStack,
     build_stack,
+    concat_present,
     find_cell,
     has_cell_state,
-)
-from lightning_modules.variants.recurrent.compiled_step import (
-    MULTIPLE,
-    compile_step,
-    first_state,
-    inputs_of_steps,
 )
 from lightning_modules.variants.recurrent.decoder import (
     IntraAttention,
@@ -45,9 +36,6 @@ from lightning_modules.variants.recurrent.decoder import (
     RecurrentMemory,
     RecurrentState,
     build_readout,
-    by_row,
-    concat_present,
-    cut,
 )
 from lightning_modules.variants.recurrent.encoder import (
     Bridge,
@@ -56,291 +44,194 @@ from lightning_modules.variants.recurrent.encoder import (
     build_encoder,
 )
 
-STATE_ALONE = QueryOptions()
-Range = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NO_STATE = CellState((), None)
-RunCells = Callable[[Tensor | None, CellState], CellState]
+WITHOUT_CUDA_GRAPHS = {"reduce-overhead": "default", "max-autotune": "max-autotune-no-cudagraphs"}
+"""Modes of ``torch.compile`` for blocks of a loop: a CUDA graph would write over the results of
+the step before."""
 
 
-class Recurrent(EmbeddedEncoderDecoder, Packable):
+class RecurrentOptions(Options):
+    """``model`` of a recurrent variant, besides ``src_vocabulary`` and ``tgt_vocabulary``."""
+
+    embedding_size: int
+    """Width of both embeddings."""
+    hidden_size: int
+    """Width of the decoder's states."""
+    cell: str
+    """``lstm``, ``gru`` (torch's), ``gru_2014`` (as first published; slower), or the dotted path of
+    a ``RecurrentCell``."""
+    layers: int
+    """Number of layers of the encoder, and of the decoder."""
+    encoder: EncoderOptions
+    bridge: BridgeKind
+    """See ``Bridge``."""
+    readout: ReadoutOptions
+    attention: Mapping[str, Any] | None
+    """See ``AttentionOptions``; None for a model without attention."""
+    query: QueryOptions
+    summary: bool
+    """Give every step ``c = tanh(V h_T)`` (Cho et al. 2014)."""
+    input_feeding: bool
+    """Give the next step the last readout (Luong et al. 2015, section 3.3)."""
+    intra_attention: Mapping[str, Any] | None
+    """``AttentionOptions`` of an attention of ``s_t`` to ``s_0 … s_{t-1}``, whose context the
+    readout reads (Paulus et al. 2018, arXiv 1705.04304, section 2.2)."""
+    dropout: float
+    """On embeddings, between layers and on the readout (Zaremba et al. 2014)."""
+    initial_range: float | None
+    """r: draw all parameters from ``[-r, r]``, as Sutskever and Luong do; None leaves torch's own
+    initialisation."""
+    tied: Tied
+    """See ``EmbeddedEncoderDecoder``."""
+    placement: Placement | None
+    """See ``EmbeddedEncoderDecoder``."""
+
+
+class Recurrent(EmbeddedEncoderDecoder):
     """RNN encoder, RNN decoder, and between them a summary, attention or nothing.
 
-    One step of the decoder, for the published settings ``conf/model`` names:
-
-    - query on the *previous* state: ``c_t = attend(s_{t-1})``, ``s_t = RNN(s_{t-1}, [E y; c_t])``;
-    - query on the *current* state: ``s_t = RNN(s_{t-1}, E y)``, ``c_t = attend(s_t)``;
-    - readout of the state, the contexts and, with ``readout.last_token``, ``E y``, for the output
-      layer.
+    ``_advance`` has the equations of one step. ``decode`` runs them in a loop over the target, or,
+    where no step needs the attention or readout of the step before, all at once.
 
     Args:
         src_vocabulary: number of source tokens.
         tgt_vocabulary: number of target tokens.
-        embedding_size: width of both embeddings.
-        hidden_size: width of the decoder's states.
-        cell: ``lstm``, ``gru`` (torch's), ``gru_2014`` (as first published; slower), or the dotted
-            path of a ``RecurrentCell``.
-        layers: number of layers of the encoder, and of the decoder.
-        encoder: see ``EncoderOptions``.
-        bridge: see ``Bridge``.
-        readout: see ``ReadoutOptions``.
-        attention: see ``AttentionOptions``; None for a model without attention.
-        query: see ``QueryOptions``.
-        summary: give every step ``c = tanh(V h_T)`` (Cho et al. 2014).
-        input_feeding: give the next step the last readout (Luong et al. 2015, section 3.3).
-        intra_attention: ``AttentionOptions`` of an attention of ``s_t`` to ``s_0 … s_{t-1}``, whose
-            context the readout reads (Paulus et al. 2018, arXiv 1705.04304, section 2.2).
-        dropout: on embeddings, between layers and on the readout (Zaremba et al. 2014).
-        initial_range: draw all parameters from ``[-r, r]``, as Sutskever and Luong do; None leaves
-            torch's own initialisation.
-        tied: see the base class.
-        placement: see the base class.
+        options: fields of ``RecurrentOptions``.
 
     Raises:
         ValueError: for settings that do not fit together, naming the override to change.
         UserError: for a class of the user that cannot be used.
     """
 
-    _compiled_step: Callable[[RecurrentMemory, RecurrentState, Tensor], Step] | None = None
-    _packed: Pack | None = None
+    options_class = RecurrentOptions
 
-    @validate_call(config=ARBITRARY)
-    def __init__(
-        self,
-        src_vocabulary: int,
-        tgt_vocabulary: int,
-        embedding_size: Size,
-        hidden_size: Size,
-        cell: str,
-        layers: Size,
-        encoder: EncoderOptions,
-        bridge: BridgeKind,
-        readout: ReadoutOptions,
-        attention: Mapping[str, Any] | None = None,
-        query: QueryOptions = STATE_ALONE,
-        summary: bool = False,
-        input_feeding: bool = False,
-        intra_attention: Mapping[str, Any] | None = None,
-        dropout: Dropout = 0.0,
-        initial_range: Range | None = None,
-        tied: Tied = "none",
-        placement: Placement | None = None,
-    ) -> None:
-        kind = find_cell(cell)
+    def __init__(self, src_vocabulary: int, tgt_vocabulary: int, **options: Any) -> None:
+        chosen = RecurrentOptions(**options)
+        encoder, readout, query = chosen.encoder, chosen.readout, chosen.query
+        embedding_size, hidden_size = chosen.embedding_size, chosen.hidden_size
+        kind = find_cell(chosen.cell)
         features_size = readout.size or hidden_size
         super().__init__(
             src_vocabulary,
             tgt_vocabulary,
             embedding_size,
             features_size,
-            tied,
-            placement or Placement(),
+            chosen.tied,
+            chosen.placement or Placement(),
         )
         self.query = query
-        self.input_feeding = input_feeding
+        self.input_feeding = chosen.input_feeding
         self.reads_before = readout.state == "previous"
         self.reads_token = readout.last_token
-        self.context_size = 0 if attention is None else encoder.memory_size
-        summary_size = hidden_size if summary else 0
-        self.dropout = nn.Dropout(dropout)
-        self.encoder = build_encoder(kind, embedding_size, layers, dropout, encoder)
-        self.summary = LinearLayer(encoder.hidden_size, hidden_size) if summary else None
-        self.bridge = Bridge(bridge, encoder, hidden_size, has_cell_state(kind), summary)
+        self.context_size = 0 if chosen.attention is None else encoder.memory_size
+        summary_size = hidden_size if chosen.summary else 0
+        self.dropout = nn.Dropout(chosen.dropout)
+        self.encoder = build_encoder(kind, embedding_size, chosen.layers, chosen.dropout, encoder)
+        self.summary = LinearLayer(encoder.hidden_size, hidden_size) if chosen.summary else None
+        self.bridge = Bridge(
+            chosen.bridge, encoder, hidden_size, has_cell_state(kind), chosen.summary
+        )
         self.attention = None
-        if attention is None:
+        if chosen.attention is None:
             query.refuse_without_attention()
         else:
-            query_size = query.size(hidden_size, encoder.memory_size, embedding_size)
             self.attention = build_attention(
-                "model.attention", query_size, encoder.memory_size, attention
+                "model.attention",
+                query.size(hidden_size, encoder.memory_size, embedding_size),
+                encoder.memory_size,
+                chosen.attention,
             )
         self.intra_attention = None
-        if intra_attention is not None:
-            self.intra_attention = IntraAttention(hidden_size, intra_attention)
-        self.decoder = build_stack(
-            kind,
-            embedding_size
-            + summary_size
-            + (self.context_size if self.attends_before_step else 0)
-            + (features_size if input_feeding else 0),
-            hidden_size,
-            layers,
-            dropout,
-        )
-        self.readout = build_readout(
-            readout,
-            hidden_size,
-            summary_size
-            + self.context_size
-            + (embedding_size if readout.last_token else 0)
-            + (hidden_size if intra_attention is not None else 0),
-        )
-        if initial_range is not None:
-            self._draw_from(initial_range)
+        if chosen.intra_attention is not None:
+            self.intra_attention = IntraAttention(hidden_size, chosen.intra_attention)
+        input_size = embedding_size + summary_size
+        input_size += self.context_size if self.attends_before_step else 0
+        input_size += features_size if chosen.input_feeding else 0
+        self.decoder = build_stack(kind, input_size, hidden_size, chosen.layers, chosen.dropout)
+        others = summary_size + self.context_size
+        others += embedding_size if readout.last_token else 0
+        others += hidden_size if chosen.intra_attention is not None else 0
+        self.readout = build_readout(readout, hidden_size, others)
+        if chosen.initial_range is not None:
+            self._draw_from(chosen.initial_range)
         self.place()
 
-    @property
-    def attends_before_step(self) -> bool:
-        """Whether attention comes before the decoder's step."""
-        return self.attention is not None and self.query.state == "previous"
+    def _advance(
+        self,
+        memory: RecurrentMemory,
+        state: RecurrentState,
+        embedded: Tensor,
+        run_cells: Callable[[Tensor | None, CellState], CellState],
+    ) -> tuple[RecurrentState, Tensor, Tensor | None]:
+        """Compute one step; ``y`` is the embedding of the last token, ``õ`` the last readout.
 
-    @property
-    def needs_steps(self) -> bool:
-        """Whether a step needs the attention or readout of the step before."""
-        return self.attends_before_step or self.query.context or self.input_feeding
+        - Bahdanau et al. 2015, A.1.2 and A.2.2 (the query is the *previous* state):
+          ``c_t = attend(s_{t-1})``, ``s_t = RNN(s_{t-1}, [y; c_t])``, readout of
+          ``s_{t-1}, y, c_t``;
+        - Luong et al. 2015, sections 3.1 and 3.3 (the query is the *current* state):
+          ``s_t = RNN(s_{t-1}, [y; õ])``, ``c_t = attend(s_t)``, readout of ``s_t, c_t``.
 
-    @override
-    def parts(self) -> dict[str, Iterable[nn.Module]]:
-        parts: dict[str, list[nn.Module | None]] = {
-            "encoder": [self.src_embedding, self.encoder, self.summary, self.bridge],
-            "attention": [self.attention],
-            "decoder": [
-                self.tgt_embedding,
-                self.decoder,
-                self.intra_attention,
-                self.readout,
-                self.output,
-            ],
-        }
-        return {part: [m for m in modules if m is not None] for part, modules in parts.items()}
+        Args:
+            memory: the encoded source.
+            state: the decoder before the step.
+            embedded: y, ``(rows, embedding)``.
+            run_cells: the RNN, from its inputs besides y and from ``s_{t-1}`` to ``s_t``.
 
-    @property
-    @override
-    def is_content_based(self) -> bool:
-        return self.attention is None or self.attention.score.is_content_based
-
-    @override
-    def blocks(self) -> Iterable[nn.Module]:
-        # Recurrent layers have fused kernels already.
-        parts = (self.attention, self.readout)
-        return (part for part in parts if part is not None)
-
-    @override
-    def compile_blocks(self, **options: Any) -> None:
-        super().compile_blocks(**options)
-        self._compiled_step = compile_step(self._step_by_sentence, **options)
-        for part in self.modules():
-            if isinstance(part, CellStack):
-                part.compile_steps(**options)
-
-    @override
-    def pack(self, pack: Pack | None) -> None:
-        """Let steps multiply by packed weights, which no compiled step does."""
-        self._packed = pack
-
-    @override
-    def limit(self) -> Limit | None:
-        length = None if self.attention is None else self.attention.score.max_length
-        return None if length is None else Limit("model.attention.max_length", length, None)
-
-    @override
-    def encode(
-        self, src: Tensor, src_mask: Tensor, src_lengths: Tensor | None = None
-    ) -> RecurrentMemory:
-        src, mask = move((src, src_mask), self.src_embedding.weight.device)
-        embedded = self.dropout(self.src_embedding(src))
-        lengths = src_mask.sum(1).cpu() if src_lengths is None else src_lengths
-        encoded = self.encoder(embedded, mask, lengths)
-        summary = None if self.summary is None else self.summary(encoded.summary).tanh()
-        start = self.bridge(encoded, summary)
-        language = embedded[:, 0] if self.query.language else None
-        attention = None
-        if self.attention is not None:
-            attention = self.attention.prepare(encoded.states, mask)
-            attention = attention if self._compiled_step is None else attention.padded(MULTIPLE)
-        moved = move((start, summary, language), self.tgt_embedding.weight.device)
-        start, summary, language = moved
-        return RecurrentMemory(start, attention, summary, language, src.shape[1])
-
-    @override
-    def initial_state(self, memory: RecurrentMemory) -> RecurrentState:
-        hidden = memory.start.top
-        batch = len(hidden)
-        intra = self.intra_attention
-        state = RecurrentState(
-            memory.start,
-            torch.zeros(batch, dtype=torch.long, device=hidden.device),
-            hidden.new_zeros(batch, self.context_size) if self.query.context else None,
-            hidden.new_zeros(batch, self.features_size) if self.input_feeding else None,
-            None if intra is None else intra.empty_past(memory.start.top),
+        Returns:
+            The new state, the input of the readout, and the attention weights.
+        """
+        before = state.cells.top
+        context = weights = past = intra_context = None
+        if self.attends_before_step:
+            context, weights = self._attend_once(memory, before, state, embedded)
+        inputs = [part for part in (context, state.features) if part is not None]
+        cells = run_cells(concat_present(*inputs) if inputs else None, state.cells)
+        if self.attention is not None and not self.attends_before_step:
+            context, weights = self._attend_once(memory, cells.top, state, embedded)
+        if self.intra_attention is not None:
+            past, intra_context = self.intra_attention(state.past, before, cells.top)
+        readable = self._readable(
+            before, cells.top, embedded, context, memory.summary, intra_context
         )
-        return state if self._compiled_step is None else first_state(state)
-
-    @override
-    def decode(self, memory: RecurrentMemory, tgt_in: Tensor) -> Decoded:
-        embedded = self.dropout(self._embed(tgt_in))
-        if not self.needs_steps:
-            decoded = self._decode_at_once(memory, embedded)
-        elif self._compiled_step is None:
-            decoded = self._decode_stepwise(memory, embedded)
-        else:
-            decoded = self._decode_by_steps(memory, embedded)
-        return decoded._replace(weights=cut(decoded.weights, memory))
+        state = RecurrentState(
+            cells,
+            state.position + 1,
+            context if self.query.context else None,
+            self._read(readable) if self.input_feeding else None,
+            past,
+        )
+        return state, readable, weights
 
     @override
     def step(self, memory: RecurrentMemory, state: RecurrentState, last_token: Tensor) -> Step:
         embedded = self._embed(last_token)
-        if self._compiled_step is None or self._packed is not None:
-            decoded = self._step(memory, state, embedded)
-        else:
-            decoded = self._run_compiled(memory, state, embedded)
-        return decoded._replace(weights=cut(decoded.weights, memory))
-
-    def _step(self, memory: RecurrentMemory, state: RecurrentState, embedded: Tensor) -> Step:
-        """Decode one position after tokens with embeddings ``(batch, embedding)``."""
         if memory.summary is not None:
             rows = len(embedded) // len(memory.summary)
             memory = memory._replace(summary=memory.summary.repeat_interleave(rows, 0))
 
-        def run_cells(unknown: Tensor | None, cells: CellState) -> CellState:
-            return self.decoder.advance(concat_present(embedded, memory.summary, unknown), cells)
+        def run_cells(inputs: Tensor | None, cells: CellState) -> CellState:
+            return self.decoder.advance(concat_present(embedded, memory.summary, inputs), cells)
 
         state, readable, weights = self._advance(memory, state, embedded, run_cells)
         features = self._read(readable) if state.features is None else state.features
         return Step(features, state, weights)
 
-    def _run_compiled(
-        self, memory: RecurrentMemory, state: RecurrentState, embedded: Tensor
-    ) -> Step:
-        """Run the compiled ``_step``: one graph for all lengths, batches and beams."""
-        assert self._compiled_step is not None
-        sentences = len(memory.start.top)
-        by_sentence = for_each_tensor(
-            (state, embedded), lambda part: part.unflatten(0, (sentences, -1))
-        )
-        # Parts that no step reads would make another graph for each of their values.
-        return self._compiled_step(memory._replace(start=NO_STATE, src=0), *by_sentence)
-
-    def _step_by_sentence(
-        self, memory: RecurrentMemory, state: RecurrentState, embedded: Tensor
-    ) -> Step:
-        """Run ``_step``; rows of state and embedding are given as ``(sentences, rows each, …)``.
-
-        The compiler can multiply both numbers, but could not divide the number of rows.
-        """
-        return self._step(memory, *for_each_tensor((state, embedded), by_row))
+    @override
+    def decode(self, memory: RecurrentMemory, tgt_in: Tensor) -> Decoded:
+        embedded = self.dropout(self._embed(tgt_in))
+        needs_steps = self.attends_before_step or self.query.context or self.input_feeding
+        return (self._decode_by_steps if needs_steps else self._decode_at_once)(memory, embedded)
 
     def _decode_by_steps(self, memory: RecurrentMemory, embedded: Tensor) -> Decoded:
-        """Run the compiled step at each position of the target ``(batch, tgt, embedding)``."""
-        state, features, weights = self.initial_state(memory), [], []
-        for token in inputs_of_steps(embedded):
-            step = self._run_compiled(memory, state, token)
-            state = step.state
-            features.append(step.features)
-            weights.append(step.weights)
-        present = [weight for weight in weights if weight is not None]
-        return Decoded(torch.stack(features, 1), torch.stack(present, 1) if present else None)
-
-    def _decode_stepwise(self, memory: RecurrentMemory, embedded: Tensor) -> Decoded:
-        """Run the decoder step by step over the target ``(batch, tgt, embedding)``."""
+        """Run ``_advance`` over the target ``(batch, tgt, embedding)``."""
         if memory.attention is not None:
             memory = memory._replace(attention=memory.attention.shared())
         state = self.initial_state(memory)
         summary = self._at_all(memory.summary, embedded)
-        unrolled = self.decoder.unroll(concat_present(embedded, summary))
+        run_cells = self.decoder.unroll(concat_present(embedded, summary))
         collected, weights = [], []
         for position, token in enumerate(embedded.unbind(1)):
-            run_cells = partial(unrolled.advance, position)
-            state, readable, weight = self._advance(memory, state, token, run_cells)
+            step = partial(run_cells, position)
+            state, readable, weight = self._advance(memory, state, token, step)
             collected.append(readable if state.features is None else state.features)
             weights.append(weight)
         # Without input feeding, no step needs a readout: one product for all positions.
@@ -358,44 +249,12 @@ class Recurrent(EmbeddedEncoderDecoder, Packable):
         context = weights = intra_context = None
         if self.attention is not None:
             steps = torch.arange(length, device=embedded.device).unsqueeze(0)
-            context, weights = self._attend(memory, states, None, embedded, steps)
+            query = self.query.make(states, None, embedded, memory.language)
+            context, weights = self.attention(query, memory.attention, steps)
         if self.intra_attention is not None:
             intra_context = self.intra_attention.attend_all(before, states)
         readable = self._readable(before, states, embedded, context, summary, intra_context)
         return Decoded(self._read(readable), weights)
-
-    def _advance(
-        self, memory: RecurrentMemory, state: RecurrentState, embedded: Tensor, run_cells: RunCells
-    ) -> tuple[RecurrentState, Tensor, Tensor | None]:
-        """Run one step: return the new state, the input of the readout, and weights.
-
-        Args:
-            memory: the encoded source.
-            state: the decoder before the step.
-            embedded: embedding of the last token, ``(batch, embedding)``.
-            run_cells: runs the cells on the inputs that are unknown before the step.
-        """
-        before = state.cells.top
-        context = weights = past = intra_context = None
-        if self.attends_before_step:
-            context, weights = self._attend_once(memory, before, state, embedded)
-        unknown = [part for part in (context, state.features) if part is not None]
-        cells = run_cells(concat_present(*unknown) if unknown else None, state.cells)
-        if self.attention is not None and not self.attends_before_step:
-            context, weights = self._attend_once(memory, cells.top, state, embedded)
-        if self.intra_attention is not None:
-            past, intra_context = self.intra_attention(state.past, before, cells.top)
-        readable = self._readable(
-            before, cells.top, embedded, context, memory.summary, intra_context
-        )
-        state = RecurrentState(
-            cells,
-            state.position + 1,
-            context if self.query.context else None,
-            self._read(readable) if self.input_feeding else None,
-            past,
-        )
-        return state, readable, weights
 
     def _attend_once(
         self, memory: RecurrentMemory, hidden: Tensor, state: RecurrentState, embedded: Tensor
@@ -405,27 +264,16 @@ class Recurrent(EmbeddedEncoderDecoder, Packable):
         Rows that share a memory are treated like positions of one target.
         """
         assert memory.attention is not None
+        assert self.attention is not None
         sentences = len(memory.attention.padding)
         hidden, embedded, steps = (
             part.unflatten(0, (sentences, -1)) for part in (hidden, embedded, state.position)
         )
         context = state.context
         context = None if context is None else context.unflatten(0, (sentences, -1))
-        context, weights = self._attend(memory, hidden, context, embedded, steps)
+        query = self.query.make(hidden, context, embedded, memory.language)
+        context, weights = self.attention(query, memory.attention, steps)
         return context.flatten(0, 1), weights.flatten(0, 1)
-
-    def _attend(
-        self,
-        memory: RecurrentMemory,
-        states: Tensor,
-        context: Tensor | None,
-        embedded: Tensor,
-        steps: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        """Return context and weights of decoder states ``(batch, tgt, hidden)``."""
-        assert self.attention is not None
-        query = self.query.make(states, context, embedded, memory.language)
-        return self.attention(query, memory.attention, steps)
 
     def _readable(
         self, before: Tensor, state: Tensor, embedded: Tensor, *contexts: Tensor | None
@@ -436,6 +284,80 @@ class Recurrent(EmbeddedEncoderDecoder, Packable):
             embedded if self.reads_token else None,
             *contexts,
         )
+
+    @override
+    def encode(
+        self, src: Tensor, src_mask: Tensor, src_lengths: Tensor | None = None
+    ) -> RecurrentMemory:
+        src, mask = move((src, src_mask), self.src_embedding.weight.device)
+        embedded = self.dropout(self.src_embedding(src))
+        lengths = src_mask.sum(1).cpu() if src_lengths is None else src_lengths
+        encoded = self.encoder(embedded, mask, lengths)
+        summary = None if self.summary is None else self.summary(encoded.summary).tanh()
+        start = self.bridge(encoded, summary)
+        language = embedded[:, 0] if self.query.language else None
+        attention = None
+        if self.attention is not None:
+            attention = self.attention.prepare(encoded.states, mask)
+        start, summary, language = move(
+            (start, summary, language), self.tgt_embedding.weight.device
+        )
+        return RecurrentMemory(start, attention, summary, language)
+
+    @override
+    def initial_state(self, memory: RecurrentMemory) -> RecurrentState:
+        hidden = memory.start.top
+        batch, intra = len(hidden), self.intra_attention
+        return RecurrentState(
+            memory.start,
+            torch.zeros(batch, dtype=torch.long, device=hidden.device),
+            hidden.new_zeros(batch, self.context_size) if self.query.context else None,
+            hidden.new_zeros(batch, self.features_size) if self.input_feeding else None,
+            None if intra is None else intra.empty_past(hidden),
+        )
+
+    @property
+    def attends_before_step(self) -> bool:
+        """Whether attention comes before the decoder's step."""
+        return self.attention is not None and self.query.state == "previous"
+
+    @property
+    @override
+    def is_content_based(self) -> bool:
+        return self.attention is None or self.attention.score.is_content_based
+
+    @override
+    def parts(self) -> dict[str, Iterable[nn.Module]]:
+        decoder = (
+            self.tgt_embedding,
+            self.decoder,
+            self.intra_attention,
+            self.readout,
+            self.output,
+        )
+        parts: dict[str, tuple[nn.Module | None, ...]] = {
+            "encoder": (self.src_embedding, self.encoder, self.summary, self.bridge),
+            "attention": (self.attention,),
+            "decoder": decoder,
+        }
+        return {part: [m for m in modules if m is not None] for part, modules in parts.items()}
+
+    @override
+    def blocks(self) -> Iterable[nn.Module]:
+        # Recurrent layers have fused kernels already; a loop over single steps has gates.
+        gates = self.decoder.gates if isinstance(self.decoder, FusedStack) else None
+        return (part for part in (self.attention, self.readout, gates) if part is not None)
+
+    @override
+    def compile_blocks(self, **options: Any) -> None:
+        if "mode" in options:
+            options["mode"] = WITHOUT_CUDA_GRAPHS.get(options["mode"], options["mode"])
+        super().compile_blocks(**options)
+
+    @override
+    def limit(self) -> Limit | None:
+        length = None if self.attention is None else self.attention.score.max_length
+        return None if length is None else Limit("model.attention.max_length", length, None)
 
     def _at_all(self, summary: Tensor | None, embedded: Tensor) -> Tensor | None:
         """Repeat a summary ``(batch, hidden)`` for all positions of ``(batch, tgt, …)``."""

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from typing_extensions import override
 
-from lightning_modules.kernels import LinearLayer
+from lightning_modules.kernels.precision import fused_attention_type
+from lightning_modules.kernels.products import LinearLayer
 
 Positions = Literal["sinusoidal", "learned", "rotary", "relative", "none"]
 
@@ -147,16 +148,10 @@ class KeysValues(NamedTuple):
     values: Tensor
     """``(batch, heads, positions, value)``."""
 
-
-class Places(NamedTuple):
-    """Places of the queries and keys of a self-attention in their sentence."""
-
-    queries: Tensor
-    """Position of each query, ``(tgt,)``."""
-    keys: Tensor
-    """Position of each key, ``(src,)``."""
-    visible: Tensor | None = None
-    """True where a query may look, ``(batch, 1, tgt, src)``; None for everywhere."""
+    @torch.compiler.disable  # memory of a CUDA graph would be written over by the next step
+    def append(self, new: "KeysValues") -> "KeysValues":
+        """Return these keys and values and those of further positions."""
+        return KeysValues(*(torch.cat(pair, 2) for pair in zip(self, new, strict=True)))
 
 
 class MultiHeadAttention(nn.Module):
@@ -188,17 +183,13 @@ class MultiHeadAttention(nn.Module):
         self.out = LinearLayer(heads * value_size, width)
         self.positions = positions or AttentionPositions()
 
-    def prepare(self, inputs: Tensor, positions: Tensor | None = None) -> KeysValues:
-        """Project ``(batch, positions, width)`` to keys and values.
-
-        ``positions`` ``(positions,)`` are those of the inputs; None for 0, 1, 2, …
-        """
+    def prepare(self, inputs: Tensor, start: int = 0) -> KeysValues:
+        """Project ``(batch, positions, width)``, positions from ``start``, to keys and values."""
         inputs = inputs.to(self.key.weight.device)
         keys = self._split(self.key(inputs))
         if self.positions.reads_positions:
-            if positions is None:
-                positions = torch.arange(inputs.shape[1], device=inputs.device)
-            keys = self.positions.rotate(keys, positions)
+            last = start + inputs.shape[1]
+            keys = self.positions.rotate(keys, torch.arange(start, last, device=inputs.device))
         return KeysValues(keys, self._split(self.value(inputs)))
 
     def forward(
@@ -208,7 +199,7 @@ class MultiHeadAttention(nn.Module):
         mask: Tensor | None = None,
         causal: bool = False,
         need_weights: bool = False,
-        places: Places | None = None,
+        start: int = 0,
     ) -> tuple[Tensor, Tensor | None]:
         """Return results ``(batch, tgt, width)`` and weights averaged over the heads, or None.
 
@@ -218,9 +209,9 @@ class MultiHeadAttention(nn.Module):
             mask: True where a query may look, broadcast to ``(batch, heads, tgt, src)``.
             causal: in a whole self-attention, let position t attend only to positions up to t.
             need_weights: compute the weights ``(batch, tgt, src)``, by the plain formula.
-            places: of a self-attention; None where queries and keys are those of one sentence.
+            start: position of the first query; the keys are those of positions 0, 1, 2, …
         """
-        heads, weights = self._attend(inputs, memory, mask, causal, need_weights, places)
+        heads, weights = self._attend(inputs, memory, mask, causal, need_weights, start)
         averaged = None if weights is None else weights.mean(1).to(inputs.device)
         return self.out(heads.transpose(1, 2).flatten(2)).to(inputs.device), averaged
 
@@ -239,20 +230,17 @@ class MultiHeadAttention(nn.Module):
         mask: Tensor | None,
         causal: bool,
         need_weights: bool,
-        places: Places | None = None,
+        start: int = 0,
     ) -> tuple[Tensor, Tensor | None]:
         """Return results ``(batch, heads, tgt, value)`` and the weights of each head, or None."""
         query = self._split(self.query(inputs.to(self.query.weight.device)))
         length, positions = query.shape[2], memory.keys.shape[2]
-        if places is not None and places.visible is not None:
-            mask = places.visible if mask is None else places.visible & mask
         bias = None
         if self.positions.reads_positions:
-            if places is None:
-                counted = torch.arange(max(length, positions), device=query.device)
-                places = Places(counted[:length], counted[:positions])
-            query = self.positions.rotate(query, places.queries)
-            bias = self.positions.bias(query, places.queries, places.keys)
+            counted = torch.arange(max(start + length, positions), device=query.device)
+            places = counted[start : start + length]
+            query = self.positions.rotate(query, places)
+            bias = self.positions.bias(query, places, counted[:positions])
         # PyTorch's causal kernel takes no further mask.
         only_causal = causal and mask is None and bias is None and not need_weights
         if causal and not only_causal:
@@ -306,14 +294,12 @@ def added(bias: Tensor | None, mask: Tensor | None, query: Tensor) -> Tensor | N
 
 
 def _fused(query: Tensor, memory: KeysValues, bias: Tensor | None, causal: bool) -> Tensor:
-    """Return ``(batch, heads, tgt, value)`` from PyTorch's kernel.
-
-    On a CPU in float32: the backward pass in bfloat16 is seven times slower.
-    """
-    if query.device.type != "cpu" or query.dtype != torch.bfloat16:
+    """Return ``(batch, heads, tgt, value)`` from PyTorch's kernel."""
+    dtype = fused_attention_type(query)
+    if dtype == query.dtype:
         return scaled_dot_product_attention(query, *memory, bias, is_causal=causal)
-    with torch.autocast("cpu", enabled=False):
-        keys, values = (part.float() for part in memory)
-        bias = None if bias is None else bias.float()
-        heads = scaled_dot_product_attention(query.float(), keys, values, bias, is_causal=causal)
+    with torch.autocast(query.device.type, enabled=False):
+        keys, values = (part.to(dtype) for part in memory)
+        bias = None if bias is None else bias.to(dtype)
+        heads = scaled_dot_product_attention(query.to(dtype), keys, values, bias, is_causal=causal)
         return heads.to(query.dtype)

@@ -3,39 +3,24 @@
 import math
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import torch
-from pydantic import validate_call
 from torch import Tensor, nn
 from torch.nn.functional import pad
 from typing_extensions import override
 
-from lightning_modules.variants.base import (
-    ARBITRARY,
-    Decoded,
-    Dropout,
-    EmbeddedEncoderDecoder,
-    Limit,
-    Placement,
-    Size,
-    Step,
-    Tied,
-)
+from lightning_modules.variants.base import Decoded, EmbeddedEncoderDecoder, Limit, Placement, Step
 from lightning_modules.variants.transformer.heads import (
     InputPositions,
     KeysValues,
     Learned,
-    Places,
-    Positions,
     input_positions,
 )
 from lightning_modules.variants.transformer.layers import (
     DecoderLayer,
     EncoderLayer,
-    Shape,
-    Store,
-    TransformerState,
+    TransformerOptions,
 )
 
 PIECE = 64
@@ -51,6 +36,10 @@ class TransformerMemory(NamedTuple):
     """True where a token is real, ``(batch, src)``."""
 
 
+TransformerState = tuple[KeysValues, ...]
+"""Keys and values of the target so far, in the self-attention of each decoder layer."""
+
+
 class Transformer(EmbeddedEncoderDecoder):
     """Encoder and decoder of attention layers, without recurrence.
 
@@ -59,64 +48,40 @@ class Transformer(EmbeddedEncoderDecoder):
     Args:
         src_vocabulary: number of source tokens.
         tgt_vocabulary: number of target tokens.
-        width: d_model.
-        heads: h, of every attention.
-        hidden_size: d_ff.
-        encoder_layers: N of the encoder.
-        decoder_layers: N of the decoder.
-        key_size: d_k; None: width / heads, as published.
-        value_size: d_v; None: width / heads, as published.
-        pre_norm: LayerNorm before each sublayer (Xiong et al. 2020, arXiv 2002.04745), which
-            trains without a long warm-up; false: after each sublayer, as published.
-        positions: position encoding: ``sinusoidal`` (section 3.5) or ``learned`` (Table 3 E) at
-            the input; ``rotary`` (Su et al. 2021, arXiv 2104.09864) or ``relative`` (Shaw et al.
-            2018, arXiv 1803.02155) in the self-attentions; or ``none``: the encoder then cannot
-            know the order of the source, and the decoder counts by its causal mask alone
-            (Kazemnejad et al. 2023, arXiv 2305.19466).
-        max_length: number of learned positions of each side.
-        relative_distance: relative positions farther apart than this share one vector.
-        tied: shared tables; see the base class.
-        dropout: on the embeddings and on the result of each sublayer (section 5.4).
-        placement: devices of the parts; see the base class.
+        options: fields of ``TransformerOptions``.
+
+    Raises:
+        ValueError: for sizes that do not fit together, naming the override to change.
     """
 
-    @validate_call(config=ARBITRARY)
-    def __init__(
-        self,
-        src_vocabulary: int,
-        tgt_vocabulary: int,
-        width: Size,
-        heads: Size,
-        hidden_size: Size,
-        encoder_layers: Size,
-        decoder_layers: Size,
-        key_size: Size | None = None,
-        value_size: Size | None = None,
-        pre_norm: bool = True,
-        positions: Positions = "sinusoidal",
-        max_length: Size = 1024,
-        relative_distance: Size = 16,
-        tied: Tied = "none",
-        dropout: Dropout = 0.0,
-        placement: Placement | None = None,
-    ) -> None:
+    options_class = TransformerOptions
+
+    def __init__(self, src_vocabulary: int, tgt_vocabulary: int, **options: Any) -> None:
+        chosen = TransformerOptions(**options)
+        width, positions = chosen.width, chosen.positions
         super().__init__(
-            src_vocabulary, tgt_vocabulary, width, width, tied, placement or Placement()
+            src_vocabulary,
+            tgt_vocabulary,
+            width,
+            width,
+            chosen.tied,
+            chosen.placement or Placement(),
         )
-        keys, values = head_sizes(width, heads, key_size, value_size)
-        check_even(positions, width, keys)
+        # Pairs of a sine and a cosine.
+        if positions == "sinusoidal" and width % 2:
+            raise ValueError(f"model.width={width}: sinusoidal positions need an even width")
+        key_size, _ = chosen.head_sizes
+        if positions == "rotary" and key_size % 2:
+            raise ValueError(f"model.key_size={key_size}: rotary positions need an even size")
         self.src_positions, self.tgt_positions = (
-            input_positions(positions, width, max_length) for _ in range(2)
+            input_positions(positions, width, chosen.max_length) for _ in range(2)
         )
-        self.dropout = nn.Dropout(dropout)
-        shape = Shape(
-            width, heads, keys, values, hidden_size, dropout, pre_norm, positions, relative_distance
-        )
-        self.encoder = nn.ModuleList(EncoderLayer(shape) for _ in range(encoder_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(shape) for _ in range(decoder_layers))
+        self.dropout = nn.Dropout(chosen.dropout)
+        self.encoder = nn.ModuleList(EncoderLayer(chosen) for _ in range(chosen.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(chosen) for _ in range(chosen.decoder_layers))
         # Pre-norm leaves the last sum without normalisation; post-norm has just normalised it.
-        self.encoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
+        self.encoder_norm = nn.LayerNorm(width) if chosen.pre_norm else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(width) if chosen.pre_norm else nn.Identity()
         self.place()
 
     @property
@@ -152,32 +117,21 @@ class Transformer(EmbeddedEncoderDecoder):
     @override
     def initial_state(self, memory: TransformerMemory) -> TransformerState:
         device = self.tgt_embedding.weight.device
-        layers = tuple(
-            Store(KeysValues(*(projected[:, :, :0].to(device) for projected in layer)), length=0)
+        return tuple(
+            KeysValues(*(projected[:, :, :0].to(device) for projected in layer))
             for layer in memory.layers
         )
-        steps, rows = torch.zeros(0, dtype=torch.long, device=device), len(memory.mask)
-        return TransformerState(layers, rows, steps, 0, rows)
 
     @override
     def decode(self, memory: TransformerMemory, tgt_in: Tensor) -> Decoded:
-        states = self._embed(self.tgt_embedding, self.tgt_positions, tgt_in, 0)
-        need_weights = not self.training
-        features, _, weights = self._advance(memory, None, states, None, need_weights)
+        features, _, weights = self._advance(memory, None, tgt_in, not self.training)
         return Decoded(features, weights)
 
     @override
     def step(self, memory: TransformerMemory, state: TransformerState, last_token: Tensor) -> Step:
-        coming = state.next_step()
-        token = last_token.unsqueeze(1)
-        states = self._embed(self.tgt_embedding, self.tgt_positions, token, coming.position)
-        # Rows that share a store are treated like positions of one target.
-        states = states.view(-1, coming.shared, states.shape[2])
-        features, layers, weights = self._advance(
-            memory, state.layers, states, coming.places(), need_weights=True
-        )
+        features, state, weights = self._advance(memory, state, last_token.unsqueeze(1), True)
         assert weights is not None
-        return Step(features.flatten(0, 1), state.after(coming, layers), weights.flatten(0, 1))
+        return Step(features.squeeze(1), state, weights.squeeze(1))
 
     @override
     def parts(self) -> dict[str, Iterable[nn.Module]]:
@@ -211,28 +165,23 @@ class Transformer(EmbeddedEncoderDecoder):
     def _advance(
         self,
         memory: TransformerMemory,
-        past: tuple[Store, ...] | None,
-        states: Tensor,
-        places: Places | None,
+        past: TransformerState | None,
+        tokens: Tensor,
         need_weights: bool,
-    ) -> tuple[Tensor, tuple[Store, ...], Tensor | None]:
-        """Decode embedded tokens ``(batch, tgt, width)`` after ``past``; see ``DecoderLayer``."""
+    ) -> tuple[Tensor, TransformerState, Tensor | None]:
+        """Decode tokens ``(batch, tgt)`` after ``past``; see ``DecoderLayer``."""
+        start = 0 if past is None else past[0].keys.shape[2]
+        states = self._embed(self.tgt_embedding, self.tgt_positions, tokens, start)
         mask = memory.mask[:, None, None]
-        stores: list[Store] = []
-        weights = None
+        state, weights = [], None
         for number, layer in enumerate(self.decoder):
+            before = None if past is None else past[number]
             last = number == len(self.decoder) - 1
-            states, store, weights = layer(
-                states,
-                None if past is None else past[number],
-                memory.layers[number],
-                mask,
-                need_weights and last,
-                places,
+            states, known, weights = layer(
+                states, before, memory.layers[number], mask, need_weights and last
             )
-            if store is not None:
-                stores.append(store)
-        return self.decoder_norm(states), tuple(stores), weights
+            state.append(known)
+        return self.decoder_norm(states), tuple(state), weights
 
     def _embed(
         self, table: nn.Embedding, positions: InputPositions, tokens: Tensor, start: int
@@ -260,26 +209,3 @@ def joined(pieces: Sequence[TransformerMemory], order: Tensor, width: int) -> Tr
         ),
         together((piece.mask for piece in pieces), 0),
     )
-
-
-def head_sizes(
-    width: int, heads: int, key_size: int | None, value_size: int | None
-) -> tuple[int, int]:
-    """Return d_k and d_v; None becomes width / heads.
-
-    Raises ``ValueError`` if ``heads`` does not divide the width then.
-    """
-    if None in (key_size, value_size) and width % heads:
-        raise ValueError(
-            f"model.heads={heads}: must divide model.width={width}, unless model.key_size and "
-            "model.value_size are set"
-        )
-    return key_size or width // heads, value_size or width // heads
-
-
-def check_even(positions: Positions, width: int, key_size: int) -> None:
-    """Raise ``ValueError`` for an odd size, which has no pairs of a sine and a cosine."""
-    if positions == "sinusoidal" and width % 2:
-        raise ValueError(f"model.width={width}: sinusoidal positions need an even width")
-    if positions == "rotary" and key_size % 2:
-        raise ValueError(f"model.key_size={key_size}: rotary positions need an even size")

@@ -8,7 +8,7 @@ from torch.func import functional_call
 
 from datamodules.errors import UserError
 from lightning_modules.attention import SCORES, WINDOWS, Attention, Score, build_attention
-from lightning_modules.variants.recurrent import Recurrent
+from tests.helpers.recurrent_models import recurrent
 from tests.reference import arrays, part
 from tests.reference.attention import attend, centre
 
@@ -335,7 +335,7 @@ def test_a_whole_model_takes_a_score_of_ones_own():
             "sharpness": 2.0,
         },
     }
-    model = Recurrent(11, 11, **settings)
+    model = recurrent(settings)
     src = torch.randint(4, 11, (2, 5))
     features = model.decode(model.encode(src, src > 0), src).features
     model.logits(features).square().sum().backward()

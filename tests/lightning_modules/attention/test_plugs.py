@@ -11,9 +11,8 @@ from torch.nn.functional import dropout
 from datamodules.errors import UserError
 from lightning_modules.attention import SCORES, WINDOWS, Score, Window, WindowMask, build_attention
 from lightning_modules.variants.base import Limit
-from lightning_modules.variants.recurrent import Recurrent
 from tests.helpers.commands import TINY, example, inside, mistake, places, succeed
-from tests.helpers.recurrent_models import PLAIN
+from tests.helpers.recurrent_models import PLAIN, recurrent
 
 QUERY, MEMORY = 4, 6
 
@@ -193,11 +192,11 @@ def test_a_model_whose_sizes_alone_matter_is_not_checked():
 
 def test_a_score_by_position_of_ones_own_limits_the_source():
     settings = PLAIN | {"attention": {"score": path(Numbered), "max_length": 9}}
-    model = Recurrent(11, 11, **settings)
+    model = recurrent(settings)
     assert model.limit() == Limit("model.attention.max_length", 9, None)
     assert not model.is_content_based
     with pytest.raises(UserError, match=r"^model\.intra_attention: .* looks at states"):
-        Recurrent(11, 11, **(PLAIN | {"intra_attention": {"score": path(Numbered)}}))
+        recurrent(PLAIN | {"intra_attention": {"score": path(Numbered)}})
 
 
 SCORE_MISTAKES = [

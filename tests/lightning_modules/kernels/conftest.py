@@ -2,12 +2,12 @@
 
 import pytest
 
-from lightning_modules.kernels import products
+from lightning_modules.kernels import precision
 
 
 @pytest.fixture
 def onednn():
     """Every product by oneDNN, however small."""
-    products.use(1)
+    precision.use_products(1)
     yield
-    products.use(None)
+    precision.use_products(None)

@@ -1,13 +1,28 @@
-"""What the whole process multiplies with: ``matmul_precision``, and kernels of attention."""
+"""The decisions of ``kernels.precision``: products, TF32, kernels of attention."""
 
 import pytest
 import torch
 
-from lightning_modules.kernels.precision import MatmulPrecision, product_type, use_matmul_precision
+from datamodules.errors import UserError
+from lightning_modules.kernels.device import Processor, this_processor
+from lightning_modules.kernels.precision import (
+    NARROW,
+    WIDE,
+    MatmulPrecision,
+    choose_products,
+    product_type,
+    use_matmul_precision,
+    use_products,
+)
 from lightning_modules.runs.environment import environment
 from lightning_modules.training.settings import training_settings
 from lightning_modules.training.setup import prepare_process
 from tests.helpers.variants import configuration
+
+ZEN5, ZEN4 = (
+    frozenset({"avx2", "avx512f", "avx512_bf16", "avx_vnni"}),
+    frozenset({"avx2", "avx512f", "avx512_bf16"}),
+)
 
 
 @pytest.mark.parametrize(
@@ -34,3 +49,49 @@ def test_no_training_runs_the_attention_of_cudnn():
 
 def test_a_device_without_autocast_multiplies_in_the_type_of_its_tensor():
     assert product_type(torch.zeros(1, device="meta")) == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("setting", "vendor", "instructions", "expected"),
+    [
+        ("auto", "AuthenticAMD", ZEN5, WIDE),
+        ("auto", "AuthenticAMD", ZEN4, NARROW),
+        ("auto", "AuthenticAMD", {"avx2"}, None),
+        ("auto", "GenuineIntel", ZEN5, None),
+        ("auto", "", {}, None),
+        ("onednn", "GenuineIntel", ZEN5, NARROW),
+        ("onednn", "AuthenticAMD", {"avx2"}, NARROW),
+        ("torch", "AuthenticAMD", ZEN5, None),
+    ],
+)
+def test_the_processor_alone_decides(setting, vendor, instructions, expected, monkeypatch):
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
+    processor = Processor("a processor", vendor, frozenset(instructions))
+    assert choose_products(setting, processor) == expected
+
+
+def test_a_torch_without_onednn(monkeypatch):
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    processor = Processor("a processor", "AuthenticAMD", ZEN5)
+    assert choose_products("auto", processor) is None
+    with pytest.raises(UserError, match="products=onednn: this torch has no oneDNN"):
+        use_products(choose_products("onednn", processor))
+
+
+def test_this_processor_is_that_of_the_system(tmp_path, monkeypatch):
+    file = tmp_path / "cpuinfo"
+    monkeypatch.setattr("lightning_modules.kernels.device.CPUINFO", file)
+    this_processor.cache_clear()
+    assert this_processor() == ("", "", frozenset())
+    file.write_text(
+        "vendor_id\t: AuthenticAMD\nmodel name : AMD X\nflags\t\t: fpu avx512f\n\nflags: y\n"
+    )
+    this_processor.cache_clear()
+    assert this_processor() == ("AMD X", "AuthenticAMD", {"fpu", "avx512f"})
+    this_processor.cache_clear()
+
+
+def test_the_environment_says_what_multiplies(onednn):
+    assert environment()["products"] == "oneDNN from 1 multiplications"
+    use_products(None)
+    assert environment()["products"] == "torch"

@@ -1,4 +1,4 @@
-"""Products by oneDNN against float64, and models that use these products."""
+"""Products by oneDNN against float64, packed weights, and models that use them."""
 
 import time
 
@@ -7,20 +7,25 @@ import torch
 from torch.nn import functional
 
 from datamodules.errors import UserError
-from lightning_modules.kernels import LinearLayer, products
-from lightning_modules.kernels.device import Processor, this_processor
-from lightning_modules.kernels.products import NARROW, WIDE, multiply, multiply_transposed
-from lightning_modules.runs.environment import environment
+from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.kernels import precision, products
+from lightning_modules.kernels.products import (
+    Int8Product,
+    LinearLayer,
+    OnednnProduct,
+    Packable,
+    multiply,
+    multiply_transposed,
+    packed_weights,
+)
 from lightning_modules.training.flops import _count_pair, build_to_count, count_flops
 from lightning_modules.training.word_vectors import VectorFiles
 from tests.helpers.variants import ALL, configuration, numbers, sentences, small_model, targets
 
 ERROR = 1e-6
 """Largest error, as a share of |x| · |w|."""
-ZEN5, ZEN4 = (
-    frozenset({"avx2", "avx512f", "avx512_bf16", "avx_vnni"}),
-    frozenset({"avx2", "avx512f", "avx512_bf16"}),
-)
+
+
 needs_onednn = pytest.mark.skipif(
     not torch.backends.mkldnn.is_available(), reason="this torch has no oneDNN"
 )
@@ -117,7 +122,7 @@ def test_every_parameter_has_its_gradient(name, onednn):
     """Without gradients of an operator, torch only warns, and parameters stay as they are."""
     losses, gradients = [], []
     for smallest in (1, None):
-        products.use(smallest)
+        precision.use_products(smallest)
         model = small_model(name).train()
         src, mask = sentences([5, 3, 7])
         tgt = targets(3, 6)
@@ -139,10 +144,10 @@ def test_every_parameter_has_its_gradient(name, onednn):
 def test_the_operations_of_an_update_stay_the_same(name):
     counts = []
     for smallest in (1, None):
-        products.use(smallest)
+        precision.use_products(smallest)
         config = configuration(f"model={name}", "scale=0.2", f"variant=counted_{smallest}")
         counts.append(count_flops(config, VectorFiles(), (50, 50)).coefficients)
-    products.use(None)
+    precision.use_products(None)
     assert counts[0] == pytest.approx(counts[1], rel=1e-9)
 
 
@@ -152,7 +157,7 @@ def test_rows_that_pad_a_product_are_not_counted(onednn):
     model = build_to_count(config, VectorFiles(), (50, 5000))
     counts = []
     for smallest in (1, None):
-        products.use(smallest)
+        precision.use_products(smallest)
         counts.append(_count_pair(model, 40, 40, rolled_out=False))
     assert counts[0] == counts[1]
 
@@ -170,62 +175,15 @@ def test_several_threads_compute_the_same(onednn):
 def test_other_types_autocast_and_small_products_stay_with_torch(monkeypatch):
     monkeypatch.setattr(products, "onednn", pytest.fail)
     layer, inputs = LinearLayer(8, 4), numbers(2, 8)
-    products.use(1)
+    precision.use_products(1)
     try:
         layer.double()(inputs.double())
         with torch.autocast("cpu", torch.bfloat16):
             assert layer.float()(inputs).dtype == torch.bfloat16
-        products.use(8 * 4 * 2 + 1)
+        precision.use_products(8 * 4 * 2 + 1)
         layer(inputs)
     finally:
-        products.use(None)
-
-
-@pytest.mark.parametrize(
-    ("setting", "vendor", "instructions", "expected"),
-    [
-        ("auto", "AuthenticAMD", ZEN5, WIDE),
-        ("auto", "AuthenticAMD", ZEN4, NARROW),
-        ("auto", "AuthenticAMD", {"avx2"}, None),
-        ("auto", "GenuineIntel", ZEN5, None),
-        ("auto", "", {}, None),
-        ("onednn", "GenuineIntel", ZEN5, NARROW),
-        ("onednn", "AuthenticAMD", {"avx2"}, NARROW),
-        ("torch", "AuthenticAMD", ZEN5, None),
-    ],
-)
-def test_the_processor_alone_decides(setting, vendor, instructions, expected, monkeypatch):
-    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
-    processor = Processor("a processor", vendor, frozenset(instructions))
-    assert products.choose(setting, processor) == expected
-
-
-def test_a_torch_without_onednn(monkeypatch):
-    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
-    processor = Processor("a processor", "AuthenticAMD", ZEN5)
-    assert products.choose("auto", processor) is None
-    with pytest.raises(UserError, match="products=onednn: this torch has no oneDNN"):
-        products.use(products.choose("onednn", processor))
-
-
-def test_this_processor_is_that_of_the_system(tmp_path, monkeypatch):
-    file = tmp_path / "cpuinfo"
-    monkeypatch.setattr("lightning_modules.kernels.device.CPUINFO", file)
-    this_processor.cache_clear()
-    assert this_processor() == ("", "", frozenset())
-    file.write_text(
-        "vendor_id\t: AuthenticAMD\nmodel name : AMD X\nflags\t\t: fpu avx512f\n\nflags: y\n"
-    )
-    this_processor.cache_clear()
-    assert this_processor() == ("AMD X", "AuthenticAMD", {"fpu", "avx512f"})
-    this_processor.cache_clear()
-
-
-@needs_onednn
-def test_the_environment_says_what_multiplies(onednn):
-    assert environment()["products"] == "oneDNN from 1 multiplications"
-    products.use(None)
-    assert environment()["products"] == "torch"
+        precision.use_products(None)
 
 
 @needs_onednn
@@ -246,3 +204,121 @@ def test_large_products_come_in_few_sizes(onednn, monkeypatch, columns, rows):
         assert_near(products.onednn(inputs, weight, None), inputs, weight.T)
         assert_near(multiply_transposed(left, inputs), left.T, inputs)
     assert len(sizes) <= 4
+
+
+INT8_ERROR = 0.02
+"""Largest error of a product, as a share of the root of the sum of squares of its factors."""
+
+
+@pytest.mark.parametrize("inputs", [(7, 5), (1, 5), (0, 5), (2, 3, 5), (2, 0, 5)], ids=str)
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("form", [OnednnProduct, Int8Product])
+def test_packed_products_equal_plain_ones(form, bias, inputs, onednn):
+    weight = numbers(9, 5)
+    weight[3] = 0.0
+    added = numbers(9, seed=1) if bias else None
+    given = numbers(*inputs, seed=2)
+    result = form(weight, added)(given)
+    expected = functional.linear(given, weight, added)
+    assert result.shape == expected.shape
+    sizes = given.norm(dim=-1, keepdim=True) * weight.norm(dim=1)
+    error = 1e-6 if form is OnednnProduct else INT8_ERROR
+    assert ((result - expected).abs() <= error * sizes + 1e-6).all()
+
+
+def test_a_row_in_integers_does_not_depend_on_the_other_rows():
+    product = Int8Product(numbers(9, 5), numbers(9))
+    rows = numbers(6, 5) * torch.tensor([1e-6, 1.0, 50.0, 1.0, 1e4, 0.0]).unsqueeze(1)
+    alone = torch.cat([product(row.unsqueeze(0)) for row in rows])
+    assert torch.equal(product(rows), alone)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_search_with_packed_weights_finds_the_same(name, onednn):
+    """Also with integers, hypotheses stay near: random weights make close decisions."""
+    model, source = small_model(name).eval(), sentences([4, 7, 2])
+    search = BeamSearch(3, n_best=2)
+    ours = search(model, *source)
+    precision.use_products(None)
+    theirs = search(model, *source)
+    for one, other in zip(ours, theirs, strict=True):
+        assert [each.tokens for each in one] == [each.tokens for each in other]
+        for left, right in zip(one, other, strict=True):
+            assert left.score == pytest.approx(right.score, rel=1e-4)
+    for ranked in BeamSearch(3, int8=True)(model, *source):
+        assert ranked[0].score < 0
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "transformer"])
+def test_a_model_in_float64_keeps_its_precision(name, onednn):
+    model, source = small_model(name).double().eval(), sentences([4, 7, 2])
+    ours = GreedySearch()(model, *source)
+    precision.use_products(None)
+    assert [one.score for [one] in ours] == [one.score for [one] in GreedySearch()(model, *source)]
+    assert all(hypotheses for hypotheses in GreedySearch(int8=True)(model, *source))
+
+
+@pytest.mark.parametrize("name", ["seq2seq", "bahdanau", "luong_global", "transformer"])
+def test_steps_multiply_by_packed_weights_alone(name, monkeypatch):
+    model, source = small_model(name).eval(), sentences([4, 7, 2])
+    with torch.no_grad(), packed_weights(model, int8=True):
+        memory = model.encode(*source)
+        state = model.initial_state(memory)
+        monkeypatch.setattr(products, "linear", pytest.fail)
+        for operator in ("gru_cell", "lstm_cell"):
+            monkeypatch.setattr(torch, operator, pytest.fail)
+        step = model.step(memory, state, torch.tensor([5, 6, 7]))
+        model.logits(step.features)
+
+
+def test_weights_are_packed_as_long_as_the_search_lasts(monkeypatch):
+    model = small_model("luong_global").eval()
+    layers = [module for module in model.modules() if isinstance(module, Packable)]
+    with packed_weights(model, int8=True):
+        assert layers
+        assert all(layer._packed is not None for layer in layers)
+    assert all(layer._packed is None for layer in layers)
+    monkeypatch.setattr(model, "encode", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        GreedySearch(int8=True)(model, *sentences([4, 2]))
+    monkeypatch.undo()
+    assert all(layer._packed is None for layer in layers)
+    with packed_weights(model, int8=False):  # torch multiplies
+        assert all(layer._packed is None for layer in layers)
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    GreedySearch(int8=True)(model, *sentences([4, 2]))
+    assert model.state_dict().keys() == before.keys()
+    assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
+
+
+def test_new_weights_count_at_once(onednn):
+    model, source = small_model("transformer").eval(), sentences([4, 7])
+    GreedySearch()(model, *source)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(1.5)
+    ours = GreedySearch()(model, *source)
+    precision.use_products(None)
+    theirs = GreedySearch()(model, *source)
+    assert [one[0].tokens for one in ours] == [one[0].tokens for one in theirs]
+
+
+def test_integers_need_a_cpu_with_onednn_and_no_other_type(monkeypatch):
+    with pytest.raises(
+        ValueError, match=r"decoding\.int8=true: cannot be used with decoding\.bf16"
+    ):
+        BeamSearch(int8=True, bf16=True)
+    with pytest.raises(UserError, match=r"decoding\.int8=true: needs a CPU"):
+        GreedySearch(int8=True)(small_model("seq2seq").to("meta"), *sentences([3]))
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    with pytest.raises(UserError, match=r"decoding\.int8=true: needs a CPU"):
+        GreedySearch(int8=True)(small_model("seq2seq"), *sentences([3]))
+
+
+def test_small_packed_products_stay_with_torch(monkeypatch):
+    monkeypatch.setattr(products, "onednn", pytest.fail)
+    precision.use_products(4 * 8 * 4 * 2 + 1)
+    try:
+        OnednnProduct(numbers(4, 8), None)(numbers(2, 8))
+    finally:
+        precision.use_products(None)

@@ -1,15 +1,44 @@
-"""Kernels of the LSTM and the GRU with the types that a GPU needs, on a CPU that stands for it."""
+"""Torch's LSTM and GRU: a CPU's way through unequal lengths, and the types that a GPU needs."""
 
 import pytest
 import torch
 from torch import nn
 
-from lightning_modules.kernels import rnn as kernels
+from lightning_modules.kernels import precision
 from lightning_modules.kernels.rnn import run_on_cpu, run_packed
 from lightning_modules.variants.recurrent.cells import CellState, FusedStack
+from tests.helpers.gradients import TYPES, random
 
 KINDS = {nn.LSTM: ("lstm", "lstm_cell"), nn.GRU: ("gru", "gru_cell")}
 LENGTHS = torch.tensor([5, 3])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("lengths", [[5, 5, 5], [2, 6, 3, 6], [1, 4], [7]])
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+def test_the_cpu_rnn_equals_packed_sequences(kind, bidirectional, lengths, dtype):
+    torch.manual_seed(0)
+    rnn = kind(4, 5, 2, batch_first=True, bidirectional=bidirectional).to(dtype)
+    inputs = random(len(lengths), max(lengths) + 1, 4, dtype=dtype)  # a column of padding alone
+    counts = torch.tensor(lengths)
+    learned = [inputs, *rnn.parameters()]
+    results = []
+    for run in (run_on_cpu, run_packed):
+        parts = [part for part in run(rnn, inputs, counts) if part is not None]
+        directions = [torch.linspace(-1, 1, part.numel()).view_as(part).to(dtype) for part in parts]
+        results.append((parts, torch.autograd.grad(parts, learned, directions)))
+    for ours, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=10 * TYPES[dtype])
+
+
+def test_the_cpu_rnn_drops_between_the_layers_only():
+    rnn = nn.LSTM(4, 5, 2, batch_first=True, dropout=0.999)
+    inputs, lengths = random(2, 6, 4, dtype=torch.float32), torch.tensor([6, 4])
+    dropped = run_on_cpu(rnn.train(), inputs, lengths)
+    kept = run_on_cpu(rnn.eval(), inputs, lengths)
+    torch.testing.assert_close(dropped.hidden[0], kept.hidden[0])
+    assert not torch.allclose(dropped.hidden[1], kept.hidden[1])
 
 
 def packed(kind, inputs):
@@ -42,7 +71,7 @@ def in_steps(kind, inputs):
 @pytest.fixture
 def like_a_gpu(monkeypatch):
     """Let kernels on the CPU get explicit types, as on a GPU."""
-    monkeypatch.setattr(kernels, "needs_types", lambda inputs: True)
+    monkeypatch.setattr(precision, "needs_types", lambda inputs: True)
 
 
 @pytest.mark.parametrize("kind", KINDS)

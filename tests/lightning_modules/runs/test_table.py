@@ -34,9 +34,6 @@ from lightning_modules.training.settings import TrainingSettings
 from lightning_modules.training.sizes import Match
 from lightning_modules.training.teacher_forcing import TeacherForcing
 from lightning_modules.training.word_vectors import VectorFiles
-from lightning_modules.variants import Recurrent, Transformer
-from lightning_modules.variants.recurrent.decoder import QueryOptions, ReadoutOptions
-from lightning_modules.variants.recurrent.encoder import EncoderOptions
 from sweeps.launch.gpu_leases import Devices
 from sweeps.launch.named_systems import NAMED
 from sweeps.studies.settings import Sweep
@@ -47,9 +44,7 @@ TAKERS = [
     ("tokenizer", TokenizerSettings), ("teacher_forcing", TeacherForcing),
     ("data", GrammarCorpus), ("data", Knobs), ("data", TextCorpus),
     ("data", HuggingFaceCorpus), ("data", MixtureCorpus), ("decoding", BeamSearch),
-    ("decoding", GreedySearch), ("model", Recurrent), ("model", Transformer),
-    ("model.encoder", EncoderOptions), ("model.query", QueryOptions),
-    ("model.readout", ReadoutOptions), ("scheduler", schedules.linear),
+    ("decoding", GreedySearch), ("scheduler", schedules.linear),
     ("scheduler", schedules.halving), ("scheduler", schedules.inverse_sqrt),
 ]  # fmt: skip
 """Classes and functions that take the values of a group."""

@@ -22,7 +22,7 @@ from hydra.core.hydra_config import HydraConfig
 from pytorch_lightning.callbacks import ModelCheckpoint
 
 from datamodules.errors import TerminatedError, UserError
-from lightning_modules.kernels import products
+from lightning_modules.kernels import precision
 from lightning_modules.runs.files import read_history, read_result
 from lightning_modules.runs.schema import HistoryPoint, Training
 from lightning_modules.tasks.train import settings_and_data, tracked_training
@@ -314,15 +314,15 @@ def test_what_does_not_change_the_weights_is_no_other_training(train, whole, mon
 @pytest.mark.exhaustive
 def test_a_training_goes_on_with_the_products_it_began_with(train, monkeypatch):
     """Another processor would choose otherwise, and so change the last digits."""
-    monkeypatch.setattr(products, "choose", lambda setting: 1)
+    monkeypatch.setattr(precision, "choose_products", lambda setting: 1)
     through = train("onednn")
     at(monkeypatch, TranslationModule, "training_step", 5, killed)
     with pytest.raises(Killed):
         train("products")
-    monkeypatch.setattr(products, "choose", lambda setting: None)
+    monkeypatch.setattr(precision, "choose_products", lambda setting: None)
     assert train("products") == through
-    assert products.in_use() == 1
-    products.use(None)
+    assert precision.products_in_use() == 1
+    precision.use_products(None)
 
 
 def test_a_loss_that_is_no_number_ends_the_training_and_says_where(train, monkeypatch, caplog):

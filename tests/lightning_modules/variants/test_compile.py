@@ -4,18 +4,13 @@ import shutil
 
 import pytest
 import torch
-import torch._dynamo.config
 import torch._inductor.config
-from torch._dynamo.utils import counters
 
 from datamodules.errors import UserError
-from lightning_modules.attention.scores import Dot
 from lightning_modules.decoding import BeamSearch, GreedySearch
-from lightning_modules.kernels import packed_weights
-from lightning_modules.kernels import rnn as rnn_kernels
-from lightning_modules.training.factories import MOST_KERNELS, compile_blocks
-from lightning_modules.variants.recurrent.compiled_step import compile_step
-from tests.helpers.variants import ALL, sentences, small_model, targets
+from lightning_modules.kernels import precision
+from lightning_modules.training.factories import compile_blocks
+from tests.helpers.variants import sentences, small_model, targets
 
 
 def trained(model):
@@ -38,24 +33,47 @@ def alike(model, expected):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
 
+RECURRENT = ["bahdanau", "luong_global", "luong_predictive", "luong_intra"]
+"""Attention before the step, input feeding, a window with a centre, and a past that grows."""
+
+
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("bahdanau", "transformer"),
-        *(
-            pytest.param(name, marks=pytest.mark.exhaustive)
-            for name in ("luong_global", "luong_predictive")
-        ),
-    ],
-)
-def test_blocks_are_one_graph_each_and_give_the_same_numbers(name):
+@pytest.mark.parametrize("name", [*RECURRENT, "transformer"])
+def test_compiled_blocks_give_the_same_numbers(name):
     layers = ["model.encoder_layers=1", "model.decoder_layers=1"] if name == "transformer" else []
     expected = trained(small_model(name, *layers))
     model = small_model(name, *layers)
-    for block in model.blocks():
-        block.compile(backend="aot_eager", fullgraph=True, dynamic=True)
+    model.compile_blocks(backend="aot_eager")
     alike(model, expected)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["bahdanau", "luong_global", "transformer"])
+def test_a_search_finds_the_same_with_compiled_blocks(name):
+    plain, model = small_model(name).eval(), small_model(name).eval()
+    model.compile_blocks(backend="eager")
+    source = sentences([5, 3, 19])
+    for search in (GreedySearch(max_ratio=1, max_extra=1), BeamSearch(3, max_ratio=1, max_extra=1)):
+        for ours, theirs in zip(search(model, *source), search(plain, *source), strict=True):
+            assert [one.tokens for one in ours] == [one.tokens for one in theirs]
+            for one, other in zip(ours, theirs, strict=True):
+                torch.testing.assert_close(one.weights, other.weights)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", RECURRENT)
+@pytest.mark.exhaustive
+def test_blocks_compile_in_bfloat16_with_the_types_of_a_gpu(name, monkeypatch):
+    """Kernels get explicit types there, and must ask for autocast inside the compiled step."""
+    monkeypatch.setattr(precision, "needs_types", lambda inputs: True)
+    plain, model = small_model(name).eval(), small_model(name).eval()
+    model.compile_blocks(backend="aot_eager")
+    features = []
+    for each in (plain, model):
+        with torch.autocast("cpu", torch.bfloat16):
+            memory = each.encode(*sentences([5, 3, 7]))
+            features.append(each.decode(memory, targets(3, 6)).features)
+    torch.testing.assert_close(*features, rtol=0.05, atol=0.05)
 
 
 @pytest.mark.long
@@ -94,109 +112,14 @@ def test_compiled_kernels_give_the_same_numbers(name):
     alike(model, expected)
 
 
-RECURRENT = [name for name in ALL if not name.startswith("transformer")]
-LOOPS = ["bahdanau", "luong_global", "luong_intra", "rnnsearch"]
-"""Attention before the step, input feeding, a past that grows, and a cell that torch lacks."""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", RECURRENT)
-def test_compiled_steps_give_the_numbers_of_the_plain_loop(name):
-    expected = trained(small_model(name))
-    model = small_model(name)
-    model.compile_blocks(backend="aot_eager")
-    alike(model, expected)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", LOOPS)
-@pytest.mark.exhaustive
-def test_steps_compile_in_bfloat16_with_the_types_of_a_gpu(name, monkeypatch):
-    """Kernels get explicit types there, and must ask for autocast inside the compiled step."""
-    monkeypatch.setattr(rnn_kernels, "needs_types", lambda inputs: True)
-    plain, model = small_model(name).eval(), small_model(name).eval()
-    model.compile_blocks(backend="aot_eager")
-    features = []
-    for each in (plain, model):
-        with torch.autocast("cpu", torch.bfloat16):
-            memory = each.encode(*sentences([5, 3, 7]))
-            features.append(each.decode(memory, targets(3, 6)).features)
-    torch.testing.assert_close(*features, rtol=0.05, atol=0.05)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", LOOPS)
-def test_compiled_steps_search_as_plain_steps_do(name):
-    plain, model = small_model(name).eval(), small_model(name).eval()
-    model.compile_blocks(backend="eager")
-    source = sentences([5, 3, 19])
-    for search in (GreedySearch(max_ratio=1, max_extra=1), BeamSearch(3, max_ratio=1, max_extra=1)):
-        for ours, theirs in zip(search(model, *source), search(plain, *source), strict=True):
-            assert [one.tokens for one in ours] == [one.tokens for one in theirs]
-            for one, other in zip(ours, theirs, strict=True):
-                torch.testing.assert_close(one.weights, other.weights)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", LOOPS)
-@torch._dynamo.config.patch(recompile_limit=MOST_KERNELS)
-def test_fifty_lengths_and_sizes_of_batches_need_few_kernels(name):
-    """In training and in a search together; a batch of one sentence has kernels of its own.
-
-    The past of an intra-attention begins with zero and one positions, which need more.
-    """
-    counters.clear()
-    model = small_model(name)
-    model.compile_blocks(backend="eager")
-    for length in range(1, 51):
-        src, tgt = sentences([length] * (1 + length % 7)), targets(1 + length % 7, 1 + length % 5)
-        model.decode(model.encode(*src), tgt).features.sum().backward()
-        with torch.inference_mode():
-            memory = model.encode(*src)
-            state = model.initial_state(memory)
-            for tokens in tgt.unbind(1):
-                state = model.step(memory, state, tokens).state
-    assert counters["stats"]["unique_graphs"] <= (12 if "intra" in name else 8)
-    assert not counters["graph_break"]
-
-
-def test_results_of_a_search_are_not_written_over_by_the_next_step(monkeypatch):
+def test_loops_have_no_cuda_graphs(monkeypatch):
     """A CUDA graph gives the results of all its runs the same memory."""
-    memory = torch.zeros(2)
-    monkeypatch.setattr(torch, "compile", lambda step, **_: lambda one: memory.fill_(float(one)))
-    step = compile_step(torch.neg, mode="reduce-overhead")
-    with torch.no_grad():
-        first, second = step(torch.tensor(1.0)), step(torch.tensor(2.0))
-    assert (first.tolist(), second.tolist()) == ([1, 1], [2, 2])
-
-
-def test_a_search_with_packed_weights_leaves_out_the_compiled_step(monkeypatch):
-    model = small_model("bahdanau").eval()
-    model.compile_blocks(backend="eager")
-    monkeypatch.setattr(model, "_compiled_step", pytest.fail)
-    with torch.no_grad(), packed_weights(model, int8=True):
-        memory = model.encode(*sentences([5, 3]))
-        model.step(memory, model.initial_state(memory), torch.tensor([5, 6]))
-
-
-class Deciding(Dot):
-    """A score that decides by a number of a tensor, which no graph can."""
-
-    def forward(self, query, keys):
-        return super().forward(query, keys) * (2 if query.sum() > 0 else 1)
-
-
-@pytest.mark.long
-def test_a_score_that_is_no_graph_is_told_in_one_line():
-    model = small_model("luong_global", f"model.attention.score={__name__}.Deciding")
-    model.compile_blocks(backend="eager")
-    with pytest.raises(UserError) as raised:
-        trained(model)
-    line = str(raised.value)
-    assert line.startswith("compile=default: ")
-    assert "test_compile.py, line" in line
-    assert line.endswith("; set compile=null")
-    assert "\n" not in line
+    modes = []
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda self, **given: modes.append(given))
+    small_model("bahdanau").compile_blocks(mode="reduce-overhead")
+    small_model("luong_global").compile_blocks(mode="max-autotune")
+    assert {given["mode"] for given in modes} == {"default", "max-autotune-no-cudagraphs"}
+    assert len(modes) == 6
 
 
 @pytest.mark.long

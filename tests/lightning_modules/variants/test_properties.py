@@ -15,9 +15,9 @@ from torch import nn
 from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.attention import SCORES, WINDOWS
 from lightning_modules.variants.base import EncoderDecoder, select_batch
-from lightning_modules.variants.recurrent import Recurrent
-from lightning_modules.variants.transformer import Transformer
 from lightning_modules.variants.transformer.heads import Positions
+from tests.helpers import recurrent_models
+from tests.helpers.variants import transformer
 
 VOCABULARY = 11
 EXACT: dict[str, Any] = {"rtol": 0, "atol": 1e-10}
@@ -126,13 +126,16 @@ lengths = st.lists(st.integers(1, 9), min_size=1, max_size=4)
 target_lengths = st.integers(2, 12)
 
 
-def kind(chosen: dict) -> type[EncoderDecoder]:
-    return Transformer if "positions" in chosen else Recurrent
+def make(chosen: dict) -> EncoderDecoder:
+    """Build a model with torch's initial weights."""
+    if "positions" in chosen:
+        return transformer(VOCABULARY, **chosen)
+    return recurrent_models.recurrent(chosen, VOCABULARY, VOCABULARY)
 
 
 def build(chosen: dict, dtype: torch.dtype = torch.float64) -> EncoderDecoder:
     torch.manual_seed(0)
-    model = kind(chosen)(VOCABULARY, VOCABULARY, **chosen)
+    model = make(chosen)
     for parameter in model.parameters():
         nn.init.uniform_(parameter, -0.8, 0.8)
     return model.to(dtype).eval()
@@ -276,7 +279,7 @@ def test_a_saved_model_gives_the_same_output(chosen, lengths):
     torch.save(model.state_dict(), file)
     file.seek(0)
     torch.manual_seed(1)
-    other = kind(chosen)(VOCABULARY, VOCABULARY, **chosen).double().eval()
+    other = make(chosen).double().eval()
     given = *sources(lengths), targets(len(lengths), 5)
     before = decode(other, *given)[0]
     other.load_state_dict(torch.load(file, weights_only=True))

@@ -9,13 +9,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from datamodules.tokenization import BOS, PAD
 from lightning_modules.variants.base import Limit, Placement
-from lightning_modules.variants.transformer import Transformer
 from lightning_modules.variants.transformer.heads import (
     MultiHeadAttention,
     Positions,
     attention_positions,
 )
-from tests.helpers.variants import VOCABULARY, sentences, targets
+from tests.helpers.variants import VOCABULARY, sentences, targets, transformer
 
 KINDS = list(get_args(Positions))
 SIZES = [{}, {"key_size": 6, "value_size": 10}, {"key_size": 4}]
@@ -29,9 +28,7 @@ OPTIONS = [
 def small(**options):
     """Return a small model with ranges of positions shorter than the test sentences."""
     torch.manual_seed(0)
-    sizes = {"width": 16, "heads": 2, "hidden_size": 24, "encoder_layers": 2, "decoder_layers": 2}
-    ranges = {"max_length": 8, "relative_distance": 4}
-    model = Transformer(VOCABULARY, VOCABULARY, **{**sizes, **ranges, **options}).eval()
+    model = transformer(**{"max_length": 8, "relative_distance": 4, **options}).eval()
     for parameter in model.parameters():  # larger weights make differences visible
         parameter.data.mul_(2)
     return model
@@ -166,7 +163,7 @@ def test_a_step_of_a_search_averages_no_weights_that_nobody_needs(need_weights):
 @pytest.mark.parametrize("tied", ["none", "output", "all"])
 def test_embeddings_enter_with_unit_size_and_padding_with_none(tied):
     """Section 3.4: embeddings start smaller by √d_model, the factor applied to them."""
-    model = Transformer(400, 400, 64, 2, 8, 1, 1, tied=tied)
+    model = transformer(400, width=64, tied=tied)
     for table in (model.src_embedding, model.tgt_embedding):
         entering = table.weight[4:] * model.embedding_scale
         assert entering.std().item() == pytest.approx(1, abs=0.05)
@@ -190,10 +187,8 @@ def test_only_learned_positions_are_limited():
     ],
 )
 def test_sizes_that_do_not_fit_are_refused(options, message):
-    sizes = {"src_vocabulary": 23, "tgt_vocabulary": 23, "width": 16, "heads": 2}
-    layers = {"hidden_size": 24, "encoder_layers": 1, "decoder_layers": 1}
     with pytest.raises(ValueError, match=f"^{message}"):
-        Transformer(**{**sizes, **layers, **options})
+        transformer(23, **options)
 
 
 def test_heads_need_not_divide_the_width_if_their_sizes_are_given():
@@ -231,7 +226,7 @@ def test_bf16_autocast_trains():
 def test_parts_on_one_device_equal_the_whole(kind):
     src, mask = sentences(LENGTHS)
     results = []
-    for placement in (None, Placement(encoder="cpu", attention="cpu", decoder="cpu")):
+    for placement in ({}, Placement(encoder="cpu", attention="cpu", decoder="cpu")):
         model = small(positions=kind, placement=placement)
         memory = model.encode(src, mask)
         step = model.step(memory, model.initial_state(memory), torch.full((4,), BOS))
@@ -280,7 +275,7 @@ def test_every_transfer_to_another_device_is_made(kind, devices, data, meta_come
     last_token = torch.full((4,), BOS, device=data)
     first = model.step(memory, model.initial_state(memory), last_token)
     step = model.step(memory, first.state, last_token)
-    results = (features, weights, step.features, step.weights, step.state.layers[0].content().keys)
+    results = (features, weights, step.features, step.weights, step.state[0].keys)
     shapes = ((4, 6, 16), (4, 6, 14), (4, 16), (4, 14), (4, 2, 2, 8))
     assert tuple(tuple(tensor.shape) for tensor in results) == shapes
     assert {tensor.device.type for tensor in results} == {decoder or "cpu"}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from lightning_modules.variants.transformer import Transformer, sinusoids
+from lightning_modules.variants.transformer import sinusoids
 from lightning_modules.variants.transformer.heads import (
     AttentionPositions,
     Learned,
@@ -17,6 +17,7 @@ from lightning_modules.variants.transformer.heads import (
     Relative,
     Rotary,
 )
+from tests.helpers.variants import transformer
 
 
 def test_sinusoids_are_those_of_the_paper():
@@ -96,7 +97,7 @@ def test_positions_beyond_the_learned_share_the_last():
 
 @pytest.mark.parametrize("kind", get_args(Positions))
 def test_attention_to_the_source_knows_no_positions(kind):
-    model = Transformer(23, 23, 16, 2, 24, 1, 2, positions=kind)
+    model = transformer(positions=kind)
     for layer in model._decoder_layers():
         assert type(layer.cross_attention.positions) is AttentionPositions
 
@@ -104,7 +105,7 @@ def test_attention_to_the_source_knows_no_positions(kind):
 @torch.no_grad()
 def test_without_positions_the_encoder_does_not_know_the_order_of_the_source():
     torch.manual_seed(0)
-    model = Transformer(23, 23, 16, 2, 24, 2, 2, positions="none").double().eval()
+    model = transformer(positions="none").double().eval()
     src, order = torch.tensor([[5, 9, 7, 11]]), torch.tensor([2, 0, 3, 1])
     mask = torch.ones_like(src, dtype=torch.bool)
     straight, shuffled = (model.encode(each, mask).layers for each in (src, src[:, order]))

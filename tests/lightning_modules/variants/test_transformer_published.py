@@ -11,7 +11,7 @@ from torch import nn
 import lightning_modules.training.sizes  # noqa: F401  # the resolvers of conf/model
 from lightning_modules.variants.transformer import Transformer, sinusoids
 from lightning_modules.variants.transformer.heads import MultiHeadAttention
-from tests.helpers.variants import CONF, VOCABULARY, sentences, targets
+from tests.helpers.variants import CONF, sentences, targets, transformer
 
 LENGTHS = [3, 9, 1, 14]
 WIDTH, HEADS, HIDDEN, LAYERS = 16, 4, 32, 3
@@ -126,8 +126,9 @@ def test_the_weights_of_each_head_equal_pytorchs():
 @torch.no_grad()
 def test_encoder_and_decoder_equal_pytorchs(pre_norm):
     torch.manual_seed(0)
-    sizes = (VOCABULARY, VOCABULARY, WIDTH, HEADS, HIDDEN, LAYERS, LAYERS)
-    model = Transformer(*sizes, pre_norm=pre_norm).eval()
+    layers = {"encoder_layers": LAYERS, "decoder_layers": LAYERS}
+    sizes = {"width": WIDTH, "heads": HEADS, "hidden_size": HIDDEN, **layers}
+    model = transformer(**sizes, pre_norm=pre_norm).eval()
     for module in model.modules():  # norms that do nothing would hide a wrong copy
         if isinstance(module, nn.LayerNorm):
             nn.init.uniform_(module.weight, 0.5, 1.5)

@@ -10,7 +10,7 @@ from torch import nn
 from datamodules.tokenization import BOS
 from lightning_modules.variants.transformer import Transformer
 from lightning_modules.variants.transformer.heads import Positions
-from tests.helpers.variants import VOCABULARY, sentences, targets
+from tests.helpers.variants import sentences, targets, transformer
 from tests.reference import arrays
 from tests.reference.transformer import decode
 
@@ -33,7 +33,7 @@ KINDS = get_args(Positions)
 def build(settings: dict[str, Any]) -> Transformer:
     """Return a float64 model with parameters large enough to show differences."""
     torch.manual_seed(0)
-    model = Transformer(VOCABULARY, VOCABULARY, **settings)
+    model = transformer(**settings)
     for parameter in model.parameters():
         nn.init.uniform_(parameter, -0.8, 0.8)
     return model.double().eval()

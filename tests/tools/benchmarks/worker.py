@@ -26,7 +26,7 @@ from datamodules.files import write_json
 from datamodules.tokenization import EOS
 from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import BeamSearch, GreedySearch, Search
-from lightning_modules.kernels import products
+from lightning_modules.kernels import precision, products
 from lightning_modules.runs.environment import peak_memory_mib
 from lightning_modules.training.factories import build_data, build_model, build_optimizer
 from lightning_modules.training.flops import EXTRA_FORMULAS
@@ -160,7 +160,7 @@ def flops_per_token(step: Callable[[Batch], None], batch: Batch) -> float:
     with (
         torch.backends.mkldnn.flags(enabled=False),
         torch.backends.cudnn.flags(enabled=False),
-        products.by_torch_alone(),
+        precision.products_by_torch(),
         FlopCounterMode(display=False, custom_mapping=EXTRA_FORMULAS) as counter,
     ):
         step(batch)
@@ -175,9 +175,9 @@ def product_rates(device: str, precision: str) -> dict[str, float]:
     kind = torch.bfloat16 if precision.startswith("bf16") else torch.float32
     one, other = (torch.randn(2048, 2048, device=device, dtype=kind) for _ in range(2))
     rates = {}
-    before = products.in_use()
+    before = precision.products_in_use()
     for name, onednn_from in (("torch", None), ("onednn", 0)):
-        products.use(onednn_from if torch.backends.mkldnn.is_available() else None)
+        precision.use_products(onednn_from if torch.backends.mkldnn.is_available() else None)
         measured = []
         for _ in range(5):
             started = time.perf_counter()
@@ -186,7 +186,7 @@ def product_rates(device: str, precision: str) -> dict[str, float]:
                 torch.cuda.synchronize()
             measured.append(2 * 2048**3 / (time.perf_counter() - started))
         rates[f"{name}_product_flops"] = median(measured)
-    products.use(before)
+    precision.use_products(before)
     return rates | {"peak_flops": max(rates.values())}
 
 
@@ -248,7 +248,7 @@ def main() -> None:
     workload = WORKLOADS[job["workload"]]
     config = configuration(*data_overrides(), *workload.overrides, *job.get("overrides", []))
     if job["kind"] != "bare":
-        products.use(products.choose(config.products))
+        precision.use_products(precision.choose_products(config.products))
     data = build_data(config)
     device = job.get("device", "cpu")
     if job["kind"] == "decode":

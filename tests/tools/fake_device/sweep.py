@@ -30,7 +30,7 @@ from lightning_modules.kernels.rnn import RnnOutput
 from lightning_modules.variants import EmbeddedEncoderDecoder
 from lightning_modules.variants.base import move
 from lightning_modules.variants.recurrent import cells, encoder
-from lightning_modules.variants.recurrent.cells import gru_state
+from lightning_modules.variants.recurrent.cells import GruGates
 from tests.helpers.variants import small_model
 
 NAME = "accel"
@@ -107,7 +107,7 @@ def _move(parameter: Any, moved: Any) -> None:
 
 def _gru_cell(inputs: Tensor, hidden: Tensor, *weights: Tensor) -> Tensor:
     from_inputs = nn.functional.linear(inputs, weights[0], weights[2])
-    return gru_state(from_inputs, nn.functional.linear(hidden, weights[1], weights[3]), hidden)
+    return GruGates()(from_inputs, nn.functional.linear(hidden, weights[1], weights[3]), hidden)
 
 
 Check = Callable[[EmbeddedEncoderDecoder, Batch], None]

@@ -13,9 +13,7 @@ import lightning_modules.training.sizes  # noqa: F401  # the resolvers of conf/m
 from datamodules.errors import UserError
 from datamodules.tokenization import BOS, PAD
 from lightning_modules.attention import SCORES
-from lightning_modules.training.factories import build_model
 from lightning_modules.variants.base import Limit
-from lightning_modules.variants.recurrent import Recurrent
 from tests.helpers.recurrent_models import (
     FLAGS,
     GENERAL,
@@ -23,6 +21,7 @@ from tests.helpers.recurrent_models import (
     PREVIOUS,
     VOCABULARY,
     build,
+    recurrent,
     sources,
     stepwise,
     targets,
@@ -236,14 +235,14 @@ def test_parameters_begin_within_the_initial_range(name):
 def test_the_initial_range_leaves_the_temperature_of_cosine():
     """A logarithm drawn around 0 would mean a temperature near 1, too flat for a softmax."""
     settings = PLAIN | {"hidden_size": 4, "attention": {"score": "cosine"}, "initial_range": 0.1}
-    model = Recurrent(VOCABULARY, VOCABULARY, **settings)
+    model = recurrent(settings)
     assert model.get_parameter("attention.score.log_temperature").exp().item() == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("tied", ["output", "all"])
 def test_tied_tables_are_one_tensor(tied):
     settings = PLAIN | {"embedding_size": 3, "tied": tied}
-    model = Recurrent(VOCABULARY, VOCABULARY, **settings).double()
+    model = recurrent(settings).double()
     assert model.output.weight is model.tgt_embedding.weight
     assert (model.src_embedding.weight is model.tgt_embedding.weight) == (tied == "all")
     tables = [p for p in model.parameters() if p.shape == (VOCABULARY, 3)]
@@ -255,13 +254,13 @@ def test_tied_tables_are_one_tensor(tied):
 
 def test_the_longest_source_of_location():
     location = PLAIN | {"attention": {"score": "location", "max_length": 9}}
-    model = Recurrent(VOCABULARY, VOCABULARY, **location)
+    model = recurrent(location)
     assert model.limit() == Limit("model.attention.max_length", 9, None)
     heads = PLAIN | {"attention": {"score": "location", "heads": 2}}
-    longest = Recurrent(VOCABULARY, VOCABULARY, **heads).limit()
+    longest = recurrent(heads).limit()
     assert longest == Limit("model.attention.max_length", 100, None)
     for settings in (PLAIN, PLAIN | {"attention": GENERAL}):
-        assert Recurrent(VOCABULARY, VOCABULARY, **settings).limit() is None
+        assert recurrent(settings).limit() is None
 
 
 @pytest.mark.parametrize(
@@ -308,7 +307,7 @@ def test_the_longest_source_of_location():
 def test_what_does_not_fit_together_is_refused(settings, message):
     """The message is one line that names the setting."""
     with pytest.raises((UserError, ValueError), match=message) as refused:
-        Recurrent(VOCABULARY, VOCABULARY + 1, **(PLAIN | settings))
+        recurrent(PLAIN | settings, tgt_vocabulary=VOCABULARY + 1)
     assert "\n" not in str(refused.value)
 
 
@@ -316,11 +315,10 @@ def test_what_does_not_fit_together_is_refused(settings, message):
 @pytest.mark.parametrize("setting", ["heads", "half_width"])
 def test_a_value_of_the_wrong_kind_is_told_by_its_own_key(group, setting):
     wrong = PLAIN | {group: GENERAL | {setting: "many"}}
-    target = {"_target_": "lightning_modules.variants.Recurrent"}
     with pytest.raises(
         UserError, match=rf"^model\.{group}\.{setting}=many: .* integer.*"
     ) as raised:
-        build_model(OmegaConf.create({"model": target | wrong}), VOCABULARY, VOCABULARY)
+        recurrent(wrong)
     assert "\n" not in str(raised.value)
 
 

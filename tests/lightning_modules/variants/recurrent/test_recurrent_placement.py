@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 import torch
 
-from lightning_modules.variants.recurrent import Recurrent
 from tests.helpers.recurrent_models import (
     FLAGS,
     GENERAL,
@@ -13,6 +12,7 @@ from tests.helpers.recurrent_models import (
     PREVIOUS,
     VOCABULARY,
     build,
+    recurrent,
     sources,
     stepwise,
     targets,
@@ -81,7 +81,7 @@ def test_one_part_may_be_placed_alone(name, here):
 def test_moving_a_model_leaves_its_placed_parts(how):
     placement = {"encoder": None, "attention": "meta", "decoder": "meta"}
     settings = PLAIN | PLACED["intra"] | {"placement": placement}
-    model = Recurrent(VOCABULARY, VOCABULARY, **settings).to(how)
+    model = recurrent(settings).to(how)
     devices = {
         part: {p.device.type for module in modules for p in module.parameters()}
         for part, modules in model.parts().items()

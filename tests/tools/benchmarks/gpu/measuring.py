@@ -22,8 +22,7 @@ from datamodules.batching import (
 )
 from datamodules.tokenization import EOS
 from lightning_modules.decoding import BeamSearch, GreedySearch
-from lightning_modules.kernels.device import keep_attention_off_cudnn
-from lightning_modules.kernels.precision import use_matmul_precision
+from lightning_modules.kernels.precision import keep_attention_off_cudnn, use_matmul_precision
 from lightning_modules.ranks.updates import share_out
 from lightning_modules.training.factories import build_model, build_optimizer, compile_blocks
 from lightning_modules.training.flops import count_flops

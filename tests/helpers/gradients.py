@@ -1,0 +1,36 @@
+"""Fast forms compared with their plain formulas: numbers, gradients, and the largest tensor."""
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+TYPES = {torch.float32: 1e-6, torch.float64: 1e-12}
+"""Tolerance by type."""
+
+
+class Largest(TorchDispatchMode):
+    """Record the size of the largest new tensor."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        if isinstance(made, torch.Tensor):
+            self.numbers = max(self.numbers, made.untyped_storage().nbytes() // made.itemsize)
+        return made
+
+
+def random(*shape, dtype=torch.float64, seed=0, scale=1.0):
+    generator = torch.Generator().manual_seed(seed + sum(shape))
+    values = torch.randn(*shape, generator=generator, dtype=torch.float64) * scale
+    return values.to(dtype).requires_grad_()
+
+
+def both(fast, plain, inputs, tolerance):
+    """Compare results and the gradients of all inputs, at a random direction."""
+    actual, expected = fast(*inputs), plain(*inputs)
+    torch.testing.assert_close(actual, expected, rtol=tolerance, atol=tolerance)
+    direction = torch.randn(expected.shape, dtype=torch.float64).to(expected.dtype)
+    gradients = [torch.autograd.grad(out, inputs, direction) for out in (actual, expected)]
+    for ours, theirs in zip(*gradients, strict=True):
+        scale = max(1.0, float(theirs.abs().max()))
+        torch.testing.assert_close(ours / scale, theirs / scale, rtol=tolerance, atol=tolerance)
