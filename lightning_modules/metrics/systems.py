@@ -12,8 +12,6 @@ from lightning_modules.metrics.metric import Statistics, TextMetric
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.metrics.word_alignment import Gold
 
-Labels = Sequence[Sequence[str]]
-"""A label for every whitespace-separated word of every sentence."""
 Subsets = Mapping[str, NDArray[np.int64]]
 """Numbers of sentences, ascending, by the name of the subset."""
 WITHOUT_UNKNOWN = "without UNK"
@@ -24,22 +22,14 @@ WITHOUT_UNKNOWN = "without UNK"
 class EvalSet:
     """References of a test set, with sources, alignments, word counts and labels where known."""
 
-    __test__ = False  # pytest must not collect this class
-
     references: Sequence[str]
     sources: Sequence[str] | None = None
     gold: Sequence[Gold] | None = None
     """Gold word alignments of sources and references."""
-    source_counts: Mapping[str, int] | None = None
-    """Occurrences of each whitespace-separated source word in the training text."""
     reference_counts: Mapping[str, int] | None = None
     """Occurrences of each 13a token of references and hypotheses in the training text."""
-    reference_word_counts: Mapping[str, int] | None = None
-    """Occurrences of each whitespace-separated reference word in the training text."""
     labels: Sequence[str] | None = None
     """Label of each sentence: a domain, for example."""
-    word_labels: Labels | None = None
-    """Labels of the words of the references."""
     sets: Sequence[str] | None = None
     """Name of the test set that each sentence is from, where a corpus has several."""
     files: Mapping[str, str] | None = None
@@ -94,10 +84,6 @@ class Output:
     """Folder of the run that wrote the output."""
     file: str | None = None
     """The user's file with the hypotheses, as the user named it."""
-    word_labels: Labels | None = None
-    """Labels of the words of the hypotheses."""
-    reference_nats: Sequence[Sequence[float]] | None = None
-    """Negative log-likelihood of each whitespace-separated word of each reference."""
     contrast: Choices | None = None
     """Choices between right and wrong translations."""
     phrase_table: Sequence[str] | None = None

@@ -294,8 +294,6 @@ class Prediction(Record):
     """Whether source or reference has a word that the vocabularies lack."""
     phrase_table: str | None = None
     """Translation by the phrase table of the training text."""
-    reference_nats: list[float] | None = None
-    """Negative log-likelihood of each whitespace-separated word of the reference."""
 
 
 class SentenceAttention(BaseModel):
@@ -328,12 +326,8 @@ class SentenceAttention(BaseModel):
 class WordCounts(Record):
     """``word_counts.json``: how often training had the words of the test set and its outputs."""
 
-    source: dict[str, int]
-    """Training counts of the whitespace-separated source words."""
     target: dict[str, int]
     """Training counts of the tokens of references and hypotheses, as BLEU cuts tokens."""
-    reference: dict[str, int] = {}
-    """Training counts of the whitespace-separated reference words."""
 
 
 class HistoryPoint(Record):

@@ -101,13 +101,6 @@ def forced_statistics(
     return counts | {"links": alignment_statistics(links, gold).astype(np.float64)}
 
 
-def word_nats(one: ForcedSentence, target: str, tokenizers: Tokenizers) -> list[float]:
-    """Return each reference word's negative log-likelihood, summed over its tokens, without EOS."""
-    words = tokenizers.target.words_of_line(target)
-    sums = np.bincount(words, weights=one.nats[: len(words)], minlength=len(target.split()))
-    return [round(float(nats), 4) for nats in sums]
-
-
 def forced_head_weights(
     model: EncoderDecoder, pairs: EncodedPairs, decode_max_tokens: int
 ) -> Iterator[tuple[int, Tensor]]:

@@ -64,7 +64,6 @@ from lightning_modules.testing.forced_decoding import (
     head_attention,
     shown_sentences,
     step_by_rule,
-    word_nats,
     words_attention,
 )
 from lightning_modules.testing.output_suspicions import suspicions_of_output
@@ -181,7 +180,6 @@ def _run_scores(
         },
         metrics=chosen,
         contrast=found.choices,
-        reference_nats=[word_nats(one, text.target[one.id], tokenizers) for one in found.forced],
         phrase_table=data.encoded_corpus.phrase_table,
     )
     system = System(config.variant, _eval_set(text, tokenizers), [output])
@@ -332,7 +330,6 @@ def _predictions(
             set=_at(test.sets, number),
             unknown=number in (test.unknown or ()),
             phrase_table=_at(output.phrase_table, number),
-            reference_nats=list(nats[number]) if (nats := output.reference_nats) else None,
         )
 
 
@@ -341,15 +338,7 @@ def _at(values: Sequence[Value] | None, number: int) -> Value | None:
 
 
 def _word_counts(data: TranslationData, hypotheses: Sequence[str]) -> WordCounts:
-    """Count in the training data the words of the test set and of its translations."""
-    text, counts = data.text("test"), data.encoded_corpus.word_counts
-    needed = {
-        "source": {word for line in text.source for word in line.split()},
-        "target": {word for line in tokens([*text.target, *hypotheses]) for word in line},
-        "reference": {word for line in text.target for word in line.split()},
-    }
-    counted = {
-        side: {word: counts[side].get(word, 0) for word in sorted(words)}
-        for side, words in needed.items()
-    }
-    return WordCounts(**counted)
+    """Count in the training text the tokens of references and translations."""
+    counts = data.encoded_corpus.word_counts["target"]
+    lines = tokens([*data.text("test").target, *hypotheses])
+    return WordCounts(target={word: counts.get(word, 0) for word in sorted(set(chain(*lines)))})

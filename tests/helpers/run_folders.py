@@ -267,11 +267,7 @@ def _word_counts(text: Text, hypotheses):
     """Count words of a training text with every reference three times, and nothing else."""
     seen = Counter(word for line in tokens(text.references) for word in line)
     needed = sorted({word for line in tokens([*text.references, *hypotheses]) for word in line})
-    sources = Counter(word for line in text.sources for word in line.split())
-    return WordCounts(
-        source={word: 3 * count for word, count in sources.items()},
-        target={word: 3 * seen[word] for word in needed},
-    )
+    return WordCounts(target={word: 3 * seen[word] for word in needed})
 
 
 def _predictions(text: Text, hypotheses, phrase_table):

@@ -32,7 +32,7 @@ from lightning_modules.metrics.text_metrics import (
     sentence_bleu_signature,
 )
 from lightning_modules.metrics.word_accuracy import (
-    group_by_frequency,
+    FREQUENCY_GROUPS,
     precision_recall_f1,
     tokens,
     word_accuracy,
@@ -142,18 +142,17 @@ def word_groups(evaluation: Evaluation) -> Iterator[WordGroup]:
     for system in evaluation.systems:
         references = tokens(system.test.references)
         frequencies = _frequencies(evaluation, references, system)
-        expected = group_by_frequency(references, frequencies)
         counts = np.stack(
             [
-                word_accuracy(expected, group_by_frequency(tokens(o.hypotheses), frequencies))
-                for o in system.outputs
+                word_accuracy(references, tokens(output.hypotheses), frequencies)
+                for output in system.outputs
             ]
         ).astype(np.float64)  # (seeds, sentences, groups, columns)
         by_seed = precision_recall_f1(counts.sum(1))  # (seeds, groups, measures)
         columns = np.concatenate(list(counts.reshape(*counts.shape[:2], -1)), axis=1)
         sums = resampled_sums(columns, evaluation.draws)
         resampled = precision_recall_f1(sums.reshape(-1, len(counts), *counts.shape[2:])).mean(1)
-        for group, name in enumerate(expected.names):
+        for group, name in enumerate(FREQUENCY_GROUPS):
             words = int(counts[0, :, group, -1].sum())
             estimates = [
                 Estimate.of(by_seed[:, group, measure], resampled[:, group, measure])

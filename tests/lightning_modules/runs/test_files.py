@@ -46,7 +46,7 @@ RECORDS = st.one_of(
         config=st.dictionaries(st.text(), JSON),
     ),
     st.builds(schema.Failure, seed=st.none() | st.integers() | st.text()),
-    st.builds(schema.WordCounts, source=COUNTS, target=COUNTS, reference=COUNTS),
+    st.builds(schema.WordCounts, target=COUNTS),
     st.builds(schema.JobState, share=NUMBERS, tokens_per_second=NUMBERS, val_bleu=NUMBERS),
     st.dictionaries(
         st.sampled_from(["data order", "chrf++", "torch"]),
@@ -54,11 +54,7 @@ RECORDS = st.one_of(
     ).map(lambda compared: schema.Reproduction(run="a", **compared)),
 )
 """Contents of JSON files."""
-PREDICTIONS = st.lists(
-    st.builds(
-        schema.Prediction, score=st.none() | NUMBERS, reference_nats=st.none() | st.lists(NUMBERS)
-    )
-)
+PREDICTIONS = st.lists(st.builds(schema.Prediction, score=st.none() | NUMBERS))
 FLOATS = ("seconds", "train_loss", "val_loss", "val_bleu")
 HISTORIES = st.lists(st.builds(schema.HistoryPoint, **dict.fromkeys(FLOATS, NUMBERS)))
 
@@ -98,7 +94,7 @@ def test_a_run_reads_back(tmp_path):
         result=schema.Result(**result()),
         predictions=predictions,
         statistics={"bleu": rng.random((3, 10)), "links": rng.random((3, 4))},
-        word_counts=schema.WordCounts(source={"a": 1}, target={}),
+        word_counts=schema.WordCounts(target={"a": 1}),
         choices=Choices.of(
             [ContrastPair("a", "b", "c", "number", 1, None)], np.ones(1), np.zeros(1)
         ),

@@ -31,7 +31,6 @@ from lightning_modules.testing.forced_decoding import (
     shown_sentences,
     step_by_rule,
     weights_at,
-    word_nats,
     words_attention,
 )
 from lightning_modules.variants.base import Decoded, EncoderDecoder
@@ -171,12 +170,6 @@ def test_likelihood_is_that_of_every_token_and_of_the_end(name, rows, tokenizers
     assert counts[:, 1].tolist() == [4, 3, 2]
     perplexity = float(METRICS["perplexity"].score(counts.sum(0)))
     assert perplexity == pytest.approx(np.exp(counts[:, 0].sum() / 9))
-
-
-def test_a_words_likelihood_is_that_of_its_tokens(tokenizers):
-    """``x?`` is two tokens; the end of the sentence belongs to no word."""
-    one = ForcedSentence(0, None, np.array([0.5, 0.25, 2.0, 8.0]))
-    assert word_nats(one, "x? y", tokenizers) == [0.75, 2.0]
 
 
 def test_weights_are_those_of_each_sentence_alone(tokenizers):

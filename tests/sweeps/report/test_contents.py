@@ -94,24 +94,13 @@ def test_the_order_of_runs_does_not_move_words_between_groups(tmp_path):
 def test_what_a_test_set_lacks_comes_from_the_runs(tmp_path):
     [system] = systems_of(collect([make_run(tmp_path / "0")]))
     whole = system.test
-    bare = replace(whole, gold=None, source_counts=None, reference_counts=None)
+    bare = replace(whole, gold=None, reference_counts=None)
     bare.complete(whole)
     assert bare.gold == whole.gold
     assert bare.reference_counts == whole.reference_counts
     given = replace(whole, reference_counts={"a": 1})
     given.complete(replace(whole, reference_counts={"a": 2, "b": 3}))
     assert given.reference_counts == {"a": 1, "b": 3}
-
-
-def test_a_score_that_an_earlier_version_wrote_as_null_is_none(tmp_path):
-    run = unsealed(make_run(tmp_path / "0", "none"))
-    content = json.loads((run / "result.json").read_text())
-    del content["schema"]
-    content["scores"] = {"bleu": 12.0, "chrf": 20.0, "aer": None}
-    (run / "result.json").write_text(json.dumps(content))
-    comparison = collect([run])
-    assert not comparison.failed
-    assert comparison.runs[0].result.scores == {"bleu": 12.0, "chrf": 20.0}
 
 
 def test_alignment_tables_tell_the_step(tmp_path):
