@@ -14,7 +14,6 @@ import lightning_modules.training.sizes  # noqa: F401  # the resolvers of conf/m
 import sweeps.launch.named_systems  # new keys for task=evaluate
 import sweeps.launch.resolvers  # noqa: F401  # the resolvers of hydra.run.dir
 from lightning_modules.ranks.environment import rank_arguments
-from lightning_modules.runs.renamed import refuse_old_names
 from sweeps.launch.errors import run_main
 
 MULTIRUN = ("-m", "--multirun")
@@ -32,7 +31,6 @@ def main(config: DictConfig) -> float | None:
 
 def program() -> None:
     """Run the command line, or one rank of it."""
-    refuse_old_names(sys.argv[1:])
     claims = [place for place, given in enumerate(sys.argv) if given.startswith(CLAIMS)]
     if claims and not any(given.startswith(TASK) for given in sys.argv):
         # Beside another override: Hydra takes no override after a flag that follows overrides.

@@ -13,15 +13,8 @@ from pathlib import Path
 
 from datamodules.errors import UserError
 from datamodules.files import write_text
+from lightning_modules.runs.paths import READ_LATER, RESULT, RESULT_DIGEST
 
-RECORD = "result.json"
-BESIDE = f"{RECORD}.sha256"
-READ_LATER = (
-    "checkpoints/best.ckpt", "tokenizers/*", ".hydra/*.yaml", "bleu_by_length.csv", "history.csv",
-    "statistics.npz", "attention.npz", "head_attention.npz", "predictions.jsonl",
-    "word_counts.json",
-)  # fmt: skip
-"""Files of a run that tasks read, as patterns."""
 _verifying = True
 """Whether files are checked, in all threads of the process."""
 
@@ -64,7 +57,7 @@ def write_sealed(record: Path, text: str) -> None:
     """
     new = hashlib.sha256(text.encode()).hexdigest()
     old = [digest(record)] if record.is_file() else []
-    beside = record.with_name(BESIDE)
+    beside = record.with_name(RESULT_DIGEST)
     write_text(beside, "".join(f"{each}  {record.name}\n" for each in (new, *old)))
     write_text(record, text)
     write_text(beside, f"{new}  {record.name}\n")
@@ -79,9 +72,9 @@ def check_file(file: Path) -> None:
     if not _verifying:
         return
     for folder in (file.parent, file.parent.parent):
-        record = folder / RECORD
+        record = folder / RESULT
         if record.is_file():
-            listed = _listed(record, *map(_written, (record, record.with_name(BESIDE))))
+            listed = _listed(record, *map(_written, (record, record.with_name(RESULT_DIGEST))))
             wanted = listed.get(str(file.relative_to(folder)))
             if wanted is not None and digest(file) != wanted:
                 raise ChangedFileError(_changed(file))
@@ -91,7 +84,7 @@ def check_file(file: Path) -> None:
 @lru_cache(maxsize=4096)
 def _listed(record: Path, *_times: int | None) -> dict[str, str]:
     """Return the digests of a record, which is checked itself."""
-    seal, content = record.with_name(BESIDE), record.read_bytes()
+    seal, content = record.with_name(RESULT_DIGEST), record.read_bytes()
     seals = seal.read_text(encoding="utf-8", errors="replace") if seal.is_file() else ""
     if hashlib.sha256(content).hexdigest() not in seals:
         raise ChangedFileError(_changed(record))

@@ -21,9 +21,8 @@ from datamodules.files import json_text, whole_file, write_json, write_text
 from lightning_modules.metrics.contrast_choices import Choices
 from lightning_modules.metrics.curves import CurvePoint, format_csv
 from lightning_modules.metrics.metric import Statistics
-from lightning_modules.runs import schema
+from lightning_modules.runs import paths, schema
 from lightning_modules.runs.checksums import BrokenFileError, check_file, digests_of, write_sealed
-from lightning_modules.runs.renamed import upgraded
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -49,14 +48,14 @@ class RunScores:
 def write_run(folder: Path, run: RunScores) -> None:
     """Write the files of a run; ``result.json`` comes last, since it marks a finished run."""
     write_predictions(folder, run.predictions)
-    write_arrays(folder / schema.STATISTICS, run.statistics)
+    write_arrays(folder / paths.STATISTICS, run.statistics)
     write_attention(folder, run.attention)
     write_head_attention(folder, run.heads)
     if run.word_counts is not None:
-        write_record(folder / schema.WORD_COUNTS, run.word_counts)
+        write_record(folder / paths.WORD_COUNTS, run.word_counts)
     if run.choices is not None:
-        write_arrays(folder / schema.CONTRAST, run.choices._asdict())
-    write_text(folder / schema.CURVE, format_csv(run.curve, run.result.draws))
+        write_arrays(folder / paths.CONTRAST, run.choices._asdict())
+    write_text(folder / paths.CURVE, format_csv(run.curve, run.result.draws))
     _write_sealed(folder, run.result.model_copy(update={"files": digests_of(folder)}))
 
 
@@ -67,26 +66,26 @@ def read_run(folder: Path) -> RunScores | None:
         return None
     predictions = read_predictions(folder)
     if not predictions:
-        raise BrokenFileError(f"{schema.PREDICTIONS} is missing or has no rows")
-    statistics = read_arrays(folder / schema.STATISTICS) or {}
+        raise BrokenFileError(f"{paths.PREDICTIONS} is missing or has no rows")
+    statistics = read_arrays(folder / paths.STATISTICS) or {}
     for name, array in statistics.items():
         if array.ndim != 2 or len(array) != len(predictions):
             raise BrokenFileError(
-                f"{schema.STATISTICS} cannot be read: {name} is of other sentences"
+                f"{paths.STATISTICS} cannot be read: {name} is of other sentences"
             )
-    counts = folder / schema.WORD_COUNTS
+    counts = folder / paths.WORD_COUNTS
     word_counts = read_record(schema.WordCounts, counts) if counts.is_file() else None
     return RunScores(result, predictions, statistics, word_counts, _choices(folder))
 
 
 def _choices(folder: Path) -> Choices | None:
-    arrays = read_arrays(folder / schema.CONTRAST)
+    arrays = read_arrays(folder / paths.CONTRAST)
     if arrays is None:
         return None
     shapes = {array.shape for array in arrays.values()}
     if set(arrays) != set(Choices._fields) or len(shapes) != 1 or arrays["source"].ndim != 1:
         wanted = ", ".join(Choices._fields)
-        raise BrokenFileError(f"{schema.CONTRAST} cannot be read: wanted equal columns of {wanted}")
+        raise BrokenFileError(f"{paths.CONTRAST} cannot be read: wanted equal columns of {wanted}")
     return Choices(**arrays)
 
 
@@ -115,9 +114,9 @@ def find_runs(folder: Path) -> list[Path]:
 
 
 def _is_run(folder: Path) -> bool:
-    if (folder / schema.RESULT).is_file() or (folder / schema.FAILURE).is_file():
+    if (folder / paths.RESULT).is_file() or (folder / paths.FAILURE).is_file():
         return True
-    return (folder / ".hydra").is_dir() and not (folder / schema.COMPARISON).is_file()
+    return (folder / paths.HYDRA).is_dir() and not (folder / paths.COMPARISON).is_file()
 
 
 def _job_order(folder: Path) -> tuple[bool, int, str]:
@@ -127,7 +126,7 @@ def _job_order(folder: Path) -> tuple[bool, int, str]:
 
 def read_result(folder: Path) -> schema.Result | None:
     """Return the result of a finished run, else None. Raises ``BrokenFileError``."""
-    path = folder / schema.RESULT
+    path = folder / paths.RESULT
     return read_record(schema.Result, path) if path.is_file() else None
 
 
@@ -136,10 +135,10 @@ def read_failure(folder: Path) -> schema.Failure:
 
     Raises ``BrokenFileError``.
     """
-    path = folder / schema.FAILURE
+    path = folder / paths.FAILURE
     if path.is_file():
         return read_record(schema.Failure, path)
-    overrides = folder / ".hydra" / "overrides.yaml"
+    overrides = folder / paths.HYDRA / "overrides.yaml"
     try:
         listed = list(OmegaConf.load(overrides)) if overrides.is_file() else []
     except (OSError, ValueError, YAMLError) as error:
@@ -150,7 +149,7 @@ def read_failure(folder: Path) -> schema.Failure:
 
 def read_predictions(folder: Path) -> list[schema.Prediction]:
     """Return all predictions in file order; none without a file. Raises ``BrokenFileError``."""
-    path = folder / schema.PREDICTIONS
+    path = folder / paths.PREDICTIONS
     if not path.is_file():
         return []
     lines = _text(path).split("\n")
@@ -164,12 +163,12 @@ def read_attention(
 
     None without a file. Raises ``BrokenFileError``.
     """
-    arrays = read_arrays(folder / schema.ATTENTION)
+    arrays = read_arrays(folder / paths.ATTENTION)
     if arrays is None:
         return None
     shapes, weights = (arrays.get(name, np.zeros(0)) for name in (schema.SHAPES, schema.WEIGHTS))
     if shapes.ndim != 2 or shapes.shape[1] != 2 or weights.shape != (shapes.prod(1).sum(),):
-        raise BrokenFileError(f"{schema.ATTENTION} cannot be read: its shapes fit no weights")
+        raise BrokenFileError(f"{paths.ATTENTION} cannot be read: its shapes fit no weights")
     ends = np.cumsum(shapes[:, 0] * shapes[:, 1], dtype=np.int64)
     return {
         prediction.id: schema.SentenceAttention.of(prediction, part.reshape(shape))
@@ -182,10 +181,10 @@ def read_attention(
 
 def read_head_attention(folder: Path) -> schema.HeadWeights:
     """Return weights by sentence number, empty without a file. Raises ``BrokenFileError``."""
-    arrays = read_arrays(folder / schema.HEAD_ATTENTION) or {}
+    arrays = read_arrays(folder / paths.HEAD_ATTENTION) or {}
     for name, part in arrays.items():
         if not name.isdecimal() or part.ndim != 4:
-            raise BrokenFileError(f"{schema.HEAD_ATTENTION} cannot be read: {name} holds no heads")
+            raise BrokenFileError(f"{paths.HEAD_ATTENTION} cannot be read: {name} holds no heads")
     return {int(name): part.astype(float) for name, part in arrays.items()}
 
 
@@ -194,7 +193,7 @@ def read_history(folder: Path) -> list[schema.HistoryPoint]:
 
     Raises ``BrokenFileError``.
     """
-    path = folder / schema.HISTORY
+    path = folder / paths.HISTORY
     if not path.is_file():
         return []
     check_file(path)
@@ -203,49 +202,44 @@ def read_history(folder: Path) -> list[schema.HistoryPoint]:
             return [schema.HistoryPoint.model_validate(row) for row in csv.DictReader(file)]
     except (ValueError, csv.Error):  # also for text that is not UTF-8 or not a number
         columns = ",".join(schema.HistoryPoint.model_fields)
-        raise BrokenFileError(
-            f"{schema.HISTORY} cannot be read: wanted rows of {columns}"
-        ) from None
+        raise BrokenFileError(f"{paths.HISTORY} cannot be read: wanted rows of {columns}") from None
 
 
 def read_state(folder: Path) -> schema.JobState | None:
     """Return the progress of a job; None without a readable file."""
     try:
-        return read_record(schema.JobState, folder / schema.PROGRESS)
+        return read_record(schema.JobState, folder / paths.PROGRESS)
     except (OSError, BrokenFileError):
         return None
 
 
 def read_tracker_id(folder: Path) -> str | None:
     """Return the id of the W&B run; None without a file."""
-    path = folder / schema.TRACKER_ID
+    path = folder / paths.TRACKER_ID
     return _text(path).strip() if path.is_file() else None
 
 
 def read_report_url(folder: Path) -> str | None:
     """Return the address of a comparison's W&B report; None where no server has it."""
     try:
-        return json.loads(_text(folder / schema.TRACKER_REPORT)).get("url")
+        return json.loads(_text(folder / paths.TRACKER_REPORT)).get("url")
     except (OSError, ValueError, AttributeError):
         return None
 
 
 def read_record(model: type[Model], path: Path) -> Model:
-    """Return the content of a JSON file of this version or an earlier one.
+    """Return the content of a JSON file.
 
-    Raises ``BrokenFileError`` for a damaged file or a file of a newer version, and ``OSError``.
+    Raises ``BrokenFileError`` for a damaged file or a file of another version, and ``OSError``.
     """
     content = _parsed(_text(path), path)
     if isinstance(content, dict):
-        version = content.pop(schema.VERSION_KEY, 1)
-        if not isinstance(version, int):
-            raise BrokenFileError(f"{path.name} cannot be read: {schema.VERSION_KEY}: no number")
-        if version > schema.SCHEMA:
+        version = content.pop(schema.VERSION_KEY, None)
+        if version != schema.SCHEMA:
             raise BrokenFileError(
-                f"{path.name} was written by a newer version of the harness (schema {version}, "
-                f"here {schema.SCHEMA}): update the harness to read the file"
+                f"{path.name} was written by another version of the harness (schema {version}, "
+                f"here {schema.SCHEMA}): make the run again, or read it with that version"
             )
-        content = upgraded(content, version)
     return _validated(model, content, path)
 
 
@@ -273,7 +267,7 @@ def _validated(model: type[Model], value: Any, path: Path) -> Model:
         raise BrokenFileError(f"{path.name} cannot be read: {where}: {first['msg']}") from error
 
 
-def clear_results(folder: Path, names: Sequence[str] = schema.RUN_FILES) -> None:
+def clear_results(folder: Path, names: Sequence[str] = paths.RUN_FILES) -> None:
     """Remove what an earlier run left in the folder, which would be taken for new results."""
     for path in (folder / name for name in names):
         if path.is_dir():
@@ -290,18 +284,18 @@ def renew_hydra_digests(folder: Path, result: schema.Result) -> None:
 
 
 def _write_sealed(folder: Path, result: schema.Result) -> None:
-    write_sealed(folder / schema.RESULT, json_text(_with_version(result)))
+    write_sealed(folder / paths.RESULT, json_text(_with_version(result)))
 
 
 def write_failure(folder: Path, failure: schema.Failure) -> None:
     """Write why a job has no result."""
-    write_record(folder / schema.FAILURE, failure)
+    write_record(folder / paths.FAILURE, failure)
 
 
 def write_predictions(folder: Path, predictions: Iterable[schema.Prediction]) -> None:
     """Write a line of JSON for each test sentence."""
     lines = (json.dumps(each.model_dump(mode="json"), ensure_ascii=False) for each in predictions)
-    write_text(folder / schema.PREDICTIONS, "".join(line + "\n" for line in lines))
+    write_text(folder / paths.PREDICTIONS, "".join(line + "\n" for line in lines))
 
 
 def write_attention(folder: Path, weights: Sequence[NDArray[np.floating] | None]) -> None:
@@ -312,7 +306,7 @@ def write_attention(folder: Path, weights: Sequence[NDArray[np.floating] | None]
     known = [part for part in weights if part is not None]
     shapes = np.array([part.shape for part in known], np.int32).reshape(-1, 2)
     values = np.concatenate([np.zeros(0), *(part.ravel() for part in known)]).astype(np.float16)
-    write_arrays(folder / schema.ATTENTION, {schema.SHAPES: shapes, schema.WEIGHTS: values})
+    write_arrays(folder / paths.ATTENTION, {schema.SHAPES: shapes, schema.WEIGHTS: values})
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -325,7 +319,7 @@ def write_head_attention(folder: Path, weights: schema.HeadWeights) -> None:
     """Write the weights of single heads in 16 bits; no file without weights."""
     if weights:
         arrays = {str(number): part.astype(np.float16) for number, part in weights.items()}
-        write_arrays(folder / schema.HEAD_ATTENTION, arrays)
+        write_arrays(folder / paths.HEAD_ATTENTION, arrays)
 
 
 def write_history(folder: Path, points: Sequence[schema.HistoryPoint]) -> None:
@@ -334,17 +328,17 @@ def write_history(folder: Path, points: Sequence[schema.HistoryPoint]) -> None:
     writer = csv.DictWriter(text, list(schema.HistoryPoint.model_fields), lineterminator="\n")
     writer.writeheader()
     writer.writerows(point.model_dump() for point in points)
-    write_text(folder / schema.HISTORY, text.getvalue())
+    write_text(folder / paths.HISTORY, text.getvalue())
 
 
 def write_state(folder: Path, state: schema.JobState) -> None:
     """Write the progress of a job."""
-    write_record(folder / schema.PROGRESS, state)
+    write_record(folder / paths.PROGRESS, state)
 
 
 def write_tracker_id(folder: Path, number: str) -> None:
     """Write the id of the W&B run."""
-    write_text(folder / schema.TRACKER_ID, f"{number}\n")
+    write_text(folder / paths.TRACKER_ID, f"{number}\n")
 
 
 def write_record(path: Path, record: BaseModel) -> None:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from omegaconf import DictConfig, OmegaConf
 
+from lightning_modules.runs.paths import ROOT
 from lightning_modules.runs.settings import Effect, values_that_affect
 
-ROOT = Path(__file__).parents[2]
 TRAINING_CODE = (
     "datamodules",
     *(

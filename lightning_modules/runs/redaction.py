@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from datamodules.files import write_text
+from lightning_modules.runs.paths import MULTIRUN
 
 PASSWORD = re.compile(
     r"(?P<user>://[^\s:/@\\]*\\?:)[^\s'\"]+(?=@)"  # Hydra puts backslashes before colons
@@ -37,7 +38,7 @@ def redact_multirun(folder: Path) -> None:
 
     submitit pickles the whole configuration for each job; after the multirun no process reads it.
     """
-    redact_files(folder.glob("multirun.yaml"))
+    redact_files(folder.glob(MULTIRUN))
     for pickle in folder.glob(".submitit/*/*.pkl"):
         pickle.unlink(missing_ok=True)
 

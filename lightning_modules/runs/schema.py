@@ -1,9 +1,7 @@
-"""The files of a run folder: names and contents.
+"""The contents of a run's files, which ``files.py`` reads and writes; ``paths.py`` has their names.
 
-``reader.py`` and ``writer.py`` read and write all these files. Each JSON object has the number
-``SCHEMA`` under the key ``schema``; the number in ``result.json`` stands for all files of the
-folder, as arrays, CSV and lines of JSON have none. The number rises whenever a field is added or
-changed. ``renamed.upgraded`` turns older content into present content.
+Each JSON object has the number ``SCHEMA`` under the key ``schema``; the number in ``result.json``
+stands for all files of the folder, as arrays, CSV and lines of JSON have none.
 """
 
 from typing import Any, Self
@@ -16,44 +14,12 @@ from datamodules.corpus_statistics import CorpusStatistics
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.metrics.word_alignment import links_of_translation, parse_gold
-from lightning_modules.runs import checksums
-from lightning_modules.runs.renamed import with_new_names
 
-SCHEMA = 9
-"""Version of the contents; files without a number are of version 1."""
+SCHEMA = 1
+"""Version of the contents; a file of another version is not read."""
 VERSION_KEY = "schema"
-RESULT = checksums.RECORD
-RESULT_DIGEST = checksums.BESIDE
-FAILURE = "failure.json"
-CURVE = "bleu_by_length.csv"
-STATISTICS = "statistics.npz"
-ATTENTION = "attention.npz"
-HEAD_ATTENTION = "head_attention.npz"
-PREDICTIONS = "predictions.jsonl"
-WORD_COUNTS = "word_counts.json"
-CONTRAST = "contrast.npz"
-HISTORY = "history.csv"
-PROGRESS = "progress.json"
 TRAINING, VALIDATION = "training", "validation"
 """Phases in which a budget is spent."""
-REPRODUCTION = "reproduction.json"
-COMPARISON = "comparison.json"
-MULTIRUN = "multirun.yaml"
-"""File that Hydra writes into the folder of a comparison, before its jobs."""
-TRACKER_ID = "wandb_id"
-"""File with the id of the W&B run, for a resumed training."""
-TRACKER_REPORT = "wandb_report.json"
-"""File with the W&B report of a comparison, and with its address once it is on a server."""
-LOGS = "logs"
-"""Folder for the files of loggers, to which a resumed training adds."""
-TEST_FILES = (
-    RESULT, RESULT_DIGEST, FAILURE, CURVE, STATISTICS, ATTENTION, HEAD_ATTENTION, PREDICTIONS,
-    WORD_COUNTS, CONTRAST,
-)  # fmt: skip
-TRAINING_FILES = (HISTORY, TRACKER_ID, LOGS)
-"""Files and folders that a resumed training needs, besides checkpoints."""
-RUN_FILES = (*TEST_FILES, *TRAINING_FILES)
-"""All files of a run, besides checkpoints."""
 
 SHAPES, WEIGHTS = "shapes", "weights"
 """Arrays of ``attention.npz``: shape of each sentence's weights, and all weights in a row."""
@@ -118,7 +84,7 @@ class Data(Record):
     padding: dict[str, float] = {}
     """Share of padding in the training batches by side, of whole batches; EOS is no padding."""
     statistics: CorpusStatistics | None = None
-    """Lengths, words, unknown tokens and cleaning; None before version 8."""
+    """Lengths, words, unknown tokens and cleaning."""
 
 
 class Environment(BaseModel, extra="allow"):
@@ -127,9 +93,9 @@ class Environment(BaseModel, extra="allow"):
     device: str | None = None
     """Name of the GPU, or ``cpu``."""
     products: str = "torch"
-    """Library of float32 products on a CPU; runs of versions 1 and 2 had torch's choice."""
+    """Library of float32 products on a CPU."""
     matmul_precision: str = "highest"
-    """Precision of float32 products; runs without the setting had the highest."""
+    """Precision of float32 products."""
 
 
 class Coverage(Record):
@@ -251,7 +217,7 @@ class Result(Record):
     @property
     def metrics(self) -> list[str]:
         """The metrics of translations that the run was scored with, as in ``scoring.metrics``."""
-        scoring = with_new_names(self.config).get("scoring") or {}
+        scoring = self.config.get("scoring") or {}
         return list(scoring.get("metrics", TEXT_METRICS))
 
     @field_validator("scores")

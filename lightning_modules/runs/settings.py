@@ -10,6 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 import yaml
 
+from lightning_modules.runs.paths import CONF
+
 CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 TIME = re.compile(r"\d+:\d\d:\d\d:\d\d")
 NAME = re.compile(r"[^\W_][^/\\\x00-\x1f\x7f]{0,99}")
@@ -139,7 +141,6 @@ def _shown(limit: float) -> str:
 PLURALS = {"int": "whole numbers", "float": "numbers", "text": "texts", "mapping": "mappings"}
 
 
-CONF = Path(__file__).parents[2] / "conf"
 TABLE = CONF / "settings.yaml"
 
 Effect = Literal["weights", "test", "presentation", "nothing"]

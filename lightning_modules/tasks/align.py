@@ -29,7 +29,8 @@ from lightning_modules.metrics.word_alignment import (
 )
 from lightning_modules.runs.files import BrokenFileError, read_predictions, write_record
 from lightning_modules.runs.job import label_of
-from lightning_modules.runs.schema import PREDICTIONS, SentenceAttention
+from lightning_modules.runs.paths import PREDICTIONS
+from lightning_modules.runs.schema import SentenceAttention
 from lightning_modules.testing.forced_decoding import StepRule, step_by_rule
 from lightning_modules.testing.text_alignment import (
     MEAN,

@@ -21,7 +21,6 @@ from lightning_modules.runs.files import (
     write_run,
 )
 from lightning_modules.runs.job import Job
-from lightning_modules.runs.renamed import has_old_fingerprint
 from lightning_modules.runs.schema import Result
 from lightning_modules.runs.settings import RESULTS, key_of, overrides_that_affect
 from lightning_modules.testing.run_scores import check_test_set, score_model
@@ -95,8 +94,7 @@ def test_again(
 def check_corpus(trained: TrainedModel, config: DictConfig, data: TranslationData) -> None:
     """Raise ``UserError`` unless ``data`` is the corpus that a model was trained on."""
     then = trained.config
-    same = (then.data, then.tokenizer) == (config.data, config.tokenizer)
-    if data.fingerprint == then.data_fingerprint or (same and has_old_fingerprint(then)):
+    if data.fingerprint == then.data_fingerprint:
         return
     raise UserError(
         f"checkpoint={config.checkpoint} was trained on {then.corpus} ({then.data_fingerprint}), "

@@ -19,7 +19,7 @@ from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.runs.files import clear_results, renew_hydra_digests, write_run
 from lightning_modules.runs.identity import RunIdentity, finished_result
 from lightning_modules.runs.job import Job, next_steps
-from lightning_modules.runs.schema import TEST_FILES
+from lightning_modules.runs.paths import TEST_FILES
 from lightning_modules.runs.setting_checks import check_arguments
 from lightning_modules.testing.run_scores import check_test_set, score_model
 from lightning_modules.testing.scoring import Scoring

@@ -10,7 +10,7 @@ import wandb_workspaces.expr as expr
 import wandb_workspaces.reports.v2 as wr
 
 from datamodules.files import write_json
-from lightning_modules.runs.schema import TRACKER_REPORT
+from lightning_modules.runs.paths import TRACKER_REPORT
 from lightning_modules.tracking import report_blocks as blocks
 from lightning_modules.tracking.comparison_run import PAGE, PICTURES, TABLES
 from lightning_modules.tracking.mode import call_with_timeout

@@ -16,8 +16,8 @@ from datamodules.plugs import find_plug
 from lightning_modules.ranks.environment import is_rank_zero
 from lightning_modules.runs.environment import environment
 from lightning_modules.runs.job import Job, label_of, label_with_changes
+from lightning_modules.runs.paths import MULTIRUN
 from lightning_modules.runs.provenance import git_commit
-from lightning_modules.runs.schema import MULTIRUN
 from lightning_modules.runs.settings import labelling_overrides
 from lightning_modules.tracking.names import tag_of
 from lightning_modules.tracking.trackers.lightning_tracker import LightningTracker

@@ -20,8 +20,8 @@ from datamodules.files import what_is, whole_file
 from datamodules.tokenization import Tokenizers
 from lightning_modules.runs.checksums import check_file
 from lightning_modules.runs.identity import RunIdentity
+from lightning_modules.runs.paths import BEST, CHECKPOINTS, LAST, TOKENIZERS
 from lightning_modules.runs.provenance import CodeVersions
-from lightning_modules.runs.renamed import with_new_names
 from lightning_modules.training.factories import build, build_model
 from lightning_modules.variants import EncoderDecoder
 
@@ -30,10 +30,6 @@ if TYPE_CHECKING:  # the module itself needs the names of checkpoints
 
 log = logging.getLogger(__name__)
 
-FOLDER = "checkpoints"
-BEST = "best.ckpt"
-LAST = "last.ckpt"
-TOKENIZERS = "tokenizers"
 UNREAD = "cannot be read as a checkpoint of a run; give another copy, or another run"
 
 
@@ -82,13 +78,13 @@ def load_trained(path: str | Path) -> TrainedModel:
     if isinstance(path, ListConfig):
         raise UserError(f"checkpoint={path}: only task=translate takes several runs; give one")
     path = Path(path)
-    file = path / FOLDER / BEST if path.is_dir() else path
+    file = path / CHECKPOINTS / BEST if path.is_dir() else path
     if not file.is_file():
         raise UserError(
             f"checkpoint={path}: {file} {what_is(file)}; give the folder of a finished run"
         )
     content = read_checkpoint(file)
-    config = OmegaConf.create(with_new_names(content["hyper_parameters"]))
+    config = OmegaConf.create(content["hyper_parameters"])
     if OmegaConf.select(config, "model.placement") is not None:
         config.model.placement = None  # devices of the machine that trained
     folder = file.parent.parent
@@ -191,7 +187,7 @@ def last_checkpoint(folder: Path, module: "TranslationModule") -> Path | None:
     Two trainings are the same if all that affects the weights is equal. Raises ``UserError`` for a
     checkpoint that cannot be used.
     """
-    file = folder / FOLDER / LAST
+    file = folder / CHECKPOINTS / LAST
     if not file.is_file():
         return None
     content = read_own_checkpoint(file)

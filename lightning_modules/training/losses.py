@@ -20,6 +20,7 @@ from datamodules.batching import Batch
 from datamodules.errors import UserError
 from lightning_modules.kernels.device import runs_ahead
 from lightning_modules.ranks.updates import ends_update, flags_of, gather
+from lightning_modules.runs.paths import NOT_FINITE
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +85,6 @@ def are_finite(parameters: Iterable[nn.Parameter]) -> bool:
     return all(bool(torch.stack(found).all()) for found in by_device.values())
 
 
-NOT_FINITE = "not_finite.ckpt"
 SHOWN = 10
 """Number of sentence numbers in the error; the log lists all."""
 

@@ -20,14 +20,12 @@ from lightning_modules.ranks.environment import is_rank_zero
 from lightning_modules.ranks.updates import share_out
 from lightning_modules.runs.files import clear_results
 from lightning_modules.runs.job import Job
+from lightning_modules.runs.paths import BEST, CHECKPOINTS, TOKENIZERS, TRAINING_FILES
 from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.redaction import redacted
-from lightning_modules.runs.schema import TRAINING_FILES, Coverage, Training
+from lightning_modules.runs.schema import Coverage, Training
 from lightning_modules.training.callbacks import ProgressFile, ProgressLines, Waiting, budget_of
 from lightning_modules.training.checkpoints import (
-    BEST,
-    FOLDER,
-    TOKENIZERS,
     WholeCheckpoints,
     last_checkpoint,
     load_weights,
@@ -108,7 +106,7 @@ def set_up_training(
     module.hparams["vector_files"] = {side: file.fingerprint for side, file in vectors.items()}
     checkpoint = None if config.force else last_checkpoint(folder, module)
     if is_rank_zero():
-        for place in (folder, folder / FOLDER, folder / TOKENIZERS):
+        for place in (folder, folder / CHECKPOINTS, folder / TOKENIZERS):
             remove_half_written(place)
         if checkpoint is None:
             clear_results(folder, TRAINING_FILES)

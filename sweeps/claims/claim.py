@@ -13,7 +13,8 @@ import yaml
 from pydantic import Field, PositiveInt, field_validator, model_validator
 
 from datamodules.errors import UserError, one_line, validated
-from lightning_modules.runs.settings import CONF, key_of
+from lightning_modules.runs.paths import CONF
+from lightning_modules.runs.settings import key_of
 from sweeps.claims.measures import AnyMeasure, ClaimPart
 from sweeps.claims.published_bleu import FLAVOURS
 from sweeps.claims.verdict import Margin, Says

@@ -16,7 +16,8 @@ from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.files import read_failure, read_run
 from lightning_modules.runs.identity import RunIdentity
-from lightning_modules.runs.schema import FAILURE, Result
+from lightning_modules.runs.paths import FAILURE
+from lightning_modules.runs.schema import Result
 from lightning_modules.testing.scoring import Scoring
 from sweeps.claims.claim import Claim
 from sweeps.claims.intervals import Differences, Spread, paired

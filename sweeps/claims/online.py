@@ -6,12 +6,13 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from lightning_modules.runs.files import read_tracker_id
+from lightning_modules.runs.paths import FIGURES, REPORT
 from lightning_modules.tracking.comparison_run import ComparisonData
 from lightning_modules.tracking.names import with_interval
 from lightning_modules.tracking.report_blocks import Lines, Pictures, Tables
 from sweeps.claims.judging import ClaimResult
 from sweeps.claims.scoreboard import NAME, TITLE, Scale, effect_of, outcome_of, scoreboard, summary
-from sweeps.claims.scoreboard_page import FIGURES, FOREST, PAGE
+from sweeps.claims.scoreboard_page import FOREST
 from sweeps.report.wandb_form import as_plain, save_online
 
 
@@ -42,7 +43,7 @@ def publish_claims(
         lines=[],
         pictures=pictures,
         tables={NAME: as_plain(scoreboard(judged, scale))},
-        page=(out / PAGE).read_text(encoding="utf-8"),
+        page=(out / REPORT).read_text(encoding="utf-8"),
     )
     save_online(
         title=f"{TITLE}: {scale.tier}",

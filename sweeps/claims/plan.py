@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.files import read_result
+from lightning_modules.runs.paths import CHECKPOINTS, LAST, RESULT
 from lightning_modules.runs.provenance import CodeVersions
-from lightning_modules.runs.schema import RESULT
-from lightning_modules.training.checkpoints import FOLDER, LAST
 from sweeps.claims.claim import Claim
 from sweeps.claims.planned_runs import PlannedRun, Rates, identities
 from sweeps.report.headline import duration
@@ -131,6 +130,6 @@ def finished_runs(outputs: Path) -> FinishedRuns:
             code = CodeVersions(result.code or "", result.testing_code or "")
             identity, training = identities(result.config, code)
             found.runs[identity] = file.parent
-            if (file.parent / FOLDER / LAST).is_file():
+            if (file.parent / CHECKPOINTS / LAST).is_file():
                 found.trainings[training] = file.parent
     return found

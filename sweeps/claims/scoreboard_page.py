@@ -15,6 +15,7 @@ from lightning_modules.figures.lines import Lines, draw_lines, point, reference_
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.runs.files import read_predictions
+from lightning_modules.runs.paths import FIGURES, REPORT, TABLES
 from sweeps.claims.claim import Claim
 from sweeps.claims.intervals import Spread, above, effect_interval
 from sweeps.claims.judging import ClaimResult, Evidence, SystemRun
@@ -176,7 +177,7 @@ def estimate_of(
     return Estimate(float(np.mean(seeds)), float(low), float(high), seeds=seeds)
 
 
-PAGE, FIGURES, FOREST = "report.html", "figures", "forest"
+FOREST = "forest"
 
 
 class ClaimView(NamedTuple):
@@ -201,7 +202,7 @@ def write_scoreboard(judged: Sequence[ClaimResult], scale: Scale, out: Path) -> 
     Each file is written whole or not at all.
     """
     table = scoreboard(judged, scale)
-    write_tables([table], out / "tables")
+    write_tables([table], out / TABLES)
     charts: dict[str, Chart] = {}
     effects = effects_of(judged)
     if effects:
@@ -220,8 +221,8 @@ def write_scoreboard(judged: Sequence[ClaimResult], scale: Scale, out: Path) -> 
         table=scoreboard(judged, scale, ON_PAGE),
         claims=shown,
     )
-    write_text(out / PAGE, page)
-    return out / PAGE
+    write_text(out / REPORT, page)
+    return out / REPORT
 
 
 def _shown(one: ClaimResult, scale: Scale, charts: dict[str, Chart]) -> ClaimView:

@@ -3,8 +3,7 @@
 import shutil
 from pathlib import Path
 
-from lightning_modules.runs.schema import HISTORY
-from lightning_modules.training.checkpoints import FOLDER
+from lightning_modules.runs.paths import CHECKPOINTS, HISTORY
 
 
 def copy_training(trained: Path, folder: Path) -> None:
@@ -14,10 +13,10 @@ def copy_training(trained: Path, folder: Path) -> None:
     is left. A folder with checkpoints of its own stays; without checkpoints to copy, the run
     trains.
     """
-    if not (trained / FOLDER).is_dir() or (folder / FOLDER).exists():
+    if not (trained / CHECKPOINTS).is_dir() or (folder / CHECKPOINTS).exists():
         return
-    part = folder / f"{FOLDER}.part"
+    part = folder / f"{CHECKPOINTS}.part"
     shutil.rmtree(part, ignore_errors=True)
-    shutil.copytree(trained / FOLDER, part)
+    shutil.copytree(trained / CHECKPOINTS, part)
     shutil.copy2(trained / HISTORY, folder / HISTORY)
-    part.rename(folder / FOLDER)
+    part.rename(folder / CHECKPOINTS)

@@ -24,7 +24,7 @@ from lightning_modules.metrics.text_metrics import TEXT_METRICS, Bleu
 from lightning_modules.metrics.word_accuracy import tokens
 from lightning_modules.metrics.word_alignment import Gold, parse_gold
 from lightning_modules.runs.files import BrokenFileError, RunScores
-from lightning_modules.runs.schema import PREDICTIONS
+from lightning_modules.runs.paths import PREDICTIONS
 
 log = logging.getLogger(__name__)
 

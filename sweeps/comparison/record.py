@@ -11,8 +11,9 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from lightning_modules.runs.files import BrokenFileError, read_record, read_report_url, write_record
+from lightning_modules.runs.paths import COMPARISON, HYDRA, MULTIRUN, RESULT
 from lightning_modules.runs.redaction import redacted
-from lightning_modules.runs.schema import COMPARISON, MULTIRUN, RESULT, Record, Result
+from lightning_modules.runs.schema import Record, Result
 from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.collect import FailedJob, Run
 from sweeps.comparison.conditions import Condition
@@ -93,9 +94,9 @@ def read_comparison(out: Path) -> ComparisonRecord:
         raise BrokenFileError(f"{out}: {error}") from None
 
 
-OVERRIDES = (MULTIRUN, ".hydra/hydra.yaml")
+OVERRIDES = (MULTIRUN, f"{HYDRA}/hydra.yaml")
 """Files of Hydra with the overrides of a command, of a multirun first."""
-SETTINGS = (MULTIRUN, ".hydra/config.yaml")
+SETTINGS = (MULTIRUN, f"{HYDRA}/config.yaml")
 """Files of Hydra with the configuration of the command."""
 
 

@@ -12,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from datamodules.files import write_text
 from lightning_modules.runs.job import Job
+from lightning_modules.runs.paths import HYDRA
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.settings import belongs_to_study
 
@@ -51,7 +52,7 @@ def hydra_job(overrides: Sequence[str], folder: Path) -> Iterator[tuple[Job, Dic
         "hydra": OmegaConf.create({"hydra": config.hydra}),
     }
     for name, content in files.items():
-        write_text(folder / ".hydra" / f"{name}.yaml", redacted(OmegaConf.to_yaml(content)))
+        write_text(folder / HYDRA / f"{name}.yaml", redacted(OmegaConf.to_yaml(content)))
     with use_hydra_config(config):
         yield Job.of(config.hydra), settings
 

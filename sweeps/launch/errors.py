@@ -10,16 +10,14 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
-from pathlib import Path
 from typing import NoReturn
 
 from hydra.errors import HydraException, OverrideParseException
 from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
 from datamodules.errors import TerminatedError, UserError
+from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.redaction import redacted
-
-CONF = Path(__file__).parents[2] / "conf"
 
 PLACE_ERRORS = {
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR,

@@ -25,6 +25,7 @@ from datamodules.errors import UserError
 from lightning_modules.ranks.environment import is_rank_zero
 from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.job import QUIET, Job
+from lightning_modules.runs.paths import HYDRA, MULTIRUN
 from lightning_modules.runs.redaction import redact_files, redacted
 from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.tracking.early_import import import_wandb_early
@@ -113,8 +114,8 @@ def run_job(config: DictConfig) -> float | None:
         _leave_console()
     _end_with_command()
     hydra = HydraConfig.get()
-    redact_files(Path(hydra.runtime.output_dir).glob(".hydra/*.yaml"))
-    redact_files(Path(hydra.sweep.dir).glob("multirun.yaml"))
+    redact_files(Path(hydra.runtime.output_dir).glob(f"{HYDRA}/*.yaml"))
+    redact_files(Path(hydra.sweep.dir).glob(MULTIRUN))
     try:
         check_settings(config, hydra.overrides.task)
         if missing := sorted(OmegaConf.missing_keys(config)):

@@ -26,7 +26,8 @@ from typing_extensions import override
 
 from lightning_modules.runs.files import read_state
 from lightning_modules.runs.job import QUIET
-from lightning_modules.runs.schema import FAILURE, PROGRESS, RESULT, TRAINING, VALIDATION, JobState
+from lightning_modules.runs.paths import FAILURE, PROGRESS, RESULT
+from lightning_modules.runs.schema import TRAINING, VALIDATION, JobState
 from sweeps.comparison.numbers import NOTHING
 
 EVERY_SECONDS = 0.5

@@ -15,9 +15,9 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
+from lightning_modules.runs.paths import CONF, HYDRA
 from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.settings import (
-    CONF,
     RESULTS,
     key_of,
     overrides_that_affect,
@@ -25,8 +25,6 @@ from lightning_modules.runs.settings import (
     values_that_affect,
 )
 
-HYDRA = ".hydra"
-"""Folder of the files that Hydra writes."""
 OF_SCOREBOARDS = ("claims", "seed_count", "learning_rates")
 """Keys of ``task=claims`` that change verdicts and no training."""
 EVERY_CLAIM = ("all", "list")

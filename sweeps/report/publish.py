@@ -19,7 +19,7 @@ from lightning_modules.figures.charts import (
 )
 from lightning_modules.metrics.chosen_metrics import signatures
 from lightning_modules.runs.files import BrokenFileError
-from lightning_modules.runs.schema import CURVE
+from lightning_modules.runs.paths import CURVE, FIGURES, REPORT, TABLES
 from lightning_modules.tracking.early_import import WANDB
 from sweeps.comparison.record import (
     ComparisonRecord,
@@ -33,8 +33,6 @@ from sweeps.comparison.table_files import FORMATS, write_tables
 from sweeps.report.html import render_report, vega
 from sweeps.report.report import Part, Report
 from sweeps.report.terminal import print_page, print_report
-
-TABLES, FIGURES = "tables", "figures"
 
 
 def write_files(report: Report, pictures: Mapping[str, Pictures], out: Path) -> None:
@@ -88,7 +86,6 @@ def _record(report: Report, out: Path) -> ComparisonRecord:
     )
 
 
-PAGE = "report.html"
 Drawing = tuple[Part, str, Future[Pictures]]
 """The section of a figure, the name of the figure, and its pictures as soon as they are drawn."""
 
@@ -104,7 +101,7 @@ def write_all(report: Report, out: Path) -> None:
         script.result()
         page = render_report(report)
     write_files(report, _finished(drawings), out)
-    write_text(out / PAGE, page)
+    write_text(out / REPORT, page)
 
 
 def _start_drawing(report: Report, thread: Executor) -> list[Drawing]:
@@ -135,7 +132,7 @@ def publish(report: Report, out: Path, logger: DictConfig) -> None:
         from sweeps.report.wandb_form import publish_online
 
         known = report.findings.origin.wandb
-        publish_online(report, (out / PAGE).read_text(encoding="utf-8"), out, logger)
+        publish_online(report, (out / REPORT).read_text(encoding="utf-8"), out, logger)
         if report.findings.origin.wandb != known:
-            write_text(out / PAGE, render_report(report))  # now with the link
-    print_page(out / PAGE, console)
+            write_text(out / REPORT, render_report(report))  # now with the link
+    print_page(out / REPORT, console)

@@ -12,7 +12,7 @@ from datamodules.errors import UserError, one_line
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.files import read_tracker_id
-from lightning_modules.runs.schema import TRACKER_REPORT
+from lightning_modules.runs.paths import FIGURES, TRACKER_REPORT
 from lightning_modules.tracking.comparison_report import build_report, save_report, write_report
 from lightning_modules.tracking.comparison_run import (
     ComparisonData,
@@ -26,7 +26,6 @@ from lightning_modules.tracking.report_blocks import Block, Lines, Pictures, Tab
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.tables import Table
 from sweeps.report.findings import Findings
-from sweeps.report.publish import FIGURES
 from sweeps.report.report import Report
 
 log = logging.getLogger(__name__)

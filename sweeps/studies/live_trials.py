@@ -14,7 +14,8 @@ from rich.text import Text
 from sqlalchemy.exc import SQLAlchemyError
 
 from lightning_modules.runs.files import read_state
-from lightning_modules.runs.schema import PROGRESS, JobState
+from lightning_modules.runs.paths import PROGRESS
+from lightning_modules.runs.schema import JobState
 from sweeps.comparison.tables import NOTHING
 from sweeps.launch.live import QuietView, clock, job_label, job_table
 from sweeps.studies.plan import (

@@ -15,6 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from datamodules.files import write_text
 from lightning_modules.figures.charts import ENDINGS, PAPER, save_chart
+from lightning_modules.runs.paths import CONF, FIGURES, REPORT, STUDIES, TABLES
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.settings import RESULTS, effect_of, is_read_by
 from lightning_modules.training.budgets import find_kind
@@ -22,7 +23,6 @@ from sweeps.comparison.conditions import StudyCost
 from sweeps.comparison.table_files import as_csv, write_tables
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.launch.compose import composed, training_config
-from sweeps.launch.errors import CONF
 from sweeps.report.findings import StudySection
 from sweeps.report.html import render_page
 from sweeps.studies.figures import (
@@ -262,9 +262,6 @@ def _seconds(trial: FrozenTrial) -> float | None:
     return trial.duration.total_seconds() if trial.duration else None
 
 
-STUDIES = "studies"
-
-
 def study_section(outcomes: Sequence[Outcome]) -> StudySection:
     """Return tables and figures of studies that have the same first objective."""
     first = outcomes[0].sweep
@@ -310,9 +307,6 @@ def _studies_table(outcomes: Sequence[Outcome]) -> Table:
     ]
     note = "Trials that a lost worker left behind count as failed, and again when taken up."
     return Table(STUDIES, "Studies", columns, rows, {"objective": first}, note)
-
-
-REPORT, TABLES, FIGURES = "report.html", "tables", "figures"
 
 
 def write_outcome(outcome: Outcome) -> Path:

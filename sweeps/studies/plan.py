@@ -22,9 +22,9 @@ from optuna.trial import FrozenTrial, TrialState
 from pydantic import BaseModel, Field, NonNegativeInt
 
 from datamodules.errors import UserError, validated
+from lightning_modules.runs.paths import STUDIES
 from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.redaction import redacted
-from lightning_modules.runs.renamed import with_new_names
 from lightning_modules.runs.settings import RESULTS, key_of, overrides_that_affect
 from sweeps.launch.compose import base_overrides, composed, use_hydra_config
 from sweeps.launch.errors import as_user_error
@@ -206,7 +206,7 @@ def study_plans(config: DictConfig, hydra: Any) -> list[StudyPlan]:
             raise UserError(
                 f"tuned.seeds: {min(seen)} is a seed of the trials too; give fresh ones"
             )
-        folder, code = out / "studies" / variant, code_versions(composed_config).training
+        folder, code = out / STUDIES / variant, code_versions(composed_config).training
         plans.append(StudyPlan(variant, sweep, _without_worker(overrides), code, folder, labels))
     return plans
 
@@ -271,7 +271,7 @@ def create_study(
     )
     study.set_metric_names(list(sweep.objectives))
     identity = _identity(sweep, overrides, code)
-    known = with_new_names(study.user_attrs.get(IDENTITY))
+    known = study.user_attrs.get(IDENTITY)
     if known is None:
         study.set_user_attr(IDENTITY, identity)
     elif known != identity:

@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from datamodules.errors import validated
-from lightning_modules.runs.schema import FAILURE, RESULT
+from lightning_modules.runs.paths import FAILURE, RESULT
 from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.tasks.train import train_in
 from lightning_modules.testing.scoring import Scoring

@@ -9,20 +9,15 @@ from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError, validated
 from lightning_modules.runs.files import find_runs
-from lightning_modules.runs.renamed import with_new_names
-from lightning_modules.runs.schema import FAILURE, RESULT
+from lightning_modules.runs.paths import FAILURE, MULTIRUN, RESULT, STUDIES
 from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.collect import collect
 from sweeps.comparison.conditions import equally_tuned, not_tuned
 from sweeps.comparison.evaluation import evaluate
-from sweeps.comparison.finished import mark_finished
 from sweeps.comparison.record import origin_of
 from sweeps.report.findings import Findings, StudySection
 from sweeps.report.publish import publish, write_all
 from sweeps.report.report import Report, ReportSettings, make_report
-
-MULTIRUN = "multirun.yaml"
-"""Hydra's record of a multirun: the configuration and the overrides of its command."""
 
 
 def compare(config: DictConfig) -> None:
@@ -63,7 +58,6 @@ def compare_jobs(config: DictConfig) -> None:
     )
     publish(report, out, config.logger)
     end_for_failures(report)
-    mark_finished(config, out)
 
 
 def end_for_failures(report: Report) -> None:
@@ -107,12 +101,11 @@ def build_comparison(
 def studies_of(out: Path) -> StudySection | None:
     """Return the section on the studies of ``comparison=tuned``; None for any other comparison."""
     file = out / MULTIRUN
-    if not (out / "studies").is_dir() or not file.is_file():
+    if not (out / STUDIES).is_dir() or not file.is_file():
         return None
     from sweeps.studies.lifecycle import find_outcomes  # loads Optuna and torch, which are slow
     from sweeps.studies.outcome import study_section
 
-    recorded = OmegaConf.to_container(OmegaConf.load(file))
-    config = OmegaConf.create(with_new_names(recorded))
+    config = OmegaConf.load(file)
     assert isinstance(config, DictConfig)
     return study_section(find_outcomes(config))

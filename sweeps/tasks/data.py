@@ -16,6 +16,7 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.figures.charts import PAPER, save_chart
 from lightning_modules.figures.histograms import length_histogram
 from lightning_modules.runs.files import write_record
+from lightning_modules.runs.paths import FIGURES, TABLES
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Data, Record
 from lightning_modules.tracking.early_import import WANDB
@@ -23,7 +24,6 @@ from lightning_modules.training.factories import build_data
 from sweeps.comparison.corpus_tables import HISTOGRAM, cleaning_tables, corpora_table, splits_table
 from sweeps.comparison.table_files import write_tables
 from sweeps.comparison.tables import Table
-from sweeps.report.publish import FIGURES, TABLES
 from sweeps.report.terminal import printed_table, turned_table
 from sweeps.report.wandb_form import as_plain
 

@@ -7,7 +7,7 @@ from omegaconf import DictConfig
 
 from datamodules.errors import UserError, validated
 from lightning_modules.runs.files import find_runs
-from lightning_modules.runs.schema import COMPARISON
+from lightning_modules.runs.paths import COMPARISON
 from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.record import read_comparison
 from sweeps.report.publish import publish

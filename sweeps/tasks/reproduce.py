@@ -15,9 +15,9 @@ from lightning_modules.runs.checksums import check_file
 from lightning_modules.runs.environment import environment
 from lightning_modules.runs.files import read_predictions, read_result, write_record
 from lightning_modules.runs.job import Job
+from lightning_modules.runs.paths import HYDRA, REPRODUCTION
 from lightning_modules.runs.provenance import code_versions, git_commit
-from lightning_modules.runs.renamed import has_old_fingerprint, with_new_names
-from lightning_modules.runs.schema import REPRODUCTION, Reproduction, Result, ValueComparison
+from lightning_modules.runs.schema import Reproduction, Result, ValueComparison
 from lightning_modules.runs.settings import top_keys_that_affect
 from lightning_modules.tasks.train import train_in
 from lightning_modules.training.settings import training_settings
@@ -35,7 +35,7 @@ def reproduce(config: DictConfig) -> float | None:
     """
     folder, out = Path(config.run), Path(HydraConfig.get().runtime.output_dir)
     recorded = read_result(folder)
-    record = folder / ".hydra"
+    record = folder / HYDRA
     if recorded is None or not (record / "hydra.yaml").is_file():
         raise UserError(f"run={folder}: holds no finished run with its .hydra/; give one that does")
     console = Console(highlight=False)
@@ -80,10 +80,8 @@ def _outcome(folder: Path, recorded: Result, out: Path) -> dict[str, ValueCompar
     assert again is not None
     then, now = ([line.hypothesis for line in read_predictions(each)] for each in (folder, out))
     same = sum(a == b for a, b in zip(then, now, strict=False))
-    known = not has_old_fingerprint(recorded.model_dump())
-    data = again.data.fingerprint if known else recorded.data.fingerprint
     pairs = {
-        "data": (recorded.data.fingerprint, data),
+        "data": (recorded.data.fingerprint, again.data.fingerprint),
         "data order": (recorded.training.data_order, again.training.data_order),
         "target tokens": (recorded.training.target_tokens, again.training.target_tokens),
         "validation BLEU": (recorded.training.val_bleu, again.training.val_bleu),
@@ -140,9 +138,7 @@ def _read(file: Path) -> DictConfig:
         raise UserError(f"{file}: cannot be read as the record of a run ({reason})") from None
     if not isinstance(content, DictConfig):
         raise UserError(f"{file}: is no record of a run")
-    renamed = OmegaConf.create(with_new_names(OmegaConf.to_container(content)))
-    assert isinstance(renamed, DictConfig)
-    return renamed
+    return content
 
 
 def _table(title: str, rows: Mapping[str, ValueComparison]) -> Table:

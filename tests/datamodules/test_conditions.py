@@ -7,8 +7,8 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
 from datamodules.corpus import Corpus
+from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.setting_checks import check_settings
-from lightning_modules.runs.settings import CONF
 from lightning_modules.training.factories import build_corpus
 from tests.helpers.commands import mistake, places
 

@@ -11,8 +11,8 @@ from datamodules.corpus import SPLITS
 from datamodules.errors import UserError
 from datamodules.huggingface import HuggingFaceCorpus
 from datamodules.mixture import MixtureCorpus
+from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.setting_checks import check_settings
-from lightning_modules.runs.settings import CONF
 from lightning_modules.training.factories import build_corpus
 from tests.helpers.commands import ROOT
 

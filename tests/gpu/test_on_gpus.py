@@ -17,8 +17,8 @@ from torch import Tensor
 from datamodules.batching import Batch
 from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.runs.files import read_history, read_result
+from lightning_modules.runs.paths import LAST
 from lightning_modules.training.callbacks import resume
-from lightning_modules.training.checkpoints import LAST
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.variants.base import move
 from tests.helpers.commands import ROOT, TINY, inside, places, succeed

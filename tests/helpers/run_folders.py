@@ -24,17 +24,9 @@ from lightning_modules.metrics.word_alignment import (
 )
 from lightning_modules.runs.checksums import digest
 from lightning_modules.runs.files import RunScores, write_failure, write_history, write_run
-from lightning_modules.runs.schema import (
-    RESULT,
-    RESULT_DIGEST,
-    Failure,
-    HistoryPoint,
-    Prediction,
-    Result,
-    WordCounts,
-)
+from lightning_modules.runs.paths import CONF, RESULT, RESULT_DIGEST
+from lightning_modules.runs.schema import Failure, HistoryPoint, Prediction, Result, WordCounts
 from lightning_modules.testing.scoring import Scoring
-from sweeps.launch.errors import CONF
 from sweeps.report.report import ReportSettings
 from tests.helpers.commands import write
 from tests.helpers.made_text import statistics_of

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import wandb
 
-from lightning_modules.runs.schema import PREDICTIONS, Data
-from lightning_modules.training.checkpoints import BEST, FOLDER, TOKENIZERS
+from lightning_modules.runs.paths import BEST, CHECKPOINTS, PREDICTIONS, TOKENIZERS
+from lightning_modules.runs.schema import Data
 
 ABOUT_CORPUS = {"name", "source", "target", "fingerprint", "pairs", "vocabulary"}
 """What an artifact tells of a corpus; the text stays where it is."""
@@ -29,7 +29,7 @@ def outputs(run_id: str, folder: Path, data: Data) -> list[wandb.Artifact]:
     """Return the files for translating, laid out like the run's folder, and the predictions."""
     about = {"corpus": data.name, "data_fingerprint": data.fingerprint}
     model = wandb.Artifact(f"model-{run_id}", type="model", metadata=about)
-    model.add_file(str(folder / FOLDER / BEST), name=f"{FOLDER}/{BEST}")
+    model.add_file(str(folder / CHECKPOINTS / BEST), name=f"{CHECKPOINTS}/{BEST}")
     model.add_dir(str(folder / TOKENIZERS), name=TOKENIZERS)
     predictions = wandb.Artifact(f"predictions-{run_id}", type="predictions", metadata=about)
     predictions.add_file(str(folder / PREDICTIONS))

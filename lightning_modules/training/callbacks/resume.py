@@ -24,7 +24,7 @@ from lightning_modules.library_internals import (
     validate_now,
 )
 from lightning_modules.ranks.updates import RankFlags, flags_of
-from lightning_modules.training.checkpoints import LAST
+from lightning_modules.runs.paths import LAST
 
 log = logging.getLogger(__name__)
 

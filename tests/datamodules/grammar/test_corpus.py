@@ -24,7 +24,7 @@ from datamodules.grammar import corpus as corpus_module
 from datamodules.grammar.corpus import EDITION
 from datamodules.grammar.knobs import Knobs
 from datamodules.grammar.languages.language import Cache
-from lightning_modules.runs.settings import CONF
+from lightning_modules.runs.paths import CONF
 from tests.datamodules.grammar.samples import SMALL, parsed_links, split
 
 SMALLEST_OBJECT = 24

@@ -8,9 +8,9 @@ import torch
 from hydra import initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 
+from lightning_modules.runs.paths import LAST
 from lightning_modules.tasks.train import settings_and_data, tracked_training
 from lightning_modules.training.callbacks import DivergedError
-from lightning_modules.training.checkpoints import LAST
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.setup import fit
 from sweeps.launch.compose import hydra_job

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lightning_modules.runs import checksums, files
+from lightning_modules.runs import checksums, files, paths
 from lightning_modules.runs.checksums import ChangedFileError, check_file, verify_files
 from lightning_modules.runs.schema import Result
 from tests.helpers.run_folders import make_run
@@ -62,7 +62,7 @@ def test_a_changed_digest_is_no_way_round(tmp_path):
 
 def test_a_record_without_its_digest_is_refused(tmp_path):
     run = make_run(tmp_path / "run")
-    (run / checksums.BESIDE).unlink()
+    (run / paths.RESULT_DIGEST).unlink()
     with pytest.raises(ChangedFileError, match=r"result\.json"):
         files.read_result(run)
 

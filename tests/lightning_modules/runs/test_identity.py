@@ -14,8 +14,9 @@ import sweeps.launch.resolvers  # noqa: F401  # the resolvers of hydra.run.dir
 from lightning_modules.runs import provenance
 from lightning_modules.runs.files import read_result
 from lightning_modules.runs.identity import RunIdentity
+from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.provenance import CodeVersions, code_versions
-from lightning_modules.runs.settings import CONF, settings
+from lightning_modules.runs.settings import settings
 from lightning_modules.training.factories import build_data
 from tests.helpers.commands import ROOT, TINY, inside, places
 from tests.test_rooms import imports_of

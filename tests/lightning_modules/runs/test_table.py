@@ -17,8 +17,8 @@ from datamodules.mixture import MixtureCorpus
 from datamodules.text import TextCorpus
 from datamodules.tokenization import TokenizerSettings
 from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.settings import (
-    CONF,
     ValueType,
     effect_of,
     flatten,

@@ -18,9 +18,8 @@ from lightning_modules.metrics.curves import CurvePoint
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.resampling import Interval
 from lightning_modules.runs.files import RunScores, clear_results
+from lightning_modules.runs.paths import MULTIRUN, TRACKER_ID
 from lightning_modules.runs.schema import (
-    MULTIRUN,
-    TRACKER_ID,
     Accuracy,
     Baseline,
     Data,

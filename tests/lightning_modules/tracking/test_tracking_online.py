@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lightning_modules.runs.schema import TRACKER_ID
+from lightning_modules.runs.paths import TRACKER_ID
 from lightning_modules.tracking.results import TABLE_MAPS
 from tests.helpers.commands import TINY, places, succeed
 from tests.helpers.commands import run as command

@@ -24,11 +24,12 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 from datamodules.errors import TerminatedError, UserError
 from lightning_modules.kernels import precision
 from lightning_modules.runs.files import read_history, read_result
+from lightning_modules.runs.paths import LAST
 from lightning_modules.runs.schema import HistoryPoint, Training
 from lightning_modules.tasks.train import settings_and_data, tracked_training
 from lightning_modules.training import losses
 from lightning_modules.training.callbacks import DivergedError, ResumeCheckpoint, TrainingBudget
-from lightning_modules.training.checkpoints import LAST, load_trained
+from lightning_modules.training.checkpoints import load_trained
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.setup import fit
 from sweeps.launch.compose import hydra_job

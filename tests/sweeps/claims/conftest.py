@@ -3,7 +3,7 @@
 import pytest
 from hydra import initialize_config_dir
 
-from sweeps.launch.errors import CONF
+from lightning_modules.runs.paths import CONF
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.files import find_runs, read_arrays, write_arrays
-from lightning_modules.runs.schema import SCHEMA, STATISTICS, Result
+from lightning_modules.runs.paths import STATISTICS
+from lightning_modules.runs.schema import SCHEMA, Result
 from sweeps.comparison.collect import collect, name_runs
 from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.table_files import as_json

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
-from lightning_modules.runs.schema import RESULT
+from lightning_modules.runs.paths import RESULT
 from sweeps.comparison.record import command_of, origin_of
 
 TASK = ["model=bahdanau,seq2seq", "sweep.storage=postgresql://me:secret@host/studies"]

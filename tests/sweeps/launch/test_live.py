@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.text import Text
 
 from lightning_modules.runs.files import read_state, write_state
+from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.schema import JobState
-from sweeps.launch.errors import CONF
 from sweeps.launch.live import LiveView, clock, job_label, job_table, jobs_of, live_bar, run_bar
 from tests.helpers.commands import ROOT, TINY, places
 

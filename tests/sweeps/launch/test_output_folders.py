@@ -1,6 +1,5 @@
 """The same command returns to its folder and does only the missing work."""
 
-import logging
 import re
 import shutil
 import subprocess
@@ -211,23 +210,3 @@ def test_a_multirun_does_what_is_missing(space):
     }
     assert changed == {"1"}
     assert (sweep / "report.html").is_file()
-
-
-@pytest.mark.exhaustive
-@pytest.mark.long
-def test_a_finished_multirun_has_nothing_to_do(tmp_path, capsys, caplog):
-    space = tmp_path
-    many = ["-m", *RUN, "seed=1,2", *places(space)]
-    inside(*many)
-    [sweep] = (space / "outputs" / "comparisons").iterdir()
-    drawn = (sweep / "report.html").stat().st_mtime_ns
-    with caplog.at_level(logging.INFO):
-        assert in_process(*many) == 0
-    assert "finished before, nothing to do" in caplog.text + capsys.readouterr().out
-    assert (sweep / "report.html").stat().st_mtime_ns == drawn
-    changed = sweep / "0" / "result.json.sha256"
-    changed.write_text(
-        changed.read_text() + "\n"
-    )  # such as a job that another command tested again
-    assert in_process(*many) == 0
-    assert (sweep / "report.html").stat().st_mtime_ns > drawn

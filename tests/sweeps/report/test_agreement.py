@@ -7,7 +7,7 @@ from datamodules.contrast_pairs import ContrastPair
 from lightning_modules.metrics.contrast_choices import Choices
 from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.files import read_run, write_arrays
-from lightning_modules.runs.schema import CONTRAST
+from lightning_modules.runs.paths import CONTRAST
 from sweeps.comparison.collect import collect
 from sweeps.comparison.evaluation import evaluate
 from sweeps.report.findings import Findings

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lightning_modules.figures.charts import NARROW
-from lightning_modules.runs.schema import TRACKER_ID
+from lightning_modules.runs.paths import TRACKER_ID
 from lightning_modules.tracking.comparison_run import metric_names
 from tests.helpers.commands import run as run_command
 from tests.helpers.pages import HOSTILE

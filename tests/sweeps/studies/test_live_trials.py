@@ -10,8 +10,8 @@ from optuna.storages import InMemoryStorage
 from rich.console import Console
 
 from lightning_modules.runs.files import write_state
+from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.schema import JobState
-from sweeps.launch.errors import CONF
 from sweeps.studies.live_trials import ENDED, LiveTrials, study_table
 from sweeps.studies.plan import StudyPlan, Tuned, create_study, seed_folder, trial_folder
 from sweeps.studies.settings import as_overrides

@@ -9,8 +9,8 @@ from optuna.storages import InMemoryStorage
 from optuna.trial import TrialState
 
 from datamodules.errors import UserError
+from lightning_modules.runs.paths import CONF
 from sweeps.launch.compose import composed, use_hydra_config
-from sweeps.launch.errors import CONF
 from sweeps.studies.lifecycle import begin
 from sweeps.studies.plan import open_study
 from sweeps.studies.trial import TrialCallback

@@ -14,9 +14,9 @@ from optuna.trial import TrialState, create_trial
 
 from datamodules.errors import UserError, validated
 from lightning_modules.figures.charts import CAPTION, ENDINGS, as_spec
+from lightning_modules.runs.paths import CONF
 from sweeps.comparison.conditions import equally_tuned
 from sweeps.launch.compose import use_hydra_config
-from sweeps.launch.errors import CONF
 from sweeps.report.html import environment
 from sweeps.report.sections.studies import STUDY_FIGURES
 from sweeps.studies import lifecycle as course

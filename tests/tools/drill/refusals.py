@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import yaml
 
-from lightning_modules.runs.settings import CONF, ValueType, flatten, group_files, settings
+from lightning_modules.runs.paths import CONF
+from lightning_modules.runs.settings import ValueType, flatten, group_files, settings
 from tests.helpers.commands import ROOT
 from tests.tools.drill.commands import SETTINGS, TOKEN, Ended, Part, command, shared, training
 from tests.tools.drill.kills import run_result

@@ -12,7 +12,8 @@ from omegaconf import OmegaConf
 
 from datamodules.errors import one_line
 from datamodules.files import write_text
-from lightning_modules.runs.provenance import ROOT, code_versions, git_commit
+from lightning_modules.runs.paths import ROOT
+from lightning_modules.runs.provenance import code_versions, git_commit
 from tests.tools.benchmarks.gpu.cases import (
     LOADS,
     Case,

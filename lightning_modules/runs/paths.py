@@ -1,0 +1,78 @@
+"""The names of all files and folders that a run, a comparison or a study leaves.
+
+The files, not the tracker, are the source of truth: each is written whole or not at all.
+"""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CONF = ROOT / "conf"
+
+# A run: ``outputs/runs/VARIANT-SEED-DIGITS``, or a numbered folder of a comparison.
+HYDRA = ".hydra"
+"""Folder of the files that Hydra writes: configuration and overrides."""
+RESULT = "result.json"
+RESULT_DIGEST = f"{RESULT}.sha256"
+FAILURE = "failure.json"
+CURVE = "bleu_by_length.csv"
+STATISTICS = "statistics.npz"
+ATTENTION = "attention.npz"
+HEAD_ATTENTION = "head_attention.npz"
+PREDICTIONS = "predictions.jsonl"
+WORD_COUNTS = "word_counts.json"
+CONTRAST = "contrast.npz"
+HISTORY = "history.csv"
+PROGRESS = "progress.json"
+CHECKPOINTS = "checkpoints"
+"""Folder of the best checkpoint, the last one, and that of a training that diverged."""
+BEST = "best.ckpt"
+LAST = "last.ckpt"
+NOT_FINITE = "not_finite.ckpt"
+TOKENIZERS = "tokenizers"
+"""Folder of the vocabularies."""
+TRACKER_ID = "wandb_id"
+"""File with the id of the W&B run, for a resumed training."""
+LOGS = "logs"
+"""Folder for the files of loggers, to which a resumed training adds."""
+REPRODUCTION = "reproduction.json"
+
+# A comparison: ``outputs/comparisons/NAME-DIGITS``; scoreboards and studies have a page too.
+COMPARISON = "comparison.json"
+MULTIRUN = "multirun.yaml"
+"""File that Hydra writes before the jobs of a comparison."""
+REPORT = "report.html"
+TABLES = "tables"
+FIGURES = "figures"
+STUDIES = "studies"
+TRACKER_REPORT = "wandb_report.json"
+"""File with the W&B report of a comparison, and with its address once it is on a server."""
+
+TEST_FILES = (
+    RESULT,
+    RESULT_DIGEST,
+    FAILURE,
+    CURVE,
+    STATISTICS,
+    ATTENTION,
+    HEAD_ATTENTION,
+    PREDICTIONS,
+    WORD_COUNTS,
+    CONTRAST,
+)
+TRAINING_FILES = (HISTORY, TRACKER_ID, LOGS)
+"""Files and folders that a resumed training needs, besides checkpoints."""
+RUN_FILES = (*TEST_FILES, *TRAINING_FILES)
+"""All files of a run, besides checkpoints."""
+READ_LATER = (
+    f"{CHECKPOINTS}/{BEST}",
+    f"{TOKENIZERS}/*",
+    f"{HYDRA}/*.yaml",
+    CURVE,
+    HISTORY,
+    STATISTICS,
+    ATTENTION,
+    HEAD_ATTENTION,
+    PREDICTIONS,
+    WORD_COUNTS,
+)
+"""Files of a run that tasks read and whose digests its record has, as patterns."""
