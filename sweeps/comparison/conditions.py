@@ -23,6 +23,27 @@ from lightning_modules.training.sizes import MEASURES, Measure, SizeMatch
 State = Literal["held", "differs by design", "NOT HELD"]
 MARKS: dict[State, str] = {"held": "✓", "differs by design": "◆", "NOT HELD": "✗"}
 """Signs before the states, for readers who see no colours."""
+PARAMETER_TOLERANCE = 0.10
+"""Largest relative difference of parameters between variants that were not matched in size."""
+MATCH_TOLERANCE = 0.02
+"""Largest relative difference between sizes that were to match."""
+BATCH_TOLERANCE = 0.01
+"""Largest share of a budget that the last batch may add; the last batch depends on the seed."""
+FOR_RESULTS = ("precision", "decoding", "attention step")
+"""Conditions on settings in which no system may differ from another."""
+FOR_TRAINING = (
+    "optimizer",
+    "learning rate",
+    "schedule",
+    "label smoothing",
+    "dropout",
+    "teacher forcing",
+)
+"""Conditions on settings in which systems may differ by design."""
+MEASUREMENTS = ("seconds", "sentences_per_second")
+"""Entries of ``Result.decoding`` that are not settings."""
+WITHOUT_EFFECT = ("_partial_", "fused")
+"""Keys that change no result beyond the last digits."""
 
 
 @dataclass(frozen=True)
@@ -72,155 +93,12 @@ def unrecorded(name: str, labels: Sequence[str], values: Sequence[Hashable]) -> 
     return Condition(name, False, f"not recorded by {', '.join(dict.fromkeys(missing))}")
 
 
-def corpora(results: Sequence[Result]) -> list[list[int]]:
-    """Return the numbers of the runs on each corpus, if each has the same systems and seeds.
-
-    Such a comparison is one controlled comparison for each corpus, and each is checked alone. In
-    every other comparison, runs on different corpora are a mistake: then all runs stand together.
-    """
-    by_corpus: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    jobs: dict[tuple[str, ...], Counter[tuple[str, ...]]] = defaultdict(Counter)
-    for number, result in enumerate(results):
-        overrides = labelling_overrides(result.overrides, result.variant)
-        corpus = tuple(each for each in overrides if _names_corpus(each))
-        others = (each for each in overrides if not _names_corpus(each))
-        by_corpus[corpus].append(number)
-        jobs[corpus][result.variant, *others, str(result.seed)] += 1
-    first, *rest = jobs.values()
-    if rest and all(each == first for each in rest):
-        return list(by_corpus.values())
-    return [list(range(len(results)))]
-
-
-def _names_corpus(override: str) -> bool:
-    return key_of(override).partition(".")[0] == "data"
-
-
-FOR_RESULTS = ("precision", "decoding", "attention step")
-"""Conditions on settings in which no system may differ from another."""
-FOR_TRAINING = (
-    *("optimizer", "learning rate", "schedule", "label smoothing", "dropout", "teacher forcing"),
-)
-"""Conditions on settings in which systems may differ by design."""
-FIXED_BEFORE = {"trainer.precision": "32-true", "scoring.attention_step": "predicted"}
-"""Values of settings that early versions did not have, and so did not record."""
-DECODING_TIMES = ("seconds", "sentences_per_second")
-"""Entries of ``Result.decoding`` that are no settings."""
-NO_VALUES = ("_partial_", "fused")
-"""Keys that change no result beyond the last digits."""
-
-
-def check_settings(
-    labels: Sequence[str], results: Sequence[Result], tuned: Collection[str] = ()
-) -> list[Condition]:
-    """Check the settings of all conditions; ``tuned`` are the keys that studies have chosen.
-
-    A setting differs by design if every run's command gives it (the lists of a multirun), if files
-    of ``conf/model`` set it and no run's command does, or if studies have chosen it.
-    """
-    values = {
-        name: [_values(name, result) for result in results]
-        for name in (*FOR_RESULTS, *FOR_TRAINING)
-    }
-    checked = [
-        check_equal(
-            name,
-            labels,
-            [
-                _shown(name, of_run) or _without(name, result)
-                for of_run, result in zip(of_runs, results, strict=True)
-            ],
-        )
-        for name, of_runs in values.items()
-    ]
-    return [
-        replace(each, holds=True, by_design=True)
-        if each.name in FOR_TRAINING and _by_design(values[each.name], results, tuned)
-        else each
-        for each in checked
-    ]
-
-
-def _values(condition: str, result: Result) -> dict[str, Any]:
-    """Return the recorded values of the settings that a condition compares, by dotted key."""
-    decoding = {key: value for key, value in result.decoding.items() if key not in DECODING_TIMES}
-    recorded = {**FIXED_BEFORE, **flatten(result.config | {"decoding": decoding})}
-    return {
-        key: value
-        for key, value in sorted(recorded.items())
-        if value is not None  # a setting without a value: as in runs that did not have it yet
-        and (setting := setting_of(key))
-        and setting.condition == condition
-        and key.rpartition(".")[2] not in NO_VALUES
-    }
-
-
-def _shown(condition: str, values: Mapping[str, Any]) -> str | None:
-    """Return values in one line; None without values."""
-    if len(_settings(condition)) == 1:
-        return next(map(str, values.values()), None)
-    parts = []
-    for key, value in values.items():
-        name = key.rpartition(".")[2]
-        parts.append(str(value).rpartition(".")[2] if name == "_target_" else f"{name} {value}")
-    return ", ".join(parts) or None
-
-
-def _without(condition: str, result: Result) -> str | None:
-    """Return what a run did without, such as the dropout of a model that has none."""
-    return "none" if condition in FOR_TRAINING and result.config else None
-
-
-@cache
-def _settings(condition: str) -> list[str]:
-    return [
-        key for key, each in settings().items() if each.condition == condition and not each.is_group
-    ]
-
-
-def _by_design(
-    values: Sequence[Mapping[str, Any]], results: Sequence[Result], tuned: Collection[str]
-) -> bool:
-    """Return whether the values differ, and each differing setting differs on purpose."""
-    differing = {
-        key for key in set().union(*values) if len({str(of_run.get(key)) for of_run in values}) > 1
-    }
-    return bool(differing) and all(
-        key in tuned or _on_purpose(key, results) for key in sorted(differing)
-    )
-
-
-def _on_purpose(key: str, results: Sequence[Result]) -> bool:
-    given = [any(_covers(each, key) for each in result.overrides) for result in results]
-    return all(given) or (not any(given) and key in _of_variants())
-
-
-def _covers(override: str, key: str) -> bool:
-    """Return whether an override gives a setting, itself or by the choice of its group."""
-    named = key_of(override)
-    return key == named or key.startswith(f"{named}.")
-
-
-@cache
-def _of_variants() -> frozenset[str]:
-    """Return the settings that files of ``conf/model`` set."""
-    return frozenset(key for file in group_files() if file.group == "model" for key in file.values)
-
-
-PARAMETER_TOLERANCE = 0.10
-"""Largest relative difference of parameters between variants that were not matched in size."""
-MATCH_TOLERANCE = 0.02
-"""Largest relative difference between sizes that were to match."""
-BATCH_TOLERANCE = 0.01
-"""Largest share of a budget that the last batch may add; the last batch depends on the seed."""
-
-
 def check_conditions(
     labels: Sequence[str], results: Sequence[Result], tuned: Collection[str] = ()
 ) -> list[Condition]:
     """Check all conditions over the finished runs; ``labels[i]`` names ``results[i]``.
 
-    What depends on the corpus is checked on each corpus of ``corpora`` alone. ``tuned`` are the
+    What depends on the corpus is checked on each corpus alone. ``tuned`` are the
     keys of the settings that studies have chosen.
     """
 
@@ -229,15 +107,39 @@ def check_conditions(
 
     by_corpus = [
         _check_on_corpus([labels[n] for n in numbers], [results[n] for n in numbers])
-        for numbers in corpora(results)
+        for numbers in _by_corpus(results)
     ]
     return [
-        *map(_joined, zip(*by_corpus, strict=True)),
+        *map(_join, zip(*by_corpus, strict=True)),
         *check_settings(labels, results, tuned),
         equal("products", lambda result: result.environment.products, "multiplied by {}"),
         equal("matmul precision", lambda result: result.environment.matmul_precision),
         equal("code", _code_version, "version {}"),
     ]
+
+
+def _by_corpus(results: Sequence[Result]) -> list[list[int]]:
+    """Return the numbers of the runs on each corpus, if each has the same systems and seeds.
+
+    Such a comparison is one controlled comparison per corpus, and each is checked alone. In any
+    other comparison, runs on different corpora are a mistake, and all runs are checked together.
+    """
+    numbers: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    jobs: dict[tuple[str, ...], Counter[tuple[str, ...]]] = defaultdict(Counter)
+    for number, result in enumerate(results):
+        overrides = labelling_overrides(result.overrides, result.variant)
+        corpus = tuple(each for each in overrides if _names_corpus(each))
+        others = (each for each in overrides if not _names_corpus(each))
+        numbers[corpus].append(number)
+        jobs[corpus][result.variant, *others, str(result.seed)] += 1
+    first, *rest = jobs.values()
+    if rest and all(each == first for each in rest):
+        return list(numbers.values())
+    return [list(range(len(results)))]
+
+
+def _names_corpus(override: str) -> bool:
+    return key_of(override).partition(".")[0] == "data"
 
 
 def _check_on_corpus(labels: Sequence[str], results: Sequence[Result]) -> list[Condition]:
@@ -250,7 +152,7 @@ def _check_on_corpus(labels: Sequence[str], results: Sequence[Result]) -> list[C
     ]
 
 
-def _joined(conditions: Sequence[Condition]) -> Condition:
+def _join(conditions: Sequence[Condition]) -> Condition:
     """Join one condition on several corpora; where it is broken, the text is of those corpora."""
     if len(conditions) == 1:
         return conditions[0]
@@ -258,38 +160,6 @@ def _joined(conditions: Sequence[Condition]) -> Condition:
     texts = "; ".join(dict.fromkeys(each.text for each in broken or conditions))
     text = f"on each of {len(conditions)} corpora alone: {texts}"
     return Condition(conditions[0].name, not broken, text)
-
-
-class StudyCost(NamedTuple):
-    """What a study has cost."""
-
-    study: str
-    trials: int
-    spent: float
-    """In the unit of the trials' budget."""
-
-
-def not_tuned() -> Condition:
-    """Return what is known of the effort of tuning without studies."""
-    text = (
-        "no search: learning rates and other settings are those of conf/model and of the command, "
-        "chosen by hand; how many values were tried for each system is not recorded"
-    )
-    return Condition("tuning", True, text, by_design=True)
-
-
-def equally_tuned(costs: Sequence[StudyCost], kind: str) -> Condition:
-    """Check that every study had as many trials and spent as much."""
-    spent = [cost.spent for cost in costs]
-    budget = find_kind(kind)
-    tolerance = BATCH_TOLERANCE if budget.unequally_long else 0.0
-    equal = len({cost.trials for cost in costs}) == 1
-    holds = equal and max(spent) <= (1 + tolerance) * min(spent)
-    amounts = [f"{cost.trials} trials, {cost.spent:,.9g} {budget.unit}" for cost in costs]
-    if holds and len(set(amounts)) == 1:
-        return Condition("tuning", True, f"{amounts[0]} for each system")
-    each = "; ".join(f"{cost.study}: {amount}" for cost, amount in zip(costs, amounts, strict=True))
-    return Condition("tuning", holds, each)
 
 
 def _check_budget(labels: Sequence[str], results: Sequence[Result]) -> Condition:
@@ -447,3 +317,114 @@ def _code_version(result: Result) -> str | None:
         version.partition("+")[0] for version in (result.code, result.testing_code) if version
     ]
     return " and ".join(versions) or None
+
+
+def check_settings(
+    labels: Sequence[str], results: Sequence[Result], tuned: Collection[str] = ()
+) -> list[Condition]:
+    """Check the settings of all conditions; ``tuned`` are the keys that studies have chosen.
+
+    A setting differs by design if every run's command gives it (the lists of a multirun), if files
+    of ``conf/model`` set it and no run's command does, or if studies have chosen it.
+    """
+    checked = []
+    for name in (*FOR_RESULTS, *FOR_TRAINING):
+        free = name in FOR_TRAINING
+        values = [_compared_settings(name, result) for result in results]
+        shown = [_in_one_line(name, each) or ("none" if free else None) for each in values]
+        condition = check_equal(name, labels, shown)
+        by_design = free and _differ_by_design(values, results, tuned)
+        checked.append(replace(condition, holds=True, by_design=True) if by_design else condition)
+    return checked
+
+
+def _compared_settings(condition: str, result: Result) -> dict[str, Any]:
+    """Return the settings of a run that a condition compares, by dotted key, without nulls."""
+    decoding = {key: value for key, value in result.decoding.items() if key not in MEASUREMENTS}
+    return {
+        key: value
+        for key, value in sorted(flatten(result.config | {"decoding": decoding}).items())
+        if value is not None
+        and (setting := setting_of(key))
+        and setting.condition == condition
+        and key.rpartition(".")[2] not in WITHOUT_EFFECT
+    }
+
+
+def _in_one_line(condition: str, values: Mapping[str, Any]) -> str | None:
+    """Return values in one line; None without values."""
+    if len(_settings(condition)) == 1:
+        return next(map(str, values.values()), None)
+    parts = []
+    for key, value in values.items():
+        name = key.rpartition(".")[2]
+        parts.append(str(value).rpartition(".")[2] if name == "_target_" else f"{name} {value}")
+    return ", ".join(parts) or None
+
+
+@cache
+def _settings(condition: str) -> list[str]:
+    return [
+        key for key, each in settings().items() if each.condition == condition and not each.is_group
+    ]
+
+
+def _differ_by_design(
+    values: Sequence[Mapping[str, Any]], results: Sequence[Result], tuned: Collection[str]
+) -> bool:
+    """Return whether the values differ, and each differing setting differs on purpose."""
+    differing = {
+        key for key in set().union(*values) if len({str(of_run.get(key)) for of_run in values}) > 1
+    }
+    return bool(differing) and all(
+        key in tuned or _on_purpose(key, results) for key in sorted(differing)
+    )
+
+
+def _on_purpose(key: str, results: Sequence[Result]) -> bool:
+    given = [any(_covers(each, key) for each in result.overrides) for result in results]
+    return all(given) or (not any(given) and key in _set_by_models())
+
+
+def _covers(override: str, key: str) -> bool:
+    """Return whether an override gives a setting, itself or by the choice of its group."""
+    named = key_of(override)
+    return key == named or key.startswith(f"{named}.")
+
+
+@cache
+def _set_by_models() -> frozenset[str]:
+    """Return the settings that files of ``conf/model`` set."""
+    return frozenset(key for file in group_files() if file.group == "model" for key in file.values)
+
+
+class StudyCost(NamedTuple):
+    """What a study has cost."""
+
+    study: str
+    trials: int
+    spent: float
+    """In the unit of the trials' budget."""
+
+
+def not_tuned() -> Condition:
+    """Return what is known of the effort of tuning without studies."""
+    text = (
+        "no search: learning rates and other settings are those of conf/model and of the command, "
+        "chosen by hand; how many values were tried for each system is not recorded"
+    )
+    return Condition("tuning", True, text, by_design=True)
+
+
+def equally_tuned(costs: Sequence[StudyCost], kind: str) -> Condition:
+    """Check that every study had as many trials and spent as much."""
+    spent = [cost.spent for cost in costs]
+    budget = find_kind(kind)
+    tolerance = BATCH_TOLERANCE if budget.unequally_long else 0.0
+    equal = len({cost.trials for cost in costs}) == 1
+    holds = equal and max(spent) <= (1 + tolerance) * min(spent)
+    amounts = [f"{cost.trials} trials, {cost.spent:,.9g} {budget.unit}" for cost in costs]
+    if holds and len(set(amounts)) == 1:
+        return Condition("tuning", True, f"{amounts[0]} for each system")
+    each = "; ".join(f"{cost.study}: {amount}" for cost, amount in zip(costs, amounts, strict=True))
+    return Condition("tuning", holds, each)

@@ -81,6 +81,7 @@ CONFIG = {
     "teacher_forcing": {"start": 1, "end": 1},
     "label_smoothing": 0.1,
     "model": {"dropout": 0.0},
+    "trainer": {"precision": "32-true"},
     "scoring": SCORING.model_dump(),
 }
 """Settings of every run."""

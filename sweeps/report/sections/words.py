@@ -1,7 +1,7 @@
 """Words that systems get right, by frequency, and sentences by score, length and label."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -17,15 +17,8 @@ from lightning_modules.metrics.bleu import bleu
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.resampling import resampled_sums
-from lightning_modules.metrics.sentences import (
-    LENGTH_DIFFERENCE_BUCKETS,
-    SCORE_BUCKETS,
-    SentenceBucket,
-    bucket_by_label,
-    bucket_by_length_difference,
-    bucket_by_score,
-)
-from lightning_modules.metrics.systems import EvalSet, Output, Subsets, System
+from lightning_modules.metrics.sentences import SCORE_BUCKETS, bucket_by_label, bucket_by_score
+from lightning_modules.metrics.systems import EvalSet, Subsets, System
 from lightning_modules.metrics.text_metrics import (
     SENTENCE_BLEU,
     sentence_bleu,
@@ -50,38 +43,14 @@ from sweeps.comparison.score_tables import (
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.report.sections import Section
 
-BY_FREQUENCY = "words_by_frequency"
+BY_FREQUENCY, BY_SCORE = "words_by_frequency", "sentences_by_score"
+"""Names of the tables that have figures."""
+SENTENCE_SCORE = "BLEU of the sentence"
 MEASURES = [
     Column("precision", "precision (%)", "estimate", best=1),
     Column("recall", "recall (%)", "estimate", best=1),
     Column("f1", "F1 of words (%)", "estimate", best=1),
 ]
-Sort = Callable[[Output, Sequence[str]], list[SentenceBucket]]
-"""A function that puts an output's sentences into buckets, given the references."""
-
-
-class SentenceBuckets(NamedTuple):
-    """One way to put sentences into buckets."""
-
-    by: str
-    labels: Sequence[str]
-    """All buckets in order."""
-    sort: Sort
-
-
-BUCKETS: dict[str, SentenceBuckets] = {
-    "sentences_by_score": SentenceBuckets(
-        "BLEU of the sentence",
-        SCORE_BUCKETS,
-        lambda output, _: bucket_by_score(sentence_bleu(output.statistics)),
-    ),
-    "sentences_by_length_difference": SentenceBuckets(
-        "words more than the reference",
-        LENGTH_DIFFERENCE_BUCKETS,
-        lambda output, references: bucket_by_length_difference(references, output.hypotheses),
-    ),
-}
-"""Buckets by the names of their tables, which the page draws instead."""
 
 
 class WordGroup(NamedTuple):
@@ -100,7 +69,7 @@ class Words(Section):
 
     heading = "Words and sentences"
     template = '{% include "sections/folds.html.j2" %}'
-    charted = BUCKETS
+    charted = (BY_SCORE,)
 
     @property
     def _evaluation(self) -> Evaluation:
@@ -109,10 +78,6 @@ class Words(Section):
     @cached_property
     def _words(self) -> list[WordGroup]:
         return list(word_groups(self._evaluation))
-
-    @cached_property
-    def _buckets(self) -> dict[str, Table]:
-        return {name: _bucket_table(self._evaluation, name) for name in BUCKETS}
 
     @override
     def tables(self) -> Sequence[Table]:
@@ -124,13 +89,13 @@ class Words(Section):
             _by_label,
         )
         words = _word_table(self._evaluation, self._words)
-        return [words, *self._buckets.values(), *by_label]
+        return [words, _score_table(self._evaluation), *by_label]
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
-        labels = {system.name: system.label for system in self._evaluation.systems}
-        drawn = {name: _bucket_chart(table, labels, width) for name, table in self._buckets.items()}
-        return figures_of(BY_FREQUENCY, _word_lines(self._evaluation, self._words), width) | drawn
+        lines = _word_lines(self._evaluation, self._words)
+        bars = _score_chart(self._evaluation, width)
+        return figures_of(BY_FREQUENCY, lines, width) | {BY_SCORE: bars}
 
     @override
     def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
@@ -230,31 +195,46 @@ def _by_label(test: EvalSet) -> Subsets:
     return {bucket.label: bucket.sentences for bucket in bucket_by_label(test.labels or ())}
 
 
-def _bucket_table(evaluation: Evaluation, name: str) -> Table:
-    by, _, sort = BUCKETS[name]
-    rows: list[list[Cell]] = []
+class ScoreRange(NamedTuple):
+    """A system's sentences whose BLEU lies in a range; means over the seeds that have some."""
+
+    system: System
+    scores: str
+    sentences: float
+    bleu: float
+    """Corpus BLEU of these sentences."""
+
+
+def _score_ranges(evaluation: Evaluation) -> Iterator[ScoreRange]:
     for system in evaluation.systems:
-        sorted_outputs = [sort(output, system.test.references) for output in system.outputs]
-        for buckets in zip(*sorted_outputs, strict=True):
-            counts = [len(bucket.sentences) for bucket in buckets]
-            if any(counts):
-                scores = [
-                    float(bleu(output.statistics["bleu"][bucket.sentences].sum(0)))
-                    for output, bucket in zip(system.outputs, buckets, strict=True)
-                    if len(bucket.sentences)
-                ]
-                means = float(np.mean(counts)), float(np.mean(scores))
-                rows.append([system.name, seeds(system), buckets[0].label, *means])
+        by_seed = [bucket_by_score(sentence_bleu(o.statistics)) for o in system.outputs]
+        for buckets in zip(*by_seed, strict=True):
+            pairs = zip(system.outputs, buckets, strict=True)
+            bleus = [
+                float(bleu(output.statistics["bleu"][bucket.sentences].sum(0)))
+                for output, bucket in pairs
+                if len(bucket.sentences)
+            ]
+            if bleus:
+                count = float(np.mean([len(bucket.sentences) for bucket in buckets]))
+                yield ScoreRange(system, buckets[0].label, count, float(np.mean(bleus)))
+
+
+def _score_table(evaluation: Evaluation) -> Table:
     columns = [
         system_column(evaluation.systems),
         Column("seeds", "seed"),
-        Column("group", by),
+        Column("group", SENTENCE_SCORE),
         Column("count", "sentences (mean over seeds)", "number"),
         Column("bleu", "their corpus BLEU", "number"),
     ]
+    rows: list[list[Cell]] = [
+        [system.name, seeds(system), scores, count, score]
+        for system, scores, count, score in _score_ranges(evaluation)
+    ]
     return Table(
-        name,
-        f"Sentences by {by}",
+        BY_SCORE,
+        f"Sentences by {SENTENCE_SCORE}",
         columns,
         rows,
         origin(evaluation, "bleu") | {SENTENCE_BLEU: sentence_bleu_signature()},
@@ -262,11 +242,13 @@ def _bucket_table(evaluation: Evaluation, name: str) -> Table:
     )
 
 
-def _bucket_chart(table: Table, labels: Mapping[str, str], width: Width) -> Chart:
-    """Draw the sentences of each system in each bucket."""
-    keys = ("system", "seeds", "group", "sentences", "bleu")
-    rows = [dict(zip(keys, [labels[str(row[0])], *row[1:]], strict=True)) for row in table.rows]
-    by, groups, _ = BUCKETS[table.name]
-    places = [groups.index(str(row["group"])) for row in rows]
-    shown = groups[min(places) : max(places) + 1] if places else groups
-    return count_histogram(rows, labels, shown, by, table.caption, width)
+def _score_chart(evaluation: Evaluation, width: Width) -> Chart:
+    """Draw the sentences of each system in each range of scores."""
+    rows = [
+        {"system": system.label, "group": scores, "sentences": count, "bleu": score}
+        for system, scores, count, score in _score_ranges(evaluation)
+    ]
+    places = [SCORE_BUCKETS.index(str(row["group"])) for row in rows]
+    labels = {system.name: system.label for system in evaluation.systems}
+    groups, note = SCORE_BUCKETS[min(places) : max(places) + 1], _score_table(evaluation).caption
+    return count_histogram(rows, labels, groups, SENTENCE_SCORE, note, width)

@@ -61,7 +61,7 @@ def test_equal_runs_hold_every_condition(tmp_path):
         ("schedule", {"config": {"scheduler": None}}, "linear, but luong: none"),
         (
             "optimizer",
-            {"config": {"trainer": {"gradient_clip_val": 5}}},
+            {"config": {"trainer": {"precision": "32-true", "gradient_clip_val": 5}}},
             "Adam, betas [0.9, 0.98], gradient_clip_val 5",
         ),
     ],

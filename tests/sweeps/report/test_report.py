@@ -180,7 +180,7 @@ def test_the_page_has_every_table_once_and_points_to_no_file(built):
     """The page may be mailed without its folder."""
     report, out = built
     page = (out / "report.html").read_text(encoding="utf-8")
-    for name in report.tables.keys() - {"sentences_by_score", "sentences_by_length_difference"}:
+    for name in report.tables.keys() - {"sentences_by_score"}:
         assert page.count(f'<table id="{name}" ') == 1
     shown = page.partition("<script")[0]
     addresses = re.findall('<a [^>]*href="([^"]*)"', shown)

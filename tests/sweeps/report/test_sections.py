@@ -287,7 +287,6 @@ WRITERS = {
     "sweeps/comparison/tables.py",
     "sweeps/comparison/table_files.py",
     "sweeps/report/html.py",
-    "sweeps/report/sections/words.py",  # tables drawn as charts
     "sweeps/report/terminal.py",
     "sweeps/report/wandb_form.py",
     "lightning_modules/tracking/comparison_run.py",

@@ -60,7 +60,7 @@ def test_two_systems_are_scored_as_by_sacrebleu_and_told_in_every_format(here, c
     assert {path.name for path in (out / "tables").iterdir()} == tables
     drawn = [f"{name}_by_length" for name in (*by_sacrebleu(["a"], ["a"]), "words_by_frequency")]
     drawn = [name.replace("words_by_frequency_by_length", "words_by_frequency") for name in drawn]
-    drawn += ["sentences_by_score", "sentences_by_length_difference"]
+    drawn += ["sentences_by_score"]
     drawn += [f"{name}_column" for name in drawn]
     figures = {f"{name}.{ending}" for name in drawn for ending in ("svg", "png", "pdf", "txt")}
     assert {path.name for path in (out / "figures").iterdir()} == figures
