@@ -25,10 +25,8 @@ from lightning_modules.testing.run_scores import check_test_set, score_model
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.testing.summary import summary
 from lightning_modules.testing.unknown_words import read_replacement
-from lightning_modules.tracking.attention_maps import AttentionMaps
-from lightning_modules.tracking.results import log_test
-from lightning_modules.tracking.tracked import tracked, tracker_config
-from lightning_modules.tracking.trackers.tracker import Tracker
+from lightning_modules.tracking.results import AttentionMaps, log_test
+from lightning_modules.tracking.trackers import Tracker, track_training, tracker_config
 from lightning_modules.training.callbacks import enter_phase
 from lightning_modules.training.factories import build_data, check_classes
 from lightning_modules.training.process import ended_by_signals
@@ -139,6 +137,6 @@ def tracked_training(
     """
     setup = set_up_training(config, settings, data, job.folder)
     about = partial(tracker_config, setup.module, job, config)
-    with tracked(config, job, about) as (logger, tracker):
+    with track_training(config, job, about) as (logger, tracker):
         maps = [AttentionMaps(tracker)] if tracker is not None and tracker.takes_pictures else []
         yield build_trainer(setup, job, logger, *callbacks, *maps), setup, tracker

@@ -1,13 +1,13 @@
 """Names of the logged metrics, and the x-axis of each metric."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from lightning_modules.metrics.bootstrap import Estimate
-from lightning_modules.runs.schema import Data
-
-if TYPE_CHECKING:  # W&B takes half a second, and not every run is tracked there
+if TYPE_CHECKING:  # slow to import, and not every run is tracked
     import wandb
+
+    from lightning_modules.metrics.bootstrap import Estimate
+    from lightning_modules.runs.schema import Data
 
 STEP = "trainer/global_step"
 CURVE = "bleu_by_length"
@@ -30,10 +30,22 @@ BY_LENGTH = (f"{CURVE}/bleu", f"{CURVE}/sentences")
 
 TRIAL_BLEU = "trial/bleu"
 """Name of a trial's BLEU in the summary of its run."""
-
-
+MEASURES = ("val/bleu", "val/loss", "train/loss", "train/target_tokens_per_second")
+"""Measures of the runs that a W&B report draws against updates."""
+MEDIA = {
+    "attention/test": "where each model looks when it translates",
+    "attention/validation": "attention as it forms, at each validation",
+}
+"""Heat maps of the runs that a W&B report shows side by side, with their titles."""
+WANDB = "lightning_modules.tracking.wandb_logger.FailsafeWandbLogger"
+"""Class of the logger that makes W&B runs; it alone takes comparisons and reports."""
 LONGEST_TAG = 64
 """W&B refuses longer tags."""
+
+
+def is_wandb(logger: Mapping[str, Any]) -> bool:
+    """Return whether the group ``logger`` of the configuration names W&B's logger."""
+    return logger.get("_target_") == WANDB
 
 
 def tag_of(comparison: str) -> str:
@@ -41,7 +53,7 @@ def tag_of(comparison: str) -> str:
     return comparison[-LONGEST_TAG:]
 
 
-def with_interval(name: str, estimate: Estimate, bucket: str = "") -> dict[str, float]:
+def with_interval(name: str, estimate: "Estimate", bucket: str = "") -> dict[str, float]:
     """Return a score and the ends of its interval, if known, by the names of metrics.
 
     ``bucket`` is the name of a length bucket: ``test/bleu_low/11–20 words``.
@@ -56,17 +68,13 @@ def define_metrics(run: "wandb.Run") -> None:
     run.define_metric(STEP, hidden=True)
     for name in BY_STEP:
         run.define_metric(name, step_metric=STEP, step_sync=False)
-    define_curves(run, BY_LENGTH)
-
-
-def define_curves(run: "wandb.Run", names: Iterable[str]) -> None:
-    """Draw metrics against length, without a summary: their last value means nothing."""
+    # Without a summary: the last value of a curve means nothing.
     run.define_metric(LENGTH, hidden=True, summary="none")
-    for name in names:
+    for name in BY_LENGTH:
         run.define_metric(name, step_metric=LENGTH, step_sync=False, summary="none")
 
 
-def data_values(data: Data) -> dict[str, float]:
+def data_values(data: "Data") -> dict[str, float]:
     """Return the numbers that sum up a corpus, by the names of metrics; none without statistics.
 
     Padding and unknown tokens are shares, from 0 to 1.

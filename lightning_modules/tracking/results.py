@@ -1,15 +1,21 @@
-"""Give the test results to a tracker."""
+"""What a training gives its tracker: a heat map at each validation, and the test results."""
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytorch_lightning as pl
+
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.sentences import readable
+from lightning_modules.metrics.word_alignment import parse_gold
 from lightning_modules.runs.files import RunScores
 from lightning_modules.runs.schema import Prediction, SentenceAttention
+from lightning_modules.testing.forced_decoding import merge_words
 from lightning_modules.testing.scoring import Scoring
-from lightning_modules.tracking.names import data_values, with_interval
-from lightning_modules.tracking.trackers.tracker import LengthPoint, Tracker
+from lightning_modules.tracking.names import BY_LENGTH, LENGTH, data_values, with_interval
+from lightning_modules.tracking.trackers import Tracker
+from lightning_modules.training.module import TranslationModule
 
 TABLE_ROWS = 100
 TABLE_MAPS = 20
@@ -20,6 +26,40 @@ ATTENTION = "attention"
 """A further column of models with attention: rows of target words, columns of source words."""
 DECIMALS = 4
 """Decimals of BLEU, as in ``bleu_by_length.csv``."""
+
+
+class AttentionMaps(pl.Callback):
+    """At each validation, log a heat map of the attention on one sentence.
+
+    The model is forced to produce the reference, so that the pictures differ only by what the model
+    has learnt in between. A model without attention logs nothing.
+    """
+
+    def __init__(self, tracker: Tracker) -> None:
+        self.tracker = tracker
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Draw and log the heat map."""
+        assert isinstance(pl_module, TranslationModule)
+        data = trainer.datamodule  # type: ignore[attr-defined]
+        pairs, text = data.encoded_corpus.encoded["val"], data.text("val")
+        row = readable([text.source[number] for number in pairs.ids])
+        batch = pl_module.transfer_batch_to_device(pairs[np.array([row])], pl_module.device, 0)
+        model = pl_module.model
+        weights = model.decode(model.encode(*batch.source), batch.tgt_in).weights
+        if weights is None:
+            return
+        number = int(pairs.ids[row])
+        source, target = text.source[number], text.target[number]
+        words = merge_words(weights[0].float().cpu(), source, target, data.tokenizers)
+        sentence = SentenceAttention(
+            id=number,
+            source_words=source.split(),
+            target_words=target.split(),
+            weights=words.tolist(),
+            gold=sorted(parse_gold(text.alignments[number]).possible) if text.alignments else [],
+        )
+        self.tracker.log_attention("attention/validation", sentence, trainer.global_step)
 
 
 def log_test(
@@ -38,7 +78,10 @@ def log_test(
         return
     result = run.result
     curve = [
-        LengthPoint(point.bounds, round(point.bleu, DECIMALS), point.sentences)
+        {
+            LENGTH: point.bounds.high or point.bounds.low,
+            **dict(zip(BY_LENGTH, (round(point.bleu, DECIMALS), point.sentences), strict=True)),
+        }
         for point in run.curve
         if point.bleu is not None
     ]
@@ -65,9 +108,9 @@ def log_test(
     tracker.log_curve(curve)
     if (sentence := _readable_attention(run)) is not None:
         tracker.log_attention("attention/test", sentence)
-    tracker.log_table("predictions", *_predictions(run))
+    tracker.log_rows("predictions", *_predictions(run))
     if warnings := [*result.data.suspicions, *result.suspicions]:
-        tracker.log_table("warnings", ("warning",), [[warning] for warning in warnings])
+        tracker.log_rows("warnings", ("warning",), [[warning] for warning in warnings])
     tracker.log_files(folder, result.data)
 
 

@@ -5,15 +5,13 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from lightning_modules.runs.files import read_tracker_id
 from lightning_modules.runs.paths import FIGURES, REPORT
-from lightning_modules.tracking.comparison_run import ComparisonData
 from lightning_modules.tracking.names import with_interval
-from lightning_modules.tracking.report_blocks import Lines, Pictures, Tables
+from lightning_modules.tracking.wandb_report import ReportSection, WandbPage, publish_page
 from sweeps.claims.judging import ClaimResult
 from sweeps.claims.scoreboard import NAME, TITLE, Scale, effect_of, outcome_of, scoreboard, summary
 from sweeps.claims.scoreboard_page import FOREST
-from sweeps.report.wandb_form import as_plain, save_online
+from sweeps.report.wandb_comparison import table_data
 
 
 def publish_claims(
@@ -23,52 +21,30 @@ def publish_claims(
 
     Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
     """
+    about = summary(judged, scale)
     picture = out / FIGURES / f"{FOREST}.png"
     pictures = {FOREST: picture} if picture.is_file() else {}
-    data = ComparisonData(
+    verdicts = {one.claim.name: outcome_of(one) for one in judged}
+    page = WandbPage(
+        job_type="compare",
         name=f"claims at {scale.tier} scale",
-        config={
-            "folder": str(out),
-            "tier": scale.tier,
-            "verdicts": {one.claim.name: outcome_of(one) for one in judged},
-        },
-        notes=summary(judged, scale),
+        config={"folder": str(out), "tier": scale.tier, "verdicts": verdicts},
         summary={
             name: value
             for one in judged
             if (estimate := effect_of(one.verdict)) is not None
             for name, value in with_interval(f"claim/{one.claim.name}", estimate).items()
         },
-        axis="",
-        lines=[],
         pictures=pictures,
-        tables={NAME: as_plain(scoreboard(judged, scale))},
+        tables={NAME: table_data(scoreboard(judged, scale))},
         page=(out / REPORT).read_text(encoding="utf-8"),
-    )
-    save_online(
+        notes=about,
         title=f"{TITLE}: {scale.tier}",
-        description=summary(judged, scale),
-        data=data,
+        description=about,
         sections=[
-            ("Summary", [Lines([summary(judged, scale)])]),
-            ("Effects", [Pictures([*pictures])]),
-            ("Claims", [Tables([NAME])]),
+            ReportSection("Summary", [about], [], []),
+            ReportSection("Effects", [], [*pictures], []),
+            ReportSection("Claims", [], [], [NAME]),
         ],
-        runs=_run_ids(judged),
-        again="the same command",
-        out=out,
-        logger=logger,
     )
-
-
-def _run_ids(judged: Sequence[ClaimResult]) -> list[str]:
-    """Return the W&B ids of all runs behind the verdicts, each once."""
-    folders = [
-        run.output.folder
-        for one in judged
-        if one.evidence is not None
-        for of_system in one.evidence.runs.values()
-        for run in of_system
-    ]
-    ids = [read_tracker_id(folder) for folder in dict.fromkeys(folders) if folder is not None]
-    return [each for each in ids if each is not None]
+    publish_page(page, out, logger, again="the same command")

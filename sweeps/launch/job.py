@@ -28,7 +28,6 @@ from lightning_modules.runs.job import QUIET, Job
 from lightning_modules.runs.paths import HYDRA, MULTIRUN
 from lightning_modules.runs.redaction import redact_files, redacted
 from lightning_modules.runs.setting_checks import check_settings
-from lightning_modules.tracking.early_import import import_wandb_early
 from sweeps.launch.errors import as_user_error, stop
 from sweeps.launch.resolvers import remove_unused
 
@@ -62,17 +61,16 @@ Task = Callable[[DictConfig], Any]
 
 
 def import_task(path: str, config: DictConfig) -> Task:
-    """Import the task with the dotted ``path``, and the logger of ``config`` before the task."""
-    return _imported(path, OmegaConf.select(config, "logger._target_"))
+    """Import the task with the dotted ``path``."""
+    return _imported(path)
 
 
 @cache  # one worker of joblib runs many jobs
-def _imported(path: str, logger: str | None) -> Task:
+def _imported(path: str) -> Task:
     """Import without Python's search for garbage, which took 0.8 s: modules are never garbage."""
     gc.disable()
     try:
         with ctrl_c_ends_at_once():
-            import_wandb_early(logger)
             return get_method(path)
     finally:
         gc.freeze()

@@ -20,7 +20,7 @@ from lightning_modules.figures.charts import (
 from lightning_modules.metrics.chosen_metrics import signatures
 from lightning_modules.runs.files import BrokenFileError
 from lightning_modules.runs.paths import CURVE, FIGURES, REPORT, TABLES
-from lightning_modules.tracking.early_import import WANDB
+from lightning_modules.tracking.names import is_wandb
 from sweeps.comparison.record import (
     ComparisonRecord,
     FailureRecord,
@@ -128,11 +128,11 @@ def publish(report: Report, out: Path, logger: DictConfig) -> None:
     """
     console = Console()
     print_report(report, console)
-    if logger.get("_target_") == WANDB:
-        from sweeps.report.wandb_form import publish_online
+    if is_wandb(logger):
+        from sweeps.report.wandb_comparison import publish_comparison
 
         known = report.findings.origin.wandb
-        publish_online(report, (out / REPORT).read_text(encoding="utf-8"), out, logger)
+        publish_comparison(report, (out / REPORT).read_text(encoding="utf-8"), out, logger)
         if report.findings.origin.wandb != known:
             write_text(out / REPORT, render_report(report))  # now with the link
     print_page(out / REPORT, console)

@@ -12,7 +12,6 @@ from rich.console import RenderableType
 from datamodules.errors import UserError
 from datamodules.plugs import find_plug, make_plug
 from lightning_modules.figures.charts import COLUMN, NARROW, TEXT, Chart
-from lightning_modules.tracking.report_blocks import Block
 from sweeps.comparison.tables import Table
 from sweeps.report.findings import Findings
 from sweeps.report.sections import Section
@@ -68,11 +67,11 @@ class Part:
         with self.blamed():
             return list(self.section.terminal(self.tables))
 
-    def blocks(self) -> list[Block]:
-        """Return the blocks of the W&B report."""
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of text that go to W&B."""
         with self.blamed():
-            blocks = self.section.wandb(list(self.tables), list(self.figures))
-            return _checked("wandb", blocks, get_args(Block))
+            return _checked("lines", self.section.lines, (str,))
 
     @contextmanager
     def blamed(self) -> Iterator[None]:

@@ -16,7 +16,7 @@ from lightning_modules.runs.paths import FAILURE, RESULT
 from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.tasks.train import train_in
 from lightning_modules.testing.scoring import Scoring
-from lightning_modules.tracking.early_import import WANDB
+from lightning_modules.tracking.names import is_wandb
 from sweeps.claims.claim import ALL, all_claims
 from sweeps.claims.forecast import JOB_TIME, NOTE, last_verdicts, list_of, plan_table, prospects
 from sweeps.claims.judging import add_untuned_verdicts, judge_all
@@ -137,7 +137,7 @@ def _judge(plan: Plan, config: DictConfig) -> None:
         if why := one.failure or one.not_run:
             console.print(f"{one.claim.name}: {outcome_of(one)}; {why}", **PLAIN)
     page = write_scoreboard(judged, scale, out)
-    if config.logger.get("_target_") == WANDB:
+    if is_wandb(config.logger):
         from sweeps.claims.online import publish_claims
 
         publish_claims(judged, scale, out, config.logger)

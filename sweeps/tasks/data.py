@@ -19,13 +19,12 @@ from lightning_modules.runs.files import write_record
 from lightning_modules.runs.paths import FIGURES, TABLES
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Data, Record
-from lightning_modules.tracking.early_import import WANDB
+from lightning_modules.tracking.names import is_wandb
 from lightning_modules.training.factories import build_data
 from sweeps.comparison.corpus_tables import HISTOGRAM, cleaning_tables, corpora_table, splits_table
 from sweeps.comparison.table_files import write_tables
 from sweeps.comparison.tables import Table
 from sweeps.report.terminal import printed_table, turned_table
-from sweeps.report.wandb_form import as_plain
 
 SUMMARY = "data.json"
 GROUPS = ("data", "cleaning", "tokenizer", "batching")
@@ -66,7 +65,7 @@ def data(config: DictConfig) -> None:
     tables = [corpora_table([found]), splits_table(found), *cleaning_tables(found)]
     _write(summary, tables, folder)
     _print(summary, tables, folder, Console())
-    if config.logger.get("_target_") == WANDB:
+    if is_wandb(config.logger):
         _track(config, found, tables, folder)
 
 
@@ -149,16 +148,17 @@ def _warnings(found: Data) -> Iterator[str]:
 
 def _track(config: DictConfig, found: Data, tables: Sequence[Table], folder: Path) -> None:
     """Log tables, figure and settings into a W&B run."""
-    from lightning_modules.tracking.data_run import track_data  # imports W&B
+    from lightning_modules.tracking.wandb_report import publish_corpus  # imports W&B
+    from sweeps.report.wandb_comparison import table_data
 
     settings: dict[str, Any] = {
         group: OmegaConf.to_container(config[group], resolve=True) for group in GROUPS
     }
-    track_data(
+    publish_corpus(
         found,
         {**redacted(settings), "folder": str(folder), "fingerprint": found.fingerprint},
         {HISTOGRAM: folder / FIGURES / f"{HISTOGRAM}.png"},
-        {table.name: as_plain(table) for table in tables},
+        {table.name: table_data(table) for table in tables},
         folder,
         config.logger,
     )

@@ -23,7 +23,7 @@ from sweeps.launch.errors import run_main
 
 PRELOADED = [
     *("tests.helpers.forked", "wandb", "lightning_modules.tasks.test", "sweeps.studies.worker"),
-    *("sweeps.tasks.compare", "sweeps.tasks.evaluate", "sweeps.report.wandb_form"),
+    *("sweeps.tasks.compare", "sweeps.tasks.evaluate", "sweeps.report.wandb_comparison"),
 ]
 """Modules that the server imports, with all that these import."""
 STREAMS = ("stdin", "stdout", "stderr")

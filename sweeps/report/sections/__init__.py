@@ -11,7 +11,6 @@ from typing import Any
 from rich.console import RenderableType
 
 from lightning_modules.figures.charts import Chart, Width
-from lightning_modules.tracking.report_blocks import Block, Pictures, Tables
 from sweeps.comparison.tables import Table
 from sweeps.report.findings import Findings
 
@@ -37,6 +36,11 @@ class Section(ABC):
     @abstractmethod
     def heading(self) -> str:
         """The heading, which may be an attribute of the class."""
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """Lines of text for W&B, which gets the tables and figures of a section in any case."""
+        return ()
 
     def tables(self) -> Sequence[Table]:
         """Return the tables; their names are those of files."""
@@ -68,7 +72,3 @@ class Section(ABC):
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
         """Return what the terminal prints, given the section's ``tables`` by name."""
         return ()
-
-    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
-        """Return the blocks of the W&B report, given the names of all tables and figures."""
-        return [Pictures(figures), Tables(tables)]

@@ -12,7 +12,6 @@ from lightning_modules.figures.lines import Lines, figures_of, point, reference_
 from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.systems import System
-from lightning_modules.tracking.report_blocks import Block, LengthCurves, Pictures
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.score_tables import by_length, how_to_read, origin
 from sweeps.comparison.tables import Table
@@ -48,11 +47,6 @@ class BleuByLength(Section):
     def page_texts(self) -> Mapping[str, str]:
         return {EVERY_SEED: self.findings.every_seed}
 
-    @override
-    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
-        axis = self.findings.evaluation.scoring.length_axis
-        return [LengthCurves(axis), Pictures(figures)]
-
 
 class OtherScoresByLength(Section):
     """Every other score against length."""
@@ -71,10 +65,6 @@ class OtherScoresByLength(Section):
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
         return _curves(self.findings.evaluation, self.findings, self._metrics, width)
-
-    @override
-    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
-        return [Pictures(figures)]
 
 
 def _curves(

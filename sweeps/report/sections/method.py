@@ -6,7 +6,6 @@ from typing import Any
 from typing_extensions import override
 
 from lightning_modules.runs.schema import Result
-from lightning_modules.tracking.report_blocks import Block, Lines
 from lightning_modules.training.budgets import find_kind, kind_of
 from sweeps.report.findings import Findings
 from sweeps.report.page_top import files_of
@@ -31,9 +30,10 @@ class Method(Section):
         """Aspects of the method, each with the runs' different values of this aspect."""
         return method(self.findings)
 
+    @property
     @override
-    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
-        return [Lines([f"{aspect}: {line}" for aspect, lines in self.aspects for line in lines])]
+    def lines(self) -> Sequence[str]:
+        return [f"{aspect}: {line}" for aspect, lines in self.aspects for line in lines]
 
 
 def method(findings: Findings) -> list[tuple[str, list[str]]]:

@@ -1,20 +1,13 @@
 """Single sentences: where the systems look, and their translations side by side."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.figures.heat_map import attention_panels
-from lightning_modules.tracking.report_blocks import Block, Pictures, RunMedia
 from sweeps.report.sections import Section
-
-MEDIA = {
-    "attention/test": "where each model looks when it translates",
-    "attention/validation": "attention as it forms, at each validation",
-}
-"""Logged heat maps, with their titles in W&B."""
 
 
 class Attention(Section):
@@ -37,10 +30,6 @@ class Attention(Section):
     def page_data(self) -> Mapping[str, Any]:
         return {"attentions": self.findings.examples.plain}
 
-    @override
-    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
-        return [RunMedia(MEDIA), Pictures(figures)]
-
 
 class Sentences(Section):
     """An easily read sentence, and those on which the systems differ most."""
@@ -51,7 +40,3 @@ class Sentences(Section):
     @override
     def page_data(self) -> Mapping[str, Any]:
         return {"attentions": self.findings.examples.plain}
-
-    @override
-    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
-        return []

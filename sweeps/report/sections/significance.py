@@ -7,7 +7,6 @@ from rich.console import RenderableType
 from typing_extensions import override
 
 from lightning_modules.metrics.pair_tests import CorrectedTest
-from lightning_modules.tracking.report_blocks import Block
 from sweeps.comparison.numbers import p_statement, shown_number
 from sweeps.comparison.significance_tables import (
     DAGGER,
@@ -130,7 +129,3 @@ class OtherDifferences(Section):
         tested = self.findings.significance.items()
         evaluation = self.findings.evaluation
         return [significance_table(evaluation, tests) for name, tests in tested if name != "bleu"]
-
-    @override
-    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
-        return []

@@ -7,7 +7,6 @@ from rich.console import RenderableType
 from typing_extensions import override
 
 from lightning_modules.runs.schema import Result
-from lightning_modules.tracking.report_blocks import Block, RunTable, Tables
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.score_tables import system_column
 from sweeps.comparison.tables import Column, Table
@@ -81,7 +80,3 @@ class Speed(Section):
     @override
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
         return [printed_table(table, PRINTED) for table in tables.values()]
-
-    @override
-    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
-        return [Tables(tables), RunTable()]

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart, Width
-from lightning_modules.tracking.report_blocks import Block, TrialPlots
 from sweeps.comparison.tables import Table
 from sweeps.report.sections import Section
 
@@ -35,10 +34,3 @@ class Studies(Section):
         studies = self.findings.studies
         trials = studies.charts(STUDY_FIGURES) if studies else {}
         return {**self.figures("container"), **trials}
-
-    @override
-    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
-        studies = self.findings.studies
-        plots = studies.parameters.items() if studies else ()
-        trials = [TrialPlots(study, settings) for study, settings in plots]
-        return [*trials, *super().wandb(tables, figures)]

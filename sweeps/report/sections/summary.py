@@ -7,7 +7,6 @@ from rich.console import RenderableType
 from rich.text import Text
 from typing_extensions import override
 
-from lightning_modules.tracking.report_blocks import Block, Lines
 from sweeps.comparison.conditions import MARKS, State
 from sweeps.comparison.tables import Table
 from sweeps.report.findings import CORPUS
@@ -50,8 +49,9 @@ class Summary(Section):
         for warning in self.warnings:
             yield Text.assemble(("✗ looks wrong", "bold red"), f" {warning}")
 
+    @property
     @override
-    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
+    def lines(self) -> Sequence[str]:
         comparison = self.findings.comparison
         conditions = [
             f"{condition.state}, {condition.name}: {condition.text}"
@@ -61,7 +61,7 @@ class Summary(Section):
         failed = [f"failed, {job.label}: {job.error}" for job in comparison.failed]
         first = [each for each in (self.findings.answer, self.findings.caution) if each]
         found = [str(finding) for finding in self.findings.headline]
-        return [Lines([*first, *found, *conditions, *failed, *warnings])]
+        return [*first, *found, *conditions, *failed, *warnings]
 
 
 class Conditions(Section):

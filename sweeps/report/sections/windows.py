@@ -12,7 +12,6 @@ from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.word_alignment import Gold
 from lightning_modules.runs.settings import flatten
-from lightning_modules.tracking.report_blocks import Block, Lines
 from sweeps.comparison.collect import Comparison, Variant
 from sweeps.comparison.evaluation import Evaluation, Group
 from sweeps.comparison.numbers import shown_interval, shown_number
@@ -68,7 +67,8 @@ class Windows(Section):
         return window_costs(findings.evaluation, findings.comparison, bleu)
 
     @property
-    def lines(self) -> list[str]:
+    @override
+    def lines(self) -> Sequence[str]:
         """A sentence about each window."""
         return list(_sentences(self._costs))
 
@@ -84,10 +84,6 @@ class Windows(Section):
     @override
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
         return self.lines
-
-    @override
-    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
-        return [Lines(self.lines), *super().wandb(tables, figures)]
 
 
 def window_costs(

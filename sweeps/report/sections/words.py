@@ -30,7 +30,6 @@ from lightning_modules.metrics.word_accuracy import (
     tokens,
     word_accuracy,
 )
-from lightning_modules.tracking.report_blocks import Block, Pictures
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.score_tables import (
     UNCERTAINTY,
@@ -96,10 +95,6 @@ class Words(Section):
         lines = _word_lines(self._evaluation, self._words)
         bars = _score_chart(self._evaluation, width)
         return figures_of(BY_FREQUENCY, lines, width) | {BY_SCORE: bars}
-
-    @override
-    def wandb(self, tables: Sequence[str], figures: Sequence[str]) -> Sequence[Block]:
-        return [Pictures(figures)]
 
 
 def word_groups(evaluation: Evaluation) -> Iterator[WordGroup]:

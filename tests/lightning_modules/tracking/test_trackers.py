@@ -9,7 +9,7 @@ import yaml
 from lightning_fabric.loggers import tensorboard
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from lightning_modules.tracking.trackers.csv_logger import ContinuedCSVLogger
+from lightning_modules.tracking.trackers import ContinuedCSVLogger
 from lightning_modules.training.module import TranslationModule
 from tests.helpers.commands import TINY, example, inside, mistake, places, succeed
 

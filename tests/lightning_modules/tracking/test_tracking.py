@@ -28,12 +28,10 @@ from lightning_modules.runs.schema import (
     SentenceAttention,
     SubsetScores,
 )
-from lightning_modules.tracking import mode
+from lightning_modules.tracking import wandb_logger
 from lightning_modules.tracking.results import log_test
-from lightning_modules.tracking.start import new_id
-from lightning_modules.tracking.tracked import comparison_of
-from lightning_modules.tracking.trackers import wandb_tracker
-from lightning_modules.tracking.trackers.wandb_tracker import WandbTracker
+from lightning_modules.tracking.trackers import comparison_of
+from lightning_modules.tracking.wandb_logger import FailsafeWandbLogger, new_id
 from tests.helpers.made_text import corpus
 from tests.helpers.run_folders import scoring_of
 from tests.helpers.wandb_server import WandbServer
@@ -62,17 +60,17 @@ def logged_in(monkeypatch, answer, server="http://127.0.0.1:9"):
 def chosen_at_once(requested="auto"):
     """Choose, and insist on doing so in under three seconds."""
     started = time.perf_counter()
-    chosen = mode.choose_mode(requested)
+    chosen = wandb_logger.choose_mode(requested)
     assert time.perf_counter() - started < 3
     return chosen
 
 
 def test_a_wish_is_followed(monkeypatch):
     logged_in(monkeypatch, AssertionError("login was asked for"))
-    assert mode.choose_mode("offline")[0] == "offline"
-    assert mode.choose_mode("disabled")[0] == "disabled"
+    assert wandb_logger.choose_mode("offline")[0] == "offline"
+    assert wandb_logger.choose_mode("disabled")[0] == "disabled"
     monkeypatch.setenv("WANDB_MODE", "disabled")
-    assert mode.choose_mode("auto") == ("disabled", "WANDB_MODE")
+    assert wandb_logger.choose_mode("auto") == ("disabled", "WANDB_MODE")
 
 
 def test_offline_without_a_login(monkeypatch):
@@ -98,7 +96,10 @@ def test_offline_where_names_are_looked_up_for_ever(monkeypatch):
     """The time limit of a connection does not cover the look-up."""
     logged_in(monkeypatch, True, "http://wandb.invalid")
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(10))
-    assert chosen_at_once() == ("offline", "http://wandb.invalid: no answer within 2 seconds")
+    assert chosen_at_once() == (
+        "offline",
+        "http://wandb.invalid cannot be reached: no answer within 2 seconds",
+    )
 
 
 def test_offline_where_the_server_is_broken_or_slow(monkeypatch):
@@ -131,21 +132,21 @@ def test_the_proxy_is_asked(monkeypatch):
 def test_the_command_to_synchronise_can_be_pasted(monkeypatch, tmp_path):
     folder = tmp_path / "a b" / "offline-run-1"
     monkeypatch.setattr("shutil.which", lambda _: "/bin/wandb")
-    assert mode.sync_command(folder) == f"wandb sync '{folder}'"
-    assert "sync --include-online /" in mode.sync_command(tmp_path / "run-1")
+    assert wandb_logger.sync_command(folder) == f"wandb sync '{folder}'"
+    assert "sync --include-online /" in wandb_logger.sync_command(tmp_path / "run-1")
     monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:8080")
-    command = mode.sync_command(folder)
+    command = wandb_logger.sync_command(folder)
     assert command == f"WANDB_BASE_URL=http://127.0.0.1:8080 wandb sync '{folder}'"
     monkeypatch.setenv("WANDB_BASE_URL", "http://me:secret@127.0.0.1:8080")
-    assert "secret" not in mode.sync_command(folder)
+    assert "secret" not in wandb_logger.sync_command(folder)
     monkeypatch.setattr("shutil.which", lambda _: None)
-    assert "-m wandb sync" in mode.sync_command(folder)
+    assert "-m wandb sync" in wandb_logger.sync_command(folder)
 
 
 def test_a_setting_that_wandb_refuses_is_told_in_a_line():
     with pytest.raises(ValidationError) as refused:
         wandb.Settings.model_validate({"mode": "somewhere"})
-    assert mode.one_line(refused.value).startswith("mode=somewhere: ")
+    assert wandb_logger.one_line(refused.value).startswith("mode=somewhere: ")
 
 
 class FakeRun:
@@ -182,10 +183,16 @@ def no_more_log_lines():
     root.handlers[:] = before
 
 
+def logger_in(save_dir, folder):
+    labels = {"project": "p", "name": "n", "group": "g", "job_type": "train", "tags": []}
+    limits = {"mode": "offline", "artifacts": False, "finish_seconds": 4}
+    return FailsafeWandbLogger(save_dir=save_dir, folder=folder, **labels, **limits)
+
+
 def tracked():
     run = FakeRun()
-    with patch.object(wandb_tracker, "start_run", lambda *_, **__: run):
-        return run, WandbTracker("p", "n", "g", [], Path(), Path())
+    with patch.object(wandb_logger, "_start_run", lambda *_, **__: run):
+        return run, logger_in(Path(), Path())
 
 
 def fail():
@@ -375,7 +382,7 @@ def test_a_resumed_training_goes_on_in_the_same_run(tmp_path, monkeypatch):
     for fresh in (True, False, True):
         if fresh:
             clear_results(folder)
-        tracker = WandbTracker("p", "n", "g", [], tmp_path, folder, mode="offline")
+        tracker = logger_in(tmp_path, folder)
         tracker.close()
         assert (folder / TRACKER_ID).read_text() == f"{tracker.version}\n"
         ids.append(tracker.version)

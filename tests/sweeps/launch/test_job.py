@@ -16,7 +16,6 @@ from sweeps.launch.job import import_task
 from tests.helpers.commands import ROOT
 
 HEAVY = ("wandb", "torch", "pytorch_lightning", "altair", "vl_convert")
-WANDB = "lightning_modules.tracking.trackers.wandb_tracker.WandbTracker"
 
 
 def loaded(path, logger):
@@ -31,12 +30,6 @@ print(json.dumps([name for name in sys.modules if name in {HEAVY!r}]))
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
     return json.loads(done.stdout)
-
-
-@pytest.mark.long
-def test_wandb_is_imported_before_torch_and_pictures_wait():
-    train = "lightning_modules.tasks.train.train"
-    assert loaded(train, {"_target_": WANDB}) == ["wandb", "torch", "pytorch_lightning"]
 
 
 def test_a_comparison_needs_neither_torch_nor_wandb():

@@ -10,7 +10,6 @@ import pytest
 from rich.console import Console
 
 from lightning_modules.figures.charts import CAPTION, ENDINGS
-from lightning_modules.tracking.report_blocks import Lines
 from sweeps.comparison.collect import collect
 from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.table_files import FORMATS
@@ -296,9 +295,7 @@ def test_a_translation_without_words_has_no_chart(tmp_path):
     told = f"{len(silent)} of {len(silent)} translations are empty: “”"
     assert f"bahdanau seed 1: {told}" in render_report(report)
     [summary] = [part for part in report.parts if part.name == "summary"]
-    [lines] = summary.blocks()
-    assert isinstance(lines, Lines)
-    assert f"warning, bahdanau seed 1: {told}" in lines.items
+    assert f"warning, bahdanau seed 1: {told}" in summary.lines
     console = Console(width=300, file=io.StringIO(), color_system=None, record=True)
     print_report(report, console)
     assert f"looks wrong bahdanau seed 1: {told}" in console.export_text()

@@ -7,14 +7,13 @@ import pytest
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
-from lightning_modules.tracking.report_blocks import Pictures, RunTable, Tables
 from sweeps.comparison.collect import Comparison, collect
 from sweeps.comparison.evaluation import evaluate
 from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
 from sweeps.report.publish import publish
 from sweeps.report.report import ReportSettings, make_report
-from sweeps.report.wandb_form import report_sections
+from sweeps.report.wandb_comparison import report_sections
 from tests.helpers.commands import ROOT, TINY, example, mistake, places, succeed
 from tests.helpers.run_folders import REPORT, SCORING, TEXT, make_run
 from tests.helpers.wandb_server import WandbServer
@@ -134,11 +133,9 @@ class BadPage(Section):
     template = "{{ section.nothing.at_all }}"
 
 
-class BadBlocks(Section):
-    heading = "Bad blocks"
-
-    def wandb(self, tables, figures):
-        return ["a block"]
+class BadLines(Section):
+    heading = "Bad lines"
+    lines = (1,)
 
 
 class BadPrint(Section):
@@ -176,7 +173,7 @@ def show(findings, settings):
     assert isinstance(report.figures, dict)
     for part in report.parts:
         part.printed()
-        part.blocks()
+        assert part.lines is not None
     render_report(report)
 
 
@@ -192,7 +189,7 @@ def show(findings, settings):
         ("Narrow", "Narrow fails: AssertionError"),
         ("Repeated", "scores is a name of another section"),
         ("BadPage", "BadPage fails: UndefinedError"),
-        ("BadBlocks", "BadBlocks: wandb() gives a str"),
+        ("BadLines", "BadLines: lines() gives a int"),
         ("BadPrint", "BadPrint fails: TypeError"),
         ("Asking", "missing 1 required positional argument"),
     ],
@@ -242,7 +239,7 @@ def test_sections_without_anything_are_left_out(tmp_path):
     evaluation = evaluate([variant.system for variant in comparison.variants], SCORING)
     report = make_report(Findings("files", evaluation, Comparison([], [], [])), REPORT)
     page = render_report(report)
-    headings = [heading for heading, _ in report_sections(report)]
+    headings = [section.heading for section in report_sections(report) if any(section[1:])]
     for heading in ("Size and speed", "How the systems learned", "Conditions", "Tuning"):
         assert f"<h2>{heading}</h2>" not in page
     assert "Tuning" not in headings
@@ -250,27 +247,22 @@ def test_sections_without_anything_are_left_out(tmp_path):
 
 
 @pytest.mark.long
-def test_the_wandb_form_is_data(findings):
-    sections = report_sections(make_report(findings, REPORT))
-    assert ("Size and speed", [Tables(["speed"])]) in sections
-    assert ("Size and speed", [RunTable()]) in sections
+def test_the_sections_of_wandb_are_those_of_the_page(findings):
+    sections = {each.heading: each for each in report_sections(make_report(findings, REPORT))}
+    assert sections["Size and speed"].tables == ["speed"]
     others = [each.name for each in findings.evaluation.metrics if each.name != "bleu"]
-    pictures = [
-        name
-        for heading, blocks in sections
-        if heading == "Other scores against length"
-        for block in blocks
-        if isinstance(block, Pictures)
-        for name in block.names
+    assert sections["Other scores against length"].figures[: len(others)] == [
+        f"{name}_by_length" for name in others
     ]
-    assert pictures == [f"{name}_by_length" for name in others]
-    assert "Differences in other scores" not in dict(sections)
+    assert any(line.startswith("held, ") for line in sections["What was found"].lines)
 
 
 def test_another_logger_takes_no_report(findings, tmp_path, monkeypatch, capsys):
     """The files are there; only the logger of W&B takes a report."""
     asked = []
-    monkeypatch.setattr("sweeps.report.wandb_form.publish_online", lambda *given: asked.append(1))
+    monkeypatch.setattr(
+        "sweeps.report.wandb_comparison.publish_comparison", lambda *given: asked.append(1)
+    )
     report = make_report(findings, ReportSettings(sections={}))
     (tmp_path / "report.html").touch()
     for target in ("pytorch_lightning.loggers.CSVLogger", None):
@@ -288,8 +280,7 @@ WRITERS = {
     "sweeps/comparison/table_files.py",
     "sweeps/report/html.py",
     "sweeps/report/terminal.py",
-    "sweeps/report/wandb_form.py",
-    "lightning_modules/tracking/comparison_run.py",
+    "sweeps/report/wandb_comparison.py",
 }
 """Files that read the rows of a table, in order to present the table."""
 

@@ -1,0 +1,359 @@
+"""Comparisons, scoreboards and corpora in W&B: a run with what the page shows, and a W&B report.
+
+The report lists the sections of the page in their order, then the compared runs as the server draws
+them, then the page itself.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import wandb
+import wandb_workspaces.expr as expr
+import wandb_workspaces.reports.v2 as wr
+from omegaconf import DictConfig
+
+from datamodules.errors import UserError, one_line
+from datamodules.files import write_json
+from lightning_modules.runs.paths import TRACKER_REPORT
+from lightning_modules.runs.schema import Data
+from lightning_modules.tracking.names import (
+    BY_LENGTH,
+    CURVE,
+    LENGTH,
+    MEASURES,
+    MEDIA,
+    STEP,
+    TRIAL_BLEU,
+    data_values,
+    tag_of,
+)
+from lightning_modules.tracking.wandb_logger import FailsafeWandbLogger, call_with_timeout
+
+log = logging.getLogger(__name__)
+
+SEND_SECONDS = 10.0
+"""Time limit of tables and the page; no training waits for these calls."""
+SAVE_SECONDS = 20.0
+PICTURES, TABLES, PAGE = "figures", "tables", "report"
+"""Names under which figures, tables and the page are logged."""
+MOST_RUNS = 100
+"""Most runs in one panel; W&B's default is ten."""
+LONGEST_TITLE = 128
+WIDTH, HALF = 24, 12
+"""Width of a grid of panels, and half of it, in W&B's units."""
+OVER_SEEDS = "line: mean over seeds; band: lowest and highest seed"
+
+TableData = tuple[Sequence[str], Sequence[Sequence[Any]]]
+"""Columns and rows."""
+
+
+class ReportSection(NamedTuple):
+    """A section of the W&B report: lines of text, and names of figures and tables."""
+
+    heading: str
+    lines: Sequence[str]
+    figures: Sequence[str]
+    tables: Sequence[str]
+
+
+@dataclass(frozen=True)
+class WandbPage:
+    """What W&B gets of a page. A page without ``sections`` makes a run and no report."""
+
+    job_type: str
+    name: str
+    config: Mapping[str, Any]
+    summary: Mapping[str, float]
+    """Scores with their intervals, by the names of metrics."""
+    pictures: Mapping[str, Path]
+    tables: Mapping[str, TableData]
+    page: str | None = None
+    """The page as HTML."""
+    notes: str | None = None
+    """The command that made the page, if known."""
+    lines: Mapping[str, Mapping[float, float]] | None = None
+    """BLEU by mean length, of the systems and then of the baselines."""
+    length_axis: str = ""
+    title: str = ""
+    description: str = ""
+    sections: Sequence[ReportSection] = ()
+    runs: Sequence[str] = ()
+    """W&B ids of the runs that the page is about."""
+    studies: Mapping[str, Sequence[str]] | None = None
+    """Settings that each study tuned."""
+
+
+def publish_page(page: WandbPage, out: Path, logger: DictConfig, again: str = "") -> None:
+    """Log a page as a W&B run, and save a W&B report of it.
+
+    Args:
+        page: what W&B gets.
+        out: folder of the page. It keeps the ids of run and report, which a later command in the
+            same folder replaces, as it replaces the files.
+        logger: the group ``logger`` of the configuration.
+        again: command that saves the report later.
+
+    Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
+    """
+    run = _log_run(page, out, logger)
+    if not page.sections:
+        return
+    if not run.online:
+        log.info("W&B report: once the runs are on a server: %s", again)
+        return
+    try:
+        report = build_report(page, logger.project, str(run.version))
+        log.info("W&B report: %s", call_with_timeout(SAVE_SECONDS, partial(_save, report, out)))
+    except Exception as error:
+        line = f"W&B does not accept the report ({one_line(error)}); later: {again}"
+        if logger.mode == "online":
+            raise UserError(line) from None
+        log.warning(line)
+
+
+def publish_corpus(
+    data: Data,
+    config: Mapping[str, Any],
+    pictures: Mapping[str, Path],
+    tables: Mapping[str, TableData],
+    out: Path,
+    logger: DictConfig,
+) -> None:
+    """Log a corpus as a W&B run: its numbers, tables and figures."""
+    name = f"{data.name}-{data.fingerprint}"
+    publish_page(WandbPage("data", name, config, data_values(data), pictures, tables), out, logger)
+
+
+def metric_names(systems: Iterable[str]) -> dict[str, str]:
+    """Return a unique name for each system, without characters that have a meaning in W&B."""
+    names: dict[str, str] = {}
+    for system in systems:
+        plain = re.sub(r"\W+", "_", system).strip("_") or "system"
+        number = 2
+        name = plain
+        while name in names.values():
+            name, number = f"{plain}_{number}", number + 1
+        names[system] = name
+    return names
+
+
+def _log_run(page: WandbPage, out: Path, logger: DictConfig) -> FailsafeWandbLogger:
+    run = FailsafeWandbLogger(
+        project=logger.project,
+        name=page.name,
+        group=page.job_type,
+        job_type=page.job_type,
+        tags=[page.job_type, tag_of(page.name)],
+        save_dir=logger.save_dir,
+        folder=str(out),
+        mode=logger.mode,
+        artifacts=False,
+        finish_seconds=logger.finish_seconds,
+        replace=True,
+    )
+    run.label([], page.notes)
+    run.log_hyperparams(dict(page.config))
+    run.log_scores(page.summary, 0)
+    run.send(partial(_log_chart, page=page), SEND_SECONDS)
+    run.send(partial(_log_pictures, page=page))
+    run.send(partial(_log_tables, page=page), SEND_SECONDS)
+    run.close()
+    return run
+
+
+def _log_chart(run: wandb.Run, page: WandbPage) -> None:
+    """Log one chart with a line for each system, and the page."""
+    if page.lines:
+        chart = wandb.plot.line_series(
+            xs=[list(line) for line in page.lines.values()],
+            ys=[list(line.values()) for line in page.lines.values()],
+            keys=list(page.lines),
+            title="BLEU against sentence length",
+            xname=page.length_axis,
+        )
+        run.log({CURVE: chart})
+    if page.page is not None:
+        run.log({PAGE: wandb.Html(page.page, inject=False)})
+
+
+def _log_pictures(run: wandb.Run, page: WandbPage) -> None:
+    """Log the files of figures by name, each with the text in the file beside it as its caption."""
+    images = {}
+    for name, file in page.pictures.items():
+        text = file.with_suffix(".txt")  # charts.CAPTION, whose file imports Altair
+        caption = text.read_text(encoding="utf-8") if text.is_file() else ""
+        caption = f"{name.replace('_', ' ')}: {page.name}\n{caption}".strip()
+        images[f"{PICTURES}/{name}"] = wandb.Image(str(file), caption=caption)
+    run.log(images)
+
+
+def _log_tables(run: wandb.Run, page: WandbPage) -> None:
+    run.log(
+        {
+            f"{TABLES}/{name}": wandb.Table(
+                columns=list[str | int](columns), data=list(rows), allow_mixed_types=True
+            )
+            for name, (columns, rows) in page.tables.items()
+        }
+    )
+
+
+def build_report(page: WandbPage, project: str, run: str) -> wr.Report:
+    """Build the report of a page without a call to the server; its entity stays empty.
+
+    ``run`` is the id of the page's own W&B run.
+    """
+    own = _runset("the comparison", [run])
+    blocks: list[Any] = [wr.TableOfContents()]
+    for section in page.sections:
+        parts = _parts(section, own)
+        if parts:
+            blocks += [wr.H1(section.heading), *parts]
+    if page.runs:
+        blocks += [wr.H1("The runs"), *_run_grids(page.runs, page.length_axis)]
+    if page.studies:
+        blocks += [wr.H1("The trials"), *(_trials(*study) for study in page.studies.items())]
+    if page.page is not None:
+        blocks += [wr.H1("The page"), _grid(own, [_media(PAGE)])]
+    title = page.title
+    return wr.Report(
+        project=project,
+        entity="",
+        title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
+        description=page.description,
+        width="fluid",
+        blocks=blocks,
+    )
+
+
+def _save(report: wr.Report, out: Path) -> str:
+    """Save the report on the server, as the one that the folder knows, and return its address."""
+    with suppress(OSError, ValueError, LookupError, TypeError):  # none was saved from here
+        report.id = json.loads((out / TRACKER_REPORT).read_text(encoding="utf-8"))["id"]
+    report.entity = str(wandb.Api().default_entity)
+    report.save()
+    write_json(out / TRACKER_REPORT, {"id": report.id, "url": str(report.url)})
+    return str(report.url)
+
+
+def _parts(section: ReportSection, own: wr.Runset) -> list[Any]:
+    tables = [
+        wr.WeavePanelSummaryTable(table_name=f"{TABLES}/{name}", layout=wr.Layout(w=WIDTH, h=10))
+        for name in section.tables
+    ]
+    panels = [*(_media(f"{PICTURES}/{name}") for name in section.figures), *tables]
+    return [
+        *([wr.UnorderedList(items=list(section.lines))] if section.lines else []),
+        *([_grid(own, panels)] if panels else []),
+    ]
+
+
+def _media(key: str) -> Any:
+    layout = wr.Layout(w=WIDTH, h=16)
+    return wr.MediaBrowser(title=key, media_keys=[key], num_columns=1, layout=layout)
+
+
+def _grid(runset: wr.Runset, panels: list[Any]) -> wr.PanelGrid:
+    return wr.PanelGrid(runsets=[runset], hide_run_sets=True, panels=panels)
+
+
+def _runset(name: str, ids: Sequence[str], **shown: Any) -> wr.Runset:
+    return wr.Runset(name=name, filters=[expr.Metric("ID").isin(list(ids))], **shown)
+
+
+def _run_grids(ids: Sequence[str], length_axis: str) -> list[wr.PanelGrid]:
+    """Return figures that the server draws from the logged rows of the runs, and their table."""
+    curve = _line(
+        f"BLEU against length ({OVER_SEEDS})",
+        LENGTH,
+        BY_LENGTH[0],
+        title_x=f"{length_axis}: upper end of the bucket",
+        title_y="BLEU",
+    )
+    bars = wr.BarPlot(
+        title="BLEU on the whole test set",
+        metrics=["test/bleu"],
+        orientation="v",
+        groupby=wr.Config("system"),
+        groupby_aggfunc="mean",
+        groupby_rangefunc="minmax",
+        max_runs_to_show=MOST_RUNS,
+        max_bars_to_show=MOST_RUNS,
+        layout=wr.Layout(w=HALF, h=8),
+    )
+    learning = [
+        _line(f"{measure} ({OVER_SEEDS})", STEP, measure, title_x="updates") for measure in MEASURES
+    ]
+    media = [
+        wr.MediaBrowser(
+            title=title,
+            media_keys=[key],
+            mode="grid",
+            grid_x_axis="run",
+            grid_y_axis="step",
+            layout=wr.Layout(w=WIDTH, h=12),
+        )
+        for key, title in MEDIA.items()
+    ]
+    table = _runset(
+        "runs",
+        ids,
+        order=[wr.OrderBy(wr.SummaryMetric("test/bleu"), ascending=False)],
+        pinned_columns=[
+            "run:displayName",
+            "config:system.value",
+            "config:seed.value",
+            "config:parameters.value",
+            "summary:test/bleu",
+            "summary:test/exact",
+            "summary:train/target_tokens_per_second",
+        ],
+    )
+    comparer = wr.RunComparer(diff_only="split", layout=wr.Layout(w=WIDTH, h=12))
+    panels: list[Any] = [curve, bars, *learning, *media]
+    return [
+        wr.PanelGrid(runsets=[_runset("runs", ids)], panels=panels),
+        wr.PanelGrid(runsets=[table], panels=[comparer]),
+    ]
+
+
+def _line(title: str, x: str, y: str, **titles: Any) -> wr.LinePlot:
+    return wr.LinePlot(
+        title=title,
+        x=x,
+        y=[y],
+        groupby=wr.Config("system"),
+        groupby_aggfunc="mean",
+        groupby_rangefunc="minmax",
+        smoothing_type="none",
+        # The server's default buckets would move the few points of a curve.
+        point_visualization_method="sampling",
+        max_runs_to_show=MOST_RUNS,
+        layout=wr.Layout(w=HALF, h=8),
+        **titles,
+    )
+
+
+def _trials(study: str, settings: Sequence[str]) -> wr.PanelGrid:
+    """Return figures that the server draws from the runs of a study's trials."""
+    axes: list[Any] = [
+        *(wr.Config(name.lstrip("+")) for name in settings),
+        wr.SummaryMetric(TRIAL_BLEU),
+    ]
+    panels: list[Any] = [
+        wr.ParallelCoordinatesPlot(
+            title=study,
+            columns=[wr.ParallelCoordinatesPlotColumn(metric=axis) for axis in axes],
+            layout=wr.Layout(w=16, h=10),
+        ),
+        wr.ParameterImportancePlot(with_respect_to=TRIAL_BLEU, layout=wr.Layout(w=8, h=10)),
+    ]
+    trials = wr.Runset(name=study, filters=[expr.Metric("Group") == study])
+    return wr.PanelGrid(runsets=[trials], panels=panels)

@@ -1,0 +1,138 @@
+"""A comparison in Weights & Biases: what its run and its report show."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from lightning_modules.metrics.lengths import Bounds
+from lightning_modules.metrics.systems import System
+from lightning_modules.runs.files import read_tracker_id
+from lightning_modules.runs.paths import FIGURES
+from lightning_modules.tracking.names import with_interval
+from lightning_modules.tracking.wandb_report import (
+    ReportSection,
+    TableData,
+    WandbPage,
+    metric_names,
+    publish_page,
+)
+from sweeps.comparison.evaluation import Evaluation
+from sweeps.comparison.tables import Table
+from sweeps.report.findings import Findings
+from sweeps.report.report import Report
+
+
+def publish_comparison(report: Report, page: str, out: Path, logger: DictConfig) -> None:
+    """Log a report as a W&B run, and save a W&B report of it.
+
+    Args:
+        report: the report, whose files are in ``out``.
+        page: the page as HTML.
+        out: the comparison's folder.
+        logger: the group ``logger`` of the configuration.
+
+    Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
+    """
+    again = f"python run.py task=report runs={out}"
+    publish_page(comparison_page(report, page, out), out, logger, again)
+
+
+def comparison_page(report: Report, page: str, out: Path) -> WandbPage:
+    """Return what W&B gets of a comparison."""
+    findings = report.findings
+    evaluation = findings.evaluation
+    systems = ", ".join(system.label for system in evaluation.systems)
+    return WandbPage(
+        job_type="compare",
+        name=findings.name,
+        config=_config(findings, out),
+        summary=_summary(evaluation),
+        pictures={name: out / FIGURES / f"{name}.png" for name in report.figures},
+        tables={name: table_data(table) for name, table in report.tables.items()},
+        page=page,
+        notes=findings.origin.command,
+        lines={each.label: _line(evaluation, each) for each in _scored(evaluation)},
+        length_axis=evaluation.scoring.length_axis,
+        title=f"{findings.name}: {systems}",
+        description="BLEU against sentence length",
+        sections=report_sections(report),
+        runs=run_ids(run.folder for run in findings.comparison.runs),
+        studies=findings.studies.parameters if findings.studies else None,
+    )
+
+
+def report_sections(report: Report) -> list[ReportSection]:
+    """Return the sections of the W&B report: the lines, figures and tables of each part."""
+    return [
+        ReportSection(part.section.heading, part.lines, list(part.figures), list(part.tables))
+        for part in report.parts
+    ]
+
+
+def run_ids(folders: Iterable[Path]) -> list[str]:
+    """Return the W&B ids of runs, each once, without runs that were not tracked."""
+    ids = (read_tracker_id(folder) for folder in dict.fromkeys(folders))
+    return [each for each in ids if each is not None]
+
+
+def table_data(table: Table) -> TableData:
+    """Return the columns of the table's CSV file, so that W&B sorts numbers as numbers."""
+    columns = [field for column in table.columns for field in column.fields]
+    rows = [
+        [
+            value
+            for column, cell in zip(table.columns, row, strict=True)
+            for value in column.values(cell)
+        ]
+        for row in table.rows
+    ]
+    return columns, rows
+
+
+def _scored(evaluation: Evaluation) -> list[System]:
+    return [*evaluation.systems, *evaluation.baselines]
+
+
+def _summary(evaluation: Evaluation) -> dict[str, float]:
+    """Return every score with its interval, on the whole test set and on each length bucket."""
+    scored = _scored(evaluation)
+    keys = metric_names(system.name for system in scored)
+    named = evaluation.scoring.bucket_name
+    parts: dict[Bounds | None, str] = {None: ""}
+    parts.update((bounds, named(bounds)) for bounds in evaluation.bounds)
+    return {
+        name: value
+        for system in scored
+        for metric in evaluation.metrics
+        for bounds, bucket in parts.items()
+        if (estimate := evaluation.estimate(system, bounds, metric.name)) is not None
+        for name, value in with_interval(
+            f"test/{keys[system.name]}/{metric.name}", estimate, bucket
+        ).items()
+    }
+
+
+def _line(evaluation: Evaluation, system: System) -> dict[float, float]:
+    """Return BLEU by the mean length of the sentences of each bucket."""
+    return {
+        round(evaluation.mean_length(bounds), 1): estimate.value
+        for bounds in evaluation.bounds
+        if (estimate := evaluation.estimate(system, bounds, "bleu")) is not None
+    }
+
+
+def _config(findings: Findings, out: Path) -> dict[str, Any]:
+    evaluation, comparison = findings.evaluation, findings.comparison
+    return {
+        "comparison": findings.name,
+        "folder": str(out),
+        "systems": [system.name for system in evaluation.systems],
+        "runs": run_ids(run.folder for run in comparison.runs),
+        "failed": [job.label for job in comparison.failed],
+        "scoring": evaluation.scoring.model_dump(),
+        "conditions": {each.name: asdict(each) for each in comparison.conditions},
+        "fair": all(condition.holds for condition in comparison.conditions),
+    }
