@@ -6,7 +6,7 @@ import pytest
 
 from datamodules.grammar.languages import find_language
 from datamodules.grammar.languages.english import morphology
-from datamodules.grammar.languages.french import sandhi
+from datamodules.grammar.languages.french import elision
 from datamodules.grammar.languages.french.nouns import AdjectiveForms, NounForms
 from datamodules.grammar.languages.french.verbs import conjugate
 from datamodules.grammar.meaning.lexicon import lexicon
@@ -213,9 +213,9 @@ def test_examples(name):
         ("si elle", "si elle"), ("si ils", "s'ils"), ("que +la eau", "que l'eau"),
     ],
 )  # fmt: skip
-def test_sandhi(words, written):
+def test_elision(words, written):
     texts = words.split()
-    sandhi.merge(texts)
+    elision.merge(texts)
     joined = " ".join(text for text in texts if text).replace("' ", "'")
     assert joined.replace("*", "").replace("+", "") == written
 

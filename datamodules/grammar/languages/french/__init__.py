@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from typing_extensions import override
 
-from datamodules.grammar.languages.french import sandhi
+from datamodules.grammar.languages.french import elision
 from datamodules.grammar.languages.french.nouns import Nouns
 from datamodules.grammar.languages.french.verbs import (
     Agreement,
@@ -104,18 +104,18 @@ class French(Language):
     @override
     def finish(self, text: Text) -> tuple[str, list[int]]:
         texts = text.texts
-        sandhi.merge(texts)
+        elision.merge(texts)
         words: list[int] = []
         count = 0
         for word in texts:
-            if word == "," or word == sandhi.MERGED:
+            if word == "," or word == elision.MERGED:
                 words.append(words[-1])
             else:
                 words.append(count)
                 if word[-1] != "'":
                     count += 1
         written = " ".join(texts).replace("  ", " ").replace("' ", "'").replace(" ,", ",")
-        return written.replace(sandhi.ASPIRATED, "").replace(sandhi.CLITIC, ""), words
+        return written.replace(elision.ASPIRATED, "").replace(elision.CLITIC, ""), words
 
     @override
     def gender(self, noun: Noun) -> str:

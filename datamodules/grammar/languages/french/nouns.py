@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from datamodules.grammar.languages.french.sandhi import starts_with_vowel
+from datamodules.grammar.languages.french.elision import starts_with_vowel
 from datamodules.grammar.languages.language import (
     DETERMINER,
     FIRST_ADJECTIVE,
