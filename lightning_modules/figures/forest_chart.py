@@ -6,7 +6,7 @@ from typing import NamedTuple
 import altair as alt
 
 from lightning_modules.figures.charts import GREY, Chart, Style, Width, data_of, style_of
-from lightning_modules.figures.lines import finished
+from lightning_modules.figures.lines import finish_chart
 from lightning_modules.figures.system_looks import COLOURS
 
 LOOKS = {
@@ -55,7 +55,7 @@ def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
     y = _claims_axis([each.claim for each in effects])
     layers = [*_rules(), *_effects(y, style), _published(y, style)]
     chart = alt.layer(*layers, data=data_of(rows))
-    drawn = finished(chart, width, NOTE, description=_description(effects))
+    drawn = finish_chart(chart, width, NOTE, description=_description(effects))
     return drawn.properties(height=ROW * style.type * len(effects))
 
 

@@ -69,8 +69,8 @@ def attention_panels(panels: Sequence[Panel], width: Width) -> alt.ConcatChart:
 
 
 def _map(panel: Panel, width: Width) -> alt.LayerChart:
-    attention, type_size = panel.attention, type_of(width)
-    columns, rows = positions(attention.source_words), positions(attention.target_words)
+    attention, type_size = panel.attention, font_size(width)
+    columns, rows = numbered_words(attention.source_words), numbered_words(attention.target_words)
     cells = [
         {"source": column, "target": row, "weight": weight}
         for row, weights in zip(rows, attention.weights, strict=False)
@@ -84,7 +84,7 @@ def _map(panel: Panel, width: Width) -> alt.LayerChart:
         .mark_rect(stroke="#e4e4e4", strokeWidth=0.5)
         .encode(x=x, y=y, color=_shades(type_size), tooltip=tooltip)
     )
-    side = cell(attention, width)
+    side = cell_size(attention, width)
     layers = [weights]
     if attention.gold:
         links = [
@@ -100,17 +100,17 @@ def _map(panel: Panel, width: Width) -> alt.LayerChart:
             limit=alt.Undefined if width == "container" else float(width),
             fontSize=type_size + 1, subtitleFontSize=type_size,
         )  # fmt: skip
-    words = described(attention, panel.title, panel.subtitle)
-    drawn: Any = alt.layer(*layers).properties(description=words, **given)
+    description = alt_text(attention, panel.title, panel.subtitle)
+    drawn: Any = alt.layer(*layers).properties(description=description, **given)
     return drawn
 
 
-def type_of(width: Width) -> float:
+def font_size(width: Width) -> float:
     """Return the size of the type of a map: that of the labels of all figures."""
     return style_of(width).type - (width == "container")
 
 
-def described(attention: SentenceAttention, title: str, subtitle: str) -> str:
+def alt_text(attention: SentenceAttention, title: str, subtitle: str) -> str:
     """Return a heat map in words: where the most weight of each target word lies."""
     named = ", ".join(filter(None, (title, subtitle)))
     most = [
@@ -120,19 +120,19 @@ def described(attention: SentenceAttention, title: str, subtitle: str) -> str:
     return f"Attention{' of ' if named else ''}{named}. Most weight: {'; '.join(most)}."
 
 
-def cell(attention: SentenceAttention, width: Width) -> float:
+def cell_size(attention: SentenceAttention, width: Width) -> float:
     """Return the side of a cell, so that the map is at most ``width`` wide."""
-    largest = CELL * type_of(width)
+    largest = CELL * font_size(width)
     if width == "container":
         return largest
     columns = max(1, len(attention.source_words))
-    return min(largest, (width - margin(attention.target_words, width)) / columns)
+    return min(largest, (width - label_room(attention.target_words, width)) / columns)
 
 
-def margin(words: Sequence[str], width: Width) -> float:
+def label_room(words: Sequence[str], width: Width) -> float:
     """Return the room at the left of a map in which the target words stand."""
     longest = max((sum(map(_em, word)) for word in words), default=0)
-    return type_of(width) * (min(LONGEST_LABEL, longest) + 1)
+    return font_size(width) * (min(LONGEST_LABEL, longest) + 1)
 
 
 def _em(letter: str) -> float:
@@ -169,7 +169,7 @@ def attention_picture(attention: SentenceAttention) -> Iterator[Path]:
         yield picture
 
 
-def positions(words: Sequence[str]) -> list[str]:
+def numbered_words(words: Sequence[str]) -> list[str]:
     """Return the words of a sentence with their positions, as distinct rows or columns of a map."""
     return [f"{position} {word}" for position, word in enumerate(words)]
 

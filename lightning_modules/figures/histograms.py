@@ -8,7 +8,7 @@ import altair as alt
 
 from datamodules.corpus_statistics import CorpusStatistics
 from lightning_modules.figures.charts import KEY, TEXT, Chart, Width, data_of, style_of
-from lightning_modules.figures.lines import finished, looks_scales
+from lightning_modules.figures.lines import finish_chart, looks_scales
 from lightning_modules.figures.system_looks import COLOURS, legend_of
 
 
@@ -50,7 +50,7 @@ def count_histogram(
     )
     said = _description(rows, labels.values(), title)
     note = f"Bars stand in the order of the legend. {note}"
-    return finished(chart.add_params(highlighted), width, note, description=said)
+    return finish_chart(chart.add_params(highlighted), width, note, description=said)
 
 
 def _description(rows: Sequence[Mapping[str, Any]], labels: Iterable[str], title: str) -> str:
@@ -109,7 +109,9 @@ def length_histogram(
             alt.Tooltip("share:Q", title="%", format=".3~f"),
         ],
     )
-    return finished(chart.add_params(highlighted), width, "", title, _described(statistics, sides))
+    return finish_chart(
+        chart.add_params(highlighted), width, "", title, _described(statistics, sides)
+    )
 
 
 def _described(statistics: CorpusStatistics, sides: Sequence[str]) -> str:

@@ -155,7 +155,7 @@ def draw_lines(lines: Lines, width: Width, magnified: Range | None = None) -> Ch
         title = f"{title or lines.y_title} from {between}, magnified"
         description = f"{description} The figure shows {between} alone."
     chart = alt.layer(*layers, data=data_of(lines.points))
-    return finished(chart, width, lines.note, title, description)
+    return finish_chart(chart, width, lines.note, title, description)
 
 
 def _layers(lines: Lines, width: Width, y: alt.Scale, named: bool) -> list[alt.Chart]:
@@ -173,7 +173,7 @@ def _layers(lines: Lines, width: Width, y: alt.Scale, named: bool) -> list[alt.C
         opacity=clear,
         tooltip=_tooltip(lines.y_title),
     )
-    # What is null breaks a line.
+    # Nulls break the line.
     joined = base.transform_calculate(
         **{key: f"datum.thin ? null : datum.{key}" for key in ("score", "low", "high")}
     )
@@ -226,7 +226,7 @@ def looks_scales(labels: Mapping[str, str]) -> tuple[alt.Scale, alt.Scale, alt.S
     )
 
 
-def finished(
+def finish_chart(
     chart: Chart, width: Width, note: str, title: str = "", description: str = ""
 ) -> Chart:
     """Set the sizes of a figure, a ``title`` above it, and its ``description`` in words.
@@ -243,8 +243,8 @@ def finished(
     if description:
         given["description"] = description
     given["usermeta"] = {"caption": note}
-    finished: Chart = chart.properties(**given)
-    return finished
+    whole: Chart = chart.properties(**given)
+    return whole
 
 
 def reference_line(

@@ -1,4 +1,4 @@
-"""The look of each system: one colour, mark and dash, whatever its company in a figure."""
+"""The look of each system: a colour, mark and dash, the same in every figure; legends, labels."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,8 +17,6 @@ SHAPES = (
     "triangle-left",
 )  # fmt: skip
 DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2))
-
-
 PLAIN = DASHES[0]
 
 
@@ -30,53 +28,40 @@ class Look(NamedTuple):
     dash: tuple[int, ...]
 
 
-def _family(colour: str, shapes: str, *names: str, published: tuple[str, ...] = ()) -> Iterable:
-    """Yield the looks of systems of one colour, those of published size with dashes."""
-    marks = shapes.split()
-    for name, shape in zip(names, marks, strict=True):
-        yield name, Look(colour, shape, PLAIN)
-    for name, shape in zip(published, marks, strict=False):
-        yield name, Look(colour, shape, DASHES[1])
-
-
-LOOKS: dict[str, Look] = dict(
-    [
-        *_family(
-            COLOURS[0],
-            "circle triangle-down",
-            *("seq2seq", "seq2seq_reversed"),
-            published=("rnnencdec", "sutskever2014"),
-        ),
-        *_family(COLOURS[1], "square", "bahdanau", published=("rnnsearch",)),
-        *_family(
-            COLOURS[2],
-            " ".join(["triangle-up", *(shape for shape in SHAPES if shape != "triangle-up")]),
-            *("luong_global", "luong_general", "luong_concat", "luong_location"),
-            *("luong_scaled_dot", "luong_cosine", "luong_linear", "luong_multi_head"),
-            published=(
-                *("luong_global_dot", "luong_global_general", "luong_global_concat"),
-                "luong_global_location",
-            ),
-        ),
-        *_family(
-            COLOURS[3],
-            "diamond triangle-right square triangle-left",
-            *("luong_local", "luong_predictive", "luong_local_near", "luong_predictive_near"),
-            published=("luong_local_m", "luong_local_p"),
-        ),
-        *_family(COLOURS[4], "cross", "transformer", published=("transformer_base",)),
-        ("transformer_big", Look(COLOURS[4], "cross", DASHES[2])),
-    ]
+_SYSTEMS = (
+    (0, "circle", "seq2seq", "rnnencdec"),
+    (0, "triangle-down", "seq2seq_reversed", "sutskever2014"),
+    (1, "square", "bahdanau", "rnnsearch"),
+    (2, "triangle-up", "luong_global", "luong_global_dot"),
+    (2, "circle", "luong_general", "luong_global_general"),
+    (2, "square", "luong_concat", "luong_global_concat"),
+    (2, "diamond", "luong_location", "luong_global_location"),
+    (2, "cross", "luong_scaled_dot"),
+    (2, "triangle-down", "luong_cosine"),
+    (2, "triangle-right", "luong_linear"),
+    (2, "triangle-left", "luong_multi_head"),
+    (3, "diamond", "luong_local", "luong_local_m"),
+    (3, "triangle-right", "luong_predictive", "luong_local_p"),
+    (3, "square", "luong_local_near"),
+    (3, "triangle-left", "luong_predictive_near"),
+    (4, "cross", "transformer", "transformer_base", "transformer_big"),
 )
-"""Looks of the files of ``conf/model``: the systems of one paper share a colour."""
+"""Number of a colour, mark, and files of ``conf/model``, published sizes last. The systems of one
+paper share a colour."""
+LOOKS = {
+    name: Look(COLOURS[colour], shape, dash)
+    for colour, shape, *names in _SYSTEMS
+    for name, dash in zip(names, DASHES, strict=False)
+}
+"""Looks of the files of ``conf/model``; published sizes have dashes."""
 EVERY_LOOK = [Look(c, s, d) for d, s, c in product(DASHES, SHAPES, COLOURS)]
 
 
 def looks_of(names: Iterable[str]) -> dict[str, Look]:
     """Return the look of each system; no two of one figure look alike.
 
-    A name without a look of its own gets one that its letters choose, in a colour and with a mark
-    that no other system of the figure has, if any are left.
+    A name without a look of its own gets one chosen by a hash of the name, in a colour and with a
+    mark that no other system of the figure has, if any are left.
     """
     names = list(names)
     looks = {name: LOOKS[name] for name in names if name in LOOKS}

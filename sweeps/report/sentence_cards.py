@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lightning_modules.figures.charts import as_spec
-from lightning_modules.figures.heat_map import Panel, attention_map, described, margin, positions
+from lightning_modules.figures.heat_map import (
+    Panel,
+    alt_text,
+    attention_map,
+    label_room,
+    numbered_words,
+)
 from lightning_modules.metrics.sentences import most_different, readable
 from lightning_modules.metrics.systems import Output
 from lightning_modules.metrics.text_metrics import sentence_bleu
@@ -42,10 +48,10 @@ def heat_map(panel: Panel, heads: NDArray[np.floating] | None = None) -> HeatMap
     empty = attention.model_copy(update={"weights": []})
     spec = as_spec(attention_map(empty, *names, "container"))
     made = {
-        "spec": spec | {"description": described(attention, *names)},
-        "margin": margin(attention.target_words, "container"),
-        "source": positions(attention.source_words),
-        "target": positions(attention.target_words),
+        "spec": spec | {"description": alt_text(attention, *names)},
+        "margin": label_room(attention.target_words, "container"),
+        "source": numbered_words(attention.source_words),
+        "target": numbered_words(attention.target_words),
         "weights": _thousandths(attention.weights),
     }
     if heads is not None:

@@ -15,7 +15,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from lightning_modules.figures.charts import Chart, Width, as_spec, data_of
-from lightning_modules.figures.lines import finished, looks_scales
+from lightning_modules.figures.lines import finish_chart, looks_scales
 from lightning_modules.figures.system_looks import COLOURS, legend_of
 from lightning_modules.metrics.expected_best import expected_best
 from sweeps.comparison.tables import Column, Table
@@ -135,7 +135,7 @@ def _curve(points: Sequence[SearchPoint], objective: str, pace: str, width: Widt
     )
     chart = alt.layer(band, shown.mark_line(strokeWidth=2), marks, data=data)
     description = f"{titles['expected']} against {titles[pace]}. {last_points}"
-    return finished(chart, width, note, description=description)
+    return finish_chart(chart, width, note, description=description)
 
 
 class _Goal(NamedTuple):
@@ -203,7 +203,7 @@ def _figure(
             title=alt.TitleParams(title, anchor="start"), description=f"{title}. {said}"
         )
         if getattr(chart, "width", None) is alt.Undefined:  # the others have a fixed size
-            chart = finished(chart, "container", "")
+            chart = finish_chart(chart, "container", "")
         chart = chart.configure_view(stroke=None, continuousWidth=620)  # in files
         json.dumps(as_spec(chart), allow_nan=False)  # a NaN would break the whole page
         return StudyFigure(name, title, chart)

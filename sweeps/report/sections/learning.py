@@ -11,7 +11,7 @@ import altair as alt
 from typing_extensions import override
 
 from lightning_modules.figures.charts import KEY, TEXT, Chart, Width, data_of, style_of
-from lightning_modules.figures.lines import finished, looks_scales, rounded_out
+from lightning_modules.figures.lines import finish_chart, looks_scales, rounded_out
 from lightning_modules.figures.system_looks import end_labels, legend_of
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.files import BrokenFileError, read_history
@@ -180,7 +180,7 @@ def _figure(
     )
     beside = end_labels(points, labels, x, ends, width, "value") if style.labelled else []
     chart = alt.layer(lines, marks.add_params(highlighted), *beside, data=data_of(points))
-    return finished(chart, width, note, "", _alt_text(points, labels, pace, unit))
+    return finish_chart(chart, width, note, "", _alt_text(points, labels, pace, unit))
 
 
 def _dashes(kinds: Sequence[str]) -> alt.StrokeDash:
