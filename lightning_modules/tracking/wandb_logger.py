@@ -154,7 +154,7 @@ class FailsafeWandbLogger(WandbLogger, Tracker):
     def label(self, tags: Sequence[str], notes: str | None) -> None:
         def set_labels(run: wandb.Run) -> None:
             run.tags = tuple(dict.fromkeys([*(run.tags or ()), *tags]))
-            run.notes = notes
+            run.notes = notes or ""
 
         self.send(set_labels)
 

@@ -6,6 +6,7 @@ import socket
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -184,8 +185,8 @@ def no_more_log_lines():
 
 
 def logger_in(save_dir, folder):
-    labels = {"project": "p", "name": "n", "group": "g", "job_type": "train", "tags": []}
-    limits = {"mode": "offline", "artifacts": False, "finish_seconds": 4}
+    labels: Any = {"project": "p", "name": "n", "group": "g", "job_type": "train", "tags": []}
+    limits: Any = {"mode": "offline", "artifacts": False, "finish_seconds": 4}
     return FailsafeWandbLogger(save_dir=save_dir, folder=folder, **labels, **limits)
 
 
