@@ -107,7 +107,7 @@ def _tests(
         differences = resampled[a] - resampled[b]
         sentence_variance = float((resampled_sentences[a] - resampled_sentences[b]).var())
         degrees = degrees_of_freedom([scores[a], scores[b]], sentence_variance)
-        difference, p = bootstrapped(observed, differences, degrees)
+        difference, p = difference_with_p(observed, differences, degrees)
         single = len(scores[a]) == len(scores[b]) == 1
         tests.append(
             PairTest(
@@ -124,7 +124,9 @@ def _tests(
     return tests
 
 
-def bootstrapped(observed: float, differences: Array, degrees: float) -> tuple[Estimate, float]:
+def difference_with_p(
+    observed: float, differences: Array, degrees: float
+) -> tuple[Estimate, float]:
     """Return a difference with its interval, and its p-value."""
     deviations = differences - observed
     estimate = Estimate(observed, *interval(observed + expansion(degrees) * deviations))
@@ -214,4 +216,4 @@ def _difference(
     )
     fixed = float((resampled[0].mean(0) - resampled[1].mean(0)).var())
     observed = float(slopes[0].mean() - slopes[1].mean())
-    return bootstrapped(observed, first - second, degrees_of_freedom(slopes, fixed))
+    return difference_with_p(observed, first - second, degrees_of_freedom(slopes, fixed))

@@ -78,7 +78,7 @@ def _buckets(bucket_of: NDArray[np.int64], labels: Sequence[str]) -> list[Senten
     ]
 
 
-def readable(lines: Sequence[str]) -> int:
+def most_readable(lines: Sequence[str]) -> int:
     """Return the number of the longest sentence of at most 20 words, else of the shortest."""
     words = [len(line.split()) for line in lines]
     effort = [

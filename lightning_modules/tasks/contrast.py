@@ -15,12 +15,7 @@ from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.runs.files import write_record
 from lightning_modules.runs.job import label_of
 from lightning_modules.runs.schema import Accuracies, Accuracy, Record
-from lightning_modules.testing.contrastive_pairs import (
-    PairRequest,
-    accuracies,
-    choose,
-    corpus_pairs,
-)
+from lightning_modules.testing.contrastive_pairs import accuracies, choose, corpus_pairs
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
 from lightning_modules.training.factories import build_corpus
 from lightning_modules.training.settings import training_settings
@@ -29,7 +24,6 @@ from lightning_modules.training.setup import prepare_process
 log = logging.getLogger(__name__)
 
 PAIRS, SUMMARY, CHART = "pairs.json", "contrast.json", "accuracy_by_distance"
-CORPUS_PAIRS = PairRequest("pairs=null", "give pairs=FILE")
 RESAMPLES = Resamples(10_000, 12345)
 
 
@@ -86,7 +80,7 @@ def find_pairs(trained: TrainedModel, config: DictConfig) -> Sequence[ContrastPa
                 len(pairs),
             )
         return pairs
-    return corpus_pairs(build_corpus(trained.config), config.cache_dir, CORPUS_PAIRS)
+    return corpus_pairs(build_corpus(trained.config), config.cache_dir, "pairs=null", "pairs=FILE")
 
 
 def summary_lines(summary: ContrastSummary) -> Iterator[str]:

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
-from typing_extensions import override
 
-from datamodules.batching import Batch, EncodedPairs, LengthBatchSampler, Sequences
+from datamodules.batching import EncodedPairs, LengthBatchSampler, Sequences
 from datamodules.cleaning import Cleaning
 from datamodules.contrast_pairs import ContrastPair, read_contrast, write_contrast
 from datamodules.corpus import Corpus
@@ -18,7 +16,7 @@ from datamodules.tokenization import Tokenizers
 from lightning_modules.metrics.bootstrap import ScoredGroup
 from lightning_modules.metrics.contrast_choices import Choices
 from lightning_modules.runs.schema import Accuracies, Accuracy
-from lightning_modules.testing.forced_decoding import ForcedDecoding
+from lightning_modules.testing.forced_decoding import ForcedDecoding, ForcedSentence
 from lightning_modules.training.checkpoints import TrainedModel
 from lightning_modules.training.input_checks import check_text
 
@@ -26,39 +24,16 @@ EDITION = 2
 """Part of the name of kept pairs: raise it when a corpus writes other pairs of equal sentences."""
 
 
-class PairRequest(NamedTuple):
-    """The override that asks for the pairs of a corpus, and what to give instead."""
-
-    option: str
-    instead: str
-
-
-CONTRASTIVE = PairRequest("scoring.contrastive=true", "give scoring.contrastive=false")
-
-
-class SentenceLoss(NamedTuple):
-    """Negative log-likelihood of a translation, EOS counted, in nats."""
-
-    id: int
-    nats: float
-
-
-class SentenceLosses(ForcedDecoding):
-    """Force a model to produce translations, and keep nothing but their losses."""
-
-    @override
-    def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[SentenceLoss]:  # type: ignore[override]
-        """Return the loss of each translation of a batch."""
-        return [
-            SentenceLoss(one.id, float(one.nats.sum()))
-            for one in super().predict_step(batch, batch_idx)
-        ]
-
-
-def corpus_pairs(corpus: Corpus, cache_dir: str | Path, asked: PairRequest) -> list[ContrastPair]:
+def corpus_pairs(
+    corpus: Corpus,
+    cache_dir: str | Path,
+    asked: str = "scoring.contrastive=true",
+    instead: str = "scoring.contrastive=false",
+) -> list[ContrastPair]:
     """Return the pairs that a corpus writes, which are kept in the cache.
 
-    Raises ``UserError``, with what was ``asked``, where there are none.
+    Raises ``UserError``, with the override that ``asked`` and one to give ``instead``, where there
+    are none.
     """
     name = f"contrast-{corpus.name}-{EDITION}-{corpus.fingerprint}"
     kept = Path(cache_dir) / f"{name}.json"
@@ -67,7 +42,7 @@ def corpus_pairs(corpus: Corpus, cache_dir: str | Path, asked: PairRequest) -> l
             written = corpus.contrastive_pairs()
             if not written:
                 raise UserError(
-                    f"{asked.option}: {corpus.name} writes no contrastive pairs; {asked.instead}"
+                    f"{asked}: {corpus.name} writes no contrastive pairs; give {instead}"
                 )
             write_contrast(kept, written)
     return read_contrast(kept, "cache_dir")
@@ -94,11 +69,11 @@ def both_translations(
     )
 
 
-def choices_of(pairs: Sequence[ContrastPair], losses: Iterable[SentenceLoss]) -> Choices:
+def choices_of(pairs: Sequence[ContrastPair], forced: Iterable[ForcedSentence]) -> Choices:
     """Return the choices, given the losses of ``both_translations``, in any order."""
     nats = np.empty(2 * len(pairs))
-    for loss in losses:
-        nats[loss.id] = loss.nats
+    for one in forced:
+        nats[one.id] = one.nats.sum()
     return Choices.of(pairs, nats[: len(pairs)], nats[len(pairs) :])
 
 
@@ -109,12 +84,12 @@ def choose(trained: TrainedModel, pairs: Sequence[ContrastPair], decode_max_toke
     """
     encoded = both_translations(pairs, trained.cleaning, trained.languages, trained.tokenizers)
     check_text(trained.config, trained.model, trained.tokenizers.source, {"given": encoded})
-    forcing, option = SentenceLosses(trained.model), "batching.decode_max_tokens"
-    losses: list[SentenceLoss] = []
+    forcing, option = ForcedDecoding(trained.model, weights=False), "batching.decode_max_tokens"
+    forced: list[ForcedSentence] = []
     with torch.no_grad():
         for rows in LengthBatchSampler(encoded, decode_max_tokens, option=option):
-            losses += forcing.predict_step(encoded[rows])
-    return choices_of(pairs, losses)
+            forced += forcing.predict_step(encoded[rows])
+    return choices_of(pairs, forced)
 
 
 def accuracies(groups: Iterable[ScoredGroup], system: str) -> Accuracies:

@@ -16,7 +16,7 @@ from datamodules.tokenization import Tokenizers
 from lightning_modules.decoding import Hypothesis
 from lightning_modules.metrics.lengths import Bucket
 from lightning_modules.metrics.metric import Array, Statistics
-from lightning_modules.metrics.sentences import readable
+from lightning_modules.metrics.sentences import most_readable
 from lightning_modules.metrics.word_alignment import (
     alignment_statistics,
     hard_alignment,
@@ -39,26 +39,31 @@ class ForcedSentence(NamedTuple):
     id: int
     """The sentence's index in its split."""
     weights: Tensor | None
-    """``(tgt, src)`` on the CPU, padded as the sentence's batch; None without attention."""
+    """``(tgt, src)`` on the CPU, padded as the sentence's batch; None where none are kept."""
     nats: NDArray[np.float64]
     """Negative log-likelihood of each token, ``(tgt,)``, without padding."""
 
 
 class ForcedDecoding(pl.LightningModule):
-    """Force a model to produce the references of a split, for ``Trainer.predict``."""
+    """Force a model to produce given translations, for ``Trainer.predict``.
 
-    def __init__(self, model: EncoderDecoder) -> None:
+    Without ``weights`` only the losses are kept.
+    """
+
+    def __init__(self, model: EncoderDecoder, weights: bool = True) -> None:
         super().__init__()
         self.model = model
+        self.keeps_weights = weights
 
     def configure_model(self) -> None:
         """Keep the model as given; Lightning requires this method where parameters are sharded."""
 
     def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[ForcedSentence]:
-        """Return weights and losses of the references of a batch."""
+        """Return weights and losses of the translations of a batch."""
         memory = self.model.encode(*batch.source)
         features, weights = self.model.decode(memory, batch.tgt_in)
-        rows = [None] * len(batch.ids) if weights is None else weights.float().cpu()
+        kept = weights if self.keeps_weights else None
+        rows = [None] * len(batch.ids) if kept is None else kept.float().cpu()
         nats = self._nats(*batch.real_targets(features))
         ends = np.cumsum(batch.lengths[1])[:-1]
         token_nats = np.split(nats.detach().cpu().double().numpy(), ends)
@@ -162,8 +167,8 @@ def words_attention(hypothesis: Hypothesis, source: str, tokenizers: Tokenizers)
 def shown_sentences(lines: Sequence[str], buckets: Iterable[Bucket]) -> list[int]:
     """Return the numbers of the most readable sentence of all and of each bucket, each once."""
     members = [bucket.index.tolist() for bucket in buckets if len(bucket.index)]
-    best = [numbers[readable([lines[number] for number in numbers])] for numbers in members]
-    return list(dict.fromkeys([readable(lines), *best]))
+    best = [numbers[most_readable([lines[number] for number in numbers])] for numbers in members]
+    return list(dict.fromkeys([most_readable(lines), *best]))
 
 
 def head_attention(

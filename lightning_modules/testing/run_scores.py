@@ -50,8 +50,6 @@ from lightning_modules.runs.schema import (
     WordCounts,
 )
 from lightning_modules.testing.contrastive_pairs import (
-    CONTRASTIVE,
-    SentenceLosses,
     accuracies,
     both_translations,
     choices_of,
@@ -95,7 +93,7 @@ def check_test_set(data: TranslationData, scoring: Scoring) -> None:
         except ValueError as error:
             raise UserError(f"{place}: gold alignments, {error}") from None
     if scoring.contrastive:
-        corpus_pairs(data.corpus, data.cache_dir, CONTRASTIVE)
+        corpus_pairs(data.corpus, data.cache_dir)
     check_sets(text, place)
     step = -(-len(text) // TRIED)
     references = text.target[::step]
@@ -218,12 +216,12 @@ def _predict(trainer: pl.Trainer, module: pl.LightningModule, **given: Any) -> l
 
 def _choices(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -> Choices:
     """Choose between the contrastive pairs of the corpus, on all ranks together."""
-    pairs = corpus_pairs(data.corpus, data.cache_dir, CONTRASTIVE)
+    pairs = corpus_pairs(data.corpus, data.cache_dir)
     languages = data.corpus.source, data.corpus.target
     encoded = both_translations(pairs, data.cleaning, languages, data.tokenizers)
     loader = data.decoding_loader(encoded)
-    losses = _predict(trainer, SentenceLosses(module.model), dataloaders=loader)
-    return choices_of(pairs, losses)
+    forcing = ForcedDecoding(module.model, weights=False)
+    return choices_of(pairs, _predict(trainer, forcing, dataloaders=loader))
 
 
 def _eval_set(text: ParallelText, tokenizers: Tokenizers) -> EvalSet:

@@ -7,7 +7,7 @@ import numpy as np
 import pytorch_lightning as pl
 
 from lightning_modules.metrics.bootstrap import Estimate
-from lightning_modules.metrics.sentences import readable
+from lightning_modules.metrics.sentences import most_readable
 from lightning_modules.metrics.word_alignment import parse_gold
 from lightning_modules.runs.files import RunScores
 from lightning_modules.runs.schema import Prediction, SentenceAttention
@@ -43,7 +43,7 @@ class AttentionMaps(pl.Callback):
         assert isinstance(pl_module, TranslationModule)
         data = trainer.datamodule  # type: ignore[attr-defined]
         pairs, text = data.encoded_corpus.encoded["val"], data.text("val")
-        row = readable([text.source[number] for number in pairs.ids])
+        row = most_readable([text.source[number] for number in pairs.ids])
         batch = pl_module.transfer_batch_to_device(pairs[np.array([row])], pl_module.device, 0)
         model = pl_module.model
         weights = model.decode(model.encode(*batch.source), batch.tgt_in).weights
@@ -147,6 +147,6 @@ def _prediction(line: Prediction) -> list[Any]:
 
 
 def _readable_attention(run: RunScores) -> SentenceAttention | None:
-    shown = readable([line.source for line in run.predictions])
+    shown = most_readable([line.source for line in run.predictions])
     weights = run.attention[shown]
     return None if weights is None else SentenceAttention.of(run.predictions[shown], weights)

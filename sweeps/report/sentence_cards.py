@@ -18,7 +18,7 @@ from lightning_modules.figures.heat_map import (
     label_room,
     numbered_words,
 )
-from lightning_modules.metrics.sentences import most_different, readable
+from lightning_modules.metrics.sentences import most_different, most_readable
 from lightning_modules.metrics.systems import Output
 from lightning_modules.metrics.text_metrics import sentence_bleu
 from lightning_modules.metrics.word_alignment import shared_words
@@ -190,7 +190,7 @@ class _SystemAttention:
 def sentence_cards(group: Group) -> list[SentenceCard]:
     """Return a readable sentence, then sentences on which the systems' first seeds differ most."""
     test = group.systems[0].test
-    reasons = {readable(test.sources or test.references): "easily read"}
+    reasons = {most_readable(test.sources or test.references): "easily read"}
     if len(group.systems) > 1:
         for place, number in enumerate(_most_different(group)[:DIFFERING], start=1):
             reasons.setdefault(number, f"differs most, number {place}")
