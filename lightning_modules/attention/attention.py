@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad
 
 from lightning_modules.attention.scores import Score
 from lightning_modules.attention.windows import Window
@@ -27,15 +26,6 @@ class AttentionMemory(NamedTuple):
     def shared(self) -> "AttentionMemory":
         """Return this memory for a loop over the target; see ``kernels.shared``."""
         return self._replace(values=accumulate_once(self.values), keys=accumulate_once(self.keys))
-
-    def padded(self, multiple: int) -> "AttentionMemory":
-        """Return this memory with padding up to a multiple of positions, so that shapes repeat."""
-        missing = -self.padding.shape[-1] % multiple
-        return self._replace(
-            values=pad(self.values, (0, 0, 0, missing)),
-            keys=pad(self.keys, (0, 0, 0, missing)),
-            padding=pad(self.padding, (0, missing), value=True),
-        )
 
 
 class Attention(nn.Module):

@@ -6,10 +6,8 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import Literal
 
 import torch
-from pydantic import PositiveInt, validate_call
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 from typing_extensions import override
@@ -121,12 +119,13 @@ class Additive(Score):
     the paper.
     """
 
-    @validate_call
     def __init__(
-        self, query_size: int, memory_size: int, alignment_size: PositiveInt | None = None
+        self, query_size: int, memory_size: int, alignment_size: int | None = None
     ) -> None:
         super().__init__(query_size, memory_size)
-        size = alignment_size or query_size
+        size = query_size if alignment_size is None else alignment_size
+        if size < 1:
+            raise ValueError(f"alignment_size={size} must be at least 1")
         self.query_projection = LinearLayer(query_size, size, bias=False)
         self.key_projection = LinearLayer(memory_size, size, bias=False)
         self.energy = LinearLayer(size, 1, bias=False)
@@ -143,7 +142,7 @@ class Additive(Score):
 class Concat(Additive):
     """Luong et al. 2015, eq. 8, "concat": ``v_aᵀ tanh(W_a [h_t; h̄_s])``.
 
-    ``W_a`` is a matrix for ``h_t`` beside a matrix for ``h̄_s``: this is the additive score with the
+    ``W_a`` is a matrix for ``h_t`` and another for ``h̄_s``, so this is the additive score with the
     current state as query.
     """
 
@@ -155,13 +154,7 @@ class Linear(Score):
     softmax: the weights depend on the source alone. ``activation=relu`` or ``tanh`` prevents this.
     """
 
-    @validate_call
-    def __init__(
-        self,
-        query_size: int,
-        memory_size: int,
-        activation: Literal["none", "relu", "tanh"] = "none",
-    ) -> None:
+    def __init__(self, query_size: int, memory_size: int, activation: str = "none") -> None:
         super().__init__(query_size, memory_size)
         self.query_projection = LinearLayer(query_size, 1, bias=False)
         self.key_projection = LinearLayer(memory_size, 1)
@@ -186,8 +179,7 @@ class Location(Score):
 
     is_content_based = False
 
-    @validate_call
-    def __init__(self, query_size: int, memory_size: int, max_length: PositiveInt = 100) -> None:
+    def __init__(self, query_size: int, memory_size: int, max_length: int = 100) -> None:
         super().__init__(query_size, memory_size)
         self.max_length: int = max_length
         self.positions = LinearLayer(query_size, max_length, bias=False)

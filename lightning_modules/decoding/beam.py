@@ -5,13 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from pydantic import PositiveInt, validate_call
 from torch import Tensor
 from typing_extensions import override
 
 from datamodules.tokenization import BOS, EOS
 from lightning_modules.decoding.hypotheses import Backpointers, Ends, HypothesisEnd
-from lightning_modules.decoding.search import NonNegativeFloat, Search, best_tokens, is_decision
+from lightning_modules.decoding.search import Search, best_tokens, is_decision
 from lightning_modules.variants.base import EncoderDecoder, select_batch
 
 
@@ -66,14 +65,7 @@ class BeamSearch(Search):
         limits: see ``Search``.
     """
 
-    @validate_call
-    def __init__(
-        self,
-        beam_size: PositiveInt = 4,
-        length_penalty: NonNegativeFloat = 0.6,
-        n_best: PositiveInt = 1,
-        **limits: Any,
-    ) -> None:
+    def __init__(self, beam_size: int, length_penalty: float, n_best: int, **limits: Any) -> None:
         super().__init__(**limits)
         if n_best > beam_size:
             raise ValueError(f"decoding.n_best={n_best}: must be at most beam_size={beam_size}")

@@ -23,6 +23,8 @@ from lightning_modules.variants.transformer import Transformer
 from lightning_modules.variants.transformer.heads import AttentionPositions, MultiHeadAttention
 from lightning_modules.variants.transformer.layers import DecoderLayer, EncoderLayer, FeedForward
 
+SETTING = "engine=ctranslate2"
+
 
 @torch.no_grad()
 def write_model(library: ModuleType, model: Transformer, positions: int, folder: Path) -> None:
@@ -117,11 +119,6 @@ def _array(tensor: Tensor) -> NDArray[Any]:
     return array
 
 
-SETTING = "engine=ctranslate2"
-GREEDY = BeamSearch(1, length_penalty=0)
-"""Greedy search as a beam search."""
-
-
 class Ctranslate2Engine:
     """Translates batches as a ``Search`` does, without attention weights.
 
@@ -167,14 +164,15 @@ class Ctranslate2Engine:
         return found
 
     def _limit(self, length: int) -> int:
-        return max(1, int(self._search.max_ratio * length + self._search.max_extra))
+        return int(self._search.longest(torch.tensor(length)))
 
     def _translate(self, sentences: list[list[str]], length: int) -> list[list[Hypothesis]]:
-        beam = self._search if isinstance(self._search, BeamSearch) else GREEDY
+        beam = self._search if isinstance(self._search, BeamSearch) else None
+        beam_size = 1 if beam is None else beam.beam_size
         results = self._translator.translate_batch(
             sentences,
-            beam_size=beam.beam_size,
-            num_hypotheses=beam.beam_size,
+            beam_size=beam_size,
+            num_hypotheses=beam_size,
             length_penalty=0,
             return_scores=True,
             max_input_length=0,
@@ -185,14 +183,12 @@ class Ctranslate2Engine:
         )
         ranked = []
         for result in results:
-            pairs = zip(result.hypotheses, result.scores, strict=True)
-            hypotheses = [
-                Hypothesis(tokens, score / beam.penalty(len(tokens)), None)
-                for names, score in pairs
-                for tokens in [list(map(int, names))]
-            ]
+            hypotheses = []
+            for names, score in zip(result.hypotheses, result.scores, strict=True):
+                penalty = 1.0 if beam is None else beam.penalty(len(names))
+                hypotheses.append(Hypothesis([int(name) for name in names], score / penalty, None))
             hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
-            ranked.append(hypotheses[: beam.n_best])
+            ranked.append(hypotheses[: 1 if beam is None else beam.n_best])
         return ranked
 
 

@@ -73,18 +73,17 @@ class Backpointers:
         if not self._weights:
             return [None] * rows.shape[1]
         present = rows >= 0
+        # The rows of each call, (hypotheses that have not ended,).
         device = self._weights[0].device
-        chosen = torch.from_numpy(rows[present]).to(device).split(present.sum(1).tolist())
-        by_call = torch.cat(
-            [
-                weights.index_select(0, index)
-                for weights, index in zip(self._weights, chosen, strict=False)
-            ]
-        )
+        of_calls = torch.from_numpy(rows[present]).to(device).split(present.sum(1).tolist())
+        # Their weights, call after call, (tokens of all hypotheses, src).
+        pairs = zip(self._weights, of_calls, strict=False)
+        by_call = torch.cat([weights.index_select(0, chosen) for weights, chosen in pairs])
         by_call = by_call.cpu().float()
-        places = torch.from_numpy(np.argsort(present.nonzero()[1], kind="stable"))
-        each = places.split(present.sum(0).tolist())
-        return [by_call.index_select(0, hypothesis) for hypothesis in each]
+        # Where the tokens of each hypothesis stand in by_call, hypothesis after hypothesis.
+        order = torch.from_numpy(np.argsort(present.nonzero()[1], kind="stable"))
+        of_hypotheses = order.split(present.sum(0).tolist())
+        return [by_call.index_select(0, places) for places in of_hypotheses]
 
 
 def on_host(column: Sequence[Tensor]) -> NDArray:

@@ -1,10 +1,9 @@
 """The interface of a search, and greedy search."""
 
 from abc import ABC, abstractmethod
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
-from pydantic import Field, validate_call
 from torch import Tensor
 from typing_extensions import override
 
@@ -15,8 +14,6 @@ from lightning_modules.kernels.precision import search_autocast
 from lightning_modules.kernels.products import packed_weights
 from lightning_modules.variants.base import EncoderDecoder, for_each_tensor, select_batch
 
-NonNegativeFloat = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-NonNegativeInt = Annotated[int, Field(ge=0)]
 BLOCK = 64
 """Number of columns per block in ``top``."""
 ROWS = {"cpu": 512}
@@ -55,14 +52,7 @@ class Search(ABC):
         int8: multiply in integers of eight bits, on a CPU.
     """
 
-    @validate_call
-    def __init__(
-        self,
-        max_ratio: NonNegativeFloat = 1.5,
-        max_extra: NonNegativeInt = 10,
-        bf16: bool = False,
-        int8: bool = False,
-    ) -> None:
+    def __init__(self, max_ratio: float, max_extra: int, bf16: bool, int8: bool) -> None:
         if bf16 and int8:
             raise ValueError("decoding.int8=true: cannot be used with decoding.bf16=true")
         self.max_ratio = max_ratio
@@ -96,21 +86,22 @@ class Search(ABC):
     def _translate(
         self, model: EncoderDecoder, src: Tensor, src_mask: Tensor, lengths: Tensor
     ) -> list[list[Hypothesis]]:
-        limits = (self.max_ratio * lengths + self.max_extra).long().clamp(min=1)
-        limits = limits.to(model.device)
+        limits = self.longest(lengths).to(model.device)
         backpointers = Backpointers()
         # Every step reads the memory: as torch multiplies it, without a copy in each step.
         memory = for_each_tensor(model.encode(src, src_mask, lengths), Tensor.contiguous)
         ends = self.search(model, memory, limits, backpointers)
         paths = iter(backpointers.trace([end for sentence in ends for end in sentence]))
-        return [
-            [
-                Hypothesis(tokens, end.score, weights)
-                for end in sentence
-                for tokens, weights in [next(paths)]
-            ]
-            for sentence in ends
-        ]
+
+        def hypothesis(end: HypothesisEnd) -> Hypothesis:
+            tokens, weights = next(paths)
+            return Hypothesis(tokens, end.score, weights)
+
+        return [[hypothesis(end) for end in sentence] for sentence in ends]
+
+    def longest(self, lengths: Tensor) -> Tensor:
+        """Return the length limits, in tokens, for sources of these lengths, ``(batch,)``."""
+        return (self.max_ratio * lengths + self.max_extra).long().clamp(min=1)
 
     @abstractmethod
     def search(

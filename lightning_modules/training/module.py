@@ -73,7 +73,7 @@ class TranslationModule(pl.LightningModule):
         self.validated: dict[int, str] = {}
         self._make_optimizer = optimizer
         self._make_scheduler = scheduler
-        self._validation_search = GreedySearch()
+        self._validation_search = GreedySearch(max_ratio=1.5, max_extra=10, bf16=False, int8=False)
         self.losses = TrainingLosses()
         self._update_loss: Tensor | float = 0.0
         self._validated_nats: dict[int, tuple[float, int]] = {}

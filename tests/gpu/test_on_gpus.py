@@ -15,13 +15,13 @@ import torch
 from torch import Tensor
 
 from datamodules.batching import Batch
-from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.runs.files import read_history, read_result
 from lightning_modules.runs.paths import LAST
 from lightning_modules.training.callbacks import resume
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.variants.base import move
 from tests.helpers.commands import ROOT, TINY, inside, places, succeed
+from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import NAMES, OPTIONS, sentences, small_model
 from tests.lightning_modules.training.test_resume import Killed, at, killed
 from tests.lightning_modules.training.test_training import batch
@@ -100,7 +100,7 @@ def test_gradients_equal_those_of_the_cpu(device, name):
 @pytest.mark.parametrize("device", [GPU])
 def test_translations_equal_those_of_the_cpu(device, name):
     model, source = small_model(name), sentences([5, 3, 9])
-    for search in (GreedySearch(), BeamSearch(beam_size=3, n_best=2)):
+    for search in (greedy_search(), beam_search(beam_size=3, n_best=2)):
         theirs = search(model.to("cpu"), *source)
         ours = search(model.to(device), *(part.to(device) for part in source))
         assert [[one.tokens for one in ranked] for ranked in ours] == [

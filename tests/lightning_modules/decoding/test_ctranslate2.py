@@ -7,10 +7,12 @@ import pytest
 import torch
 
 from datamodules.errors import UserError
-from lightning_modules.decoding import BeamSearch, GreedySearch, Search
+from lightning_modules.decoding import Search
 from lightning_modules.decoding.ctranslate2_engine import Ctranslate2Engine
 from lightning_modules.variants import Ensemble
 from tests.helpers.commands import TINY, mistake, places, run, succeed
+from tests.helpers.searches import LIMITS as SETTINGS
+from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import sentences, small_model
 
 pytest.importorskip("ctranslate2", reason="ctranslate2 is not installed")
@@ -35,7 +37,7 @@ def peaked(*overrides):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_greedy_translations_are_the_same_one_by_one(form):
-    model, source, search = peaked(*FORMS[form]), sentences(LENGTHS), GreedySearch(**LIMITS)
+    model, source, search = peaked(*FORMS[form]), sentences(LENGTHS), greedy_search(**LIMITS)
     ours = search(model, *source)
     theirs = Ctranslate2Engine(model, search, max(LENGTHS))(model, *source)
     for [one], [other] in zip(ours, theirs, strict=True):
@@ -47,7 +49,7 @@ def test_greedy_translations_are_the_same_one_by_one(form):
 def test_beams_score_their_hypotheses_alike():
     """The searches may find other hypotheses; the same hypothesis has the same score."""
     model, source = peaked(), sentences(LENGTHS)
-    search = BeamSearch(4, n_best=3, **LIMITS)
+    search = beam_search(4, n_best=3, **LIMITS)
     ours = search(model, *source)
     theirs = Ctranslate2Engine(model, search, max(LENGTHS))(model, *source)
     common = 0
@@ -65,7 +67,7 @@ def test_beams_score_their_hypotheses_alike():
 
 
 def test_integers_are_an_option_there_too():
-    search = GreedySearch(int8=True, **LIMITS)
+    search = greedy_search(int8=True, **LIMITS)
     found = Ctranslate2Engine(peaked(), search, max(LENGTHS))(peaked(), *sentences(LENGTHS))
     assert all(len(hypotheses) == 1 for hypotheses in found)
 
@@ -77,12 +79,12 @@ class Own(Search):
 @pytest.mark.parametrize(
     ("model", "search", "message"),
     [
-        (["bahdanau"], GreedySearch(), "one Transformer, not a model Recurrent; set engine=torch"),
-        (None, GreedySearch(), "one Transformer, not a model Ensemble; set engine=torch"),
-        (["transformer"], Own(), "greedy and beam search alone"),
-        (["transformer"], BeamSearch(bf16=True), r"set decoding\.bf16=false"),
-        (["transformer", "model.positions=rotary"], BeamSearch(), "sinusoidal or learned"),
-        (["transformer", "model.key_size=4"], BeamSearch(), "needs a model whose keys"),
+        (["bahdanau"], greedy_search(), "one Transformer, not a model Recurrent; set engine=torch"),
+        (None, greedy_search(), "one Transformer, not a model Ensemble; set engine=torch"),
+        (["transformer"], Own(**SETTINGS), "greedy and beam search alone"),
+        (["transformer"], beam_search(bf16=True), r"set decoding\.bf16=false"),
+        (["transformer", "model.positions=rotary"], beam_search(), "sinusoidal or learned"),
+        (["transformer", "model.key_size=4"], beam_search(), "needs a model whose keys"),
     ],
 )
 def test_what_it_cannot_express_is_refused(model, search, message):
@@ -101,7 +103,7 @@ def test_without_the_library_one_line_says_what_to_install(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(UserError, match=r"pip install 'attention-bench\[ctranslate2\]'"):
-        Ctranslate2Engine(small_model("transformer"), GreedySearch(), 5)
+        Ctranslate2Engine(small_model("transformer"), greedy_search(), 5)
 
 
 @pytest.mark.exhaustive

@@ -9,18 +9,19 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from datamodules.tokenization import EOS
-from lightning_modules.decoding import Backpointers, BeamSearch, GreedySearch, Search
+from lightning_modules.decoding import Backpointers, Search
 from lightning_modules.decoding import search as searching
 from lightning_modules.variants.base import select_batch
 from tests.helpers.commands import ROOT
 from tests.helpers.host_waits import HostWaits
+from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import ALL, numbers, sentences, small_model
 
 SEARCHES = {
-    "greedy": GreedySearch(),
-    "beam": BeamSearch(beam_size=4),
-    "all": BeamSearch(beam_size=3, n_best=3, length_penalty=0.0),
-    "penalty": BeamSearch(beam_size=5, n_best=2, length_penalty=1.5, max_ratio=0.5, max_extra=2),
+    "greedy": greedy_search(),
+    "beam": beam_search(beam_size=4),
+    "all": beam_search(beam_size=3, n_best=3, length_penalty=0.0),
+    "penalty": beam_search(beam_size=5, n_best=2, length_penalty=1.5, max_ratio=0.5, max_extra=2),
 }
 NAMES = [
     *("bahdanau", "luong_predictive", "luong_intra", "luong_query_flags", "seq2seq", "rnnencdec"),
@@ -70,7 +71,7 @@ def test_sentences_that_have_ended_leave_at_a_decision(monkeypatch):
         return step(memory, state, last_token)
 
     monkeypatch.setattr(model, "step", counted)
-    found = GreedySearch()(model, *SOURCE)
+    found = greedy_search()(model, *SOURCE)
     ends = [len(hypotheses[0].tokens) for hypotheses in found]
     expected = [sum(end > position // 4 * 4 for end in ends) for position in range(len(sizes))]
     assert sizes == expected

@@ -11,6 +11,7 @@ from lightning_modules.decoding import GreedySearch, HypothesisEnd, Search
 from lightning_modules.decoding.search import check_search
 from lightning_modules.runs.files import read_predictions
 from tests.helpers.commands import TESTED, TINY, example, mistake, places, succeed
+from tests.helpers.searches import LIMITS
 from tests.helpers.variants import small_model
 
 MODEL = ["model=seq2seq", "logger=none"]
@@ -81,7 +82,7 @@ class Drawing(GreedySearch):
 def test_the_trial_of_a_search_leaves_random_numbers_and_the_mode_of_the_model():
     model = small_model("seq2seq").train()
     before = torch.get_rng_state()
-    check_search("decoding._target_=Drawing", Drawing(), model)
+    check_search("decoding._target_=Drawing", Drawing(**LIMITS), model)
     assert torch.equal(torch.get_rng_state(), before)
     assert model.training
 

@@ -7,7 +7,6 @@ import torch
 from torch.nn import functional
 
 from datamodules.errors import UserError
-from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.kernels import precision, products
 from lightning_modules.kernels.products import (
     Int8Product,
@@ -20,6 +19,7 @@ from lightning_modules.kernels.products import (
 )
 from lightning_modules.training.flops import _count_pair, build_to_count, count_flops
 from lightning_modules.training.word_vectors import VectorFiles
+from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import ALL, configuration, numbers, sentences, small_model, targets
 
 ERROR = 1e-6
@@ -237,7 +237,7 @@ def test_a_row_in_integers_does_not_depend_on_the_other_rows():
 def test_a_search_with_packed_weights_finds_the_same(name, onednn):
     """Also with integers, hypotheses stay near: random weights make close decisions."""
     model, source = small_model(name).eval(), sentences([4, 7, 2])
-    search = BeamSearch(3, n_best=2)
+    search = beam_search(3, n_best=2)
     ours = search(model, *source)
     precision.use_products(None)
     theirs = search(model, *source)
@@ -245,17 +245,17 @@ def test_a_search_with_packed_weights_finds_the_same(name, onednn):
         assert [each.tokens for each in one] == [each.tokens for each in other]
         for left, right in zip(one, other, strict=True):
             assert left.score == pytest.approx(right.score, rel=1e-4)
-    for ranked in BeamSearch(3, int8=True)(model, *source):
+    for ranked in beam_search(3, int8=True)(model, *source):
         assert ranked[0].score < 0
 
 
 @pytest.mark.parametrize("name", ["bahdanau", "transformer"])
 def test_a_model_in_float64_keeps_its_precision(name, onednn):
     model, source = small_model(name).double().eval(), sentences([4, 7, 2])
-    ours = GreedySearch()(model, *source)
+    ours = greedy_search()(model, *source)
     precision.use_products(None)
-    assert [one.score for [one] in ours] == [one.score for [one] in GreedySearch()(model, *source)]
-    assert all(hypotheses for hypotheses in GreedySearch(int8=True)(model, *source))
+    assert [one.score for [one] in ours] == [one.score for [one] in greedy_search()(model, *source)]
+    assert all(hypotheses for hypotheses in greedy_search(int8=True)(model, *source))
 
 
 @pytest.mark.parametrize("name", ["seq2seq", "bahdanau", "luong_global", "transformer"])
@@ -280,26 +280,26 @@ def test_weights_are_packed_as_long_as_the_search_lasts(monkeypatch):
     assert all(layer._packed is None for layer in layers)
     monkeypatch.setattr(model, "encode", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        GreedySearch(int8=True)(model, *sentences([4, 2]))
+        greedy_search(int8=True)(model, *sentences([4, 2]))
     monkeypatch.undo()
     assert all(layer._packed is None for layer in layers)
     with packed_weights(model, int8=False):  # torch multiplies
         assert all(layer._packed is None for layer in layers)
     before = {key: value.clone() for key, value in model.state_dict().items()}
-    GreedySearch(int8=True)(model, *sentences([4, 2]))
+    greedy_search(int8=True)(model, *sentences([4, 2]))
     assert model.state_dict().keys() == before.keys()
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
 
 
 def test_new_weights_count_at_once(onednn):
     model, source = small_model("transformer").eval(), sentences([4, 7])
-    GreedySearch()(model, *source)
+    greedy_search()(model, *source)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(1.5)
-    ours = GreedySearch()(model, *source)
+    ours = greedy_search()(model, *source)
     precision.use_products(None)
-    theirs = GreedySearch()(model, *source)
+    theirs = greedy_search()(model, *source)
     assert [one[0].tokens for one in ours] == [one[0].tokens for one in theirs]
 
 
@@ -307,12 +307,12 @@ def test_integers_need_a_cpu_with_onednn_and_no_other_type(monkeypatch):
     with pytest.raises(
         ValueError, match=r"decoding\.int8=true: cannot be used with decoding\.bf16"
     ):
-        BeamSearch(int8=True, bf16=True)
+        beam_search(int8=True, bf16=True)
     with pytest.raises(UserError, match=r"decoding\.int8=true: needs a CPU"):
-        GreedySearch(int8=True)(small_model("seq2seq").to("meta"), *sentences([3]))
+        greedy_search(int8=True)(small_model("seq2seq").to("meta"), *sentences([3]))
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     with pytest.raises(UserError, match=r"decoding\.int8=true: needs a CPU"):
-        GreedySearch(int8=True)(small_model("seq2seq"), *sentences([3]))
+        greedy_search(int8=True)(small_model("seq2seq"), *sentences([3]))
 
 
 def test_small_packed_products_stay_with_torch(monkeypatch):

@@ -10,7 +10,6 @@ from torch.nn.functional import log_softmax
 from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.corpus import ParallelText
 from datamodules.tokenization import EOS, Tokenizers, TokenizerSettings
-from lightning_modules.decoding import BeamSearch
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import length_buckets
 from lightning_modules.runs.files import (
@@ -34,6 +33,7 @@ from lightning_modules.testing.forced_decoding import (
     words_attention,
 )
 from lightning_modules.variants.base import Decoded, EncoderDecoder
+from tests.helpers.searches import beam_search
 from tests.helpers.variants import sentences, small_model
 
 TEXT = ParallelText(["a b c", "b a", "c"], ["x y z", "y x", "z"], ["2-0 1-1 0-2", "1-0 0-1", "0-0"])
@@ -268,7 +268,7 @@ def test_a_model_without_attention_gives_no_weights(tokenizers):
 def test_forcing_what_a_beam_found_gives_the_weights_of_the_beam(name):
     model = small_model(name)
     src, mask = sentences([5, 12, 3, 8])
-    best = [hypotheses[0] for hypotheses in BeamSearch()(model, src, mask)]
+    best = [hypotheses[0] for hypotheses in beam_search()(model, src, mask)]
     lengths = mask.sum(1).tolist()
     sources = [row[: length - 1] for row, length in zip(src.tolist(), lengths, strict=True)]
     targets = [[token for token in one.tokens if token != EOS] for one in best]
@@ -296,7 +296,7 @@ def searched(name, letter_tokenizers, max_extra):
     sides = (Sequences.of(tokenizer.encode(LINES)) for tokenizer in letter_tokenizers)
     pairs = EncodedPairs(np.arange(len(LINES)), *sides)
     batch = collate(pairs)
-    search = BeamSearch(max_ratio=0.0, max_extra=max_extra)
+    search = beam_search(max_ratio=0.0, max_extra=max_extra)
     return model, [ranked[0] for ranked in search(model, batch.src, batch.src_mask)], pairs
 
 

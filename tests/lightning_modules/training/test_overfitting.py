@@ -8,11 +8,11 @@ from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.corpus import ParallelText
 from datamodules.grammar import GrammarCorpus
 from datamodules.tokenization import Tokenizers, TokenizerSettings
-from lightning_modules.decoding import BeamSearch
 from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.schedules import constant
+from tests.helpers.searches import beam_search
 from tests.helpers.variants import LAPTOP, configuration
 
 SENTENCES = 20
@@ -47,7 +47,7 @@ def test_overfits_twenty_sentences_to_bleu_100(name, text):
     torch.manual_seed(0)
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
     optimizer = torch.optim.Adam(model.parameters(), lr=4e-3)
-    search = BeamSearch(beam_size=2)
+    search = beam_search(beam_size=2)
     module = TranslationModule(
         model, tokenizers.target, lambda _: optimizer, constant, search, 0.0, {}
     )

@@ -12,11 +12,11 @@ from torch.utils.data import DataLoader
 from datamodules.batching import EncodedPairs, Sequences, as_built, collate
 from datamodules.errors import UserError
 from datamodules.tokenization import BOS, PAD, Words
-from lightning_modules.decoding import GreedySearch
 from lightning_modules.training.factories import build
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.schedules import constant
 from lightning_modules.training.teacher_forcing import ALWAYS, TeacherForcing, mixed_inputs
+from tests.helpers.searches import greedy_search
 from tests.helpers.variants import VOCABULARY, configuration, small_model
 
 DECAYS = ("linear", "exponential", "inverse_sigmoid")
@@ -34,7 +34,7 @@ def batch(lengths):
 def module(model, **options):
     tokenizer = Words.train(["a b c d e f g h i j k l m n o p q r s"], 100, 1)
     adam = torch.optim.Adam
-    return TranslationModule(model, tokenizer, adam, constant, GreedySearch(), 0.0, {}, **options)
+    return TranslationModule(model, tokenizer, adam, constant, greedy_search(), 0.0, {}, **options)
 
 
 @pytest.mark.parametrize("decay", DECAYS)
@@ -103,7 +103,7 @@ def test_without_the_reference_it_is_greedy_search(name):
     memory = model.encode(padded.src, padded.src_mask)
     mixed = mixed_inputs(model, memory, padded.tgt_in, padded.tgt_mask, 0.0)
     assert torch.equal(mixed == PAD, ~padded.tgt_mask)
-    hypotheses = GreedySearch(max_extra=20)(model, padded.src, padded.src_mask)
+    hypotheses = greedy_search(max_extra=20)(model, padded.src, padded.src_mask)
     for row, ((best,), length) in enumerate(zip(hypotheses, [4, 10, 2], strict=True)):
         greedy = [BOS, *best.tokens][:length]
         assert mixed[row, : len(greedy)].tolist() == greedy
@@ -165,7 +165,7 @@ def test_training_on_its_own_words_overfits(name, share):
         trained.loss(padded, share=share).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-    hypotheses = GreedySearch()(model.eval(), padded.src, padded.src_mask)
+    hypotheses = greedy_search()(model.eval(), padded.src, padded.src_mask)
     for row, (best,) in enumerate(hypotheses):
         assert best.tokens == padded.tgt_out[row][padded.tgt_mask[row]].tolist()
 

@@ -17,20 +17,20 @@ from torch.utils.data import DataLoader
 from datamodules.batching import EncodedPairs, Sequences, as_built, collate
 from datamodules.errors import UserError
 from datamodules.tokenization import Words
-from lightning_modules.decoding import GreedySearch
 from lightning_modules.ranks.updates import RankFlags
 from lightning_modules.training.budgets import Budget
 from lightning_modules.training.callbacks import TrainingBudget
 from lightning_modules.training.flops import Flops
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.schedules import constant, halving, inverse_sqrt, linear
+from tests.helpers.searches import greedy_search
 from tests.helpers.variants import small_model
 
 
 def module(name: str = "bahdanau", optimizer: Any = torch.optim.Adam) -> TranslationModule:
     tokenizer = Words.train(["a b c d e f g h i j k l m n o p q r s"], 100, 1)
     model = small_model(name, vocabulary=len(tokenizer))
-    return TranslationModule(model, tokenizer, optimizer, constant, GreedySearch(), 0.1, {})
+    return TranslationModule(model, tokenizer, optimizer, constant, greedy_search(), 0.1, {})
 
 
 def fit(trained: TranslationModule, updates: int, **options: Any) -> None:

@@ -7,9 +7,9 @@ import torch
 import torch._inductor.config
 
 from datamodules.errors import UserError
-from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.kernels import precision
 from lightning_modules.training.factories import compile_blocks
+from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import sentences, small_model, targets
 
 
@@ -53,7 +53,8 @@ def test_a_search_finds_the_same_with_compiled_blocks(name):
     plain, model = small_model(name).eval(), small_model(name).eval()
     model.compile_blocks(backend="eager")
     source = sentences([5, 3, 19])
-    for search in (GreedySearch(max_ratio=1, max_extra=1), BeamSearch(3, max_ratio=1, max_extra=1)):
+    limits = {"max_ratio": 1, "max_extra": 1}
+    for search in (greedy_search(**limits), beam_search(3, **limits)):
         for ours, theirs in zip(search(model, *source), search(plain, *source), strict=True):
             assert [one.tokens for one in ours] == [one.tokens for one in theirs]
             for one, other in zip(ours, theirs, strict=True):

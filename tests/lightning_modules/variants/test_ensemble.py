@@ -6,13 +6,13 @@ import torch
 
 from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.tokenization import BOS, PAD
-from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.testing.forced_decoding import ForcedDecoding
 from lightning_modules.variants import Ensemble
 from tests.helpers.commands import TINY, inside, mistake, places, succeed
+from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import sentences, small_model, targets
 
-SEARCHES = [GreedySearch(), BeamSearch(beam_size=3, n_best=3)]
+SEARCHES = [greedy_search(), beam_search(beam_size=3, n_best=3)]
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -47,7 +47,7 @@ def test_the_probabilities_are_the_mean():
 def test_teacher_forcing_repeats_the_search():
     ensemble = Ensemble([small_model("transformer"), small_model("luong_global")]).eval()
     src, mask = sentences([4, 9, 6])
-    for row, [best] in enumerate(BeamSearch(length_penalty=0)(ensemble, src, mask)):
+    for row, [best] in enumerate(beam_search(length_penalty=0)(ensemble, src, mask)):
         one = src[row : row + 1, mask[row]], mask[row : row + 1, mask[row]]
         memory = ensemble.encode(*one)
         logits = ensemble.logits(

@@ -8,9 +8,9 @@ from torch.utils.data import DataLoader
 
 from datamodules.batching import EncodedPairs, Sequences, as_built, collate
 from datamodules.tokenization import Words
-from lightning_modules.decoding import BeamSearch
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.schedules import constant
+from tests.helpers.searches import beam_search
 from tests.helpers.variants import small_model
 
 VARIANTS = ("seq2seq", "bahdanau", "luong_predictive", "transformer")
@@ -32,7 +32,7 @@ def trained(name: str, *overrides: str) -> tuple[list[float], list[list[int]]]:
     lengths = [3, 9, 5, 1]
     sides = [[generator.integers(4, 20, length).tolist() for length in lengths] for _ in range(2)]
     pairs = EncodedPairs(np.arange(len(lengths)), *map(Sequences.of, sides))
-    search = BeamSearch(beam_size=3)
+    search = beam_search(beam_size=3)
     module = TranslationModule(model, tokenizer, torch.optim.Adam, constant, search, 0.0, {})
     losses = []
 

@@ -8,13 +8,13 @@ from torch.nn.functional import cross_entropy
 
 from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.attention.windows import LocalPredictive
-from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.kernels.rnn import flip
 from lightning_modules.training.factories import build_model
 from lightning_modules.variants import EmbeddedEncoderDecoder
 from lightning_modules.variants.base import select_batch
 from lightning_modules.variants.recurrent.encoder import reverse
 from sweeps.comparison.conditions import PARAMETER_TOLERANCE
+from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import (
     ALL,
     LAPTOP,
@@ -192,8 +192,8 @@ def test_every_parameter_learns(name):
 def test_beam_of_one_equals_greedy(name):
     model = small_model(name)
     src, mask = sentences([5, 12, 1, 8, 8])
-    greedy = GreedySearch()(model, src, mask)
-    beam = BeamSearch(beam_size=1, length_penalty=0.0)(model, src, mask)
+    greedy = greedy_search()(model, src, mask)
+    beam = beam_search(beam_size=1, length_penalty=0.0)(model, src, mask)
     for one, other in zip(greedy, beam, strict=True):
         assert one[0].tokens == other[0].tokens
         assert one[0].score == pytest.approx(other[0].score, rel=1e-4)
@@ -206,7 +206,7 @@ def test_found_hypotheses_score_as_teacher_forcing_says(name):
     """Tokens, scores and weights of a beam's hypotheses belong together."""
     model = small_model(name)
     src, mask = sentences([5, 12, 1, 8, 8])
-    results = BeamSearch(beam_size=4, n_best=3, length_penalty=0.0)(model, src, mask)
+    results = beam_search(beam_size=4, n_best=3, length_penalty=0.0)(model, src, mask)
     for row, hypotheses in enumerate(results):
         one = slice(row, row + 1)
         scores = [hypothesis.score for hypothesis in hypotheses]

@@ -25,7 +25,7 @@ from datamodules.batching import Batch
 from datamodules.files import write_json
 from datamodules.tokenization import EOS
 from datamodules.translation_data import TranslationData
-from lightning_modules.decoding import BeamSearch, GreedySearch, Search
+from lightning_modules.decoding import Search
 from lightning_modules.kernels import precision, products
 from lightning_modules.runs.environment import peak_memory_mib
 from lightning_modules.training.factories import build_data, build_model, build_optimizer
@@ -34,6 +34,7 @@ from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.process import keep_freed_memory
 from lightning_modules.variants import EmbeddedEncoderDecoder, EncoderDecoder
 from lightning_modules.variants.transformer import Transformer
+from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import configuration
 from tests.tools.benchmarks.rivals.bare import BareLoop
 from tests.tools.benchmarks.workloads import WORKLOADS, data_overrides
@@ -135,7 +136,7 @@ def direct_step(config: DictConfig, data: TranslationData, device: str) -> Calla
     model = build_model(config, *(len(tokenizer) for tokenizer in data.tokenizers)).to(device)
     make_optimizer = build_optimizer(config)
     module = TranslationModule(
-        model, data.tokenizers.target, make_optimizer, ConstantLR, GreedySearch(), 0.1, {}
+        model, data.tokenizers.target, make_optimizer, ConstantLR, greedy_search(), 0.1, {}
     ).train()
     optimizer = make_optimizer(list(model.parameters()))
 
@@ -221,10 +222,10 @@ def decode(
     figures = {}
     limits: Any = {"max_ratio": 0.0, "max_extra": OUTPUT_TOKENS}
     for name, search in (
-        ("greedy", GreedySearch(**limits)),
-        ("beam", BeamSearch(5, **limits)),
-        ("greedy, int8", GreedySearch(**limits, int8=True)),
-        ("beam, int8", BeamSearch(5, **limits, int8=True)),
+        ("greedy", greedy_search(**limits)),
+        ("beam", beam_search(5, **limits)),
+        ("greedy, int8", greedy_search(**limits, int8=True)),
+        ("beam, int8", beam_search(5, **limits, int8=True)),
     ):
         if device != "cpu" and search.int8:
             continue

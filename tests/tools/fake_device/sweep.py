@@ -23,7 +23,6 @@ from torch.utils.backend_registration import (
 )
 
 from datamodules.batching import Batch, EncodedPairs, Sequences, collate
-from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.decoding.hypotheses import Backpointers, Ends
 from lightning_modules.decoding.search import Search
 from lightning_modules.kernels.rnn import RnnOutput
@@ -31,6 +30,7 @@ from lightning_modules.variants import EmbeddedEncoderDecoder
 from lightning_modules.variants.base import move
 from lightning_modules.variants.recurrent import cells, encoder
 from lightning_modules.variants.recurrent.cells import GruGates
+from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import small_model
 
 NAME = "accel"
@@ -216,8 +216,8 @@ CHECKS: dict[str, Check] = {
     "validate": validate,
     "force": force,
     "step": step,
-    "greedy search": search_with(GreedySearch()),
-    "beam search": search_with(BeamSearch(beam_size=3)),
+    "greedy search": search_with(greedy_search()),
+    "beam search": search_with(beam_search(beam_size=3)),
     "train": train,
     "resume": resume,
 }

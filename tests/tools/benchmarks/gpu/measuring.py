@@ -21,7 +21,6 @@ from datamodules.batching import (
     Sequences,
 )
 from datamodules.tokenization import EOS
-from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.kernels.precision import keep_attention_off_cudnn, use_matmul_precision
 from lightning_modules.ranks.updates import share_out
 from lightning_modules.training.factories import build_model, build_optimizer, compile_blocks
@@ -29,6 +28,7 @@ from lightning_modules.training.flops import count_flops
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.word_vectors import VectorFiles
 from lightning_modules.variants import EmbeddedEncoderDecoder
+from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import configuration
 from tests.tools.benchmarks.gpu.cases import Case, Load
 from tests.tools.benchmarks.rivals.bare import BareLoop
@@ -94,7 +94,7 @@ def trained(case: Case, load: Load, device: str) -> dict[str, Any]:
     model = build_model(config, load.vocabulary, load.vocabulary)
     make_optimizer = build_optimizer(config)
     no_text = cast(Any, None)
-    module = TranslationModule(model, no_text, make_optimizer, ConstantLR, GreedySearch(), 0.1, {})
+    module = TranslationModule(model, no_text, make_optimizer, ConstantLR, greedy_search(), 0.1, {})
     watch = Watch(load.windows)
     trainer = pl.Trainer(
         accelerator="gpu" if device == "cuda" else "cpu",
@@ -137,7 +137,7 @@ def decoded(case: Case, load: Load, device: str) -> dict[str, Any]:
     rows = LengthBatchSampler(data, load.decode_tokens)
     batches = [data[np.asarray(row)] for row in rows]
     limits: Any = {"max_ratio": 1.0, "max_extra": 0, "bf16": case.precision == "bf16"}
-    searches = {"greedy": GreedySearch(**limits), "beam": BeamSearch(5, **limits)}
+    searches = {"greedy": greedy_search(**limits), "beam": beam_search(5, **limits)}
     return {name: search_rate(search, model, batches, device) for name, search in searches.items()}
 
 

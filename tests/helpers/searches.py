@@ -1,0 +1,17 @@
+"""Searches with the usual settings where a test gives none."""
+
+from typing import Any
+
+from lightning_modules.decoding import BeamSearch, GreedySearch
+
+LIMITS: dict[str, Any] = {"max_ratio": 1.5, "max_extra": 10, "bf16": False, "int8": False}
+
+
+def greedy_search(**limits: Any) -> GreedySearch:
+    return GreedySearch(**(LIMITS | limits))
+
+
+def beam_search(
+    beam_size: int = 4, length_penalty: float = 0.6, n_best: int = 1, **limits: Any
+) -> BeamSearch:
+    return BeamSearch(beam_size, length_penalty, n_best, **(LIMITS | limits))
