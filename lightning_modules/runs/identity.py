@@ -1,87 +1,216 @@
-"""The identity of a run: its settings, its data and its code, as far as they affect its results.
+"""When are two trainings, runs, folders, comparisons or studies the same? Every answer is here.
 
-A finished result is used again if the whole identity is equal, and a training goes on from its
-checkpoint if the part is equal that decides the weights. Which settings belong to which part says
-the table of settings. The default folder is named before data is read: its digest has the settings
-and the training code, and paths of files stand for their content.
+An identity holds what affects the results of a run: settings, data, code. Which settings count, and
+whether for the weights or for the test alone, says ``conf/settings.yaml``.
+
+- Same training (a checkpoint continues, a claim copies it): ``Identity.training``.
+- Same run (a finished result is used again): ``Identity.run``.
+- Same folder: ``folder_digest``, before any data is read, so that paths stand for their content.
+- Same run of a claim, wherever it was trained: ``Identity.before_data().run``.
+- Same comparison: its ``folder_digest``, with the overrides of all jobs.
+- Same scoreboard of claims: ``scoreboard_name``. Same study: ``study_identity``.
 """
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from lightning_modules.runs.checksums import BrokenFileError, ChangedFileError
-from lightning_modules.runs.files import read_result
 from lightning_modules.runs.provenance import CodeVersions, code_versions
 from lightning_modules.runs.redaction import redacted
-from lightning_modules.runs.schema import Result
-from lightning_modules.runs.settings import RESULTS, Effect, is_by_fingerprint, values_that_affect
+from lightning_modules.runs.settings import (
+    RESULTS,
+    Effect,
+    is_by_fingerprint,
+    key_of,
+    overrides_that_affect,
+    values_that_affect,
+)
+
+if TYPE_CHECKING:  # --help needs folder names, and neither NumPy nor pydantic
+    from lightning_modules.runs.schema import Result
+
+SCOREBOARD_KEYS = ("claims", "seed_count", "learning_rates")
+"""Keys of ``task=claims`` that change verdicts and no training."""
+EVERY_CLAIM = ("all", "list")
+CLAIM_NAME = re.compile(r"[\w.]+")
+"""Names of papers and claims, which name a folder as they are."""
+CHECKPOINT_RECORD = {
+    "tokenizers",
+    "corpus",
+    "languages",
+    "data_fingerprint",
+    "code",
+    "vector_files",
+}
+"""What a checkpoint keeps beside the configuration."""
 
 
-class RunIdentity(NamedTuple):
-    """Two runs with equal identities have equal results."""
+@dataclass(frozen=True)
+class Identity:
+    """What decides the results of a run: runs with equal identities have equal results."""
 
     config: Mapping[str, Any]
-    """The resolved configuration, without passwords."""
-    data: str | None
-    """The fingerprint of the corpus, cut into tokens."""
-    vectors: Mapping[str, str | None]
-    """Fingerprints of files of word vectors, by side."""
+    """The configuration, without passwords."""
     code: CodeVersions
+    data: str | None = None
+    """Fingerprint of the corpus, cut into tokens; None before the corpus is read."""
+    vectors: Mapping[str, str | None] = field(default_factory=dict)
+    """Fingerprints of files of word vectors, by side."""
 
     @classmethod
-    def of_run(
-        cls, config: DictConfig, data: str, vectors: Mapping[str, str | None]
-    ) -> "RunIdentity":
-        """Return the identity of a run with a resolved configuration."""
-        plain: Any = redacted(OmegaConf.to_container(config))
-        return cls(plain, data, vectors, code_versions(config))
+    def of_config(
+        cls,
+        config: DictConfig,
+        data: str | None = None,
+        vectors: Mapping[str, str | None] | None = None,
+    ) -> "Identity":
+        """Return the identity of a run that is still to be made."""
+        plain: Any = redacted(OmegaConf.to_container(config, resolve=True))
+        return cls(plain, code_versions(config), data, vectors or {})
 
     @classmethod
-    def of_result(cls, result: Result) -> "RunIdentity":
+    def of_result(cls, result: "Result") -> "Identity":
         """Return the identity of a finished run."""
         vectors = {side: file.fingerprint for side, file in result.vectors.items()}
         code = CodeVersions(result.code or "", result.testing_code or "")
-        return cls(result.config, result.data.fingerprint, vectors, code)
+        return cls(result.config, code, result.data.fingerprint, vectors)
+
+    @classmethod
+    def of_checkpoint(cls, record: Mapping[str, Any]) -> "Identity":
+        """Return the identity in a checkpoint's record; it knows no code that tests."""
+        return cls(
+            {key: value for key, value in record.items() if key not in CHECKPOINT_RECORD},
+            CodeVersions(record["code"], ""),
+            record["data_fingerprint"],
+            record["vector_files"],
+        )
+
+    @property
+    def training(self) -> str:
+        """Sixteen hexadecimal digits of all that decides the weights."""
+        return self.digest(["weights"])
+
+    @property
+    def run(self) -> str:
+        """Sixteen hexadecimal digits of all that decides the scores."""
+        return self.digest()
+
+    def before_data(self) -> "Identity":
+        """Return the identity as it was before any data was read."""
+        return replace(self, data=None, vectors={})
 
     def parts(self, effects: Sequence[Effect] = RESULTS) -> dict[str, Any]:
-        """Return what must be equal for equal weights and, with ``test``, for equal scores."""
+        """Return what must be equal for equal weights and, with ``test``, for equal scores.
+
+        Once data is read, its fingerprint takes the place of the settings that lead to it.
+        """
         values = values_that_affect(self.config, effects)
         codes: dict[Effect, str] = {"weights": self.code.training, "test": self.code.testing}
+        code = {f"code ({effect})": codes[effect] for effect in effects}
+        if self.data is None:
+            return values | code
         return {
             **{key: value for key, value in values.items() if not is_by_fingerprint(key)},
             "data": self.data,
             **{f"vectors.{side}": fingerprint for side, fingerprint in self.vectors.items()},
-            **{f"code ({effect})": codes[effect] for effect in effects},
+            **code,
         }
 
-    def difference(self, other: "RunIdentity", effects: Sequence[Effect] = RESULTS) -> str | None:
+    def difference(self, other: "Identity", effects: Sequence[Effect] = RESULTS) -> str | None:
         """Return the name of the first part that differs; None if all parts are equal."""
         here, there = self.parts(effects), other.parts(effects)
-        return next((name for name in sorted({*here, *there}) if _differ(name, here, there)), None)
+        missing = object()
+        return next(
+            (
+                name
+                for name in sorted({*here, *there})
+                if here.get(name, missing) != there.get(name, missing)
+            ),
+            None,
+        )
 
     def digest(self, effects: Sequence[Effect] = RESULTS) -> str:
         """Return sixteen hexadecimal digits of the parts."""
-        content = json.dumps(self.parts(effects), sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()[:16]
+        return _digest(self.parts(effects), 16)
 
 
-def _differ(name: str, here: Mapping[str, Any], there: Mapping[str, Any]) -> bool:
-    return name not in here or name not in there or bool(here[name] != there[name])
-
-
-def finished_result(folder: Path, wanted: RunIdentity) -> Result | None:
+def finished_result(folder: Path, wanted: Identity) -> "Result | None":
     """Return the result in a folder if it is that of the wanted run, else None."""
+    from lightning_modules.runs.checksums import BrokenFileError, ChangedFileError
+    from lightning_modules.runs.files import read_result
+
     try:
         result = read_result(folder)
     except ChangedFileError:
         raise
     except BrokenFileError:
         return None
-    if result is None or wanted.difference(RunIdentity.of_result(result)):
+    if result is None or wanted.difference(Identity.of_result(result)):
         return None
     return result
+
+
+def folder_digest(config: DictConfig) -> str:
+    """Return eight hexadecimal digits of the settings that affect results, and of training code.
+
+    ``config`` is a composed configuration with Hydra's node, not resolved. In a multirun, the
+    digits are also of the overrides of all jobs: two comparisons with equal digits are the same.
+    Changed code that tests leads back to the same folder, where only the test is made again.
+    """
+    plain: Any = OmegaConf.to_container(config)
+    content: list[Any] = [values_that_affect(plain, RESULTS), code_versions(config).training]
+    hydra = config.hydra
+    if hydra.mode == RunMode.MULTIRUN:
+        content += [shared_settings(hydra.overrides.task), dict(hydra.sweeper.params or {})]
+    return _digest(content, 8)
+
+
+def shared_settings(overrides: Sequence[str]) -> list[str]:
+    """Return the overrides that affect results, in a fixed order, without passwords."""
+    return sorted(redacted(overrides_that_affect(overrides, RESULTS)))
+
+
+def study_identity(
+    overrides: Sequence[str], code: str, space: Any, objectives: Sequence[str], seeds: Sequence[int]
+) -> dict[str, Any]:
+    """Return what two trials of one study must share, by a name for people."""
+    return {
+        "version of the code that trains": code,
+        "search space": space,
+        "objectives": list(objectives),
+        "seeds": list(seeds),
+        "list of overrides": shared_settings(
+            [each for each in overrides if not key_of(each).startswith("sweep.")]
+        ),
+    }
+
+
+def scoreboard_name(config: DictConfig) -> str:
+    """Return TIER for all claims as they stand; else TIER-CLAIMS, with eight digits of the rest.
+
+    The digits are of the overrides that change a verdict, so that the scoreboards of two commands
+    do not replace each other.
+    """
+    # A task gets its configuration without Hydra's node.
+    hydra: Any = config.hydra if "hydra" in config else HydraConfig.get()
+    name, given = str(hydra.runtime.choices.tier), hydra.overrides.task
+    further = {each for each in given if key_of(each) in SCOREBOARD_KEYS}
+    further |= {*overrides_that_affect(given, RESULTS)} - {f"tier={name}"}
+    claims = config.get("claims")
+    if isinstance(claims, str) and CLAIM_NAME.fullmatch(claims):
+        further -= {f"claims={claims}"}
+        name += "" if claims in EVERY_CLAIM else f"-{claims}"
+    return f"{name}-{_digest(sorted(further), 8)}" if further else name
+
+
+def _digest(content: Any, digits: int) -> str:
+    text = json.dumps(content, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:digits]

@@ -1,11 +1,15 @@
-"""Versions of the code that made a run."""
+"""What made a run: versions of the code, of packages, and the hardware."""
 
 import hashlib
+import platform
 import re
+import resource
 import subprocess
+import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,11 +25,14 @@ TRAINING_CODE = (
         f"lightning_modules/{room}"
         for room in ("attention", "decoding", "kernels", "ranks", "training", "variants")
     ),
+    "lightning_modules/library_internals.py",
     "lightning_modules/metrics/bleu.py",  # BLEU in validation chooses the weights
 )
 """Folders and files whose code decides the weights of a model."""
 TESTING_CODE = ("lightning_modules/metrics", "lightning_modules/testing")
 """Further folders whose code decides the scores of a trained model."""
+PACKAGES = ("torch", "pytorch-lightning", "hydra-core", "tokenizers", "sacrebleu", "numpy")
+"""Packages whose versions a run records."""
 HARNESS = ("datamodules", "lightning_modules", "sweeps")
 ENDINGS = (".py", ".txt")  # word lists too
 DOTTED_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
@@ -115,3 +122,29 @@ def _files_of(name: str) -> Iterable[Path]:
     if any(origin.is_relative_to(folder) for folder in installed):
         return []
     return code_files(origin.parent if spec.submodule_search_locations else origin)
+
+
+def environment() -> dict[str, Any]:
+    """Return versions and hardware, for ``result.json``."""
+    import torch  # here, since --help needs code versions alone
+
+    from lightning_modules.kernels.device import this_processor
+    from lightning_modules.kernels.precision import describe_products, products_in_use
+
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    return {
+        "python": platform.python_version(),
+        **{name: version(name) for name in PACKAGES},
+        "platform": platform.platform(),
+        "cpu": this_processor().name or platform.processor(),
+        "device": gpu or "cpu",
+        "threads": torch.get_num_threads(),
+        "products": describe_products(None if gpu else products_in_use()),
+        "matmul_precision": torch.get_float32_matmul_precision(),
+    }
+
+
+def peak_memory_mib() -> float:
+    """Return the peak memory of this process so far, in MiB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1024 if sys.platform == "linux" else peak / 1024**2

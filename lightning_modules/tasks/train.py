@@ -17,7 +17,7 @@ from lightning_modules.metrics.chosen_metrics import find_metrics, try_metrics
 from lightning_modules.ranks.environment import is_rank_zero, world_size
 from lightning_modules.ranks.launcher import on_ranks
 from lightning_modules.runs.files import clear_results, renew_hydra_digests, write_run
-from lightning_modules.runs.identity import RunIdentity, finished_result
+from lightning_modules.runs.identity import Identity, finished_result
 from lightning_modules.runs.job import Job, next_steps
 from lightning_modules.runs.paths import TEST_FILES
 from lightning_modules.runs.setting_checks import check_arguments
@@ -80,12 +80,10 @@ def settings_and_data(config: DictConfig) -> tuple[TrainingSettings, Translation
     return settings, data
 
 
-def identity_of(
-    config: DictConfig, settings: TrainingSettings, data: TranslationData
-) -> RunIdentity:
+def identity_of(config: DictConfig, settings: TrainingSettings, data: TranslationData) -> Identity:
     """Return the identity of a run whose settings are parsed; reads the data for a fingerprint."""
     vectors = {side: fingerprint(path) for side, path in settings.vectors.given.items()}
-    return RunIdentity.of_run(config, data.fingerprint, vectors)
+    return Identity.of_config(config, data.fingerprint, vectors)
 
 
 def _alone_in(folder: Path) -> AbstractContextManager[None]:

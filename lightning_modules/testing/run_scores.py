@@ -37,9 +37,13 @@ from lightning_modules.metrics.word_alignment import (
     read_pharaoh,
 )
 from lightning_modules.ranks.updates import merged
-from lightning_modules.runs.environment import environment, peak_memory_mib
 from lightning_modules.runs.files import RunScores
-from lightning_modules.runs.provenance import code_versions, git_commit
+from lightning_modules.runs.provenance import (
+    code_versions,
+    environment,
+    git_commit,
+    peak_memory_mib,
+)
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import (
     Data,

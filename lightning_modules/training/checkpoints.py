@@ -2,7 +2,7 @@
 
 import io
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,9 +19,8 @@ from datamodules.errors import UserError
 from datamodules.files import what_is, whole_file
 from datamodules.tokenization import Tokenizers
 from lightning_modules.runs.checksums import check_file
-from lightning_modules.runs.identity import RunIdentity
+from lightning_modules.runs.identity import Identity
 from lightning_modules.runs.paths import BEST, CHECKPOINTS, LAST, TOKENIZERS
-from lightning_modules.runs.provenance import CodeVersions
 from lightning_modules.training.factories import build, build_model
 from lightning_modules.variants import EncoderDecoder
 
@@ -191,7 +190,7 @@ def last_checkpoint(folder: Path, module: "TranslationModule") -> Path | None:
     if not file.is_file():
         return None
     content = read_own_checkpoint(file)
-    recorded, wanted = map(_identity, (content["hyper_parameters"], module.hparams))
+    recorded, wanted = map(Identity.of_checkpoint, (content["hyper_parameters"], module.hparams))
     other = wanted.difference(recorded, ["weights"])
     if other:
         log.info("%s is of a training with another %s: this training starts over", file, other)
@@ -201,17 +200,6 @@ def last_checkpoint(folder: Path, module: "TranslationModule") -> Path | None:
         raise UserError(f"{file}: its weights have other sizes than the model; remove it")
     log.info("%s: training goes on after update %s", file, content["global_step"])
     return file
-
-
-def _identity(record: Mapping[str, Any]) -> RunIdentity:
-    """Return the identity that a checkpoint keeps beside the configuration."""
-    beside = {"tokenizers", "corpus", "languages", "data_fingerprint", "code", "vector_files"}
-    return RunIdentity(
-        config={key: value for key, value in record.items() if key not in beside},
-        data=record["data_fingerprint"],
-        vectors=record["vector_files"],
-        code=CodeVersions(training=record["code"], testing=""),
-    )
 
 
 def _tokenizers(folder: Path, kind: str) -> Tokenizers:

@@ -15,7 +15,7 @@ from lightning_modules.metrics.systems import EvalSet, Output
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.files import read_failure, read_run
-from lightning_modules.runs.identity import RunIdentity
+from lightning_modules.runs.identity import Identity
 from lightning_modules.runs.paths import FAILURE
 from lightning_modules.runs.schema import Result
 from lightning_modules.testing.scoring import Scoring
@@ -178,8 +178,8 @@ class Records:
 
 
 def _training(run: SystemRun) -> str:
-    """Return by what equal trainings are known."""
-    return RunIdentity.of_result(run.result).digest(("weights",))
+    """Return a key that is equal for identical trainings."""
+    return Identity.of_result(run.result).training
 
 
 def _why_missing(folder: Path) -> str:

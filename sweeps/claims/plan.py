@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.files import read_result
+from lightning_modules.runs.identity import Identity
 from lightning_modules.runs.paths import CHECKPOINTS, LAST, RESULT
-from lightning_modules.runs.provenance import CodeVersions
 from sweeps.claims.claim import Claim
-from sweeps.claims.planned_runs import PlannedRun, Rates, identities
+from sweeps.claims.planned_runs import PlannedRun, Rates
 from sweeps.report.headline import duration
 
 TESTED = 1.3
@@ -127,9 +127,8 @@ def finished_runs(outputs: Path) -> FinishedRuns:
         except BrokenFileError:
             continue
         if result is not None:
-            code = CodeVersions(result.code or "", result.testing_code or "")
-            identity, training = identities(result.config, code)
-            found.runs[identity] = file.parent
+            identity = Identity.of_result(result).before_data()
+            found.runs[identity.run] = file.parent
             if (file.parent / CHECKPOINTS / LAST).is_file():
-                found.trainings[training] = file.parent
+                found.trainings[identity.training] = file.parent
     return found

@@ -1,6 +1,5 @@
 """How fast finished runs trained on this machine: by what decides the speed."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,13 +15,12 @@ from omegaconf.errors import OmegaConfBaseException
 from datamodules.errors import UserError
 from datamodules.files import write_json
 from datamodules.grammar.contrast.errors import CATEGORIES
-from lightning_modules.runs.environment import environment
 from lightning_modules.runs.files import read_result
-from lightning_modules.runs.provenance import CodeVersions, code_versions
-from lightning_modules.runs.redaction import redacted
+from lightning_modules.runs.identity import Identity
+from lightning_modules.runs.provenance import environment
 from lightning_modules.runs.schema import Environment
 from lightning_modules.runs.setting_checks import check_settings
-from lightning_modules.runs.settings import RESULTS, flatten, key_of, values_that_affect
+from lightning_modules.runs.settings import flatten, key_of
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.settings import training_settings
 from sweeps.claims.claim import Claim, TierName
@@ -269,31 +267,13 @@ def _with_seed(config: DictConfig, overrides: Sequence[str], seed: int) -> Plann
     OmegaConf.clear_cache(config)  # the folder of the seed before
     with use_hydra_config(config):
         folder = Path(config.hydra.run.dir)
-        settings = training_config(config)
-        plain: Any = OmegaConf.to_container(settings, resolve=True)
-    identity, training = identities(redacted(plain), code_versions(settings))
+        identity = Identity.of_config(training_config(config))
     return PlannedRun(
-        identity=identity,
-        training=training,
+        identity=identity.run,
+        training=identity.training,
         overrides=tuple(overrides),
         folder=folder,
-        workload=workload(plain),
-        budget=plain["budget"],
+        workload=workload(identity.config),
+        budget=identity.config["budget"],
         needs=[],
     )
-
-
-def identities(config: Mapping[str, Any], code: CodeVersions) -> tuple[str, str]:
-    """Return the identity of a run, and that of its training.
-
-    Data is not read yet, as in ``output_folders.digest``: paths of files stand for their content.
-    """
-    return (
-        _digest(values_that_affect(config, RESULTS), code),
-        _digest(values_that_affect(config, ["weights"]), code.training),
-    )
-
-
-def _digest(*content: Any) -> str:
-    """Return sixteen hexadecimal digits."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,35 +1,18 @@
 """``${folder:PARENT,NAME,${digest:}}``: the same command gets the same folder again."""
 
-import hashlib
-import json
-import re
 import shutil
 from datetime import datetime
 from glob import escape
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
-from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
+from lightning_modules.runs.identity import folder_digest, scoreboard_name
 from lightning_modules.runs.paths import CONF, HYDRA
-from lightning_modules.runs.provenance import code_versions
-from lightning_modules.runs.settings import (
-    RESULTS,
-    key_of,
-    overrides_that_affect,
-    settings,
-    values_that_affect,
-)
+from lightning_modules.runs.settings import settings
 
-OF_SCOREBOARDS = ("claims", "seed_count", "learning_rates")
-"""Keys of ``task=claims`` that change verdicts and no training."""
-EVERY_CLAIM = ("all", "list")
-NAME = re.compile(r"[\w.]+")
-"""Names of papers and claims, which name a folder as they are."""
 REUSED_TASKS = ("lightning_modules.tasks.train.train",)
 """Tasks that use the finished result of an earlier command."""
 
@@ -74,36 +57,15 @@ def digest(*, _root_: DictConfig) -> str:
     Data is not read yet: paths of files stand for their content. With ``force=true``, and for tasks
     other than training, the current time is appended to the digits, so that the folder is new.
     """
-    hydra = _root_.hydra
-    plain: Any = OmegaConf.to_container(_root_)
-    content: list[Any] = [values_that_affect(plain, RESULTS), code_versions(_root_).training]
-    if hydra.mode == RunMode.MULTIRUN:
-        overrides = overrides_that_affect(hydra.overrides.task, RESULTS)
-        content += [sorted(overrides), dict(hydra.sweeper.params or {})]
-    digits = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:8]
+    digits = folder_digest(_root_)
     if _root_.task in REUSED_TASKS and not _root_.force:
         return digits
     return f"{digits}-{datetime.now():%Y-%m-%d_%H-%M-%S-%f}"
 
 
 def scoreboard(*, _root_: DictConfig) -> str:
-    """Return TIER for all claims as they stand; else TIER-CLAIMS, with eight digits of the rest.
-
-    The digits are of the overrides that change a verdict, so that the scoreboards of two commands
-    do not replace each other.
-    """
-    # A task gets its configuration without Hydra's node.
-    hydra: Any = _root_.hydra if "hydra" in _root_ else HydraConfig.get()
-    name, given = str(hydra.runtime.choices.tier), hydra.overrides.task
-    further = {each for each in given if key_of(each) in OF_SCOREBOARDS}
-    further |= {*overrides_that_affect(given, RESULTS)} - {f"tier={name}"}
-    claims = _root_.get("claims")
-    if isinstance(claims, str) and NAME.fullmatch(claims):
-        further -= {f"claims={claims}"}
-        name += "" if claims in EVERY_CLAIM else f"-{claims}"
-    if not further:
-        return name
-    return f"{name}-{hashlib.sha256(json.dumps(sorted(further)).encode()).hexdigest()[:8]}"
+    """Return the name of the scoreboard's folder."""
+    return scoreboard_name(_root_)
 
 
 # The cache gives all jobs of a multirun the folder of the first call.

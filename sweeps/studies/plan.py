@@ -22,10 +22,10 @@ from optuna.trial import FrozenTrial, TrialState
 from pydantic import BaseModel, Field, NonNegativeInt
 
 from datamodules.errors import UserError, validated
+from lightning_modules.runs.identity import study_identity
 from lightning_modules.runs.paths import STUDIES
 from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.redaction import redacted
-from lightning_modules.runs.settings import RESULTS, key_of, overrides_that_affect
 from sweeps.launch.compose import base_overrides, composed, use_hydra_config
 from sweeps.launch.errors import as_user_error
 from sweeps.studies.optuna_internals import storage_id
@@ -270,7 +270,8 @@ def create_study(
         load_if_exists=True,
     )
     study.set_metric_names(list(sweep.objectives))
-    identity = _identity(sweep, overrides, code)
+    space = {name: one.model_dump() for name, one in sweep.space.items()}
+    identity = study_identity(overrides, code, space, sweep.objectives, sweep.seeds)
     known = study.user_attrs.get(IDENTITY)
     if known is None:
         study.set_user_attr(IDENTITY, identity)
@@ -284,20 +285,6 @@ def create_study(
     wanted = len(first) if sweep.sampler == "grid" else sweep.trials
     enqueue_missing(study, first, wanted, sweep.retries)
     return study
-
-
-def _identity(sweep: Sweep, overrides: Sequence[str], code: str) -> dict[str, Any]:
-    """Return what two trials of one study must share."""
-    shared = overrides_that_affect(overrides, RESULTS)
-    return {
-        "version of the code that trains": code,
-        "search space": {name: one.model_dump() for name, one in sweep.space.items()},
-        "objectives": list(sweep.objectives),
-        "seeds": sweep.seeds,
-        "list of overrides": sorted(
-            redacted([one for one in shared if not key_of(one).startswith("sweep.")])
-        ),
-    }
 
 
 def reason(error: Exception) -> str:

@@ -12,11 +12,10 @@ from yaml import YAMLError
 
 from datamodules.errors import UserError
 from lightning_modules.runs.checksums import check_file
-from lightning_modules.runs.environment import environment
 from lightning_modules.runs.files import read_predictions, read_result, write_record
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.paths import HYDRA, REPRODUCTION
-from lightning_modules.runs.provenance import code_versions, git_commit
+from lightning_modules.runs.provenance import code_versions, environment, git_commit
 from lightning_modules.runs.schema import Reproduction, Result, ValueComparison
 from lightning_modules.runs.settings import top_keys_that_affect
 from lightning_modules.tasks.train import train_in

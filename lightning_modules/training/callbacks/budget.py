@@ -13,7 +13,7 @@ from datamodules.batching import Batch, EncodedPairs, Feed
 from datamodules.errors import UserError
 from lightning_modules.kernels.device import peak_device_memory_mib, wait_for
 from lightning_modules.ranks.updates import begins_update, ends_update, flags_of
-from lightning_modules.runs.environment import peak_memory_mib
+from lightning_modules.runs.provenance import peak_memory_mib
 from lightning_modules.training.budgets import KINDS, Budget, Cost, Update, find_kind
 from lightning_modules.training.flops import Flops
 

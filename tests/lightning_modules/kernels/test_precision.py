@@ -14,7 +14,7 @@ from lightning_modules.kernels.precision import (
     use_matmul_precision,
     use_products,
 )
-from lightning_modules.runs.environment import environment
+from lightning_modules.runs.provenance import environment
 from lightning_modules.training.settings import training_settings
 from lightning_modules.training.setup import prepare_process
 from tests.helpers.variants import configuration

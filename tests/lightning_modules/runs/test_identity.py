@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from omegaconf import OmegaConf
 import sweeps.launch.resolvers  # noqa: F401  # the resolvers of hydra.run.dir
 from lightning_modules.runs import provenance
 from lightning_modules.runs.files import read_result
-from lightning_modules.runs.identity import RunIdentity
+from lightning_modules.runs.identity import Identity
 from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.provenance import CodeVersions, code_versions
 from lightning_modules.runs.settings import settings
@@ -33,8 +34,8 @@ def recorded():
     return OmegaConf.to_container(config)
 
 
-def identity(config) -> RunIdentity:
-    return RunIdentity(config, "data", {"source": "vectors"}, CODE)
+def identity(config) -> Identity:
+    return Identity(config, CODE, "data", {"source": "vectors"})
 
 
 def changed(config, key: str):
@@ -65,7 +66,7 @@ def test_a_key_changes_the_identity_exactly_as_the_table_says(key, recorded):
 )  # fmt: skip
 def test_data_vectors_and_code_are_parts_of_the_identity(change, weights, recorded):
     before = identity(recorded)
-    after = before._replace(**change)
+    after = replace(before, **change)
     assert before.difference(after) is not None
     assert (before.difference(after, ["weights"]) is not None) == weights
 
@@ -193,7 +194,7 @@ SHOW = ["figures", "tracking", "tasks", "runs"]
         ("datamodules", True, False),
         *((f"lightning_modules/{room}", True, False) for room in TRAIN),
         ("lightning_modules/testing", False, True),
-        ("lightning_modules/metrics/uncertainty", False, True),
+        ("lightning_modules/metrics", False, True),
         *((f"lightning_modules/{room}", False, False) for room in SHOW),
         *((f"sweeps/{room}", False, False) for room in ("report", "studies", "tasks", "launch")),
     ],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from datamodules.errors import UserError
-from lightning_modules.runs.environment import environment
+from lightning_modules.runs.provenance import environment
 from sweeps.claims.claim import TIERS, all_claims
 from sweeps.claims.forecast import assumed, plan_table, prospects
 from sweeps.claims.intervals import paired_spread

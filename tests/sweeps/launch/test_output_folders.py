@@ -11,8 +11,8 @@ from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import OmegaConf
 
-import sweeps.launch.resolvers
 from datamodules.files import locked
+from lightning_modules.runs import identity
 from lightning_modules.runs.provenance import CodeVersions
 from sweeps.launch.compose import use_hydra_config
 from sweeps.launch.resolvers import remove_unused
@@ -42,7 +42,7 @@ def test_a_folder_is_known_by_settings_and_code(folder_of, monkeypatch):
     for other in ("optimizer.lr=0.02", "scheduler=constant", "seeds.dropout=5", "variant=other"):
         assert folder_of("model=seq2seq", "optimizer.lr=0.01", other) != first
     versions = CodeVersions("another", "another")
-    monkeypatch.setattr(sweeps.launch.resolvers, "code_versions", lambda config: versions)
+    monkeypatch.setattr(identity, "code_versions", lambda config: versions)
     assert folder_of("model=seq2seq", "optimizer.lr=0.01") != first
 
 

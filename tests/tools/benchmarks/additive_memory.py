@@ -13,7 +13,7 @@ from statistics import median
 import torch
 
 from lightning_modules.kernels.chunked import additive_energies
-from lightning_modules.runs.environment import peak_memory_mib
+from lightning_modules.runs.provenance import peak_memory_mib
 
 BATCH, TGT, SRC, SIZE = 64, 100, 100, 512
 

@@ -27,7 +27,7 @@ from datamodules.tokenization import EOS
 from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import Search
 from lightning_modules.kernels import precision, products
-from lightning_modules.runs.environment import peak_memory_mib
+from lightning_modules.runs.provenance import peak_memory_mib
 from lightning_modules.training.factories import build_data, build_model, build_optimizer
 from lightning_modules.training.flops import EXTRA_FORMULAS
 from lightning_modules.training.module import TranslationModule

@@ -10,8 +10,7 @@ import torch
 import wandb
 from torch import nn
 
-from lightning_modules.runs.environment import environment
-from lightning_modules.runs.provenance import git_commit
+from lightning_modules.runs.provenance import environment, git_commit
 from tests.tools.benchmarks.rivals.bare import BareRnn, BareTransformer
 
 MULTI30K = Path(__file__).resolve().parents[4] / "shared" / "data" / "multi30k"

@@ -15,7 +15,7 @@ import numpy as np
 from datamodules.batching import EncodedPairs, Feed, LengthBatchSampler, Pieces, PieceSampler, Place
 from datamodules.prepare import INDEX
 from datamodules.sequences import check_files, checksum, load_sequences
-from lightning_modules.runs.environment import peak_memory_mib
+from lightning_modules.runs.provenance import peak_memory_mib
 
 MOST = 100_000_000
 """Pairs of the store of zeros."""
