@@ -169,13 +169,11 @@ def read_attention(
     shapes, weights = (arrays.get(name, np.zeros(0)) for name in (schema.SHAPES, schema.WEIGHTS))
     if shapes.ndim != 2 or shapes.shape[1] != 2 or weights.shape != (shapes.prod(1).sum(),):
         raise BrokenFileError(f"{paths.ATTENTION} cannot be read: its shapes fit no weights")
-    ends = np.cumsum(shapes[:, 0] * shapes[:, 1], dtype=np.int64)
+    parts = np.split(weights, np.cumsum(shapes.prod(1, dtype=np.int64))[:-1])
     return {
-        prediction.id: schema.SentenceAttention.of(prediction, part.reshape(shape))
-        for prediction in predictions
-        if prediction.id < len(shapes)
-        for shape in [shapes[prediction.id]]
-        for part in [weights[ends[prediction.id] - shape[0] * shape[1] : ends[prediction.id]]]
+        each.id: schema.SentenceAttention.of(each, parts[each.id].reshape(shapes[each.id]))
+        for each in predictions
+        if each.id < len(shapes)
     }
 
 

@@ -187,7 +187,7 @@ def _word_lines(evaluation: Evaluation, groups: Sequence[WordGroup]) -> Lines:
 
 
 def _by_label(test: EvalSet) -> Subsets:
-    return {bucket.label: bucket.sentences for bucket in bucket_by_label(test.labels or ())}
+    return bucket_by_label(test.labels or ())
 
 
 class ScoreRange(NamedTuple):
@@ -203,16 +203,16 @@ class ScoreRange(NamedTuple):
 def _score_ranges(evaluation: Evaluation) -> Iterator[ScoreRange]:
     for system in evaluation.systems:
         by_seed = [bucket_by_score(sentence_bleu(o.statistics)) for o in system.outputs]
-        for buckets in zip(*by_seed, strict=True):
+        for label, *buckets in zip(SCORE_BUCKETS, *by_seed, strict=True):
             pairs = zip(system.outputs, buckets, strict=True)
             bleus = [
-                float(bleu(output.statistics["bleu"][bucket.sentences].sum(0)))
+                float(bleu(output.statistics["bleu"][bucket].sum(0)))
                 for output, bucket in pairs
-                if len(bucket.sentences)
+                if len(bucket)
             ]
             if bleus:
-                count = float(np.mean([len(bucket.sentences) for bucket in buckets]))
-                yield ScoreRange(system, buckets[0].label, count, float(np.mean(bleus)))
+                count = float(np.mean([len(bucket) for bucket in buckets]))
+                yield ScoreRange(system, label, count, float(np.mean(bleus)))
 
 
 def _score_table(evaluation: Evaluation) -> Table:
