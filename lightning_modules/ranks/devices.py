@@ -15,9 +15,6 @@ SELF_STARTING_STRATEGIES = ("spawn", "fork", "notebook")
 
 GPU_PRECISIONS = ("16-mixed", "16", "16-true")
 """Precisions that only GPUs support."""
-FSDP_STRATEGY = "FullySharded"
-"""Part of the name of the strategy that shares out parameters; see ``fsdp``."""
-FSDP_PRECISIONS = ("32-true", "bf16-mixed")
 
 
 def visible_gpus() -> list[str]:
@@ -102,7 +99,9 @@ def ranks_to_start(trainer: DictConfig) -> int:
     gpus = len(visible_gpus())
     count = processes(trainer, gpus)
     strategy = str(trainer.get("strategy", "auto"))
-    _check_precision(str(trainer.get("precision", "32-true")), strategy, on_gpus(trainer, gpus))
+    precision = trainer.get("precision", "32-true")
+    if str(precision) in GPU_PRECISIONS and not on_gpus(trainer, gpus):
+        raise UserError(f"trainer.precision={precision}: needs a GPU; give bf16-mixed or 32-true")
     nodes, started = trainer.get("num_nodes", 1), world_size()
     if not isinstance(nodes, int) or nodes < 1:
         raise UserError(f"trainer.num_nodes={nodes}: give a number of machines, from 1")
@@ -116,16 +115,6 @@ def ranks_to_start(trainer: DictConfig) -> int:
     if count > 1 and any(name in strategy for name in SELF_STARTING_STRATEGIES):
         raise UserError(f"trainer.strategy={strategy}: give ddp; its processes are started here")
     return count
-
-
-def _check_precision(precision: str, strategy: str, of_gpus: bool) -> None:
-    """Raise ``UserError`` for a precision that Lightning would replace or refuse."""
-    if precision in GPU_PRECISIONS and not of_gpus:
-        raise UserError(f"trainer.precision={precision}: needs a GPU; give bf16-mixed or 32-true")
-    if FSDP_STRATEGY in strategy and precision not in FSDP_PRECISIONS:
-        raise UserError(
-            f"trainer.precision={precision}: trainer=fsdp takes {' or '.join(FSDP_PRECISIONS)}"
-        )
 
 
 def _no_devices(devices: Any) -> UserError:

@@ -1,4 +1,4 @@
-"""The rank of this process in a training, from torchrun, SLURM or ``launcher``."""
+"""The rank of this process in a training, from torchrun, SLURM or ``launch``."""
 
 import os
 from collections.abc import Sequence

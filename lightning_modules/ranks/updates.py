@@ -1,23 +1,78 @@
-"""Flags that the ranks of a training exchange between two updates."""
+"""What the ranks of a training exchange: shares of an update, flags between updates, results.
+
+This module says how many pieces of an update each rank computes; ``datamodules`` cuts the batch
+into these pieces. A training in one process is rank zero of one rank; these functions then cost
+nothing.
+"""
 
 import io
 import time
 from collections import ChainMap
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import pytorch_lightning as pl
 import torch
+from omegaconf import DictConfig
 from torch import distributed
 
 from datamodules.batching import Batch
 from datamodules.errors import UserError
-from lightning_modules.library_internals import end_ranks_together, limit_waiting, once_connected
-from lightning_modules.ranks.health import PATIENCE, check_ranks
-from lightning_modules.ranks.hung_ranks import HungRanks
+from lightning_modules.ranks.environment import world_size
+
+T = TypeVar("T")
 
 SECONDS = 1.0
 """Time between two exchanges at the pace so far: half of the longest time that a flag may wait."""
+PATIENCE = timedelta(minutes=5)
+"""Longest time that a rank waits for the others in an exchange."""
+
+
+def shared_update(trainer: DictConfig, pieces: int | None) -> dict[str, Any]:
+    """Return arguments of Lightning's trainer that give each rank equally many pieces of an update.
+
+    ``pieces`` None means one piece for each rank. Raises ``UserError`` for pieces that the ranks
+    cannot share evenly.
+    """
+    ranks = world_size()
+    pieces = pieces or ranks
+    if pieces % ranks:
+        raise UserError(f"batching.pieces={pieces}: set it to a multiple of {ranks}, the ranks")
+    turns = pieces // ranks
+    interval = trainer.val_check_interval
+    if isinstance(interval, int):
+        interval *= turns  # Lightning counts batches
+    elif pieces > 1 and interval != 1.0:  # an epoch
+        raise UserError("trainer.val_check_interval: with several pieces, give a number of updates")
+    return {"accumulate_grad_batches": turns, "val_check_interval": interval}
+
+
+def begins_update(trainer: pl.Trainer, batch_idx: int) -> bool:
+    """Whether a batch is the first of this rank's pieces of an update."""
+    return batch_idx % trainer.accumulate_grad_batches == 0
+
+
+def ends_update(trainer: pl.Trainer, batch_idx: int) -> bool:
+    """Whether a batch is the last of this rank's pieces of an update."""
+    return (batch_idx + 1) % trainer.accumulate_grad_batches == 0
+
+
+def gather(trainer: pl.Trainer, part: T) -> list[T]:
+    """Return the ``part`` of every rank, in the order of the ranks."""
+    if trainer.world_size == 1:
+        return [part]
+    content = io.BytesIO()
+    torch.save(part, content)  # storage that tensors share once; pickle repeats the storage
+    parts = [b""] * trainer.world_size
+    distributed.all_gather_object(parts, content.getvalue())
+    return [torch.load(io.BytesIO(each), weights_only=False) for each in parts]
+
+
+def gather_by_key(trainer: pl.Trainer, part: dict[int, T]) -> dict[int, T]:
+    """Return the entries of all ranks by rising keys; entries of equal keys are equal."""
+    everything = ChainMap(*gather(trainer, part))
+    return {key: everything[key] for key in sorted(everything)}
 
 
 class RankFlags(pl.Callback):
@@ -87,60 +142,3 @@ class RankFlags(pl.Callback):
 def flags_of(trainer: pl.Trainer) -> RankFlags:
     """Return the flags of a trainer."""
     return next(c for c in trainer.callbacks if isinstance(c, RankFlags))  # type: ignore[attr-defined]
-
-
-T = TypeVar("T")
-
-
-def share_out(trainer: pl.Trainer, pieces: int | None) -> None:
-    """Let each rank compute an equal number of pieces of every update, and ask it for its flags.
-
-    Several ranks are checked before the training, and watched during the training.
-    ``pieces`` None means one piece for each rank. Raises ``UserError`` for pieces that the ranks
-    cannot share evenly.
-    """
-    ranks = trainer.world_size
-    flags = RankFlags()
-    trainer.callbacks.insert(0, flags)  # type: ignore[attr-defined]
-    if ranks > 1:
-        end_ranks_together(trainer, flags)
-        once_connected(trainer, check_ranks)
-        limit_waiting(trainer, PATIENCE)
-        trainer.callbacks.append(HungRanks())  # type: ignore[attr-defined]
-    pieces = pieces or ranks
-    if pieces % ranks:
-        raise UserError(f"batching.pieces={pieces}: set it to a multiple of {ranks}, the ranks")
-    turns = pieces // ranks
-    trainer.accumulate_grad_batches = turns
-    interval: Any = getattr(trainer, "val_check_interval", None)  # absent for an interval of time
-    if isinstance(interval, int):
-        trainer.val_check_interval = interval * turns  # Lightning counts batches
-    elif pieces > 1 and interval != 1.0:  # an epoch
-        raise UserError("trainer.val_check_interval: with several pieces, give a number of updates")
-
-
-def begins_update(trainer: pl.Trainer, batch_idx: int) -> bool:
-    """Whether a batch is the first of this rank's pieces of an update."""
-    return batch_idx % trainer.accumulate_grad_batches == 0
-
-
-def ends_update(trainer: pl.Trainer, batch_idx: int) -> bool:
-    """Whether a batch is the last of this rank's pieces of an update."""
-    return (batch_idx + 1) % trainer.accumulate_grad_batches == 0
-
-
-def gather(trainer: pl.Trainer, part: T) -> list[T]:
-    """Return the ``part`` of every rank, in the order of the ranks."""
-    if trainer.world_size == 1:
-        return [part]
-    content = io.BytesIO()
-    torch.save(part, content)  # storage that tensors share once; pickle repeats the storage
-    parts = [b""] * trainer.world_size
-    distributed.all_gather_object(parts, content.getvalue())
-    return [torch.load(io.BytesIO(each), weights_only=False) for each in parts]
-
-
-def merged(trainer: pl.Trainer, part: dict[int, T]) -> dict[int, T]:
-    """Return the entries of all ranks by rising keys; entries of equal keys are equal."""
-    everything = ChainMap(*gather(trainer, part))
-    return {key: everything[key] for key in sorted(everything)}

@@ -44,8 +44,8 @@ from lightning_modules.testing.text_alignment import (
 )
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
 from lightning_modules.training.input_checks import check_text
+from lightning_modules.training.process import prepare_process
 from lightning_modules.training.settings import training_settings
-from lightning_modules.training.setup import prepare_process
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from lightning_modules.runs.schema import Accuracies, Accuracy, Record
 from lightning_modules.testing.contrastive_pairs import accuracies, choose, corpus_pairs
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
 from lightning_modules.training.factories import build_corpus
+from lightning_modules.training.process import prepare_process
 from lightning_modules.training.settings import training_settings
-from lightning_modules.training.setup import prepare_process
 
 log = logging.getLogger(__name__)
 

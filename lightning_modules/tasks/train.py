@@ -15,7 +15,7 @@ from datamodules.files import locked
 from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.chosen_metrics import find_metrics, try_metrics
 from lightning_modules.ranks.environment import is_rank_zero, world_size
-from lightning_modules.ranks.launcher import on_ranks
+from lightning_modules.ranks.launch import on_ranks
 from lightning_modules.runs.files import clear_results, renew_hydra_digests, write_run
 from lightning_modules.runs.identity import Identity, finished_result
 from lightning_modules.runs.job import Job, next_steps

@@ -26,8 +26,8 @@ from lightning_modules.testing.unknown_words import Dictionary, read_replacement
 from lightning_modules.training.checkpoints import TrainedModel, load_runs
 from lightning_modules.training.factories import build_search
 from lightning_modules.training.input_checks import check_text
+from lightning_modules.training.process import prepare_process
 from lightning_modules.training.settings import training_settings
-from lightning_modules.training.setup import prepare_process
 from lightning_modules.variants import EncoderDecoder, Ensemble
 
 ALIGNED: dict[str, Callable[[np.ndarray], str]] = {

@@ -36,7 +36,7 @@ from lightning_modules.metrics.word_alignment import (
     pair_lengths,
     read_pharaoh,
 )
-from lightning_modules.ranks.updates import merged
+from lightning_modules.ranks.updates import gather_by_key
 from lightning_modules.runs.files import RunScores
 from lightning_modules.runs.provenance import (
     code_versions,
@@ -215,7 +215,7 @@ def _predict(trainer: pl.Trainer, module: pl.LightningModule, **given: Any) -> l
     batches = trainer.predict(module, **given)
     assert batches is not None
     by_id = {sentence.id: sentence for batch in batches for sentence in batch}
-    return list(merged(trainer, by_id).values())
+    return list(gather_by_key(trainer, by_id).values())
 
 
 def _choices(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -> Choices:

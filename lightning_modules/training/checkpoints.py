@@ -11,8 +11,6 @@ from zipfile import ZipFile
 import torch
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from pytorch_lightning.plugins.io import TorchCheckpointIO
-from torch import Tensor
-from torch.distributed.tensor import DTensor, distribute_tensor
 
 from datamodules.cleaning import Cleaning
 from datamodules.errors import UserError
@@ -64,8 +62,8 @@ class TrainedModel(NamedTuple):
 
     @property
     def languages(self) -> tuple[str, str]:
-        """Source and target language; unknown in runs from before there was cleaning."""
-        source, target = self.config.get("languages", ("", ""))
+        """Source and target language."""
+        source, target = self.config.languages
         return source, target
 
 
@@ -143,16 +141,7 @@ def load_weights(model: EncoderDecoder, content: dict[str, Any]) -> None:
         for name, tensor in content["state_dict"].items()
         if name.startswith(prefix)
     }
-    held = model.state_dict()
-    model.load_state_dict({name: _distributed(weights[name], held.get(name)) for name in weights})
-
-
-def _distributed(whole: Tensor, like: Tensor | None) -> Tensor:
-    """Split a tensor, which every rank has whole, over the ranks in the way of ``like``."""
-    if not isinstance(like, DTensor):
-        return whole
-    whole = whole.to(like.device)
-    return distribute_tensor(whole, like.device_mesh, like.placements, src_data_rank=None)
+    model.load_state_dict(weights)
 
 
 def read_checkpoint(file: Path) -> dict[str, Any]:
@@ -181,7 +170,7 @@ def read_own_checkpoint(file: Path) -> dict[str, Any]:
 
 
 def last_checkpoint(folder: Path, module: "TranslationModule") -> Path | None:
-    """Return the checkpoint from which this training goes on; None to begin anew.
+    """Return the checkpoint from which this training continues; None to begin anew.
 
     Two trainings are the same if all that affects the weights is equal. Raises ``UserError`` for a
     checkpoint that cannot be used.
@@ -198,7 +187,7 @@ def last_checkpoint(folder: Path, module: "TranslationModule") -> Path | None:
     sizes = {name: tensor.shape for name, tensor in module.state_dict().items()}
     if sizes != {name: tensor.shape for name, tensor in content["state_dict"].items()}:
         raise UserError(f"{file}: its weights have other sizes than the model; remove it")
-    log.info("%s: training goes on after update %s", file, content["global_step"])
+    log.info("%s: training continues after update %s", file, content["global_step"])
     return file
 
 

@@ -1,7 +1,7 @@
 """Build objects from the configuration; a mistake becomes one line that names the override."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from logging import getLogger
 from typing import Any
@@ -17,41 +17,16 @@ from torch.utils.checkpoint import checkpoint
 import lightning_modules.training.sizes  # noqa: F401  # the resolvers of conf/model
 from datamodules.corpus import Corpus, check_names
 from datamodules.errors import UserError, first_mistake
-from datamodules.grammar import GrammarCorpus
-from datamodules.huggingface import HuggingFaceCorpus
-from datamodules.mixture import MixtureCorpus
 from datamodules.plugs import find_plug
-from datamodules.text import TextCorpus
 from datamodules.translation_data import TranslationData
-from lightning_modules.decoding import BeamSearch, GreedySearch, Search
+from lightning_modules.decoding import Search
 from lightning_modules.decoding.search import check_search
 from lightning_modules.runs.setting_checks import NO_ARGUMENTS
-from lightning_modules.variants import EncoderDecoder, Recurrent, Transformer
+from lightning_modules.variants import EncoderDecoder
 
 log = getLogger(__name__)
 _FULL_KEY = re.compile(r"full_key: (\S+)")
 """The part of a configuration that Hydra could not build."""
-
-VARIANTS: Mapping[str, type[EncoderDecoder]] = {
-    "lightning_modules.variants.Recurrent": Recurrent,
-    "lightning_modules.variants.Transformer": Transformer,
-}
-"""The variants of the harness by ``model._target_``."""
-SEARCHES: Mapping[str, type[Search]] = {
-    "lightning_modules.decoding.BeamSearch": BeamSearch,
-    "lightning_modules.decoding.GreedySearch": GreedySearch,
-}
-"""The searches of the harness by ``decoding._target_``."""
-CORPORA: Mapping[str, type[Corpus]] = {
-    "datamodules.grammar.GrammarCorpus": GrammarCorpus,
-    "datamodules.text.TextCorpus": TextCorpus,
-    "datamodules.huggingface.HuggingFaceCorpus": HuggingFaceCorpus,
-    "datamodules.mixture.MixtureCorpus": MixtureCorpus,
-}
-"""The corpora of the harness by ``data._target_``."""
-
-MOST_KERNELS = 32
-"""Most kernels of one function: training, validation and search need a few each."""
 SCALED_PRECISIONS = ("16-mixed", "16")
 """Precisions of Lightning with a gradient scaler."""
 
@@ -96,16 +71,16 @@ def build_data(config: DictConfig) -> TranslationData:
 
 def build_corpus(config: DictConfig) -> Corpus:
     """Build the corpus, of the harness or of the user. Raises ``UserError``; reads no text yet."""
-    find_plug("data._target_", str(config.data.get("_target_")), CORPORA, Corpus)
+    find_plug("data._target_", str(config.data.get("_target_")), {}, Corpus)
     corpus: Corpus = build(config, "data")
     check_names(corpus)
     return corpus
 
 
 def check_classes(config: DictConfig) -> None:
-    """Raise ``UserError`` for a variant or search of the user that is of the wrong kind."""
-    find_plug("model._target_", str(config.model._target_), VARIANTS, EncoderDecoder)
-    find_plug("decoding._target_", str(config.decoding._target_), SEARCHES, Search)
+    """Raise ``UserError`` for a variant or search that is of the wrong kind."""
+    find_plug("model._target_", str(config.model._target_), {}, EncoderDecoder)
+    find_plug("decoding._target_", str(config.decoding._target_), {}, Search)
 
 
 def build_optimizer(config: DictConfig) -> Callable[..., Optimizer]:
@@ -141,7 +116,7 @@ def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) ->
 
     Raises ``UserError``.
     """
-    find_plug("model._target_", config.model._target_, VARIANTS, EncoderDecoder)
+    find_plug("model._target_", str(config.model._target_), {}, EncoderDecoder)
     if OmegaConf.select(config, "model.tied") == "all" and not config.tokenizer.shared:
         raise UserError("model.tied=all: needs one vocabulary; set tokenizer.shared=true")
     sizes = {"src_vocabulary": src_vocabulary, "tgt_vocabulary": tgt_vocabulary}
@@ -156,13 +131,12 @@ def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) ->
 
 def build_search(config: DictConfig, model: EncoderDecoder) -> Search:
     """Build a search; try a user's search with ``model`` first. Raises ``UserError``."""
-    setting, name = "decoding._target_", config.decoding._target_
-    kind = find_plug(setting, name, SEARCHES, Search)
+    name = config.decoding._target_
     others = NO_ARGUMENTS["decoding"]
     settings = {key: value for key, value in config.decoding.items() if key not in others}
     own = OmegaConf.create({"decoding": settings})
-    if kind not in SEARCHES.values():
-        check_search(f"{setting}={name}", build(own, "decoding"), model)
+    if not name.startswith("lightning_modules."):
+        check_search(f"decoding._target_={name}", build(own, "decoding"), model)
     search: Search = build(own, "decoding")
     return search
 
@@ -178,9 +152,8 @@ def compile_blocks(model: EncoderDecoder, mode: str | None) -> None:
         torch.compile(torch.neg, mode=mode)(torch.zeros(1))
     except RuntimeError as error:
         why = str(error).strip().splitlines()[0]
-        raise UserError(f"compile={mode}: {why}; mend that or set compile=null") from None
+        raise UserError(f"compile={mode}: {why}; fix it, or set compile=null") from None
     torch.compiler.reset()  # kernels of an earlier job in this process count against the limit
-    torch._dynamo.config.recompile_limit = MOST_KERNELS
     model.compile_blocks(mode=mode)
 
 

@@ -10,7 +10,7 @@ updates give the coefficients c exactly, so that training itself needs no counte
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -24,9 +24,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.tokenization import EOS
 from lightning_modules.kernels import precision
-from lightning_modules.training.factories import build_model
 from lightning_modules.training.teacher_forcing import mixed_inputs
-from lightning_modules.training.word_vectors import VectorFiles, freeze
 from lightning_modules.variants import EncoderDecoder
 
 log = logging.getLogger(__name__)
@@ -71,21 +69,14 @@ class Flops(NamedTuple):
         return flops / pairs.tokens
 
 
-def count_flops(config: DictConfig, vectors: VectorFiles, sizes: Sequence[int]) -> Flops:
-    """Count the FLOPs of the variant of a configuration, on a separate model.
+def count_flops(model: EncoderDecoder, teacher_forcing: DictConfig) -> Flops:
+    """Count the FLOPs of a variant; global random state and the model stay as they are.
 
-    Global random state stays as it is. Free running and scheduled sampling also pay for the tokens
-    that the decoder predicts.
-
-    Args:
-        config: the configuration of a run.
-        vectors: settings of word vectors; frozen embeddings have no gradient.
-        sizes: sizes of the source and target vocabulary.
+    Free running and scheduled sampling also pay for the tokens that the decoder predicts.
     """
+    rolled_out = not teacher_forcing.start == teacher_forcing.end == 1
+    probes = [*PROBES, *_far(model)]
     with torch.random.fork_rng(devices=[]):
-        model = build_to_count(config, vectors, sizes)
-        rolled_out = not config.teacher_forcing.start == config.teacher_forcing.end == 1
-        probes = [*PROBES, *_far(model)]
         counts = np.array([_count_pair(model, *lengths, rolled_out) for lengths in probes])
     powers, fitted = _powers(*np.array(probes).T), slice(len(PROBES))
     coefficients = np.linalg.lstsq(powers[fitted], counts[fitted], rcond=None)[0]
@@ -93,21 +84,6 @@ def count_flops(config: DictConfig, vectors: VectorFiles, sizes: Sequence[int]) 
     if misfit > MISFIT:  # the cost of a user's class may grow otherwise
         log.warning("FLOPs do not follow sentence lengths: counts may be %.0f%% off", 100 * misfit)
     return Flops(coefficients)
-
-
-def build_to_count(
-    config: DictConfig, vectors: VectorFiles, sizes: Sequence[int]
-) -> EncoderDecoder:
-    """Build a variant on the current default device, without ``model.placement``.
-
-    Embeddings of ``vectors`` are frozen as in training.
-    """
-    config = config.copy()
-    if "placement" in config.model:
-        config.model.placement = None
-    model = build_model(config, *sizes)
-    freeze(model, vectors)
-    return model
 
 
 def _far(model: EncoderDecoder) -> list[tuple[int, int]]:

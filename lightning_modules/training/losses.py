@@ -14,7 +14,6 @@ import pytorch_lightning as pl
 import torch
 from pydantic import validate_call
 from torch import Tensor, nn
-from torch.distributed.tensor import DTensor
 
 from datamodules.batching import Batch
 from datamodules.errors import UserError
@@ -50,19 +49,14 @@ class TrainingLosses:
         """Add the loss ``()`` of a piece; the pieces of this rank sum up to its update's loss."""
         self._unread.append((loss, batch, update))
 
-    def read(self, done: int) -> None:
-        """Read the losses of the updates up to number ``done``, with one wait for the device.
-
-        An update that is interrupted between two pieces begins again later: it does not count.
-        """
-        unread = [entry for entry in self._unread if entry[2] <= done]
-        self._unread = self._unread[len(unread) :]
-        if not unread:
+    def read(self) -> None:
+        """Read the losses since the last reading, with one wait for the device."""
+        if not self._unread:
             return
-        losses, batches, updates = zip(*unread, strict=True)
-        for value, batch, update in zip(
-            torch.stack(losses).tolist(), batches, updates, strict=True
-        ):
+        losses, batches, updates = zip(*self._unread, strict=True)
+        self._unread = []
+        values = torch.stack(losses).tolist()
+        for value, batch, update in zip(values, batches, updates, strict=True):
             self.total += value * batch.update_tokens
             if not math.isfinite(value):
                 self.broken.append(BrokenLoss(value, update, batch.ids.tolist()))
@@ -76,12 +70,11 @@ def losses_of(pl_module: pl.LightningModule) -> TrainingLosses:
 
 
 def are_finite(parameters: Iterable[nn.Parameter]) -> bool:
-    """Return whether all numbers that this rank holds are finite, with one wait for each device."""
+    """Return whether all numbers of parameters are finite, with one wait for each device."""
     by_device: dict[torch.device, list[Tensor]] = {}
     for parameter in parameters:
-        data = parameter.detach()
-        own = data.to_local() if isinstance(data, DTensor) else data
-        by_device.setdefault(own.device, []).append(own.isfinite().all())
+        finite = parameter.detach().isfinite().all()
+        by_device.setdefault(finite.device, []).append(finite)
     return all(bool(torch.stack(found).all()) for found in by_device.values())
 
 
@@ -128,7 +121,7 @@ class StopOnDivergence(pl.Callback):
         """Read the losses if it is time. Raises ``DivergedError`` in a training of one rank."""
         every: int = trainer.log_every_n_steps if runs_ahead(pl_module.device) else 1  # type: ignore[attr-defined]
         if ends_update(trainer, batch_idx) and trainer.global_step % every == 0:
-            losses_of(pl_module).read(trainer.global_step)
+            losses_of(pl_module).read()
             if trainer.world_size == 1 and losses_of(pl_module).broken:
                 self._check(trainer, pl_module)
 
@@ -142,7 +135,7 @@ class StopOnDivergence(pl.Callback):
     def _check(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Raise ``DivergedError`` on all ranks if any rank has a loss or weight that is broken."""
         losses = losses_of(pl_module)
-        losses.read(trainer.global_step)
+        losses.read()
         finite = are_finite(pl_module.parameters())
         parts = gather(trainer, (losses.broken, finite))
         broken = [loss for found, _ in parts for loss in found]
@@ -154,10 +147,11 @@ class StopOnDivergence(pl.Callback):
         if not broken:
             number = trainer.global_step
             raise DivergedError(f"weights are NaN or infinite at update {number}; {kept}")
-        raise DivergedError(f"{_described(broken, _updates_of_epoch(trainer))}; {kept}")
+        updates = int(trainer.num_training_batches) // trainer.accumulate_grad_batches
+        raise DivergedError(f"{_describe(broken, updates)}; {kept}")
 
 
-def _described(broken: list[BrokenLoss], updates_of_epoch: int) -> str:
+def _describe(broken: list[BrokenLoss], updates_of_epoch: int) -> str:
     """Return what the first update with a broken loss was; the log gets all of its sentences."""
     update = min(loss.update for loss in broken)
     first = [loss for loss in broken if loss.update == update]
@@ -169,7 +163,3 @@ def _described(broken: list[BrokenLoss], updates_of_epoch: int) -> str:
         f"the training loss is {sum(loss.value for loss in first)} at update {update}, batch "
         f"{before + 1} of epoch {epoch + 1}, sentences {', '.join(ids[:SHOWN])}{more}"
     )
-
-
-def _updates_of_epoch(trainer: pl.Trainer) -> int:
-    return int(trainer.num_training_batches) // trainer.accumulate_grad_batches

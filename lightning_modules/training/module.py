@@ -8,7 +8,6 @@ import torch
 from pytorch_lightning.plugins.precision import MixedPrecision
 from pytorch_lightning.utilities import GradClipAlgorithmType
 from torch import Tensor, nn
-from torch.distributed.tensor import DTensor
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
@@ -18,8 +17,7 @@ from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer
 from lightning_modules.decoding import GreedySearch, Hypothesis, Search
 from lightning_modules.metrics.bleu import corpus_bleu
-from lightning_modules.ranks.fsdp import share_parameters
-from lightning_modules.ranks.updates import ends_update, merged
+from lightning_modules.ranks.updates import ends_update, gather_by_key
 from lightning_modules.training.losses import TrainingLosses
 from lightning_modules.training.process import ALL_ONE, Seeds, seed_draws
 from lightning_modules.training.teacher_forcing import ALWAYS, TeacherForcing, mixed_inputs
@@ -35,7 +33,32 @@ class Translation(NamedTuple):
     """Hypotheses, best first."""
 
 
-class TranslationModule(pl.LightningModule):
+class Translator(pl.LightningModule):
+    """Translate with a variant.
+
+    Args:
+        model: any variant.
+        search: how ``predict_step`` translates.
+        seed: seed of the search's draws.
+    """
+
+    def __init__(self, model: EncoderDecoder, search: Search, seed: int) -> None:
+        super().__init__()
+        self.model = model
+        self.search = search
+        self.decoding_seed = seed
+
+    def on_predict_start(self) -> None:
+        """Seed the draws, so that earlier steps do not change the translations."""
+        seed_draws(self.decoding_seed)
+
+    def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[Translation]:
+        """Translate a batch with the configured search."""
+        hypotheses = self.search(self.model, *batch.source)
+        return [Translation(*pair) for pair in zip(batch.ids.tolist(), hypotheses, strict=True)]
+
+
+class TranslationModule(Translator):
     """Train a variant, validate by loss and by BLEU of greedy translations, and translate.
 
     Args:
@@ -62,11 +85,9 @@ class TranslationModule(pl.LightningModule):
         teacher_forcing: TeacherForcing = ALWAYS,
         seeds: Seeds = ALL_ONE,
     ) -> None:
-        super().__init__()
+        super().__init__(model, search, seeds.decoding)
         self.save_hyperparameters(config)
-        self.model = model
         self.target = target
-        self.search = search
         self.label_smoothing = label_smoothing
         self.teacher_forcing = teacher_forcing
         self.seeds = seeds
@@ -78,13 +99,6 @@ class TranslationModule(pl.LightningModule):
         self._update_loss: Tensor | float = 0.0
         self._validated_nats: dict[int, tuple[float, int]] = {}
         self._plateau_loss: float | None = None
-
-    def configure_model(self) -> None:
-        """Share out the parameters if the strategy has a device mesh, as FSDP has."""
-        if self.device_mesh is not None and self.trainer.training:
-            mesh = self.device_mesh["data_parallel"]
-            # Rollouts differ in length, so ranks could not gather single layers together.
-            share_parameters(self, self.model, mesh, by_layers=self.teacher_forcing.always)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Convert the module to its precision before loading; Lightning converts it too late."""
@@ -148,24 +162,15 @@ class TranslationModule(pl.LightningModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log the mean loss over all tokens and corpus BLEU, the same on every rank."""
-        nats, tokens = zip(*merged(self.trainer, self._validated_nats).values(), strict=True)
+        nats, tokens = zip(*gather_by_key(self.trainer, self._validated_nats).values(), strict=True)
         self._plateau_loss = sum(nats) / sum(tokens)
         self.log("val/loss", self._plateau_loss)
-        self.validated = merged(self.trainer, self.validated)
+        self.validated = gather_by_key(self.trainer, self.validated)
         references = self.trainer.datamodule.text("val").target  # type: ignore[attr-defined]
         self.log(
             "val/bleu",
             corpus_bleu(list(self.validated.values()), [references[i] for i in self.validated]),
         )
-
-    def on_predict_start(self) -> None:
-        """Seed the draws, so that earlier steps do not change the translations."""
-        seed_draws(self.seeds.decoding)
-
-    def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[Translation]:
-        """Translate a batch with the configured search."""
-        hypotheses = self.search(self.model, *batch.source)
-        return [Translation(*pair) for pair in zip(batch.ids.tolist(), hypotheses, strict=True)]
 
     def configure_optimizers(self) -> Any:
         """Return optimizer and schedule, which steps every update; see ``lr_scheduler_step``."""
@@ -193,8 +198,8 @@ class TranslationModule(pl.LightningModule):
         if gradient_clip_val is None or gradient_clip_val <= 0:
             return
         precision = self.trainer.precision_plugin
-        fused = getattr(optimizer, "_step_supports_amp_scaling", False)
-        if fused and isinstance(precision, MixedPrecision) and precision.scaler is not None:
+        scaled = isinstance(precision, MixedPrecision) and precision.scaler is not None
+        if scaled and optimizer.defaults.get("fused"):
             raise UserError(
                 "optimizer.fused=true: cannot clip float16 gradients; set optimizer.fused=false, "
                 "trainer.precision=bf16-mixed or trainer.gradient_clip_val=null"
@@ -205,8 +210,7 @@ class TranslationModule(pl.LightningModule):
             return
         norm = clip_grad_norm_(parameters, gradient_clip_val)
         if self.logs_now:
-            whole = norm.full_tensor() if isinstance(norm, DTensor) else norm
-            self.log("train/gradient_norm", whole)
+            self.log("train/gradient_norm", norm)
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any) -> None:
         """Let a plateau schedule see each validation loss once, not at every update."""

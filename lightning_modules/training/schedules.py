@@ -73,7 +73,7 @@ def halving(
 
 
 def schedule_length(
-    config: DictConfig, name: str, budget: Budget, data: TranslationData, flops: Flops | None
+    config: DictConfig, name: str, budget: Budget, data: TranslationData, flops: Flops
 ) -> dict[str, int]:
     """Return ``total_updates`` for a schedule that ends with the training, else no argument.
 
@@ -82,7 +82,7 @@ def schedule_length(
         name: name of the node of the schedule, ``scheduler`` or ``teacher_forcing``.
         budget: budget of the training.
         data: the training sentences.
-        flops: the cost of sentence pairs; None for a model that is not trained.
+        flops: the cost of sentence pairs.
 
     Raises:
         UserError: for a budget that does not fix the number of updates.
@@ -90,8 +90,7 @@ def schedule_length(
     node = config[name]
     if "total_updates" not in node or node.total_updates is not None:
         return {}
-    constant = "start" in node and node.start == node.end
-    if constant or flops is None:
+    if "start" in node and node.start == node.end:
         return {"total_updates": 1}
     updates = expected_updates(budget, data, flops)
     if updates is None:

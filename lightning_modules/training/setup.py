@@ -1,12 +1,9 @@
 """Setting a training up: its module, its trainer, its callbacks; then training with them."""
 
-import logging
-import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytorch_lightning as pl
-import torch
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import Logger
@@ -14,10 +11,9 @@ from pytorch_lightning.loggers import Logger
 from datamodules.errors import UserError
 from datamodules.files import remove_half_written
 from datamodules.translation_data import TranslationData
-from lightning_modules.kernels import precision
-from lightning_modules.kernels.precision import keep_attention_off_cudnn, use_matmul_precision
+from lightning_modules.library_internals import end_only_by_flags
 from lightning_modules.ranks.environment import is_rank_zero
-from lightning_modules.ranks.updates import share_out
+from lightning_modules.ranks.updates import RankFlags, shared_update
 from lightning_modules.runs.files import clear_results
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.paths import BEST, CHECKPOINTS, TOKENIZERS, TRAINING_FILES
@@ -44,7 +40,7 @@ from lightning_modules.training.factories import (
 from lightning_modules.training.flops import Flops, count_flops
 from lightning_modules.training.input_checks import check_lengths, check_text
 from lightning_modules.training.module import TranslationModule
-from lightning_modules.training.process import StopOnSigterm, ended_by_signals, keep_freed_memory
+from lightning_modules.training.process import EndOnSignals, ended_by_signals, prepare_process
 from lightning_modules.training.schedules import schedule_length
 from lightning_modules.training.settings import TrainingSettings
 from lightning_modules.training.word_vectors import freeze, load_vectors
@@ -66,25 +62,6 @@ class TrainingSetup(NamedTuple):
     """Checkpoint of an interrupted training; None for a new training."""
 
 
-def prepare_process(settings: TrainingSettings) -> None:
-    """Set threads, kernels and memory of the process, and keep Lightning's advice out of the log.
-
-    Raises ``UserError`` for products that this torch cannot compute.
-    """
-    precision.use_products(precision.choose_products(settings.products))
-    use_matmul_precision(settings.matmul_precision)
-    keep_attention_off_cudnn()
-    if settings.keep_memory:
-        keep_freed_memory()
-    if settings.threads is not None:
-        torch.set_num_threads(settings.threads)
-    for module in ("pytorch_lightning", "lightning_fabric"):
-        logging.getLogger(module).setLevel(logging.WARNING)
-        warnings.filterwarnings("ignore", module=module)
-    # In mixed precision cuDNN gets weights that have just been cast, and packs them itself.
-    warnings.filterwarnings("ignore", message="RNN module weights are not part of single")
-
-
 def set_up_training(
     config: DictConfig, settings: TrainingSettings, data: TranslationData, folder: Path
 ) -> TrainingSetup:
@@ -94,9 +71,10 @@ def set_up_training(
     files of a killed process. Raises ``UserError`` for settings or text that cannot be used.
     """
     prepare_process(settings)
-    flops = count_flops(config, settings.vectors, data.vocabulary_sizes)
     pl.seed_everything(settings.seeds.initial_weights, workers=True, verbose=False)
     model = build_model(config, *data.vocabulary_sizes)
+    freeze(model, settings.vectors)
+    flops = count_flops(model, config.teacher_forcing)
     check_text(config, model, data.tokenizers.source, data.encoded_corpus.encoded)
     if data.dropout and model.limit():
         check_lengths(model, {"train (tokenizer.dropout, in characters)": data.dropout.longest()})
@@ -119,13 +97,9 @@ def build_module(
     settings: TrainingSettings,
     data: TranslationData,
     model: EncoderDecoder,
-    flops: Flops | None = None,
+    flops: Flops,
 ) -> TranslationModule:
-    """Build the module that trains a variant; its checkpoints keep the configuration.
-
-    ``flops`` is the cost of sentence pairs; None for a module that is not trained.
-    """
-    freeze(model, settings.vectors)
+    """Build the module that trains a variant; its checkpoints keep the configuration."""
     resolved: Any = redacted(OmegaConf.to_container(config, resolve=True))
     identity = {
         "tokenizers": [tokenizer.fingerprint for tokenizer in data.tokenizers],
@@ -168,7 +142,7 @@ def build_trainer(
             "which computes an update's batch piece by piece"
         )
     configured = (build(config, f"callbacks.{name}") for name in config.callbacks)
-    callbacks = [*configured, Waiting(), StopOnSigterm(), *further]
+    callbacks = [RankFlags(), *configured, Waiting(), EndOnSignals(), *further]
     if is_rank_zero():
         callbacks.append(ProgressLines(f"{config.variant} seed {config.seed}"))
         callbacks.append(ProgressFile(job.folder))
@@ -179,8 +153,9 @@ def build_trainer(
         logger=logger or False,
         enable_progress_bar=False,
         plugins=[WholeCheckpoints()],
+        **shared_update(config.trainer, config.batching.pieces),
     )
-    share_out(trainer, config.batching.pieces)
+    end_only_by_flags(trainer)
     budget, pairs = budget_of(trainer), setup.data.encoded_corpus.encoded["train"]
     budget.pairs, budget.flops = pairs, setup.flops
     if settings.activation_checkpointing:
@@ -192,7 +167,7 @@ def build_trainer(
 def fit(trainer: pl.Trainer, setup: TrainingSetup) -> Training:
     """Train until the budget is spent, load the weights of the best validation BLEU, report costs.
 
-    An interrupted training goes on from its checkpoint; its earlier cost counts.
+    An interrupted training continues from its checkpoint; its earlier cost counts.
     """
     module = setup.module
     with ended_by_signals():

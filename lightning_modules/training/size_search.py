@@ -1,7 +1,7 @@
 """Sizing a variant to match another: ``match=parameters``, ``match=flops``."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import hydra
@@ -11,11 +11,12 @@ from omegaconf import DictConfig
 
 from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
-from lightning_modules.training.flops import build_to_count, count_flops
+from lightning_modules.training.factories import build_model
+from lightning_modules.training.flops import count_flops
 from lightning_modules.training.settings import TrainingSettings
 from lightning_modules.training.sizes import MEASURES, Match, SizeMatch
-from lightning_modules.training.word_vectors import VectorFiles
-from lightning_modules.variants import count_parameters
+from lightning_modules.training.word_vectors import VectorFiles, freeze
+from lightning_modules.variants import EncoderDecoder, count_parameters
 
 log = logging.getLogger(__name__)
 
@@ -113,6 +114,22 @@ def fit_parameters(
     return count
 
 
+def build_to_count(
+    config: DictConfig, vectors: VectorFiles, sizes: Sequence[int]
+) -> EncoderDecoder:
+    """Build a variant on the current default device, without ``model.placement``.
+
+    Embeddings of ``vectors`` are frozen as in training. Global random state stays as it is.
+    """
+    config = config.copy()
+    if "placement" in config.model:
+        config.model.placement = None
+    with torch.random.fork_rng(devices=[]):
+        model = build_model(config, *sizes)
+    freeze(model, vectors)
+    return model
+
+
 def count_trained(config: DictConfig, vectors: VectorFiles, data: TranslationData) -> float:
     """Count the trained parameters of a variant, on a model without storage."""
     with torch.device("meta"):
@@ -121,8 +138,8 @@ def count_trained(config: DictConfig, vectors: VectorFiles, data: TranslationDat
 
 def count_per_token(config: DictConfig, vectors: VectorFiles, data: TranslationData) -> float:
     """Count the FLOPs of a variant for a target token of the training data."""
-    flops = count_flops(config, vectors, data.vocabulary_sizes)
-    return flops.per_target_token(data.training_pairs)
+    model = build_to_count(config, vectors, data.vocabulary_sizes)
+    return count_flops(model, config.teacher_forcing).per_target_token(data.training_pairs)
 
 
 def search(count: Callable[[float], float], wanted: float) -> tuple[float, float]:

@@ -95,7 +95,7 @@ def ctrl_c_ends_at_once() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-WITH_BAR = ("lightning_modules.tasks.train.train", "lightning_modules.tasks.test.test")
+WITH_BAR = ("lightning_modules.tasks.train.train", "lightning_modules.tasks.score.score")
 """Tasks of one run that write their progress."""
 
 SECONDS_TO_SAVE = 60.0

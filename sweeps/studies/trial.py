@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 
 from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
-from lightning_modules.ranks.launcher import on_ranks
+from lightning_modules.ranks.launch import on_ranks
 from lightning_modules.runs.files import read_record, write_record
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.schema import Record

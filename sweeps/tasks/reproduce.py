@@ -19,8 +19,8 @@ from lightning_modules.runs.provenance import code_versions, environment, git_co
 from lightning_modules.runs.schema import Reproduction, Result, ValueComparison
 from lightning_modules.runs.settings import top_keys_that_affect
 from lightning_modules.tasks.train import train_in
+from lightning_modules.training.process import prepare_process
 from lightning_modules.training.settings import training_settings
-from lightning_modules.training.setup import prepare_process
 from sweeps.launch.compose import use_hydra_config
 
 TRAINING = "lightning_modules.tasks.train.train"

@@ -155,7 +155,7 @@ def test_a_deterministic_training_goes_on_to_the_last_bit(tmp_path, monkeypatch,
             inside(*SETTINGS, *places(tmp_path), f"hydra.run.dir={tmp_path / 'parts'}", *given)
     assert losses_of(tmp_path, "parts", *given) == whole
     log = (tmp_path / "parts" / "run.log").read_text()
-    assert "training goes on after update 3" in log
+    assert "training continues after update 3" in log
     weights = [
         torch.load(tmp_path / name / "checkpoints" / LAST, weights_only=True)["state_dict"]
         for name in ("whole", "parts")

@@ -91,7 +91,7 @@ class History(pl.Callback):
 
     def _totals(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> list[float]:
         """Return the sum of the losses of each rank since the last point."""
-        losses_of(pl_module).read(trainer.global_step)
+        losses_of(pl_module).read()
         return gather(trainer, losses_of(pl_module).total)
 
 

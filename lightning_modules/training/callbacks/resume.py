@@ -1,12 +1,13 @@
-"""``last.ckpt``: the checkpoint from which an interrupted training goes on."""
+"""``last.ckpt``: the checkpoint from which an interrupted training continues to the last bit.
+
+Lightning counts batches and validations in ways that are exact at the end of an epoch only: a
+checkpoint of its own between two updates validates one update late. So the counts are set here.
+"""
 
 import logging
 import os
-import signal
-import threading
 import time
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytorch_lightning as pl
@@ -16,18 +17,11 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from datamodules.batching import Batch
 from lightning_modules.kernels import precision
-from lightning_modules.library_internals import (
-    correct_step_count,
-    move_best_checkpoint,
-    rewind_progress,
-    skip_batches,
-    validate_now,
-)
-from lightning_modules.ranks.updates import RankFlags, flags_of
+from lightning_modules.library_internals import correct_step_count
+from lightning_modules.ranks.updates import flags_of
 from lightning_modules.runs.paths import LAST
 
 log = logging.getLogger(__name__)
-
 
 RESUME = "resume"
 """Key in a checkpoint: state between two updates that Lightning does not keep."""
@@ -36,7 +30,7 @@ SHARE_OF_SAVING = 0.01
 
 
 class ResumeCheckpoint(pl.Callback):
-    """Keep a checkpoint from which a training goes on exactly as if it had never stopped.
+    """Keep a checkpoint from which a training continues exactly as if it had never stopped.
 
     The checkpoint is written between two updates, when validation, best checkpoint and schedule
     step of the earlier update are done: before the first update, after every validation, every so
@@ -50,52 +44,45 @@ class ResumeCheckpoint(pl.Callback):
         self.file = folder / LAST
         self.minutes = minutes
         self._due = 0.0
-        self._validate = self._stop = self._interrupted = False
+        self._validate = self._stop = False
 
     def on_load_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Skip the batches of the epoch that the interrupted training has seen.
+        """Stand between two updates, before the batches of the epoch that were not seen yet.
 
-        The folder of the run may have been moved since. Products are computed as before, so that
-        the training goes on to the last digit on another processor too.
+        Products are computed as before, so that the training continues to the last digit on
+        another processor too.
         """
         precision.use_products(checkpoint[RESUME]["products"])
-        move_best_checkpoint(checkpoint, Path(os.path.realpath(self.file.parent)))
         self._validate, self._stop = (checkpoint[RESUME][name] for name in ("validate", "stop"))
-        updates: int = checkpoint[RESUME]["updates_of_epoch"]
-        trainer.datamodule.skip_updates(updates)  # type: ignore[attr-defined]
+        move_best_checkpoint(checkpoint, Path(os.path.realpath(self.file.parent)))
+        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        epoch, done = divmod(checkpoint["global_step"], data.updates_per_epoch)
+        data.skip_updates(done)
         turns = trainer.accumulate_grad_batches  # Lightning counts batches of one rank
-        skip_batches(checkpoint, checkpoint["global_step"] * turns, updates * turns)
+        checkpoint["loops"]["fit_loop"] |= _between_updates(
+            epoch, checkpoint["global_step"] * turns, done * turns
+        )
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Let all ranks save when the first rank wants to, and end when any rank is interrupted."""
-        flags = flags_of(trainer)
-        flags.add("interrupted", lambda: self._interrupted)
-        flags.add("save", lambda: trainer.is_global_zero and time.monotonic() >= self._due)
+        """Let all ranks save when the first rank wants to."""
+        due = lambda: trainer.is_global_zero and time.monotonic() >= self._due  # noqa: E731
+        flags_of(trainer).add("save", due)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Do the validation that was due; from now on Ctrl-C ends the training after an update."""
+        """Do the validation that was due."""
         if self._validate:
             validate_now(trainer)
         trainer.should_stop |= self._stop
-        default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        if default and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self._on_interrupt)  # Lightning restores the old handler
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
     ) -> None:
         """Save if the time has come."""
         correct_step_count(trainer)
-        flags = flags_of(trainer)
-        self._end_if_interrupted(trainer, flags)
-        if flags["save"]:
+        if flags_of(trainer)["save"]:
             self._save(trainer)
-
-    def on_validation_batch_start(self, trainer: pl.Trainer, *_: Any) -> None:
-        """End on Ctrl-C, since a validation may take long."""
-        self._end_if_interrupted(trainer, flags_of(trainer))
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Save before the next update, so that ``last.ckpt`` and ``best.ckpt`` fit together."""
@@ -103,35 +90,24 @@ class ResumeCheckpoint(pl.Callback):
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Save, so that an interrupted test can start again without training."""
-        flags = flags_of(trainer)
-        flags.exchange(trainer)
-        self._end_if_interrupted(trainer, flags)
         self._save(trainer)
 
     def on_exception(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
-        """Save on SIGTERM, which Lightning answers between two batches or in a validation.
-
-        If SIGTERM comes between two pieces of an update, the saved weights are those before the
-        update.
-        """
+        """Save where ``EndOnSignals`` ends the training, between two updates or in a validation."""
         if isinstance(exception, SIGTERMException) and trainer.state.fn == TrainerFn.FITTING:
             self._save(trainer)
 
     def on_save_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Store Lightning's counters as if training had stopped exactly between two updates."""
-        updates = int(trainer.num_training_batches) // trainer.accumulate_grad_batches
-        epoch, done = divmod(trainer.global_step, updates)
+        """Store what Lightning does not."""
         checkpoint[RESUME] = {
             "validate": trainer.validating,
             "stop": trainer.should_stop,
-            "updates_of_epoch": done,
             "products": precision.products_in_use(),
         }
-        rewind_progress(checkpoint, epoch)
 
     def _save(self, trainer: pl.Trainer) -> None:
         started = time.monotonic()
@@ -139,12 +115,48 @@ class ResumeCheckpoint(pl.Callback):
         now = time.monotonic()
         self._due = now + max(60 * self.minutes, (now - started) / SHARE_OF_SAVING)
 
-    def _on_interrupt(self, signum: int, frame: FrameType | None) -> None:
-        log.info("training ends after this update; Ctrl-C again ends it at once")
-        self._interrupted = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def _end_if_interrupted(self, trainer: pl.Trainer, flags: RankFlags) -> None:
-        if flags["interrupted"]:
-            self._save(trainer)
-            raise KeyboardInterrupt
+def validate_now(trainer: pl.Trainer) -> None:
+    """Validate between two updates as Lightning does at the end of an update."""
+    loop = trainer.fit_loop.epoch_loop
+    loop.val_loop.restarting = False
+    trainer.validating = True
+    loop.val_loop.run()
+    trainer.training = True
+    loop.update_lr_schedulers("step", update_plateau_schedulers=True)
+    correct_step_count(trainer)
+
+
+def move_best_checkpoint(checkpoint: dict[str, Any], folder: Path) -> None:
+    """Let the record of the best checkpoint name its file in ``folder``, where the run lies now.
+
+    For another folder, Lightning would forget the best score.
+    """
+
+    def moved(path: str) -> str:
+        return str(folder / Path(path).name) if path else path
+
+    for state in checkpoint["callbacks"].values():
+        if "best_model_path" in state:
+            paths = ("best_model_path", "kth_best_model_path", "last_model_path")
+            state |= {name: moved(state[name]) for name in paths}
+            best = {moved(path): score for path, score in state["best_k_models"].items()}
+            state |= {"dirpath": str(folder), "best_k_models": best}
+
+
+def _between_updates(epoch: int, batches: int, batches_of_epoch: int) -> dict[str, Any]:
+    """Return Lightning's counts before the next batch, when all validations are done."""
+    return {
+        "epoch_progress": {name: _counts(epoch + 1, epoch) for name in ("total", "current")},
+        "epoch_loop.batch_progress": _batch_progress(batches, batches_of_epoch),
+        "epoch_loop.val_loop.batch_progress": _batch_progress(0, 0),
+    }
+
+
+def _batch_progress(total: int, of_epoch: int) -> dict[str, Any]:
+    counts = {"total": _counts(total, total), "current": _counts(of_epoch, of_epoch)}
+    return {**counts, "is_last_batch": False}
+
+
+def _counts(begun: int, done: int) -> dict[str, int]:
+    return {"ready": begun, "started": begun, "processed": done, "completed": done}

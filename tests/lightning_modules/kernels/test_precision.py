@@ -15,8 +15,8 @@ from lightning_modules.kernels.precision import (
     use_products,
 )
 from lightning_modules.runs.provenance import environment
+from lightning_modules.training.process import prepare_process
 from lightning_modules.training.settings import training_settings
-from lightning_modules.training.setup import prepare_process
 from tests.helpers.variants import configuration
 
 ZEN5, ZEN4 = (

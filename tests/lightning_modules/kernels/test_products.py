@@ -17,10 +17,19 @@ from lightning_modules.kernels.products import (
     multiply_transposed,
     packed_weights,
 )
-from lightning_modules.training.flops import _count_pair, build_to_count, count_flops
+from lightning_modules.training.flops import _count_pair
+from lightning_modules.training.size_search import build_to_count
 from lightning_modules.training.word_vectors import VectorFiles
 from tests.helpers.searches import beam_search, greedy_search
-from tests.helpers.variants import ALL, configuration, numbers, sentences, small_model, targets
+from tests.helpers.variants import (
+    ALL,
+    configuration,
+    flops_of,
+    numbers,
+    sentences,
+    small_model,
+    targets,
+)
 
 ERROR = 1e-6
 """Largest error, as a share of |x| · |w|."""
@@ -146,7 +155,7 @@ def test_the_operations_of_an_update_stay_the_same(name):
     for smallest in (1, None):
         precision.use_products(smallest)
         config = configuration(f"model={name}", "scale=0.2", f"variant=counted_{smallest}")
-        counts.append(count_flops(config, VectorFiles(), (50, 50)).coefficients)
+        counts.append(flops_of(config, 50, 50).coefficients)
     precision.use_products(None)
     assert counts[0] == pytest.approx(counts[1], rel=1e-9)
 

@@ -11,11 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 from datamodules.errors import UserError
 from lightning_modules.ranks.environment import rank_arguments
-from lightning_modules.ranks.launcher import run_on_ranks
+from lightning_modules.ranks.launch import run_on_ranks
 from lightning_modules.runs.files import read_failure
 from tests.helpers.commands import ROOT, TINY, in_process, inside, mistake, places, run, succeed
 from tests.lightning_modules.ranks import rank_jobs
@@ -29,24 +28,16 @@ def space(tmp_path_factory) -> Path:
 
 
 @pytest.mark.long
-@pytest.mark.exhaustive
-def test_rank_zero_answers_for_all(caplog):
-    caplog.set_level(logging.INFO)
+def test_rank_zero_answers_for_all_and_logs_as_the_job_does(tmp_path, monkeypatch):
+    file = logging.FileHandler(tmp_path / "run.log")
+    monkeypatch.setattr(logging.getLogger(), "handlers", [file])
+    monkeypatch.setattr(logging.getLogger(), "level", logging.INFO)
     assert run_on_ranks(2, rank_jobs.add_up, 10) == 2 * 10 + 0 + 1
-    messages = [record.getMessage() for record in caplog.records]
-    assert sorted(messages) == ["an error of rank 0", "an error of rank 1", "information of rank 0"]
+    lines = (tmp_path / "run.log").read_text().splitlines()
+    assert sorted(lines) == ["an error of rank 0", "an error of rank 1", "information of rank 0"]
 
 
 @pytest.mark.long
-@pytest.mark.exhaustive
-def test_ranks_may_tell_of_tensors(caplog):
-    caplog.set_level(logging.INFO)
-    assert run_on_ranks(2, rank_jobs.tell_tensors).equal(torch.ones(3))
-    assert caplog.records[0].tensor.equal(torch.ones(2))
-
-
-@pytest.mark.long
-@pytest.mark.exhaustive
 def test_a_mistake_on_one_rank_ends_all_at_once():
     started = time.monotonic()
     with pytest.raises(UserError) as caught:
@@ -67,6 +58,13 @@ def test_a_defect_keeps_its_traceback():
 def test_a_rank_that_dies_ends_all():
     with pytest.raises(RuntimeError, match="rank 1 died, exit status 3"):
         run_on_ranks(2, rank_jobs.die)
+
+
+@pytest.mark.long
+def test_a_rank_that_hangs_ends_all_with_the_message_of_gloo():
+    with pytest.raises(RuntimeError, match=r"(?i)timed out") as caught:
+        run_on_ranks(2, rank_jobs.hang)
+    assert "rank 0:" in caught.value.__notes__[0]
 
 
 @pytest.mark.long

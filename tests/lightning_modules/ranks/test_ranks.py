@@ -28,7 +28,7 @@ from datamodules.batching import (
 )
 from datamodules.errors import TerminatedError
 from lightning_modules.runs.files import read_history
-from lightning_modules.tasks.test import test as score
+from lightning_modules.tasks.score import score
 from lightning_modules.tasks.train import train
 from lightning_modules.training.module import TranslationModule
 from tests.datamodules.test_batching import random_pairs

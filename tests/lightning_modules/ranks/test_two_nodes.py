@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lightning_modules.tasks.test import test as score
+from lightning_modules.tasks.score import score
 from lightning_modules.tasks.train import train
 from tests.helpers.commands import ROOT, places
 from tests.helpers.ranks import Job, on_ranks, run_jobs

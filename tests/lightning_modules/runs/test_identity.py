@@ -266,10 +266,10 @@ def test_a_command_again_does_only_what_its_change_asks_for(space, capsys, copie
     # The run was made by the checkout, whose code the unchanged copy has.
     assert "finished before" in again(space, capsys, *harmless, "callbacks.examples.count=0")
     tested = again(space, capsys, "decoding.max_ratio=1")
-    assert "training goes on after update" in tested
+    assert "training continues after update" in tested
     assert "finished before" in again(space, capsys, "decoding.max_ratio=1")
     edit(copied / "lightning_modules/testing")
-    assert "training goes on after update" in again(space, capsys, "decoding.max_ratio=1")
+    assert "training continues after update" in again(space, capsys, "decoding.max_ratio=1")
     for room in ("datamodules", *(f"lightning_modules/{room}" for room in TRAIN[:2])):
         edit(copied / room)
         said = again(space, capsys, "decoding.max_ratio=1")
@@ -286,7 +286,7 @@ def test_a_training_goes_on_in_a_folder_that_was_moved(space, capsys):
     (moved / "result.json").unlink()
     capsys.readouterr()
     inside(*RUN, *places(space), f"hydra.run.dir={moved}")
-    assert "training goes on after update" in capsys.readouterr().out
+    assert "training continues after update" in capsys.readouterr().out
     after = read_result(moved)
     assert before is not None
     assert after is not None

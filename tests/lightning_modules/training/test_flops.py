@@ -13,15 +13,14 @@ from torch.utils.flop_counter import FlopCounterMode
 from datamodules.batching import EncodedPairs, Sequences, collate
 from lightning_modules.attention import Score, Window, WindowMask
 from lightning_modules.training import flops as flops_module
-from lightning_modules.training.flops import EXTRA_FORMULAS, build_to_count, count_flops
+from lightning_modules.training.flops import EXTRA_FORMULAS
 from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.size_search import build_to_count
 from lightning_modules.training.word_vectors import VectorFiles
-from tests.helpers.variants import LAPTOP, OPTIONS, configuration
+from tests.helpers.variants import LAPTOP, OPTIONS, configuration, flops_of
 
 SIZES = [(9, 17), (21, 6)]
 VOCABULARY = (150, 150)
-NO_VECTORS = VectorFiles()
-REST = (NO_VECTORS, VOCABULARY)
 UNUSED: Any = None
 
 
@@ -44,8 +43,8 @@ def pairs_of(*sizes):
 def test_the_count_is_that_of_an_update(name):
     """Compare with a training loss on lengths outside of the fit, with dropout."""
     config = composed(name)
-    flops = count_flops(config, NO_VECTORS, VOCABULARY)
-    model = build_to_count(config, NO_VECTORS, VOCABULARY)
+    flops = flops_of(config, *VOCABULARY)
+    model = build_to_count(config, VectorFiles(), VOCABULARY)
     module = TranslationModule(model, UNUSED, UNUSED, UNUSED, UNUSED, 0.1, {})
     before = torch.backends.mkldnn.set_flags(_enabled=False)[0]
     try:
@@ -63,7 +62,7 @@ def test_a_transformer_costs_what_its_sizes_say():
     """An update costs three forward passes, since every product has two gradients."""
     widths = ["model.width=24", "model.hidden_size=40", "model.heads=4"]
     config = configuration("model=transformer", *widths)
-    flops = count_flops(config, NO_VECTORS, (30, 50))
+    flops = flops_of(config, 30, 50)
     src, tgt, width, hidden, layers = 9, 11, 24, 40, 2
     attention = 4 * width**2
     encoder = src * (attention + 2 * width * hidden) + 2 * src**2 * width
@@ -96,7 +95,7 @@ class Beginning(Score):
 @pytest.mark.long
 def test_the_count_of_a_users_window_is_that_of_an_update(caplog):
     plain, hidden = (
-        count_flops(composed("luong_general", f"model.attention.window={window}"), *REST)
+        flops_of(composed("luong_general", f"model.attention.window={window}"), *VOCABULARY)
         for window in ("global", f"{__name__}.Hidden")
     )
     size = composed("luong_general").model.hidden_size
@@ -107,13 +106,13 @@ def test_the_count_of_a_users_window_is_that_of_an_update(caplog):
 
 
 def test_a_users_score_that_leaves_out_far_positions_is_warned_of(caplog):
-    count_flops(composed("luong_global", f"model.attention.score={__name__}.Beginning"), *REST)
+    flops_of(composed("luong_global", f"model.attention.score={__name__}.Beginning"), *VOCABULARY)
     assert "FLOPs do not follow sentence lengths" in caplog.text
 
 
 def test_free_running_costs_its_own_tokens_too():
     forced, free = (
-        count_flops(composed("luong_global", f"teacher_forcing={how}"), NO_VECTORS, VOCABULARY)
+        flops_of(composed("luong_global", f"teacher_forcing={how}"), *VOCABULARY)
         for how in ("always", "never")
     )
     pairs = pairs_of(*SIZES)
@@ -123,7 +122,7 @@ def test_free_running_costs_its_own_tokens_too():
 def test_counting_draws_no_random_numbers(monkeypatch):
     torch.manual_seed(5)
     before = torch.get_rng_state()
-    flops = count_flops(composed("bahdanau"), NO_VECTORS, VOCABULARY)
+    flops = flops_of(composed("bahdanau"), *VOCABULARY)
     assert torch.equal(before, torch.get_rng_state())
     pairs = pairs_of(*SIZES)
     mean = flops.of_each(pairs).sum() / sum(tgt for _, tgt in SIZES)

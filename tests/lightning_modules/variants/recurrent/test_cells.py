@@ -8,14 +8,12 @@ import torch
 from torch import nn
 
 from datamodules.errors import UserError
-from lightning_modules.training.flops import count_flops
-from lightning_modules.training.word_vectors import VectorFiles
 from lightning_modules.variants.recurrent import RecurrentCell
 from lightning_modules.variants.recurrent.cells import CELLS, find_cell, make_cell
 from lightning_modules.variants.recurrent.model import Recurrent
 from tests.helpers.commands import TINY, example, mistake, places, succeed
 from tests.helpers.recurrent_models import GENERAL, PLAIN, PREVIOUS, build, sources
-from tests.helpers.variants import configuration
+from tests.helpers.variants import configuration, flops_of
 
 
 class Elman(RecurrentCell):
@@ -154,7 +152,7 @@ def test_products_of_a_cell_are_counted():
     """An Elman layer has a quarter of the products of an LSTM layer."""
     given = ["model=seq2seq", "scale=0.25", "model.layers=2"]
     lstm, plain, elman = (
-        count_flops(configuration(*given, f"model.cell={cell}"), VectorFiles(), (30, 40))
+        flops_of(configuration(*given, f"model.cell={cell}"), 30, 40)
         for cell in ("lstm", path(Lstm), path(Elman))
     )
     assert plain.coefficients == pytest.approx(lstm.coefficients, rel=1e-6, abs=1)

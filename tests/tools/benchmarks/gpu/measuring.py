@@ -22,14 +22,11 @@ from datamodules.batching import (
 )
 from datamodules.tokenization import EOS
 from lightning_modules.kernels.precision import keep_attention_off_cudnn, use_matmul_precision
-from lightning_modules.ranks.updates import share_out
 from lightning_modules.training.factories import build_model, build_optimizer, compile_blocks
-from lightning_modules.training.flops import count_flops
 from lightning_modules.training.module import TranslationModule
-from lightning_modules.training.word_vectors import VectorFiles
 from lightning_modules.variants import EmbeddedEncoderDecoder
 from tests.helpers.searches import beam_search, greedy_search
-from tests.helpers.variants import configuration
+from tests.helpers.variants import configuration, flops_of
 from tests.tools.benchmarks.gpu.cases import Case, Load
 from tests.tools.benchmarks.rivals.bare import BareLoop
 from tests.tools.benchmarks.worker import Windows, batches_on, search_rate, train
@@ -68,7 +65,7 @@ def measure(case: Case, load: Load, device: str) -> dict[str, Any]:
 def flops_per_token(variant: str, size: Any, load: Load) -> float:
     """Return the FLOPs of an update for each target token, as ``budget=flops`` counts them."""
     config = configuration(*Case(variant, size, "train", "float32").overrides)
-    flops = count_flops(config, VectorFiles(), (load.vocabulary, load.vocabulary))
+    flops = flops_of(config, load.vocabulary, load.vocabulary)
     return flops.per_target_token(pairs(load.pairs, load.vocabulary))
 
 
@@ -83,7 +80,7 @@ class Watch(pl.Callback):
     ) -> None:
         """Count an update."""
         if trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
-            pl_module.losses.read(trainer.global_step)
+            pl_module.losses.read()
         trainer.should_stop = self.windows.add(batch)
 
 
@@ -111,7 +108,6 @@ def trained(case: Case, load: Load, device: str) -> dict[str, Any]:
         enable_progress_bar=False,
         enable_model_summary=False,
     )
-    share_out(trainer, None)
     compile_blocks(model, "default" if case.compiled else None)
     data = pairs(load.pairs, load.vocabulary)
     trainer.fit(module, training_batches(data, load.tokens, trainer.strategy.root_device))

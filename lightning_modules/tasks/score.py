@@ -10,8 +10,7 @@ from datamodules.errors import UserError, validated
 from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.chosen_metrics import find_metrics, try_metrics
 from lightning_modules.ranks.environment import is_rank_zero
-from lightning_modules.ranks.launcher import on_ranks
-from lightning_modules.ranks.updates import share_out
+from lightning_modules.ranks.launch import on_ranks
 from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.files import (
     clear_results,
@@ -29,16 +28,16 @@ from lightning_modules.testing.summary import summary
 from lightning_modules.testing.unknown_words import read_replacement
 from lightning_modules.training.callbacks import ProgressFile, enter_phase
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
-from lightning_modules.training.factories import build, build_data
+from lightning_modules.training.factories import build, build_data, build_search
 from lightning_modules.training.input_checks import check_text
-from lightning_modules.training.process import StopOnSigterm, ended_by_signals
+from lightning_modules.training.module import Translator
+from lightning_modules.training.process import EndOnSignals, ended_by_signals, prepare_process
 from lightning_modules.training.settings import training_settings
-from lightning_modules.training.setup import build_module, prepare_process
 
 log = logging.getLogger(__name__)
 
 
-def test(config: DictConfig) -> float | None:
+def score(config: DictConfig) -> float | None:
     """Task: return test BLEU; the new run folder keeps the cost of the old training.
 
     Ranks other than the first return None. Raises ``UserError`` if the checkpoint was trained on
@@ -51,14 +50,14 @@ def test(config: DictConfig) -> float | None:
     read_replacement(config.decoding)
     data = build_data(config)
     check_test_set(data, scoring)
-    return test_again(config, scoring, data, job)
+    return score_on_ranks(config, scoring, data, job)
 
 
 @on_ranks
-def test_again(
+def score_on_ranks(
     config: DictConfig, scoring: Scoring, data: TranslationData, job: Job
 ) -> float | None:
-    """Test on all ranks; see ``test``."""
+    """Test on all ranks; see ``score``."""
     prepare_process(training_settings(config))
     with verify_files(config.verify):  # each rank has a process of its own
         trained = load_trained(config.checkpoint)
@@ -68,12 +67,12 @@ def test_again(
     data.check_batches()
     run_config = trained.config.copy()
     run_config.decoding, run_config.scoring = config.decoding, config.scoring
-    module = build_module(run_config, training_settings(run_config), data, trained.model)
-    callbacks: list[pl.Callback] = [StopOnSigterm()]
+    search = build_search(run_config, trained.model)
+    module = Translator(trained.model, search, run_config.seeds.decoding)
+    callbacks: list[pl.Callback] = [EndOnSignals()]
     if is_rank_zero():
         callbacks.append(ProgressFile(job.folder))
     trainer = build(config, "trainer", callbacks=callbacks, logger=False, enable_progress_bar=False)
-    share_out(trainer, pieces=None)
     with ended_by_signals():
         run = score_model(trainer, module, data, scoring, run_config)
     if run is None:
