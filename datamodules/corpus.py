@@ -3,7 +3,8 @@
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -12,6 +13,10 @@ from datamodules.errors import UserError
 
 EXAMPLES = 3
 LONGEST_EXAMPLE = 80
+Split = Literal["train", "val", "test"]
+SPLITS: tuple[Split, ...] = ("train", "val", "test")
+USABLE_NAME = re.compile(r"\w[\w+.-]*")
+"""Names that files may have."""
 
 
 def examples_of(lines: Iterable[str]) -> list[str]:
@@ -23,12 +28,6 @@ def examples_of(lines: Iterable[str]) -> list[str]:
         if len(found) == EXAMPLES:
             break
     return list(found)
-
-
-Split = Literal["train", "val", "test"]
-SPLITS: tuple[Split, ...] = ("train", "val", "test")
-USABLE_NAME = re.compile(r"\w[\w+.-]*")
-"""Names that files may have."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +178,22 @@ def add_left_out(totals: ParallelText, text: ParallelText) -> None:
     for reason, sources in text.examples.items():
         kept = totals.examples.setdefault(reason, [])
         kept[:] = examples_of([*kept, *sources])
+
+
+def join_texts(texts: Sequence[ParallelText]) -> ParallelText:
+    """Put texts one after the other; gold links remain if all texts have gold links."""
+    filled = [text for text in texts if len(text)]
+    links = [text.alignments for text in filled if text.alignments is not None]
+    sets: Counter[str] = Counter()
+    whole = ParallelText(
+        [line for text in filled for line in text.source],
+        [line for text in filled for line in text.target],
+        [line for lines in links for line in lines] if len(links) == len(filled) else None,
+    )
+    for text in texts:
+        add_left_out(whole, text)
+        sets.update(text.sets)
+    return replace(whole, sets=dict(sets))
 
 
 def first_pairs(text: ParallelText, count: int) -> ParallelText:

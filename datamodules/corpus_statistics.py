@@ -1,7 +1,7 @@
 """The statistics of a prepared corpus, as its store and the results of runs record them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,14 @@ from pydantic import BaseModel
 
 from datamodules.cleaning import StepCount
 from datamodules.corpus import ParallelText, examples_of
-from datamodules.sequences import Integers
+
+MOST_BINS = 20
+STEPS = (1, 2, 5)
+"""A bin of a histogram has as many lengths as one of these numbers, times a power of ten."""
+Counts = NDArray[np.int64]
+"""Number of sentences of each length, from 0 to the longest."""
+SOME, MANY = 0.01, 0.05
+"""Least shares of the lines for a warning."""
 
 
 class _Record(BaseModel, extra="forbid"):
@@ -75,43 +82,29 @@ class CorpusStatistics(_Record):
         return self.pairs_read / max(1e-9, sum(self.seconds.values()))
 
 
-MOST_BINS = 20
-STEPS = (1, 2, 5)
-"""A bin of a histogram has as many lengths as one of these numbers, times a power of ten."""
-Counts = dict[int, int]
-"""Number of sentences of each length."""
-
-
-@dataclass(frozen=True)
-class SideCounts:
+class SideCounts(NamedTuple):
     """Counts of the lines of one side of a text."""
 
-    in_words: Counts = field(default_factory=dict)
-    in_tokens: Counts = field(default_factory=dict)
+    in_words: Counts
+    in_tokens: Counts
     """Lengths without EOS."""
-    unknown: int = 0
+    unknown: int
     """Unknown tokens."""
-
-    @classmethod
-    def of(cls, words: Integers, tokens: Integers, unknown: int) -> "SideCounts":
-        """Count lines of such lengths in ``words`` and in ``tokens``."""
-        return cls(_counts(words), _counts(tokens), unknown)
 
 
 def side_statistics(counts: SideCounts, types: int, bins: list[int]) -> SideStatistics:
     """Return the statistics of one side with so many different words (``types``)."""
-    lengths, sentences = _sorted(counts.in_words)
-    places = np.searchsorted(bins, lengths, side="right") - 1
+    lengths = np.arange(len(counts.in_words))
     # An empty line has no bin of its own.
-    histogram = np.bincount(places.clip(min=0), weights=sentences, minlength=len(bins))
+    places = (np.searchsorted(bins, lengths, side="right") - 1).clip(min=0)
     return SideStatistics(
-        words=int(lengths @ sentences),
+        words=_total(counts.in_words),
         types=types,
-        tokens=sum(length * count for length, count in counts.in_tokens.items()),
+        tokens=_total(counts.in_tokens),
         unknown=counts.unknown,
         in_words=_lengths(counts.in_words),
         in_tokens=_lengths(counts.in_tokens),
-        histogram=histogram.astype(int).tolist(),
+        histogram=np.bincount(places, counts.in_words, len(bins)).astype(int).tolist(),
     )
 
 
@@ -120,50 +113,29 @@ def bins_of(counts: Iterable[SideCounts]) -> list[int]:
 
     The bins are equally wide and hold 99% of the sentences of each side; the last bin is open.
     """
-    found = [_quantile(side.in_words, 99) for side in counts]
-    longest = max([1, *found])
-    width = next(w for w in _widths() if w * MOST_BINS >= longest)
+    longest = max([1, *(_quantile(side.in_words, 99) for side in counts)])
+    widths = (step * 10**scale for scale in count() for step in STEPS)
+    width = next(width for width in widths if width * MOST_BINS >= longest)
     return list(range(1, longest + 1, width))
 
 
-def _widths() -> Iterable[int]:
-    scale = 1
-    while True:
-        yield from (step * scale for step in STEPS)
-        scale *= 10
-
-
-def _counts(lengths: NDArray[np.integer]) -> Counts:
-    values, counts = np.unique(lengths, return_counts=True)
-    return dict(zip(values.tolist(), counts.tolist(), strict=True))
-
-
 def _lengths(counts: Counts) -> Lengths:
-    lengths, sentences = _sorted(counts)
     return Lengths(
-        mean=float(lengths @ sentences) / max(1, int(sentences.sum())),
+        mean=float(_total(counts)) / max(1, int(counts.sum())),
         median=_quantile(counts, 50),
         percentile_95=_quantile(counts, 95),
-        longest=int(lengths.max(initial=0)),
+        longest=max(0, len(counts) - 1),
     )
+
+
+def _total(counts: Counts) -> int:
+    return int(np.arange(len(counts)) @ counts)
 
 
 def _quantile(counts: Counts, percent: int) -> int:
     """Return the least length that ``percent`` of the sentences do not exceed; 0 without any."""
-    lengths, sentences = _sorted(counts)
-    needed = -(-percent * int(sentences.sum()) // 100)
-    place = np.searchsorted(np.cumsum(sentences), needed)
-    return int(lengths[place]) if len(lengths) else 0
-
-
-def _sorted(counts: Mapping[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the lengths, rising, and the number of sentences of each length."""
-    lengths = np.array(sorted(counts), np.int64)
-    return lengths, np.array([counts[length] for length in lengths.tolist()], np.int64)
-
-
-SOME, MANY = 0.01, 0.05
-"""Least shares of the lines for a warning."""
+    needed = -(-percent * int(counts.sum()) // 100)
+    return int(np.searchsorted(np.cumsum(counts), needed))
 
 
 class Suspicion(NamedTuple):

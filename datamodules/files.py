@@ -1,4 +1,4 @@
-"""Atomic file writes, and locks between processes."""
+"""Files written whole or not at all, locks between processes, places that a command names."""
 
 import json
 import os
@@ -11,6 +11,20 @@ from typing import Any, TypeVar
 
 from datamodules.errors import UserError
 
+STREAM = "-"
+"""Standard input or output."""
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+QUOTE = "'"
+"""Spreadsheets show a cell that begins with this character as text."""
+STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r", QUOTE)
+SIGNED_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
+Value = TypeVar("Value")
 _TEMPORARY = re.compile(r"\..+\.\d+\.part(\..+)?")
 """Names of the files of ``whole_file``."""
 
@@ -87,17 +101,6 @@ def json_text(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-STREAM = "-"
-"""Standard input or output."""
-KINDS = {
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFSOCK: "a socket",
-}
-
-
 def what_is(path: Path) -> str:
     """Return what lies at a path where a file is wanted: ``is a folder``, ``does not exist``."""
     try:
@@ -119,32 +122,21 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | 
     Raises:
         UserError: for the first file that cannot be written, names the setting.
     """
-    taken = {
-        _place(name): f"{setting}={name}" for setting, name in inputs.items() if _is_file(name)
-    }
+    files = {setting: name for setting, name in inputs.items() if name not in (None, STREAM)}
+    taken = {os.path.realpath(str(name)): f"{setting}={name}" for setting, name in files.items()}
     for setting, name in outputs.items():
         if name is None:
             continue
         given = f"{setting}={name}"
-        place = STREAM if name == STREAM else _place(name)
+        place = STREAM if name == STREAM else os.path.realpath(name)
         if place in taken:
             raise UserError(f"{given}: is also {taken[place]}; give two different files")
         taken[place] = given
         if name != STREAM:
-            _check_writable(given, Path(name))
+            _check_writable(given, Path(name), Path(place).parent)
 
 
-def _is_file(name: str | None) -> bool:
-    return name is not None and name != STREAM
-
-
-def _place(name: str | None) -> str:
-    """Return the path with links followed, so that two names of one file are equal."""
-    return os.path.realpath(str(name))
-
-
-def _check_writable(given: str, path: Path) -> None:
-    folder = Path(_place(str(path))).parent
+def _check_writable(given: str, path: Path, folder: Path) -> None:
     if path.is_dir():
         raise UserError(f"{given}: is a folder; give a file")
     if not folder.is_dir():
@@ -153,13 +145,6 @@ def _check_writable(given: str, path: Path) -> None:
         )
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise UserError(f"{given}: cannot be written; write elsewhere")
-
-
-QUOTE = "'"
-"""Spreadsheets show a cell that begins with this character as text."""
-STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r", QUOTE)
-SIGNED_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
-Value = TypeVar("Value")
 
 
 def as_cell(value: Value) -> Value | str:

@@ -119,9 +119,9 @@ class GrowingText:
         seconds = time.process_time() - started
         return StepCount("came before", True, seen, seen - self.pairs, examples, seconds)
 
-    def sample(self, most: int) -> ParallelText:
-        """Return at most ``most`` pairs, evenly spaced, with single spaces between words."""
-        step = -(-self.pairs // most)
+    def sample(self, most: int | None) -> ParallelText:
+        """Return all or ``most`` pairs, evenly spaced, with single spaces between words."""
+        step = -(-self.pairs // most) if most else 1
         source, target = (list(self._text(side, step, self._kept)) for side in SIDES)
         return ParallelText(source, target)
 

@@ -1,36 +1,36 @@
-"""Opening datasets of Hugging Face: of the hub, or of a file or folder. No code of a dataset runs.
+"""A corpus of the Hugging Face hub, or of Parquet, Arrow or JSON lines. No code of a dataset runs.
 
 ``datasets`` reads data files alone since its version 4, and refuses a dataset that needs a script.
 """
 
 import logging
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from datamodules.errors import UserError, one_line
-
-if TYPE_CHECKING:
-    from datasets import Dataset
 from collections.abc import Iterator
 from dataclasses import dataclass as plain_dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 from typing_extensions import override
 
 from datamodules.corpus import Split
+from datamodules.errors import UserError, one_line
 from datamodules.lines import BLOCK
 from datamodules.pair_sources import Block, PairSource
 from datamodules.real_corpus import RealCorpus
 from datamodules.tables import Columns, clean_texts
 
+if TYPE_CHECKING:
+    from datasets import Dataset
+
 KINDS = {".parquet": "parquet", ".arrow": "arrow", ".jsonl": "json", ".json": "json"}
 """What reads a single file, by the suffix of the file."""
 FOLDER = "huggingface"
 """Folder of ``cache_dir`` for Arrow tables."""
+TEXT = ("string", "large_string", "null")
+"""Types of columns that hold text, or nothing."""
 
 
 def open_tables(
@@ -99,10 +99,6 @@ def _reason(error: Exception) -> str:
     cause = error.__cause__
     why = one_line(error) + (f" ({one_line(cause)})" if isinstance(cause, Exception) else "")
     return f"cannot be opened: {why}; set data.path, data.configuration or data.revision"
-
-
-TEXT = ("string", "large_string", "null")
-"""Types of columns that hold text, or nothing."""
 
 
 @plain_dataclass

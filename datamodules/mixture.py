@@ -1,4 +1,4 @@
-"""Pairs of a training text without end, and pieces of text put together."""
+"""A mixture of corpora: a training text with a chosen share of each."""
 
 import hashlib
 import logging
@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
+from itertools import repeat
 from typing import Annotated
 
-from pydantic import Field, PositiveInt, SkipValidation
+from pydantic import Field, SkipValidation
 from pydantic.dataclasses import dataclass
 from typing_extensions import override
 
@@ -21,6 +22,7 @@ from datamodules.corpus import (
     add_left_out,
     check_names,
     fingerprint_of,
+    join_texts,
     read_parts,
     read_split,
     set_name,
@@ -29,52 +31,6 @@ from datamodules.corpus import (
 from datamodules.errors import UserError
 
 log = logging.getLogger(__name__)
-
-
-class PairStream:
-    """The training pairs of a corpus in order, again and again, a part in memory at a time."""
-
-    def __init__(self, corpus: Corpus) -> None:
-        self._parts = _passes(corpus)
-        self._rest = ParallelText([], [])
-
-    def take(self, count: int) -> ParallelText:
-        """Return the next ``count`` pairs. Raises the errors of the corpus."""
-        texts = []
-        while count:
-            if not len(self._rest):
-                self._rest = next(self._parts)
-            piece, self._rest = _cut(self._rest, 0, count), _cut(self._rest, count, None)
-            texts.append(piece)
-            count -= len(piece)
-        return joined(texts)
-
-
-def joined(texts: Sequence[ParallelText]) -> ParallelText:
-    """Put texts one after the other; gold links remain if all texts have gold links."""
-    filled = [text for text in texts if len(text)]
-    links = [text.alignments for text in filled if text.alignments is not None]
-    sets: Counter[str] = Counter()
-    whole = ParallelText(
-        [line for text in filled for line in text.source],
-        [line for text in filled for line in text.target],
-        [line for lines in links for line in lines] if len(links) == len(filled) else None,
-    )
-    for text in texts:
-        add_left_out(whole, text)
-        sets.update(text.sets)
-    return replace(whole, sets=dict(sets))
-
-
-def _passes(corpus: Corpus) -> Iterator[ParallelText]:
-    while True:
-        yield from (part for part in read_parts(corpus, "train") if len(part))
-
-
-def _cut(text: ParallelText, first: int, end: int | None) -> ParallelText:
-    kept = slice(first, end)
-    links = None if text.alignments is None else text.alignments[kept]
-    return ParallelText(text.source[kept], text.target[kept], links)
 
 
 PART = 50_000
@@ -98,9 +54,9 @@ class MixtureCorpus(Corpus):
 
     corpora: dict[str, SkipValidation[Corpus]]
     weights: dict[str, Positive] | None = None
-    temperature: Positive | None = None
+    temperature: float | None = None
     """1 if there are neither weights nor a temperature."""
-    size: PositiveInt | None = None
+    size: int | None = None
     """Number of training pairs; None for the sum of the corpora's sizes."""
     name: str = "mixture"
 
@@ -155,7 +111,7 @@ class MixtureCorpus(Corpus):
     def split(self, name: Split) -> ParallelText:
         """Return one split. Raises the errors of the corpora, which name the corpus."""
         if name == "train":
-            return joined(list(self.parts("train")))
+            return join_texts(list(self.parts("train")))
         if name == "val":
             first = next(iter(self.corpora))
             with self._reading(first):
@@ -165,7 +121,7 @@ class MixtureCorpus(Corpus):
             with self._reading(corpus_name):
                 texts.append(_named(corpus_name, read_split(corpus, "test")))
         _check_sets(texts)
-        return joined(texts)
+        return join_texts(texts)
 
     @override
     def parts(self, name: Split) -> Iterator[ParallelText]:
@@ -175,7 +131,7 @@ class MixtureCorpus(Corpus):
             return
         sizes, left_out = self._sizes
         wanted = self._wanted
-        streams = {name: PairStream(corpus) for name, corpus in self.corpora.items()}
+        streams = {name: _PairStream(corpus) for name, corpus in self.corpora.items()}
         parts = -(-sum(wanted.values()) // PART)
         for number in range(parts):
             texts = []
@@ -183,7 +139,7 @@ class MixtureCorpus(Corpus):
                 count = pairs * (number + 1) // parts - pairs * number // parts
                 with self._reading(corpus_name):
                     texts.append(streams[corpus_name].take(count))
-            part = joined(texts)
+            part = join_texts(texts)
             if number == 0:
                 add_left_out(part, left_out)
                 part.left_out.update(_not_drawn(sizes, wanted))
@@ -257,3 +213,30 @@ def _not_drawn(sizes: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str,
         for name, size in sizes.items()
         if size > wanted[name]
     }
+
+
+class _PairStream:
+    """The training pairs of a corpus in order, again and again, a part in memory at a time."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._parts = (
+            part for _ in repeat(None) for part in read_parts(corpus, "train") if len(part)
+        )
+        self._rest = ParallelText([], [])
+
+    def take(self, pairs: int) -> ParallelText:
+        """Return the next pairs. Raises the errors of the corpus."""
+        texts = []
+        while pairs:
+            if not len(self._rest):
+                self._rest = next(self._parts)
+            piece, self._rest = _cut(self._rest, 0, pairs), _cut(self._rest, pairs, None)
+            texts.append(piece)
+            pairs -= len(piece)
+        return join_texts(texts)
+
+
+def _cut(text: ParallelText, first: int, end: int | None) -> ParallelText:
+    kept = slice(first, end)
+    links = None if text.alignments is None else text.alignments[kept]
+    return ParallelText(text.source[kept], text.target[kept], links)

@@ -1,4 +1,9 @@
-"""Digests of the content of files, remembered so that large files are read once."""
+"""Where the pairs of a split stand: line-aligned files, test sets by name, and their digests.
+
+sacreBLEU's ``wmt14`` is the official test set of WMT 2014 (2,737 pairs between English and German,
+as in Luong et al. 2015), ``wmt14/full`` the one released later (3,003 pairs, as in Vaswani et al.
+2017); between English and French both have 3,003 pairs.
+"""
 
 import hashlib
 import json
@@ -20,64 +25,14 @@ from datamodules.errors import UserError, one_line
 from datamodules.files import locked, what_is, write_json
 from datamodules.lines import COMPRESSED, read_blocks, read_content, unreadable
 
-SETTLED = 2e9
-"""Age of a change of a file, in nanoseconds, after which another change has another time."""
-
-
-def digests_of(files: Sequence[Path], cache_dir: Path | None, option: str) -> list[bytes]:
-    """Return the SHA-256 of the unpacked content of each file.
-
-    ``cache_dir`` remembers the digests of files that have kept their size and time of change; None
-    reads the files. Raises ``UserError``, which names ``option``, for a file that cannot be read.
-    """
-    if cache_dir is None:
-        return [_digest(file, option) for file in files]
-    kept = cache_dir / "digests.json"
-    known = _known(kept)
-    keys = [_key(file, option) for file in files]
-    new = {
-        key: _digest(file, option).hex()
-        for key, file in zip(keys, files, strict=True)
-        if key not in known
-    }
-    settled = [
-        key
-        for key, file in zip(keys, files, strict=True)
-        if key in new and time.time_ns() - file.stat().st_mtime_ns > SETTLED
-    ]
-    if settled:
-        with suppress(OSError), locked(cache_dir / ".digests.lock"):
-            write_json(kept, _known(kept) | {key: new[key] for key in settled})
-    return [bytes.fromhex(known.get(key) or new[key]) for key in keys]
-
-
-def _known(kept: Path) -> dict[str, str]:
-    with suppress(OSError, ValueError):
-        known = json.loads(kept.read_text(encoding="utf-8"))
-        if isinstance(known, dict):
-            return known
-    return {}
-
-
-def _key(file: Path, option: str) -> str:
-    try:
-        status = file.stat()
-    except OSError as error:
-        raise unreadable(file, error, option) from None
-    return f"{file.resolve()} {status.st_size} {status.st_mtime_ns}"
-
-
-def _digest(file: Path, option: str) -> bytes:
-    digest = hashlib.sha256()
-    for content in read_content(file, option):
-        digest.update(content)
-    return digest.digest()
-
-
 Block = tuple[Sequence[str], Sequence[str]]
 """Source and target lines of neighbouring pairs."""
 EXPANSION = 4
 """About how many bytes of text there are for each byte of a compressed file."""
+SETTLED = 2e9
+"""Age of a change of a file, in nanoseconds, after which another change has another time."""
+OPTION = "data.test_sets"
+_NEWSTEST = re.compile(r"newstest20([0-9]{2})")
 
 
 class PairSource(ABC):
@@ -145,10 +100,6 @@ def _refuse_unequal(files: Sequence[Path]) -> None:
         f"{files[0]} has {counts[0]} lines but {files[1]} has {counts[1]}: line n of one must "
         "translate line n of the other; mend the files or set data.root=..."
     )
-
-
-OPTION = "data.test_sets"
-_NEWSTEST = re.compile(r"newstest20([0-9]{2})")
 
 
 def find_test_set(
@@ -226,3 +177,53 @@ def _fetching(name: str, known: Any) -> Iterator[None]:
             f"network, first delete {raw} if it is there; or copy the folder ~/.sacrebleu of "
             "another machine and give data.test_sets_folder=FOLDER"
         ) from None
+
+
+def digests_of(files: Sequence[Path], cache_dir: Path | None, option: str) -> list[bytes]:
+    """Return the SHA-256 of the unpacked content of each file.
+
+    ``cache_dir`` remembers the digests of files that have kept their size and time of change; None
+    reads the files. Raises ``UserError``, which names ``option``, for a file that cannot be read.
+    """
+    if cache_dir is None:
+        return [_digest(file, option) for file in files]
+    kept = cache_dir / "digests.json"
+    known = _known(kept)
+    keys = [_key(file, option) for file in files]
+    new = {
+        key: _digest(file, option).hex()
+        for key, file in zip(keys, files, strict=True)
+        if key not in known
+    }
+    settled = [
+        key
+        for key, file in zip(keys, files, strict=True)
+        if key in new and time.time_ns() - file.stat().st_mtime_ns > SETTLED
+    ]
+    if settled:
+        with suppress(OSError), locked(cache_dir / ".digests.lock"):
+            write_json(kept, _known(kept) | {key: new[key] for key in settled})
+    return [bytes.fromhex(known.get(key) or new[key]) for key in keys]
+
+
+def _known(kept: Path) -> dict[str, str]:
+    with suppress(OSError, ValueError):
+        known = json.loads(kept.read_text(encoding="utf-8"))
+        if isinstance(known, dict):
+            return known
+    return {}
+
+
+def _key(file: Path, option: str) -> str:
+    try:
+        status = file.stat()
+    except OSError as error:
+        raise unreadable(file, error, option) from None
+    return f"{file.resolve()} {status.st_size} {status.st_mtime_ns}"
+
+
+def _digest(file: Path, option: str) -> bytes:
+    digest = hashlib.sha256()
+    for content in read_content(file, option):
+        digest.update(content)
+    return digest.digest()

@@ -374,7 +374,8 @@ def _encode_training(
         checksums |= _save(folder, f"train.{side}.characters", characters)
     unknown = sums(tokens.tokens == UNK, tokens.lengths) @ frequencies
     counted = {words[number]: int(frequencies[number]) for number in used.tolist()}
-    return Encoded(checksums, SideCounts.of(word_lengths, lengths, int(unknown)), counted)
+    counts = SideCounts(np.bincount(word_lengths), np.bincount(lengths), int(unknown))
+    return Encoded(checksums, counts, counted)
 
 
 def encode_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> tuple[Sequences, Words]:
@@ -390,7 +391,7 @@ def _encode(lines: Sequence[str], tokenizer: Tokenizer, folder: Path, name: str)
     """Write one side of validation or test."""
     tokens, words = encode_lines(tokenizer, lines)
     unknown = int(np.count_nonzero(tokens.tokens == UNK))
-    counts = SideCounts.of(words.numbers.lengths, tokens.lengths, unknown)
+    counts = SideCounts(np.bincount(words.numbers.lengths), np.bincount(tokens.lengths), unknown)
     return Encoded(_save(folder, name, tokens), counts, dict.fromkeys(words.distinct, 0))
 
 

@@ -1,4 +1,4 @@
-"""Gold word alignments beside a test set, in the Pharaoh format."""
+"""What corpora of real text share: limits, empty sides, test sets by name, gold alignments."""
 
 import hashlib
 import re
@@ -21,8 +21,8 @@ from datamodules.corpus import (
     Corpus,
     ParallelText,
     Split,
-    add_left_out,
     examples_of,
+    join_texts,
     set_name,
 )
 from datamodules.errors import UserError
@@ -32,57 +32,6 @@ from datamodules.words import lengths_in_words, letters_of_word
 
 LINKS = "data.alignments.test"
 _LINK = re.compile(r"([0-9]+)[-?]([0-9]+)")
-
-
-class GoldLinks:
-    """The lines of a file of gold alignments, one for each pair of the test split, in order.
-
-    A line holds links ``i-j`` (sure) and ``i?j`` (possible), source word first, counted from 0.
-    """
-
-    def __init__(self, file: Path) -> None:
-        """Read the file. Raises ``UserError`` if it cannot be read."""
-        self._file = file
-        self._count = 0
-        self._lines = read_lines(file, LINKS)
-        self._rest = iter(self._lines)
-
-    def take(self, source: Sequence[str], target: Sequence[str]) -> list[str]:
-        """Return the lines of the next pairs. Raises ``UserError`` for a missing or wrong line."""
-        lines = list(islice(self._rest, len(source)))
-        if len(lines) < len(source):
-            raise UserError(self._unequal("more"))
-        pairs = zip(lines, source, target, strict=True)
-        for number, (line, *sides) in enumerate(pairs, self._count + 1):
-            lengths = [len(side.split()) for side in sides]
-            for link in line.split():
-                self._check(link, number, lengths)
-        self._count += len(lines)
-        return lines
-
-    def check_end(self) -> None:
-        """Raise ``UserError`` if lines are left after the last pair."""
-        if self._count < len(self._lines):
-            raise UserError(self._unequal(f"{self._count}"))
-
-    def _check(self, link: str, number: int, lengths: Sequence[int]) -> None:
-        match = _LINK.fullmatch(link)
-        if match is None:
-            problem = f"{link!r} is no link like 0-0 or 1?2"
-        elif any(int(word) >= length for word, length in zip(match.groups(), lengths, strict=True)):
-            problem = (
-                f"{link} points past its sentence pair ({lengths[0]} source and {lengths[1]} "
-                "target words, counted from 0)"
-            )
-        else:
-            return
-        raise UserError(f"{self._file}, line {number}: {problem}: mend it or set {LINKS}=...")
-
-    def _unequal(self, pairs: str) -> str:
-        return (
-            f"{self._file} has {len(self._lines)} lines, but the test split has {pairs} pairs: "
-            f"write one line for each, empty where nothing is linked, or set {LINKS}=..."
-        )
 
 
 @dataclass(kw_only=True)
@@ -155,18 +104,7 @@ class RealCorpus(Corpus):
     @override
     def split(self, name: Split) -> ParallelText:
         """Return one split. Raises ``UserError`` if the files or limits of the split are wrong."""
-        source: list[str] = []
-        target: list[str] = []
-        links: list[str] = []
-        sets: Counter[str] = Counter()
-        whole = ParallelText(source, target, links if name in self._links else None)
-        for part in self.parts(name):
-            source += part.source
-            target += part.target
-            links += part.alignments or []
-            add_left_out(whole, part)
-            sets.update(part.sets)
-        return replace(whole, sets=dict(sets))
+        return join_texts(list(self.parts(name)))
 
     @override
     def parts(self, name: Split) -> Iterator[ParallelText]:
@@ -273,3 +211,54 @@ def _refuse_empty(source: PairSource, block: Block, first: int) -> None:
                 f"{place}, {source.unit} {number}: empty: mend the file, or leave such pairs out "
                 "with data.skip_empty=true"
             )
+
+
+class GoldLinks:
+    """The lines of a file of gold alignments, one for each pair of the test split, in order.
+
+    A line holds links ``i-j`` (sure) and ``i?j`` (possible), source word first, counted from 0.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Read the file. Raises ``UserError`` if it cannot be read."""
+        self._file = file
+        self._count = 0
+        self._lines = read_lines(file, LINKS)
+        self._rest = iter(self._lines)
+
+    def take(self, source: Sequence[str], target: Sequence[str]) -> list[str]:
+        """Return the lines of the next pairs. Raises ``UserError`` for a missing or wrong line."""
+        lines = list(islice(self._rest, len(source)))
+        if len(lines) < len(source):
+            raise UserError(self._unequal("more"))
+        pairs = zip(lines, source, target, strict=True)
+        for number, (line, *sides) in enumerate(pairs, self._count + 1):
+            lengths = [len(side.split()) for side in sides]
+            for link in line.split():
+                self._check(link, number, lengths)
+        self._count += len(lines)
+        return lines
+
+    def check_end(self) -> None:
+        """Raise ``UserError`` if lines are left after the last pair."""
+        if self._count < len(self._lines):
+            raise UserError(self._unequal(f"{self._count}"))
+
+    def _check(self, link: str, number: int, lengths: Sequence[int]) -> None:
+        match = _LINK.fullmatch(link)
+        if match is None:
+            problem = f"{link!r} is no link like 0-0 or 1?2"
+        elif any(int(word) >= length for word, length in zip(match.groups(), lengths, strict=True)):
+            problem = (
+                f"{link} points past its sentence pair ({lengths[0]} source and {lengths[1]} "
+                "target words, counted from 0)"
+            )
+        else:
+            return
+        raise UserError(f"{self._file}, line {number}: {problem}: mend it or set {LINKS}=...")
+
+    def _unequal(self, pairs: str) -> str:
+        return (
+            f"{self._file} has {len(self._lines)} lines, but the test split has {pairs} pairs: "
+            f"write one line for each, empty where nothing is linked, or set {LINKS}=..."
+        )

@@ -1,4 +1,4 @@
-"""Columns of a table that hold the two sides, and the text of their cells."""
+"""Files that hold both sides in columns: TSV and JSON lines, plain or compressed."""
 
 import json
 import re
@@ -17,6 +17,8 @@ from datamodules.pair_sources import Block, PairSource
 Column = Annotated[int, Field(ge=0)] | str
 """Name of a column, with dots for what lies inside another, or its number, from 0."""
 _LINE_FEED = re.compile(r"\r?\n")
+TABLES = (".tsv", ".jsonl")
+"""Suffixes of tables, which the suffix of a compression may follow."""
 
 
 class Columns(BaseModel, extra="forbid", frozen=True):
@@ -77,10 +79,6 @@ def _is_unicode(text: str) -> bool:
 def _short(value: object) -> str:
     shown = repr(value)
     return shown if len(shown) <= 40 else f"{shown[:40]}…"
-
-
-TABLES = (".tsv", ".jsonl")
-"""Suffixes of tables, which the suffix of a compression may follow."""
 
 
 def table_kind(name: str) -> str | None:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytorch_lightning as pl
 import torch
-from pydantic import NonNegativeInt, PositiveInt, SkipValidation, validate_call
 from torch.utils.data import DataLoader
 
 from datamodules.batching import (
@@ -50,16 +49,15 @@ class TranslationData(pl.LightningDataModule):
     not read again. The pickled copies for the ranks hold the fingerprint but not the text.
     """
 
-    @validate_call(config={"arbitrary_types_allowed": True})
     def __init__(
         self,
-        corpus: SkipValidation[Corpus],
+        corpus: Corpus,
         cleaning: Cleaning,
         tokenizer: TokenizerSettings,
         batching: Batching,
-        val_sentences: PositiveInt | None,
-        seed: NonNegativeInt,
-        cache_dir: Path,
+        val_sentences: int | None,
+        seed: int,
+        cache_dir: Path | str,
     ):
         """Store the settings.
 
@@ -74,7 +72,7 @@ class TranslationData(pl.LightningDataModule):
         self.batching = batching
         self.val_sentences = val_sentences
         self.seed = seed
-        self.cache_dir = cache_dir
+        self.cache_dir = Path(cache_dir)
         self._skipped = 0
 
     @cached_property

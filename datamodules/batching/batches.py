@@ -1,13 +1,12 @@
-"""Settings of the batches."""
+"""Encoded sentence pairs, and padded batches of them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import NonNegativeInt, PositiveInt
-from pydantic.dataclasses import dataclass
 from torch import Tensor
 from torch.utils.data import Dataset
 
@@ -22,15 +21,15 @@ class Batching:
     Instantiated from ``conf/batching``.
     """
 
-    max_tokens: PositiveInt
+    max_tokens: int
     """Limit on sentences × longest side (EOS counted) of a training batch."""
-    decode_max_tokens: PositiveInt
+    decode_max_tokens: int
     """Limit on sentences × longest side in validation, test and translation batches."""
-    by_length: bool = True
+    by_length: bool
     """Whether a training batch holds sentences of similar length; else of any length."""
-    pieces: PositiveInt | None = None
+    pieces: int | None
     """Number of pieces into which a training batch is divided; None for one piece on each rank."""
-    workers: NonNegativeInt = 1
+    workers: int
     """Number of threads that build training batches ahead; 0 to build each when it is used."""
 
 

@@ -1,4 +1,4 @@
-"""Vocabularies that SentencePiece learned elsewhere (Kudo and Richardson 2018)."""
+"""Bytes as tokens, and vocabularies that SentencePiece learned (Kudo and Richardson 2018)."""
 
 import hashlib
 import re
@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from datamodules.errors import UserError
 from datamodules.files import whole_file
-from datamodules.tokenization.tokenizer import MARKER, SPECIALS, UNK, Tokenizer, normalised
+from datamodules.tokenization.tokenizer import MARKER, UNK, Tokenizer, normalised
 from datamodules.tokenization.word_pieces import is_tag, tags_of
 
 FIRST_BYTE = 0xF0000
@@ -19,6 +19,7 @@ BYTES = [chr(FIRST_BYTE + byte) for byte in range(256)]
 RUN = re.compile(f"[{BYTES[0]}-{BYTES[-1]}]+")
 NO_PART_OF_A_WORD = re.compile(rf"[\s{MARKER}]")
 REPLACEMENT = "\ufffd"
+CROSSING = re.compile(f"[^{MARKER}]{MARKER}")
 
 
 class ByteTokens(Tokenizer):
@@ -53,14 +54,7 @@ class Bytes(ByteTokens):
     @override
     @classmethod
     def train(cls, lines: Sequence[str], vocabulary_size: int, min_frequency: int) -> Self:
-        tags = [MARKER + tag for tag in tags_of(lines)]
-        needed = len(SPECIALS) + 1 + len(BYTES) + len(tags)
-        if needed > vocabulary_size:
-            raise UserError(
-                f"tokenizer.vocabulary_size={vocabulary_size} is too small for bytes: set "
-                f"tokenizer.vocabulary_size={needed}"
-            )
-        return cls([MARKER, *BYTES, *tags])
+        return cls([MARKER, *BYTES, *(MARKER + tag for tag in tags_of(lines))])
 
     @override
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
@@ -88,9 +82,6 @@ def _text(line: str) -> str:
         return NO_PART_OF_A_WORD.sub(REPLACEMENT, content.decode("utf-8", "replace"))
 
     return RUN.sub(decoded, line)
-
-
-CROSSING = re.compile(f"[^{MARKER}]{MARKER}")
 
 
 class SentencePieces(ByteTokens):

@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
-from pydantic import Field, FilePath, PositiveInt
+from pydantic import FilePath
 from pydantic.dataclasses import dataclass
 
 from datamodules.corpus import ParallelText
@@ -25,8 +25,8 @@ TOKENIZERS: dict[str, type[Tokenizer]] = {
     "sentencepiece": SentencePieces,
 }
 """Tokenizers of the harness, by ``tokenizer.kind``."""
-SAMPLE_PAIRS = 1_000_000
-"""Default of ``tokenizer.sample_pairs``."""
+CHECKED_LINES = 20
+"""Number of training lines that a trained tokenizer must encode and decode without loss."""
 
 
 @dataclass(frozen=True)
@@ -41,23 +41,23 @@ class Models:
 class TokenizerSettings:
     """Settings of the vocabularies; instantiated from ``conf/tokenizer``.
 
-    A file of the group lists the settings that its kind of tokenizer reads.
+    A file of the group lists the settings that its kind of tokenizer reads; the others are absent.
     """
 
     kind: str
     """A name of ``TOKENIZERS``, or the dotted path of a ``Tokenizer`` class."""
-    vocabulary_size: Annotated[int, Field(gt=len(SPECIALS))] = 30_000
+    vocabulary_size: int | None = None
     """Largest number of tokens in one vocabulary, the four special tokens included."""
-    min_frequency: PositiveInt = 2
+    min_frequency: int | None = None
     """Least number of training occurrences of a word (``words``), of a merge (``bpe``) or of a
     character (``unigram``, ``characters``)."""
     shared: bool = False
     """Whether both languages share one vocabulary."""
-    sample_pairs: PositiveInt = SAMPLE_PAIRS
-    """Most training pairs from which the vocabularies are learned, evenly spaced."""
+    sample_pairs: int | None = None
+    """Most training pairs from which the vocabularies are learned, evenly spaced; None for all."""
     models: Models | None = None
     """Files of ``sentencepiece``."""
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    dropout: float = 0.0
     """Share of the merges of ``bpe`` that training leaves out, drawn anew in every epoch."""
 
     def __post_init__(self) -> None:
@@ -90,10 +90,6 @@ class TokenizerSettings:
 def tokenizer_class(kind: str) -> type[Tokenizer]:
     """Return the class of ``tokenizer.kind``. Raises ``UserError`` if there is none."""
     return find_plug("tokenizer.kind", kind, TOKENIZERS, Tokenizer)
-
-
-CHECKED_LINES = 20
-"""Number of training lines that a trained tokenizer must encode and decode without loss."""
 
 
 class Tokenizers(NamedTuple):
@@ -136,7 +132,7 @@ class Tokenizers(NamedTuple):
 
 def _trained(lines: Sequence[str], settings: TokenizerSettings) -> Tokenizer:
     kind = tokenizer_class(settings.kind)
-    tokenizer = kind.train(lines, settings.vocabulary_size, settings.min_frequency)
+    tokenizer = kind.train(lines, settings.vocabulary_size or 0, settings.min_frequency or 1)
     if len(tokenizer) <= len(SPECIALS):
         raise UserError(
             f"tokenizer.min_frequency={settings.min_frequency}: no word of the training text "

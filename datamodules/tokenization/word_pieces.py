@@ -33,6 +33,10 @@ PIECES = pre_tokenizers.Sequence(
     ]
 )
 TAG_START = "<2"
+RESERVED = "\u2585"
+"""Character that SentencePiece reads in no training text."""
+DECIMALS = 6
+"""Digits of a score: ``tokenizers`` writes longer numbers that it reads as slightly others."""
 
 
 class WordPieces(Tokenizer):
@@ -248,12 +252,6 @@ class Characters(WordPieces):
         numbers = {token: number for number, token in enumerate(tokens)}
         # BPE without merges leaves characters.
         return models.BPE(numbers, [], unk_token=SPECIALS[UNK], fuse_unk=True, ignore_merges=True)
-
-
-RESERVED = "\u2585"
-"""Character that SentencePiece reads in no training text."""
-DECIMALS = 6
-"""Digits of a score: ``tokenizers`` writes longer numbers that it reads as slightly others."""
 
 
 class Unigram(WordPieces):

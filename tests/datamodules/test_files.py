@@ -1,6 +1,7 @@
-"""Atomic file writes, and locks."""
+"""Files written whole or not at all, places of files, cells of a spreadsheet."""
 
 import errno
+import math
 import os
 import signal
 import threading
@@ -8,8 +9,20 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from datamodules.files import remove_half_written, whole_file, write_json, write_text
+from datamodules.errors import UserError
+from datamodules.files import (
+    as_cell,
+    check_outputs,
+    from_cell,
+    remove_half_written,
+    what_is,
+    whole_file,
+    write_json,
+    write_text,
+)
 from lightning_modules.training.checkpoints import WholeCheckpoints
 from sweeps.launch.errors import as_user_error
 
@@ -108,3 +121,78 @@ def test_a_disk_that_fills_up_leaves_the_last_checkpoint_whole(tmp_path, monkeyp
 def test_other_errors_of_the_system_are_defects():
     assert as_user_error(OSError(errno.EBADF, "bad descriptor")) is None
     assert as_user_error(RuntimeError("wrong")) is None
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    (tmp_path / "text").write_text("a\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("text")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "nowhere").symlink_to("missing")
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("folder", "is a folder"),
+        ("missing", "does not exist"),
+        ("nowhere", "is a link to nothing"),
+        ("loop", "cannot be opened (Too many levels of symbolic links)"),
+        ("pipe", "is a pipe"),
+        ("/dev/null", "is a device"),
+    ],
+)
+def test_what_is_no_file_is_named(here, name, words):
+    assert what_is(here / name) == words
+
+
+@pytest.mark.parametrize("name", ["text", "./text", "folder/../text", "link", "{here}/text"])
+def test_an_input_is_never_replaced(here, name):
+    output = name.format(here=here)
+    with pytest.raises(UserError, match=r"output=.*: is also input=text; give two different files"):
+        check_outputs({"output": output}, {"input": "text"})
+    with pytest.raises(UserError, match=r"alignments=.*: is also output=text"):
+        check_outputs({"output": "text", "alignments": output}, {"input": "-"})
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ({"output": "-", "alignments": "-"}, "alignments=-: is also output=-"),
+        ({"output": "folder"}, "output=folder: is a folder; give a file"),
+        ({"output": "missing/x/out"}, "missing/x does not exist; make it, or correct the path"),
+        ({"output": "text/out"}, "text is a file; make it"),
+    ],
+)
+def test_outputs_that_cannot_be_written_are_refused(here, outputs, message):
+    with pytest.raises(UserError) as caught:
+        check_outputs(outputs, {"input": "-"})
+    assert message in str(caught.value)
+    assert not (here / "missing").exists()
+
+
+def test_what_can_be_written_passes(here):
+    check_outputs({"output": "new", "alignments": None, "soft": "-"}, {"input": "text"})
+    check_outputs({"output": "-"}, {"input": "-"})
+
+
+@given(st.text() | st.sampled_from("=+-@\t\r'").flatmap(lambda c: st.text().map(c.__add__)))
+@example("-0")
+@example("\t1")
+@example("+1_0")
+@example("-inf")
+def test_texts_read_back_and_begin_no_formula(text):
+    cell = as_cell(text)
+    if cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        assert cell[0] in "+-"
+        assert math.isfinite(float(cell))
+        assert set(cell[1:]) <= set("0123456789.")
+    assert from_cell(cell) == text
+
+
+def test_numbers_stay_numbers():
+    assert [as_cell(value) for value in (-1, -0.5, None)] == [-1, -0.5, None]

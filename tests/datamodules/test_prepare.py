@@ -25,20 +25,15 @@ from datamodules import encoded_corpus, prepare
 from datamodules.corpus import Corpus, ParallelText, text_bytes_of
 from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.errors import UserError
-from datamodules.tokenization import Bpe, Words
+from datamodules.mixture import MixtureCorpus
+from datamodules.text import TextCorpus
+from datamodules.tokenization import Bpe, TokenizerSettings, Words
 from datamodules.translation_data import TranslationData
-from tests.helpers.data_settings import (
-    NO_CLEANING,
-    batch_sizes,
-    cleaning_settings,
-    mixture,
-    text_corpus,
-    tokenizer_settings,
-)
+from tests.helpers.data_settings import NO_CLEANING, batch_sizes, cleaning_settings
 
 WORDS = ["der", "Hund", "l'homme", "n'aime", "pas.", "(sehr)"]
 WORDS += ["3.5", "1,000", "a.b", "-", "2-3", "…"]
-SETTINGS = tokenizer_settings("words", 60)
+SETTINGS = TokenizerSettings("words", 60, 1)
 EVERYTHING = cleaning_settings(
     unicode=True, punctuation=True, ratio=3, copies=True, held_out=True, duplicates=True
 )
@@ -141,7 +136,7 @@ def test_words_are_counted_as_bleu_cuts_whole_lines(whole):
 
 
 def test_vocabularies_are_learned_from_a_sample(tmp_path):
-    few = tokenizer_settings("words", 60, sample_pairs=10)
+    few = TokenizerSettings("words", 60, 1, sample_pairs=10)
     prepared = prepared_from(InParts(7), tmp_path / "few", few)
     train = InParts(7).train
     words = {word for line in train.source[::10] for word in line.split()}
@@ -238,9 +233,9 @@ def test_fingerprint_and_numbers_change_on_purpose_alone(tmp_path, name, cleaned
         (tmp_path / f"{split}.de").write_text(content)
         (tmp_path / f"{split}.en").write_text(content.upper())
     data = TranslationData(
-        text_corpus(tmp_path, name="dogs"),
+        TextCorpus(tmp_path, "de", "en", name="dogs"),
         cleaned,
-        tokenizer_settings("bpe", 60),
+        TokenizerSettings("bpe", 60, 1),
         batch_sizes(99, 99),
         None,
         1,
@@ -261,12 +256,12 @@ def dogs(tmp_path):
 
 def test_text_bytes_are_those_of_the_training_text(dogs):
     root, size = dogs
-    assert text_bytes_of(text_corpus(root)) == size
-    assert text_bytes_of(text_corpus(root, limit=10)) == size / 100
-    assert text_bytes_of(text_corpus(root, limit=10**9)) == size
-    both = {"a": text_corpus(root), "b": text_corpus(root, limit=100)}
-    assert text_bytes_of(mixture(corpora=both)) == pytest.approx(1.1 * size)
-    assert text_bytes_of(mixture(corpora=both, size=550)) == pytest.approx(0.55 * size)
+    assert text_bytes_of(TextCorpus(root, "de", "en")) == size
+    assert text_bytes_of(TextCorpus(root, "de", "en", limit=10)) == size / 100
+    assert text_bytes_of(TextCorpus(root, "de", "en", limit=10**9)) == size
+    both = {"a": TextCorpus(root, "de", "en"), "b": TextCorpus(root, "de", "en", limit=100)}
+    assert text_bytes_of(MixtureCorpus(corpora=both)) == pytest.approx(1.1 * size)
+    assert text_bytes_of(MixtureCorpus(corpora=both, size=550)) == pytest.approx(0.55 * size)
 
 
 def test_a_compressed_file_counts_for_more(dogs):
@@ -274,7 +269,7 @@ def test_a_compressed_file_counts_for_more(dogs):
     packed = gzip.compress((root / "train.de").read_bytes())
     (root / "train.de").unlink()
     (root / "train.de.gz").write_bytes(packed)
-    assert text_bytes_of(text_corpus(root)) == size / 2 + 4 * len(packed)
+    assert text_bytes_of(TextCorpus(root, "de", "en")) == size / 2 + 4 * len(packed)
 
 
 def test_a_full_disk_is_noticed_before_the_preparation(dogs, monkeypatch):
@@ -283,21 +278,21 @@ def test_a_full_disk_is_noticed_before_the_preparation(dogs, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
     folder = root / "cache"
     with pytest.raises(UserError, match=r"cache: .*has 0 MB free.* cache_dir=.* data.limit="):
-        prepared_from(text_corpus(root), folder)
+        prepared_from(TextCorpus(root, "de", "en"), folder)
     assert not folder.exists()
     # What an interrupted preparation wrote need not be written again.
     folder.mkdir()
     (folder / "left").write_bytes(bytes(101))
-    prepare.check_space(text_corpus(root), SETTINGS, folder)
+    prepare.check_space(TextCorpus(root, "de", "en"), SETTINGS, folder)
     with pytest.raises(UserError, match="the preparation needs about"):
-        prepare.check_space(text_corpus(root), tokenizer_settings("bytes", 300), folder)
-    prepared_from(text_corpus(root, limit=900), folder)
+        prepare.check_space(TextCorpus(root, "de", "en"), TokenizerSettings("bytes"), folder)
+    prepared_from(TextCorpus(root, "de", "en", limit=900), folder)
 
 
 FILES, PAIRS = 6, 1500
 TIMES = {"statistics.json"}
 """Files that differ between two preparations."""
-BPE = tokenizer_settings("bpe", 200)
+BPE = TokenizerSettings("bpe", 200, 1)
 EXHAUSTIVE = pytest.mark.exhaustive
 
 
@@ -319,7 +314,7 @@ def syllables(tmp_path_factory):
 def prepare_files(root: Path, folder: Path, most_bytes: int = resource.RLIM_INFINITY) -> Any:
     """Prepare the text in ``folder``, with files of at most ``most_bytes``."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
-    corpus = text_corpus(root, "xx", "yy", files={"train": ["train*"]})
+    corpus = TextCorpus(root, "xx", "yy", files={"train": ["train*"]})
     return EncodedCorpus.of(corpus, EVERYTHING, BPE, folder)
 
 

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datamodules.batching import Batching
 from datamodules.corpus import SPLITS, Corpus, ParallelText
 from datamodules.corpus_statistics import MOST_BINS, SideCounts, bins_of, side_statistics
 from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.prepare import STATISTICS
 from datamodules.tokenization import UNK, TokenizerSettings
 from datamodules.translation_data import TranslationData
-from tests.helpers.data_settings import cleaning_settings
+from tests.helpers.data_settings import batch_sizes, cleaning_settings
 
 CLEANING = cleaning_settings(unicode=True, ratio=2.0, copies=True, held_out=True, duplicates=True)
 SIDES = ("source", "target")
@@ -56,7 +55,7 @@ class InParts(Corpus):
 def make(tmp_path):
     def make(kind="bpe", cleaning=CLEANING, max_tokens=64):
         tokenizer = TokenizerSettings(kind, 70, 1, shared=False)
-        batching = Batching(max_tokens, 200)
+        batching = batch_sizes(max_tokens, 200)
         folder = tmp_path / "cache"
         return TranslationData(InParts(), cleaning, tokenizer, batching, None, 3, folder)
 
@@ -188,7 +187,7 @@ lengths = st.lists(st.integers(0, 3000), min_size=1, max_size=60)
 @settings(derandomize=True, deadline=None, database=None)
 @given(lengths, lengths)
 def test_bins_are_few_and_hold_every_sentence(first, second):
-    sides = [SideCounts.of(np.array(each), np.array(each), 0) for each in (first, second)]
+    sides = [SideCounts(np.bincount(each), np.bincount(each), 0) for each in (first, second)]
     bins = bins_of(sides)
     assert len(bins) <= MOST_BINS
     assert len({b - a for a, b in pairwise(bins)}) <= 1

@@ -5,7 +5,6 @@ from functools import partial
 import pytest
 import torch
 
-from datamodules.batching import Batching
 from datamodules.corpus import SPLITS
 from datamodules.errors import UserError
 from datamodules.text import TextCorpus
@@ -14,7 +13,7 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.training.factories import build_model, build_optimizer
 from lightning_modules.training.input_checks import check_lengths, check_tags
 from lightning_modules.variants import EmbeddedEncoderDecoder
-from tests.helpers.data_settings import NO_CLEANING
+from tests.helpers.data_settings import NO_CLEANING, batch_sizes
 from tests.helpers.variants import configuration, small_model
 
 
@@ -29,7 +28,7 @@ def data(tmp_path):
         corpus = TextCorpus(tmp_path, "en", "fr")
         settings = TokenizerSettings(kind, 100, 1, False)
         return TranslationData(
-            corpus, NO_CLEANING, settings, Batching(99, 99), None, 1, tmp_path / "cache"
+            corpus, NO_CLEANING, settings, batch_sizes(99, 99), None, 1, tmp_path / "cache"
         )
 
     return make

@@ -1,4 +1,4 @@
-"""What holds for a tokenizer of any kind."""
+"""What every kind of tokenizer must do."""
 
 import random
 
@@ -6,8 +6,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datamodules.tokenization import BOS, EOS, PAD, UNK, Bytes, SentencePieces, Words, is_tag
+from datamodules.corpus import ParallelText
+from datamodules.errors import UserError
+from datamodules.tokenization import (
+    BOS,
+    EOS,
+    PAD,
+    UNK,
+    Bytes,
+    SentencePieces,
+    Tokenizers,
+    TokenizerSettings,
+    Words,
+    is_tag,
+)
 from datamodules.tokenization.sentence_pieces import BYTES
+from datamodules.tokenization.vocabularies import TOKENIZERS
 from datamodules.tokenization.word_pieces import WordPieces
 from tests.datamodules.tokenization.kinds import LINES, TRAINED
 
@@ -199,3 +213,37 @@ def test_loading_something_else(tokenizer, tmp_path, content):
     (tmp_path / "vocabulary.json").write_text(content)
     with pytest.raises(ValueError, match=r"vocabulary\.json"):
         type(tokenizer).load(tmp_path / "vocabulary.json")
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_pair_shares_its_vocabulary_or_not(tmp_path, shared):
+    text = ParallelText(["ein Hund"], ["a dog"])
+    pair = Tokenizers.train(text, TokenizerSettings("words", 400, 1, shared))
+    assert (pair.source is pair.target) == shared
+    assert (UNK in pair.source.encode(["dog"])[0]) != shared
+    pair.save(tmp_path)
+    loaded = Tokenizers.load(tmp_path, "words")
+    assert (loaded.source is loaded.target) == shared
+    assert loaded.target.fingerprint == pair.target.fingerprint
+
+
+@pytest.mark.parametrize("kind", TRAINED)
+def test_a_saved_pair_is_the_trained_pair(kind, tmp_path):
+    pair = Tokenizers.train(ParallelText(LINES, LINES[::-1]), TokenizerSettings(kind, 400, 1))
+    pair.save(tmp_path)
+    loaded = Tokenizers.load(tmp_path, kind)
+    assert [each.fingerprint for each in loaded] == [each.fingerprint for each in pair]
+
+
+@pytest.mark.parametrize("kind", sorted(TOKENIZERS.keys() - {"bpe"}))
+def test_dropout_needs_merges(kind):
+    message = rf"^tokenizer\.dropout=0\.1: tokenizer\.kind={kind} has no merges .*tokenizer=bpe$"
+    with pytest.raises(UserError, match=message):
+        TokenizerSettings(kind, dropout=0.1)
+    assert TokenizerSettings("bpe", dropout=0.1).dropout == 0.1
+
+
+def test_a_vocabulary_without_words_is_refused():
+    settings = TokenizerSettings("words", vocabulary_size=100, min_frequency=50, shared=False)
+    with pytest.raises(UserError, match=r"tokenizer\.min_frequency=50: no word of the training"):
+        Tokenizers.train(ParallelText(LINES, LINES), settings)
