@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from omegaconf import OmegaConf
 from pydantic import ValidationError
 
 from datamodules import lines
@@ -52,19 +53,51 @@ def test_reads_the_lines_of_both_sides(root):
     assert text.alignments is None
 
 
+PACKERS = {".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstd_module().compress}
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_compressed_files_read_as_plain_text_does(root, suffix):
+    before = corpus(root).split("train"), corpus(root).fingerprint
+    (root / "train.de").unlink()
+    packed = PACKERS[suffix](CONTENT["train.de"].encode())
+    (root / f"train.de{suffix}").write_bytes(packed)
+    assert (corpus(root).split("train"), corpus(root).fingerprint) == before
+    kind = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}[suffix]
+    wrong_checksum = packed[:-6] + bytes([packed[-6] ^ 1]) + packed[-5:]
+    changed = (wrong_checksum,) if suffix != ".zst" else ()
+    for damaged in (packed[:-4], b"x" + packed, b"no", *changed):
+        (root / f"train.de{suffix}").write_bytes(damaged)
+        assert f"train.de{suffix} is truncated or no {kind} file" in refusal(root)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("train.en", None, "neither train.en nor train.en.gz, train.en.xz, train.en.zst is in"),
+        ("train.en", b"", "train.en is empty: fetch it again or set data.root="),
+        ("train.en", b"a dog\n", "train.en has 1: line n of one must translate line n"),
+        ("train.de", b"ein Hund\n\nzwei gro\xdfe\n", "train.de, line 3: not UTF-8 (byte 0xdf)"),
+        ("train.de", b"\xef\xbb\xbfein\n\xdf\n", "train.de, line 2: not UTF-8 (byte 0xdf)"),
+        ("train.de", b"ein Hund\n\xed\xa0\x80 zwei\n", "train.de, line 2: not UTF-8 (byte 0xed)"),
+        ("train.de", "ein\n".encode("utf-16-le"), "train.de, line 1: a NUL byte"),
+    ],
+)
+def test_wrong_files_are_refused_in_one_line(root, name, content, message):
+    (root / name).unlink() if content is None else (root / name).write_bytes(content)
+    assert message in refusal(root)
+    assert str(root) in refusal(root)
+
+
+def test_values_that_no_corpus_has_are_refused_at_once(root):
+    with pytest.raises(ValidationError, match="files"):
+        corpus(root, files={"dev": "val"})
+
+
 def test_direction_can_be_turned(root):
     forth, back = TextCorpus(root, "de", "en"), TextCorpus(root, "en", "de")
     assert back.split("test").source == forth.split("test").target
     assert back.fingerprint != forth.fingerprint
-
-
-def test_gzip_reads_as_plain_text_does(root):
-    plain = corpus(root)
-    before = plain.split("train"), plain.fingerprint
-    (root / "train.de").unlink()
-    (root / "train.de.gz").write_bytes(gzip.compress(CONTENT["train.de"].encode()))
-    zipped = corpus(root)
-    assert (zipped.split("train"), zipped.fingerprint) == before
 
 
 @pytest.mark.parametrize("character", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r"])
@@ -104,12 +137,6 @@ def test_limits_count_letters_where_words_have_no_spaces(root):
     assert (text.source, text.left_out) == (["小狗在跑"], {"longer than 2 words": 1})
 
 
-def test_nothing_left_to_train_on(root):
-    message = refusal(root, train_max_words=1)
-    assert "2 longer than 1 words" in message
-    assert "data.train_max_words" in message
-
-
 def test_empty_lines_are_refused_or_counted(root):
     (root / "train.en").write_text("a dog\n \t\n")
     message = refusal(root)
@@ -125,67 +152,9 @@ def test_missing_folder(root):
     assert "data.root=" in message
 
 
-def test_missing_file(root):
-    (root / "test.en").unlink()
-    message = refusal(root, "test")
-    assert "test.en" in message
-    assert "test.en.gz" in message
-    assert str(root) in message
-    assert "data.root=" in message
-
-
-def test_empty_file(root):
-    (root / "val.en").write_bytes(b"")
-    message = refusal(root, "val")
-    assert f"{root / 'val.en'} is empty" in message
-
-
-def test_different_line_counts(root):
-    (root / "train.en").write_text("a dog\n")
-    message = refusal(root)
-    assert f"{root / 'train.de'} has 2 lines" in message
-    assert f"{root / 'train.en'} has 1" in message
-
-
-@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
-def test_undecodable_bytes(root, start):
-    (root / "train.de").write_bytes(start + b"ein Hund\n\nzwei gro\xdfe Hunde\n")
-    message = refusal(root)
-    assert f"{root / 'train.de'}, line 3" in message
-    assert "0xdf" in message
-
-
-@pytest.mark.parametrize(
-    "damage", [lambda data: data[:-9], lambda data: b"x" + data, lambda _: b"no"]
-)
-def test_damaged_gzip(root, damage):
-    data = gzip.compress(CONTENT["train.de"].encode())
-    (root / "train.de").unlink()
-    (root / "train.de.gz").write_bytes(damage(data))
-    message = refusal(root)
-    assert str(root / "train.de.gz") in message
-    assert "gzip" in message
-
-
-def test_gzip_with_a_wrong_checksum(root):
-    data = bytearray(gzip.compress(CONTENT["train.de"].encode()))
-    data[-6] ^= 1
-    (root / "train.de").unlink()
-    (root / "train.de.gz").write_bytes(data)
-    assert "gzip" in refusal(root)
-
-
 def test_two_languages_are_needed(root):
     with pytest.raises(UserError, match=r"data\.target="):
         TextCorpus(root, "de", "de")
-
-
-@pytest.mark.parametrize(
-    "options", [{"train_max_words": 0}, {"test_max_words": "many"}, {"files": {"dev": "val"}}]
-)
-def test_wrong_values_are_refused_at_once(root, options):
-    with pytest.raises(ValidationError, match=next(iter(options))):
-        corpus(root, **options)
 
 
 @pytest.mark.parametrize("name", CONTENT)
@@ -252,24 +221,6 @@ def test_damaged_digests_are_made_again(root, content):
     assert corpus(root, cache_dir=root / "cache").fingerprint == corpus(root).fingerprint
 
 
-@pytest.mark.parametrize(
-    ("suffix", "pack"), [(".xz", lzma.compress), (".zst", zstd_module().compress)]
-)
-def test_other_compressed_files_read_as_plain_text_does(root, suffix, pack):
-    before = corpus(root).split("train"), corpus(root).fingerprint
-    (root / "train.de").unlink()
-    packed = pack(CONTENT["train.de"].encode())
-    (root / f"train.de{suffix}").write_bytes(packed)
-    assert (corpus(root).split("train"), corpus(root).fingerprint) == before
-    for damaged in (packed[:-4], b"no"):
-        (root / f"train.de{suffix}").write_bytes(damaged)
-        message = refusal(root)
-        assert (
-            f"train.de{suffix} is truncated or no {suffix.strip('.').replace('zst', 'zstd')}"
-            in message
-        )
-
-
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_parts_are_the_split(root, monkeypatch, size):
     monkeypatch.setattr(lines.read_blocks, "__defaults__", ("data.root", size))
@@ -283,16 +234,6 @@ def test_parts_are_the_split(root, monkeypatch, size):
     assert f"{root / 'train.en'}, line 2: not UTF-8" in refusal(root)
     (root / "train.en").write_bytes(b"a dog\n\n")
     assert f"{root / 'train.en'}, line 2: empty" in refusal(root)
-
-
-def test_nul_bytes_are_refused(root):
-    (root / "train.de").write_bytes("ein Hund\nzwei Hunde\n".encode("utf-16-le"))
-    assert f"{root / 'train.de'}, line 1: a NUL byte" in refusal(root)
-
-
-def test_half_of_a_surrogate_pair_is_no_utf_8(root):
-    (root / "train.de").write_bytes(b"ein Hund\n\xed\xa0\x80 zwei\n")
-    assert f"{root / 'train.de'}, line 2: not UTF-8 (byte 0xed)" in refusal(root)
 
 
 @pytest.mark.parametrize(
@@ -317,6 +258,64 @@ def test_a_very_long_line_is_one_line(root):
     assert corpus(root).split("train").source[1] == line
     limited = corpus(root, train_max_words=50).split("train")
     assert (limited.source, limited.left_out) == (["ein Hund"], {"longer than 50 words": 1})
+
+
+def test_splits_may_have_other_file_names(root):
+    (root / "test.de").rename(root / "test_2016.de")
+    (root / "test.en").rename(root / "test_2016.en")
+    files = OmegaConf.create({"test": "test_2016"})
+    assert corpus(root, files=files).split("test").target == ["a cat"]
+
+
+def test_fingerprint_changes_when_a_file_moves_to_another_split(root):
+    for name in ("more", "last"):
+        for language in ("de", "en"):
+            (root / f"{name}.{language}").write_text(f"{name} {language}\n")
+    choices: list[dict[str, Any]] = [
+        {"train": ["train", "more"], "val": "val", "test": "test"},
+        {"train": "train", "val": ["more", "val"], "test": "test"},
+        {"train": "train", "val": "more", "test": ["val", "test"]},
+        {"train": ["train", "more", "val"], "val": "last", "test": "test"},
+        {"train": "train", "val": ["more", "val", "last"], "test": "test"},
+    ]
+    found = {corpus(root, files=files).fingerprint for files in choices}
+    assert len(found) == len(choices)
+
+
+def test_several_files_make_a_split(root):
+    for language, line in (("de", "noch ein Hund"), ("en", "another dog")):
+        (root / f"news-1.{language}").write_text(f"{line}\n")
+        (root / f"news-2.{language}.gz").write_bytes(gzip.compress(f"{line} 2\n".encode()))
+    for names in (["train", "news-1", "news-2"], ["train", "news-*"]):
+        several = corpus(root, files={"train": names}).split("train")
+        assert several.source == [
+            "ein Hund",
+            "zwei große Hunde",
+            "noch ein Hund",
+            "noch ein Hund 2",
+        ]
+        assert several.target == ["a dog", "two big dogs", "another dog", "another dog 2"]
+    message = refusal(root, files={"train": "nothing-*"})
+    assert "nothing-*.de" in message
+    (root / "news-1.en").unlink()
+    assert "news-1.en" in refusal(root, files={"train": "news-*"})
+
+
+@pytest.mark.parametrize("pattern", ["{root}/tr*", "t**n", "./tr*", "../{root.name}/tr*", "**/tr*"])
+def test_patterns_may_be_any_path(root, pattern):
+    files = {"train": pattern.format(root=root)}
+    assert corpus(root, files=files).split("train").source == ["ein Hund", "zwei große Hunde"]
+
+
+@pytest.mark.parametrize("names", [["train", "tr*"], ["train", "./train"], ["train", "{root}/t*n"]])
+def test_a_file_is_read_once_in_a_split(root, names):
+    message = refusal(root, files={"train": [name.format(root=root) for name in names]})
+    assert message == f"data.files.train: {root / 'train.de'} is given twice; leave one out"
+
+
+def test_a_split_has_files(root):
+    message = refusal(root, files={"train": []})
+    assert message == "data.files.train=[]: names no file; give at least one"
 
 
 @pytest.mark.real_text
