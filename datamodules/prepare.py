@@ -23,7 +23,6 @@ from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from tqdm import tqdm
 
@@ -321,8 +320,8 @@ def _texts(corpus: Corpus, training: TrainingText) -> Iterator[Text]:
 
 def _clean(cleaner: Cleaner, tested: frozenset[Pair], text: Text) -> Block:
     # A line feed inside a line is white space.
-    source, target = ([line.replace("\n", " ") for line in lines] for lines in text)
-    (source, target), steps = cleaner.clean((source, target))
+    given_source, given_target = ([line.replace("\n", " ") for line in side] for side in text)
+    (source, target), steps = cleaner.clean((given_source, given_target))
     copies = equal_sides(source, target)
     copied = examples_of(compress(source, copies))
     leaked = sorted(tested.intersection(zip(source, target, strict=True)))
@@ -400,7 +399,7 @@ def _save(folder: Path, name: str, sequences: Sequences) -> dict[str, int]:
     return save_sequences(folder, name, sequences.lengths, [sequences.tokens], largest)
 
 
-def _narrow(lengths: NDArray[np.int64]) -> Integers:
+def _narrow(lengths: Integers) -> Integers:
     return lengths.astype(np.min_scalar_type(int(lengths.max(initial=0))))
 
 

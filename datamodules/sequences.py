@@ -48,7 +48,7 @@ class Sequences(NamedTuple):
             raise ValueError("the lengths of the sequences do not add up to the tokens")
         return cls(tokens, np.cumsum(lengths) - lengths, lengths)
 
-    def select(self, rows: NDArray[np.int64]) -> "Sequences":
+    def select(self, rows: Integers) -> "Sequences":
         """Return the sequences of ``rows``, which share the array of tokens."""
         starts, lengths = (each.take(rows).astype(np.int64) for each in (self.starts, self.lengths))
         return Sequences(self.tokens, starts, lengths)

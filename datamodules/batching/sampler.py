@@ -53,7 +53,8 @@ class TokenBatchSampler(Sampler[NDArray[np.int64]]):
             longer = np.count_nonzero(pairs.longest > max_tokens)
             raise UserError(
                 f"{option}={max_tokens} is smaller than the longest sentence: {longer} of "
-                f"{len(pairs)} are longer, up to {longest} tokens; set {option} to {longest} or more"
+                f"{len(pairs)} are longer, up to {longest} tokens; set {option} to {longest} or "
+                "more"
             )
 
     @abstractmethod

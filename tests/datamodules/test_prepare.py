@@ -259,7 +259,10 @@ def test_text_bytes_are_those_of_the_training_text(dogs):
     assert text_bytes_of(TextCorpus(root, "de", "en")) == size
     assert text_bytes_of(TextCorpus(root, "de", "en", limit=10)) == size / 100
     assert text_bytes_of(TextCorpus(root, "de", "en", limit=10**9)) == size
-    both = {"a": TextCorpus(root, "de", "en"), "b": TextCorpus(root, "de", "en", limit=100)}
+    limits = {"a": None, "b": 100}
+    both: dict[str, Corpus] = {
+        name: TextCorpus(root, "de", "en", limit=limit) for name, limit in limits.items()
+    }
     assert text_bytes_of(MixtureCorpus(corpora=both)) == pytest.approx(1.1 * size)
     assert text_bytes_of(MixtureCorpus(corpora=both, size=550)) == pytest.approx(0.55 * size)
 
