@@ -19,7 +19,7 @@ from sweeps.claims.planned_runs import rates_of
 from sweeps.claims.power import MOST_SEEDS, needed_seeds, power
 from sweeps.claims.scoreboard import CHANGES, NAME, NOT_RUN, TUNED
 from sweeps.claims.verdict import LEAST_SEEDS
-from sweeps.report.headline import duration
+from sweeps.comparison.numbers import format_duration
 
 log = logging.getLogger(__name__)
 
@@ -149,7 +149,7 @@ def _verdicts_in(table: Any) -> State:
 
 
 def _last(row: Mapping[str, Any], tuned: bool) -> str:
-    cost = [] if row["minutes"] is None else [duration(60 * row["minutes"])]
+    cost = [] if row["minutes"] is None else [format_duration(60 * row["minutes"])]
     return ", ".join([row["verdict"], *([TUNED] if tuned else []), *cost])
 
 

@@ -11,7 +11,7 @@ from lightning_modules.runs.identity import Identity
 from lightning_modules.runs.paths import CHECKPOINTS, LAST, RESULT
 from sweeps.claims.claim import Claim
 from sweeps.claims.planned_runs import PlannedRun, Rates
-from sweeps.report.headline import duration
+from sweeps.comparison.numbers import format_duration
 
 TESTED = 1.3
 """Time of a whole job as a multiple of its training: start, validation and test come on top."""
@@ -83,7 +83,7 @@ class JobTime(NamedTuple):
 
     def text(self, at_once: int = 1) -> str:
         """Return the time in words, with some jobs at the same time."""
-        time = duration(self.seconds / at_once)
+        time = format_duration(self.seconds / at_once)
         if not self.unknown:
             return time
         return f"≥ {time}" if self.seconds else "unknown"

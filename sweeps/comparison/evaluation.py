@@ -1,7 +1,7 @@
-"""Baselines beside the compared systems: what their test sets score without a model."""
+"""Systems scored on whole test sets, on length buckets, and on named test sets; baselines."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 
@@ -17,54 +17,6 @@ from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.metrics.text_metrics import Bleu
 from lightning_modules.testing.scoring import COPY, PHRASE_TABLE, Scoring, baseline
 
-
-def baselines(
-    systems_by_test: Sequence[Sequence[System]], metrics: Sequence[Metric]
-) -> list[list[System]]:
-    """Return the baselines of each test set; none where no system has a phrase table.
-
-    Systems trained on other text have another phrase table. Where there are several, the name of a
-    baseline says whose it is.
-    """
-    owners_by_test = [_owners(systems) for systems in systems_by_test]
-    several = sum(map(len, owners_by_test)) > 1
-    taken = {system.name for systems in systems_by_test for system in systems}
-
-    def named(kind: str, owner: System, lines: Sequence[str]) -> System:
-        name = _free_name(f"{kind} of {owner.name}" if several else kind, taken)
-        label = f"{kind} of {owner.label}" if several else name
-        return baseline(name, owner.test, lines, metrics, label)
-
-    made = []
-    for owners in owners_by_test:
-        tables = [named(PHRASE_TABLE, owner, lines) for lines, owner in owners.items()]
-        copies = [
-            named(COPY, owner, owner.test.sources)
-            for owner in list(owners.values())[:1]  # a test set has one copy
-            if owner.test.sources is not None
-        ]
-        made.append([*tables, *copies])
-    return made
-
-
-def _owners(systems: Sequence[System]) -> dict[tuple[str, ...], System]:
-    """Return the first system with each phrase table, by the translations of the test set."""
-    owners: dict[tuple[str, ...], System] = {}
-    for system in systems:
-        for output in system.outputs:
-            if output.phrase_table is not None:
-                owners.setdefault(tuple(output.phrase_table), system)
-    return owners
-
-
-def _free_name(name: str, taken: set[str]) -> str:
-    """Return ``name``, with ``#2``, ``#3``, … if it is taken; it then is."""
-    names = chain([name], (f"{name} #{number}" for number in count(2)))
-    free = next(each for each in names if each not in taken)
-    taken.add(free)
-    return free
-
-
 RESAMPLES_FOR_A_TEST = 40
 """Resamples for each corrected test: twice the minimum for significance at 5%."""
 
@@ -78,7 +30,7 @@ class Group:
     subsets: list[ScoredSubset]
     """The whole test set, then the buckets."""
     baselines: list[System]
-    """Translations without a model, beside the systems; only ``subsets`` have their scores too."""
+    """Translations without a model, scored in ``subsets`` but not tested."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,12 +73,6 @@ class Evaluation:
             return [self]
         return [replace(self, systems=group.systems, groups=[group]) for group in self.groups]
 
-    def named_groups(self, name: str) -> Iterator[tuple[Group, str]]:
-        """Yield each group of several systems, with a name for the group's table."""
-        for place, group in enumerate(self.groups, start=1):
-            if len(group.systems) > 1:
-                yield group, name if place == 1 else f"{name}_{place}"
-
     def estimate(self, system: System, bounds: Bounds | None, metric: str) -> Estimate | None:
         """Return the score of a system or baseline on a bucket (None: all sentences), if known."""
         subsets = [subset for subset in self.group(system).subsets if subset.bounds == bounds]
@@ -164,7 +110,7 @@ def evaluate(systems: Sequence[System], scoring: Scoring) -> Evaluation:
     buckets_by_test = scoring.buckets([members[0].test for members in systems_by_test])
     metrics = _metrics(systems)
     draws = _draws(scoring.draws, systems_by_test, buckets_by_test)
-    baselines_by_test = baselines(systems_by_test, metrics)
+    baselines_by_test = _baselines(systems_by_test, metrics)
     groups = [
         Group(members, buckets, score_subsets([*members, *beside], metrics, buckets, draws), beside)
         for members, buckets, beside in zip(
@@ -219,6 +165,46 @@ def _by_test_set(systems: Iterable[System]) -> Iterable[list[System]]:
     return groups
 
 
+def _baselines(
+    systems_by_test: Sequence[Sequence[System]], metrics: Sequence[Metric]
+) -> list[list[System]]:
+    """Return the baselines of each test set; none where no system has a phrase table.
+
+    Systems trained on other text have another phrase table. Where there are several, the name of a
+    baseline says whose it is.
+    """
+    owners_by_test = [_owners(systems) for systems in systems_by_test]
+    several = sum(map(len, owners_by_test)) > 1
+    taken = {system.name for systems in systems_by_test for system in systems}
+
+    def named(kind: str, owner: System, lines: Sequence[str]) -> System:
+        wanted = f"{kind} of {owner.name}" if several else kind
+        names = chain([wanted], (f"{wanted} #{number}" for number in count(2)))
+        name = next(each for each in names if each not in taken)
+        taken.add(name)
+        label = f"{kind} of {owner.label}" if several else name
+        return baseline(name, owner.test, lines, metrics, label)
+
+    made = []
+    for owners in owners_by_test:
+        systems = [named(PHRASE_TABLE, owner, lines) for lines, owner in owners.items()]
+        first = next(iter(owners.values()), None)
+        if first is not None and first.test.sources is not None:  # a test set has one copy
+            systems.append(named(COPY, first, first.test.sources))
+        made.append(systems)
+    return made
+
+
+def _owners(systems: Sequence[System]) -> dict[tuple[str, ...], System]:
+    """Return the first system with each phrase table, by the translations of the test set."""
+    owners: dict[tuple[str, ...], System] = {}
+    for system in systems:
+        for output in system.outputs:
+            if output.phrase_table is not None:
+                owners.setdefault(tuple(output.phrase_table), system)
+    return owners
+
+
 def evaluate_sets(systems: Sequence[System], scoring: Scoring) -> dict[str, Evaluation]:
     """Return the evaluation of BLEU on each named test set, baselines included, by its name.
 
@@ -228,7 +214,7 @@ def evaluate_sets(systems: Sequence[System], scoring: Scoring) -> dict[str, Eval
     return {
         name: evaluate(
             [
-                _restricted(system, system.test.named_sets[name])
+                _restrict(system, system.test.named_sets[name])
                 for system in systems
                 if name in system.test.named_sets
             ],
@@ -238,25 +224,24 @@ def evaluate_sets(systems: Sequence[System], scoring: Scoring) -> dict[str, Eval
     }
 
 
-def _restricted(system: System, index: NDArray[np.int64]) -> System:
+def _restrict(system: System, index: NDArray[np.int64]) -> System:
     """Return a system on the sentences ``index`` of its test set, with the counts of BLEU alone."""
-    test = system.test
-    sources = None if test.sources is None else _chosen(test.sources, index)
-    outputs = [_restricted_output(output, index) for output in system.outputs]
-    chosen = EvalSet(_chosen(test.references, index), sources)
-    return System(system.name, chosen, outputs, system.label)
-
-
-def _restricted_output(output: Output, index: NDArray[np.int64]) -> Output:
-    bleu, table = Bleu(), output.phrase_table
-    return Output(
-        seed=output.seed,
-        hypotheses=_chosen(output.hypotheses, index),
-        statistics={bleu.statistics: output.statistics[bleu.statistics][index]},
-        metrics=[bleu],
-        phrase_table=None if table is None else _chosen(table, index),
+    test, bleu = system.test, Bleu()
+    outputs = [
+        Output(
+            seed=output.seed,
+            hypotheses=_lines_of(output.hypotheses, index),
+            statistics={bleu.statistics: output.statistics[bleu.statistics][index]},
+            metrics=[bleu],
+            phrase_table=output.phrase_table and _lines_of(output.phrase_table, index),
+        )
+        for output in system.outputs
+    ]
+    sources = test.sources and _lines_of(test.sources, index)
+    return System(
+        system.name, EvalSet(_lines_of(test.references, index), sources), outputs, system.label
     )
 
 
-def _chosen(lines: Sequence[str], index: NDArray[np.int64]) -> list[str]:
+def _lines_of(lines: Sequence[str], index: NDArray[np.int64]) -> list[str]:
     return [lines[number] for number in index]

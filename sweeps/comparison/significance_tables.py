@@ -9,7 +9,7 @@ from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.pair_tests import CorrectedTest, compare_pairs, correct
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import Evaluation
-from sweeps.comparison.numbers import p_floor, p_statement, shown_p
+from sweeps.comparison.numbers import format_p, p_floor, p_statement
 from sweeps.comparison.score_tables import origin, system_column
 from sweeps.comparison.tables import Cell, Column, Table
 
@@ -53,9 +53,9 @@ class SignificanceTests:
     def why_no_less(self) -> str:
         """Explanation of the p-values that are shown as less than ``floor``."""
         return (
-            f"No p-value is less than {shown_p(p_floor(self.resamples))}, as there are "
+            f"No p-value is less than {format_p(p_floor(self.resamples))}, as there are "
             f"{self.resamples:,} resamples, nor after the correction for {len(self.tests)} tests "
-            f"less than {shown_p(self.floor)}: more resamples could make a p at this floor smaller."
+            f"less than {format_p(self.floor)}: more resamples could make such a p smaller."
         )
 
     @property

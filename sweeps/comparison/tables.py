@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from lightning_modules.metrics.bootstrap import Estimate
-from sweeps.comparison.numbers import NOTHING, shown_estimate, shown_number, shown_p, shown_size
+from sweeps.comparison.numbers import NOTHING, format_estimate, format_number, format_p, format_size
 
 Cell = str | int | float | Estimate | None
 Kind = Literal["text", "count", "size", "number", "estimate", "p"]
@@ -32,14 +32,14 @@ class Column:
         if cell is None:
             return NOTHING
         if isinstance(cell, Estimate):
-            return shown_estimate(cell, self.decimals)
+            return format_estimate(cell, self.decimals)
         if isinstance(cell, str):
             return _one_line(self.labels.get(cell, cell))
         if self.kind == "p":
-            return shown_p(cell, self.floor)
+            return format_p(cell, self.floor)
         if self.kind == "size":
-            return shown_size(cell)
-        return shown_number(cell, self.decimals if isinstance(cell, float) else 0)
+            return format_size(cell)
+        return format_number(cell, self.decimals if isinstance(cell, float) else 0)
 
     @property
     def fields(self) -> list[str]:

@@ -15,7 +15,7 @@ from sweeps.comparison.significance_tables import SignificanceTests, conclusions
 from sweeps.comparison.tables import Table
 from sweeps.report.headline import answer, headline
 from sweeps.report.sentence_cards import Examples, example_sentences
-from sweeps.report.system_pairs import Finding, quoted
+from sweeps.report.system_pairs import Finding, quote
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Findings:
         corpora = [each for run in self.comparison.runs for each in run.result.data.suspicions]
         found = {CORPUS: list(dict.fromkeys(corpora))}
         for system in self.evaluation.systems:
-            test, of_system = system.test, found.setdefault(quoted(system), [])
+            test, of_system = system.test, found.setdefault(quote(system), [])
             for output in system.outputs:
                 for each in suspicions_of_output(test.references, output.hypotheses, test.sources):
                     of_system.append(f"{system.label} seed {output.seed}: {each}")

@@ -13,10 +13,10 @@ from markupsafe import Markup, escape
 
 from lightning_modules.figures.charts import Chart, as_spec
 from lightning_modules.metrics.bootstrap import Estimate
-from sweeps.comparison.numbers import shown_number
+from sweeps.comparison.numbers import format_number
 from sweeps.comparison.table_files import as_csv
 from sweeps.comparison.tables import Cell, Column, Kind, Table
-from sweeps.report.page_top import Opening
+from sweeps.report.page_top import PageTop
 from sweeps.report.report import Report
 
 MOST_ROWS = 100
@@ -49,7 +49,7 @@ def environment() -> Environment:
     made = Environment(
         loader=PackageLoader("sweeps.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    made.filters |= {"breakable": breakable, "cells": page_cells, "number": shown_number}
+    made.filters |= {"breakable": breakable, "cells": page_cells, "number": format_number}
     made.globals |= {"MOST_ROWS": MOST_ROWS}
     return made
 
@@ -110,7 +110,7 @@ def render_report(report: Report) -> str:
     sections: list[PageSection] = []
     data: dict[str, Any] = {}
     for part in report.parts:
-        with part.blamed():
+        with part.errors_in_one_line():
             template = templates.from_string(part.section.template)
             tables = part.section.page_tables(part.tables)
             shown = {"tables": tables, "figures": list(part.page_figures)}
@@ -125,6 +125,6 @@ def render_report(report: Report) -> str:
         files=files,
         data=data,
         findings=report.findings,
-        opening=Opening(report.findings),
+        top=PageTop(report.findings),
         sections=sections,
     )

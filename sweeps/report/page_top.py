@@ -9,9 +9,9 @@ from lightning_modules.runs.settings import key_of, labelling_overrides
 from lightning_modules.training.budgets import find_kind, kind_of
 from sweeps.comparison.conditions import MARKS, Condition, State
 from sweeps.comparison.evaluation import Evaluation
+from sweeps.comparison.numbers import in_words
 from sweeps.report.findings import Findings
-from sweeps.report.headline import cost_range, rounded
-from sweeps.report.system_pairs import enumerated
+from sweeps.report.headline import cost_range
 
 NAMED = 3
 """Most systems that a title names."""
@@ -19,7 +19,7 @@ QUESTION = "Which system translates best, and how does that change with sentence
 """The question of a comparison that has none of its own."""
 
 
-class Opening:
+class PageTop:
     """What a reader must know before any number."""
 
     def __init__(self, findings: Findings) -> None:
@@ -36,9 +36,9 @@ class Opening:
         if self.results:
             systems = [label_of(each.variant, each.overrides, each.config) for each in self.results]
         names = list(dict.fromkeys(systems))
-        title = enumerated(names) if len(names) <= NAMED else f"{len(names)} systems"
+        title = in_words(names) if len(names) <= NAMED else f"{len(names)} systems"
         if self._varied:
-            title += f" with {enumerated(self._varied)}"
+            title += f" with {in_words(self._varied)}"
         return f"{title}: BLEU against sentence length"
 
     @property
@@ -74,7 +74,7 @@ class Opening:
         for each in self.findings.comparison.conditions:
             names.setdefault(each.state, []).append(each.name)
         return [
-            (state, f"{MARKS[state]} {_counted(names[state], state)}")
+            (state, f"{MARKS[state]} {_count_in_words(names[state], state)}")
             for state in sorted(MARKS, key=lambda state: state != "NOT HELD")
             if state in names
         ]
@@ -99,9 +99,9 @@ class Opening:
             kind = kind_of(result.config)
             amount = result.training.spent(kind)
             if amount is not None:
-                spent.setdefault(find_kind(kind).unit, set()).add(rounded(amount))
+                spent.setdefault(find_kind(kind).unit, set()).add(_three_digits(amount))
         for unit, amounts in spent.items():
-            yield f"{enumerated(sorted(amounts))} {unit} for each training"
+            yield f"{in_words(sorted(amounts))} {unit} for each training"
 
     def _seeds(self) -> Iterator[str]:
         outputs = [each.outputs for each in self.findings.evaluation.systems]
@@ -119,7 +119,12 @@ class Opening:
             yield f"{len(self.results)} finished, {failed} failed"
 
 
-def _counted(names: Sequence[str], state: State) -> str:
+def _three_digits(number: float) -> str:
+    """Return a number in three significant digits: ``812,000``."""
+    return f"{float(f'{number:.3g}'):,.0f}"
+
+
+def _count_in_words(names: Sequence[str], state: State) -> str:
     if state == "held":
         return f"{len(names)} held"
     words = state.replace("differs", "differ") if len(names) > 1 else state

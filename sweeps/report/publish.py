@@ -100,7 +100,7 @@ def write_all(report: Report, out: Path) -> None:
         drawings = _start_drawing(report, thread)
         script.result()
         page = render_report(report)
-    write_files(report, _finished(drawings), out)
+    write_files(report, _finish_drawing(drawings), out)
     write_text(out / REPORT, page)
 
 
@@ -108,15 +108,15 @@ def _start_drawing(report: Report, thread: Executor) -> list[Drawing]:
     drawings = []
     for part in report.parts:
         for name, chart in part.files.items():
-            with part.blamed():
+            with part.errors_in_one_line():
                 drawings.append((part, name, thread.submit(draw, as_spec(chart))))
     return drawings
 
 
-def _finished(drawings: Iterable[Drawing]) -> dict[str, Pictures]:
+def _finish_drawing(drawings: Iterable[Drawing]) -> dict[str, Pictures]:
     pictures = {}
     for part, name, drawing in drawings:
-        with part.blamed():
+        with part.errors_in_one_line():
             pictures[name] = drawing.result()
     return pictures
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar, get_args
 
+from omegaconf import DictConfig
 from pydantic import BaseModel
 from rich.console import RenderableType
 
-from datamodules.errors import UserError
+from datamodules.errors import UserError, validated
 from datamodules.plugs import find_plug, make_plug
 from lightning_modules.figures.charts import COLUMN, NARROW, TEXT, Chart
 from sweeps.comparison.tables import Table
@@ -39,42 +40,42 @@ class Part:
     @cached_property
     def tables(self) -> dict[str, Table]:
         """The tables by their names."""
-        with self.blamed():
+        with self.errors_in_one_line():
             tables = _checked("tables", self.section.tables(), (Table,))
         return {table.name: table for table in tables}
 
     @cached_property
     def figures(self) -> dict[str, Chart]:
         """The figures by the names of their files, as wide as the text of a paper."""
-        with self.blamed():
+        with self.errors_in_one_line():
             return _checked_charts(self.section.figures(TEXT))
 
     @cached_property
     def files(self) -> dict[str, Chart]:
         """The figures by the names of their files, in both widths of a paper."""
-        with self.blamed():
+        with self.errors_in_one_line():
             narrow = _checked_charts(self.section.figures(COLUMN))
         return self.figures | {f"{name}{NARROW}": chart for name, chart in narrow.items()}
 
     @cached_property
     def page_figures(self) -> dict[str, Chart]:
         """The figures of the page, as wide as the page."""
-        with self.blamed():
+        with self.errors_in_one_line():
             return _checked_charts(self.section.page_figures())
 
     def printed(self) -> list[RenderableType]:
         """Return what the terminal prints."""
-        with self.blamed():
+        with self.errors_in_one_line():
             return list(self.section.terminal(self.tables))
 
     @cached_property
     def lines(self) -> list[str]:
         """The lines of text that go to W&B."""
-        with self.blamed():
+        with self.errors_in_one_line():
             return _checked("lines", self.section.lines, (str,))
 
     @contextmanager
-    def blamed(self) -> Iterator[None]:
+    def errors_in_one_line(self) -> Iterator[None]:
         """Turn an error of a user's class into ``UserError`` that names class and override."""
         kind = type(self.section)
         try:
@@ -119,6 +120,16 @@ def make_report(findings: Findings, settings: ReportSettings) -> Report:
     return Report(
         findings, [_part(findings, name, path) for name, path in settings.sections.items()]
     )
+
+
+def check_sections(config: DictConfig) -> None:
+    """Raise ``UserError`` for a section that cannot be found or lacks a method.
+
+    A comparison calls this before its first job, so that a mistake does not wait for its last.
+    """
+    settings = validated(ReportSettings, config.report, "report")
+    for name, path in settings.sections.items():
+        find_plug(f"report.sections.{name}", path, {}, Section)
 
 
 def _part(findings: Findings, name: str, path: str) -> Part:

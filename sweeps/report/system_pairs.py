@@ -1,6 +1,5 @@
-"""A sentence about what was found."""
+"""Systems of one test set, their differences by tests, and sentences about these."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,7 +7,7 @@ from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import Evaluation, Group
-from sweeps.comparison.numbers import p_statement, shown_estimate, shown_number
+from sweeps.comparison.numbers import format_estimate, format_number, p_statement
 from sweeps.comparison.significance_tables import SignificanceTests, differ
 
 
@@ -30,15 +29,9 @@ class Finding:
         return f"{self.claim} ({self.test})"
 
 
-def quoted(system: System) -> str:
+def quote(system: System) -> str:
     """Return the label in quotes, since labels have commas and spaces."""
     return f"“{system.label}”"
-
-
-def enumerated(parts: Sequence[str]) -> str:
-    """Return ``a, b and c``."""
-    *some, last = parts
-    return f"{', '.join(some)} and {last}" if some else last
 
 
 BLEU = "bleu"
@@ -69,14 +62,12 @@ class Difference:
     @property
     def size(self) -> str:
         """The difference without its sign, with its interval."""
-        return shown_estimate(self.value if self.value.value >= 0 else -self.value, 1)
+        return format_estimate(self.value if self.value.value >= 0 else -self.value, 1)
 
 
 @dataclass(frozen=True, eq=False)
-class TestedGroup:
+class GroupTests:
     """Systems that translated one test set, and what tests say of their differences."""
-
-    __test__ = False  # no class of tests
 
     evaluation: Evaluation
     group: Group
@@ -120,13 +111,13 @@ class TestedGroup:
         """Return BLEU with its interval over sentences, without the deviation over seeds."""
         estimate = self.evaluation.estimate(system, bounds, BLEU)
         assert estimate is not None
-        return shown_estimate(Estimate(estimate.value, estimate.low, estimate.high), 1)
+        return format_estimate(Estimate(estimate.value, estimate.low, estimate.high), 1)
 
     def bleu_alone(self, system: System, bounds: Bounds) -> str:
         """Return BLEU without an interval."""
         estimate = self.evaluation.estimate(system, bounds, BLEU)
         assert estimate is not None
-        return shown_number(estimate.value, 1)
+        return format_number(estimate.value, 1)
 
     def tested(self, p: float) -> str:
         """Return how a difference was tested; ``p`` is the largest of the p-values meant."""

@@ -19,7 +19,7 @@ from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correc
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import Evaluation, enough_draws
-from sweeps.comparison.numbers import NOTHING, shown_estimate
+from sweeps.comparison.numbers import NOTHING, format_estimate
 from sweeps.comparison.score_tables import how_to_read, seeds, system_column
 from sweeps.comparison.significance_tables import Parts, SignificanceTests, table_of_tests
 from sweeps.comparison.tables import Cell, Column, Table
@@ -217,4 +217,4 @@ def _shown(estimate: Estimate | None, interval: bool = False) -> str:
     if estimate is None:
         return NOTHING
     shown = estimate if interval else Estimate(estimate.value)
-    return shown_estimate(replace(shown, deviation=None), RIGHT_CHOICES.decimals)
+    return format_estimate(replace(shown, deviation=None), RIGHT_CHOICES.decimals)

@@ -12,7 +12,7 @@ from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.systems import System
 from lightning_modules.testing.scoring import MEANING
-from sweeps.comparison.numbers import NOTHING, shown_estimate, shown_number
+from sweeps.comparison.numbers import NOTHING, format_estimate, format_number
 from sweeps.comparison.score_tables import by_length, named_seeds, score_tables, trends
 from sweeps.comparison.tables import Table
 from sweeps.report.sections import Section
@@ -64,7 +64,7 @@ class Scores(Section):
         printed.add_row(
             Text(system.label),
             NOTHING if seed is None else seed,
-            NOTHING if bleu is None else shown_estimate(bleu, 1),
+            NOTHING if bleu is None else format_estimate(bleu, 1),
             *(_mean(evaluation.estimate(system, each, "bleu")) for each in evaluation.bounds),
             *(_mean(evaluation.estimate(system, None, name)) for name in whole),
             style="dim" if seed is None else None,
@@ -73,4 +73,4 @@ class Scores(Section):
 
 def _mean(estimate: Estimate | None) -> str:
     """Return the mean alone: with intervals the row would not fit 80 columns."""
-    return NOTHING if estimate is None else shown_number(estimate.value, 1)
+    return NOTHING if estimate is None else format_number(estimate.value, 1)

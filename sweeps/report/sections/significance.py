@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from typing_extensions import override
 
 from lightning_modules.metrics.pair_tests import CorrectedTest
-from sweeps.comparison.numbers import p_statement, shown_number
+from sweeps.comparison.numbers import format_number, p_statement
 from sweeps.comparison.significance_tables import (
     DAGGER,
     SignificanceTests,
@@ -80,7 +80,7 @@ def _cell(tests: SignificanceTests, corrected: CorrectedTest, difference: float)
     other = p_statement(corrected.p_randomisation, tests.floor)
     return MatrixCell(
         verdict="alike" if not differ(corrected) else "better" if difference > 0 else "worse",
-        difference=shown_number(difference, tests.decimals, signed=True),
+        difference=format_number(difference, tests.decimals, signed=True),
         p=p_statement(corrected.p_bootstrap, tests.floor),
         disagreement=f"by randomisation {other}" if disagree(corrected) else "",
     )

@@ -8,10 +8,10 @@ from rich.text import Text
 from typing_extensions import override
 
 from sweeps.comparison.conditions import MARKS, State
+from sweeps.comparison.numbers import in_words
 from sweeps.comparison.tables import Table
 from sweeps.report.findings import CORPUS
 from sweeps.report.sections import Section
-from sweeps.report.system_pairs import enumerated
 
 STYLES: dict[State, str] = {"held": "green", "differs by design": "cyan", "NOT HELD": "bold red"}
 """Colours of the states in the terminal."""
@@ -34,7 +34,7 @@ class Summary(Section):
         systems = [text for text in self.findings.suspicions if text != CORPUS]
         of = systems[0] if len(systems) == 1 else f"{len(systems)} systems"
         parts = [CORPUS] if CORPUS in self.findings.suspicions else []
-        texts = enumerated([*parts, f"translations of {of}"] if systems else parts)
+        texts = in_words([*parts, f"translations of {of}"] if systems else parts)
         first = self.warnings[0].partition(": “")[0]
         return f"{texts}; such as: {first}" if len(self.warnings) > 1 else f"{texts}: {first}"
 

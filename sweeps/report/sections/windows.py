@@ -14,11 +14,12 @@ from lightning_modules.metrics.word_alignment import Gold
 from lightning_modules.runs.settings import flatten
 from sweeps.comparison.collect import Comparison, Variant
 from sweeps.comparison.evaluation import Evaluation, Group
-from sweeps.comparison.numbers import shown_interval, shown_number
+from sweeps.comparison.numbers import format_interval, format_number
 from sweeps.comparison.score_tables import origin, system_column
 from sweeps.comparison.significance_tables import SignificanceTests
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.report.sections import Section
+from sweeps.report.system_pairs import BLEU, WHOLE, GroupTests
 
 GLOBAL = "global"
 OF_A_WINDOW = ("attention.window", "attention.half_width", "attention.renormalise")
@@ -137,7 +138,7 @@ def _sentences(costs: Iterable[WindowCost]) -> Iterator[str]:
             cost, changes = -cost, "gains"
         yield (
             f"{each.system.label}: {each.window}, D = {each.half_width}, {changes} "
-            f"{shown_number(cost.value, 1)} BLEU {shown_interval(cost, 1)}{reach}"
+            f"{format_number(cost.value, 1)} BLEU {format_interval(cost, 1)}{reach}"
         )
 
 
@@ -148,37 +149,32 @@ def _costs(
     bleu: SignificanceTests | None,
 ) -> Iterator[WindowCost]:
     models = {
-        system.name: _model(variants[system.name])
-        for system in group.systems
-        if system.name in variants
+        system: _model(variants[system.name]) for system in group.systems if system.name in variants
     }
     whole = {
-        _without_window(model): name
-        for name, model in models.items()
+        _without_window(model): system
+        for system, model in models.items()
         if model.get("attention.window") == GLOBAL
     }
-    for name, model in models.items():
+    tests = GroupTests(evaluation, group, bleu) if bleu else None
+    for system, model in models.items():
         window = str(model.get("attention.window"))
-        other = whole.get(_without_window(model))
-        if window not in NAMES or other is None:
+        without = whole.get(_without_window(model))
+        if window not in NAMES or without is None:
             continue
         half_width = int(model["attention.half_width"])
-        cost, p = _tested(bleu, other, name)
+        cost = tests.difference(without, system, WHOLE) if tests else None
         yield WindowCost(
-            system=_system(group, name),
+            system=system,
             window=NAMES[window],
             half_width=half_width,
-            out_of_reach=_out_of_reach(group.systems[0].test.gold, half_width),
-            bleu=evaluation.estimate(_system(group, name), None, "bleu"),
-            without=_system(group, other),
-            bleu_without=evaluation.estimate(_system(group, other), None, "bleu"),
-            cost=cost,
-            p=p,
+            out_of_reach=_out_of_reach(system.test.gold, half_width),
+            bleu=evaluation.estimate(system, None, BLEU),
+            without=without,
+            bleu_without=evaluation.estimate(without, None, BLEU),
+            cost=cost.value if cost else None,
+            p=cost.p if cost else None,
         )
-
-
-def _system(group: Group, name: str) -> System:
-    return next(system for system in group.systems if system.name == name)
 
 
 def _model(variant: Variant) -> dict[str, Any]:
@@ -188,19 +184,6 @@ def _model(variant: Variant) -> dict[str, Any]:
 
 def _without_window(model: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
     return frozenset((key, str(value)) for key, value in model.items() if key not in OF_A_WINDOW)
-
-
-def _tested(
-    bleu: SignificanceTests | None, first: str, second: str
-) -> tuple[Estimate | None, float | None]:
-    """Return the difference of two systems on the whole test set, with its p-value after Holm."""
-    for corrected in [] if bleu is None else bleu.whole:
-        test, p = corrected.test, corrected.p_bootstrap
-        if (test.first, test.second) == (first, second):
-            return test.difference, p
-        if (test.first, test.second) == (second, first):
-            return -test.difference, p
-    return None, None
 
 
 def _out_of_reach(gold: Sequence[Gold] | None, half_width: int) -> float | None:

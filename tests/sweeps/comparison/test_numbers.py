@@ -5,12 +5,12 @@ import pytest
 from lightning_modules.metrics.bootstrap import Estimate
 from sweeps.comparison.numbers import (
     MINUS,
+    format_estimate,
+    format_number,
+    format_p,
+    format_size,
     p_floor,
     p_statement,
-    shown_estimate,
-    shown_number,
-    shown_p,
-    shown_size,
 )
 
 
@@ -19,16 +19,16 @@ from sweeps.comparison.numbers import (
     [(-1.25, 1, "−1.2"), (-0.001, 1, "0.0"), (1234567.0, 0, "1,234,567"), (-9876, 0, "−9,876")],
 )
 def test_a_number_has_a_real_minus_sign_and_zero_has_none(value, decimals, shown):
-    assert shown_number(value, decimals) == shown
+    assert format_number(value, decimals) == shown
 
 
 def test_a_difference_shows_its_sign():
-    assert [shown_number(each, 2, signed=True) for each in (0.5, -0.5)] == ["+0.50", "−0.50"]
+    assert [format_number(each, 2, signed=True) for each in (0.5, -0.5)] == ["+0.50", "−0.50"]
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 2, 3])
 def test_a_value_its_interval_and_its_deviation_have_the_same_decimals(decimals):
-    shown = shown_estimate(Estimate(64, -1.23456, 70.5, 0.1), decimals)
+    shown = format_estimate(Estimate(64, -1.23456, 70.5, 0.1), decimals)
     numbers = shown.replace("[", "").replace("]", "").replace(",", "").replace("± ", "").split()
     assert len(numbers) == 4
     assert {len(number.partition(".")[2]) for number in numbers} == {decimals}
@@ -42,7 +42,7 @@ def test_a_value_its_interval_and_its_deviation_have_the_same_decimals(decimals)
     ],
 )  # fmt: skip
 def test_a_size_has_three_digits_and_a_unit(value, shown):
-    assert shown_size(value) == shown
+    assert format_size(value) == shown
 
 
 def readable(p):
@@ -51,8 +51,8 @@ def readable(p):
 
 @pytest.mark.parametrize("p", [1.0, 0.05, 0.0001, 0.00009999, 1 / 10_001, 1 / 1_000_001, 1e-300])
 def test_no_p_value_is_shown_as_nothing(p):
-    assert readable(shown_p(p)) > 0
-    assert readable(shown_p(p)) == pytest.approx(p, rel=0.06)
+    assert readable(format_p(p)) > 0
+    assert readable(format_p(p)) == pytest.approx(p, rel=0.06)
 
 
 @pytest.mark.parametrize("tests", [1, 2, 15, 71, 500])
@@ -60,10 +60,10 @@ def test_no_p_value_is_shown_as_nothing(p):
 def test_a_p_value_at_the_floor_of_the_resamples_is_shown_as_less(resamples, tests):
     floor = p_floor(resamples, tests)
     if floor < 1:
-        assert shown_p(floor, floor).startswith("< ")
-        assert readable(shown_p(floor, floor)) >= floor * (1 - 1e-9)
-        assert readable(shown_p(floor, floor)) <= max(1.1 * floor, floor + 1e-4)
-    assert not shown_p(min(1, 1.5 * floor), floor).startswith("<") or floor == 1
+        assert format_p(floor, floor).startswith("< ")
+        assert readable(format_p(floor, floor)) >= floor * (1 - 1e-9)
+        assert readable(format_p(floor, floor)) <= max(1.1 * floor, floor + 1e-4)
+    assert not format_p(min(1, 1.5 * floor), floor).startswith("<") or floor == 1
 
 
 def test_a_p_value_as_a_statement():

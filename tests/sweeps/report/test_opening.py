@@ -10,11 +10,11 @@ from omegaconf import OmegaConf
 
 from sweeps.comparison.collect import collect
 from sweeps.comparison.evaluation import evaluate
+from sweeps.comparison.numbers import format_duration
 from sweeps.comparison.record import Origin
 from sweeps.report.findings import ONE_TRAINING, TESTS_OF_ONE_TRAINING, Findings
-from sweeps.report.headline import duration, rounded
 from sweeps.report.html import render_report
-from sweeps.report.page_top import QUESTION, Opening
+from sweeps.report.page_top import QUESTION, PageTop
 from sweeps.report.report import make_report
 from sweeps.tasks.compare import build_comparison
 from tests.helpers.pages import texts, without_pictures
@@ -39,7 +39,7 @@ def test_a_comparison_without_a_title_is_named_by_its_systems_and_lists(tmp_path
         for variant, label in labels.items()
         for rate in (0, 0.3)
     ]
-    opening = Opening(found(runs))
+    opening = PageTop(found(runs))
     systems = "No attention and Luong local-m, general with model.dropout = 0, 0.3"
     assert opening.title == f"{systems}: BLEU against sentence length"
     assert opening.question == QUESTION
@@ -88,12 +88,12 @@ def test_the_badge_counts_the_states_and_a_broken_condition_comes_first(tmp_path
     adam: Any = CONFIG["optimizer"]
     rates: dict[str, Any] = {"config": {"optimizer": {**adam, "lr": 5e-3}}}
     fair = [make_run(tmp_path / "0", "none", **rates), make_run(tmp_path / "1", "luong")]
-    assert [words for _, words in Opening(found(fair)).badge] == [
+    assert [words for _, words in PageTop(found(fair)).badge] == [
         "✓ 15 held",
         "◆ 1 differs by design (learning rate)",
     ]
     unfair = [*fair, make_run(tmp_path / "2", "transformer", parameters=2_000_000)]
-    assert Opening(found(unfair)).badge[0] == ("NOT HELD", "✗ 1 NOT HELD (parameters)")
+    assert PageTop(found(unfair)).badge[0] == ("NOT HELD", "✗ 1 NOT HELD (parameters)")
 
 
 @pytest.mark.long
@@ -117,7 +117,7 @@ def test_warnings_name_the_texts(tmp_path, texts, told):
 
 @pytest.mark.parametrize(("seconds", "shown"), [(42.4, "42 s"), (210, "3.5 min"), (7560, "2.1 h")])
 def test_times_are_in_the_unit_in_which_they_are_read(seconds, shown):
-    assert duration(seconds) == shown
+    assert format_duration(seconds) == shown
 
 
 @pytest.mark.parametrize(
@@ -125,18 +125,14 @@ def test_times_are_in_the_unit_in_which_they_are_read(seconds, shown):
 )
 def test_a_corpus_that_a_program_writes_is_named_so(tmp_path, target, synthetic):
     run = make_run(tmp_path / "0", config={"data": {"_target_": f"datamodules.{target}"}})
-    [corpus] = dict(Opening(found([run])).facts)["Corpus"]
+    [corpus] = dict(PageTop(found([run])).facts)["Corpus"]
     assert ("(synthetic: a program writes the sentences)" in corpus) == synthetic
 
 
 def test_the_facts_have_the_cheapest_and_the_dearest_training(tmp_path):
     runs = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", "luong", parameters=900_000)]
-    [cost] = dict(Opening(found(runs)).facts)["Cost"]
+    [cost] = dict(PageTop(found(runs)).facts)["Cost"]
     assert re.fullmatch(r"[\d.]+ (s|min) a training.*, 816 k to 900 k parameters", cost), cost
-
-
-def test_large_numbers_are_rounded():
-    assert rounded(812_345) == "812,000"
 
 
 @pytest.fixture(scope="module")
