@@ -52,8 +52,10 @@ def evenly_spaced(count, most):
 @pytest.fixture(scope="session", autouse=True)
 def each_process_does_it_once():
     from lightning_modules.kernels.precision import use_matmul_precision
+    from sweeps.launch.resolvers import register
     from tests.helpers.remembered import conf_read_once, flops_counted_once
 
+    register()
     use_matmul_precision("highest")  # as in every command: on a GPU, RNNs would compute in TF32
     with flops_counted_once(), conf_read_once():
         yield

@@ -3,12 +3,9 @@
 import errno
 import os
 import re
-import signal
 import sys
-import traceback
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from io import TextIOWrapper
 from typing import NoReturn
 
@@ -24,8 +21,6 @@ PLACE_ERRORS = {
     errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG,
 }  # fmt: skip
 """Errors of a folder or a disk, which a user can mend; other ``OSError`` are defects."""
-
-
 NO_MEMORY = re.compile(r"can't allocate memory: you tried to allocate (?P<bytes>\d+) bytes")
 """Torch's error for a tensor of the CPU."""
 NOT_THERE = re.compile(r"Could not override '(?P<key>[^'@]+)'")
@@ -37,14 +32,12 @@ def run_main(main: Callable[[], object]) -> None:
 
     Statuses: 2 for a mistake, 130 for Ctrl-C, 143 for SIGTERM. A defect keeps its traceback.
     """
-    # Hydra would print a shortened traceback and stop; with this variable set, Hydra's errors reach
-    # ``run_main``.
+    # Else Hydra would print its own form of an error and stop.
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # run.py has waited for its imports
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows a ?
+    usual = ArgumentParser.error
     # argparse would print its usage, and the values of overrides with their passwords.
     ArgumentParser.error = _argument_error  # type: ignore[assignment,method-assign]
     try:
@@ -62,22 +55,8 @@ def run_main(main: Callable[[], object]) -> None:
         if mistake is None:
             raise
         stop(f"error: {mistake}", 2)
-
-
-@contextmanager
-def exit_on_error() -> Iterator[None]:
-    """End the program on an error of the block, with the statuses of ``run_main``.
-
-    For callbacks of Hydra, whose exceptions become warnings: ``SystemExit`` is the only way out.
-    """
-    try:
-        yield
-    except Exception as error:
-        mistake = as_user_error(error)
-        if mistake is None:
-            traceback.print_exc()
-            raise SystemExit(1) from None
-        stop(f"error: {mistake}", 2)
+    finally:
+        ArgumentParser.error = usual  # type: ignore[method-assign]
 
 
 def as_user_error(error: Exception) -> UserError | None:
@@ -112,13 +91,13 @@ def as_user_error(error: Exception) -> UserError | None:
 
 
 def _argument_error(_parser: ArgumentParser, message: str) -> NoReturn:
-    stop(f"error: {message}; python run.py --help lists the options", 2)
+    stop(f"error: {message}; give -m before all overrides; python run.py --help lists choices", 2)
 
 
 def _unread_override(override: str) -> str:
     key, equals, _ = override.partition("=")
     if not equals:
-        return f"{override}: is no override; write KEY=VALUE"
+        return f"{override}: not an override; write KEY=VALUE"
     return (
         f"{override}: Hydra cannot read this value; write a value with quotes, commas, brackets or "
         f"= as '{key}=\"VALUE\"', with both kinds of quotes"

@@ -1,19 +1,15 @@
 """One job of Hydra: its task, its GPUs, and the record of its error."""
 
-import gc
 import logging
 import os
 import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from multiprocessing import parent_process
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
@@ -25,7 +21,7 @@ from datamodules.errors import UserError
 from lightning_modules.ranks.environment import is_rank_zero
 from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.job import QUIET, Job
-from lightning_modules.runs.paths import HYDRA, MULTIRUN
+from lightning_modules.runs.paths import HYDRA
 from lightning_modules.runs.redaction import redact_files, redacted
 from lightning_modules.runs.setting_checks import check_settings
 from sweeps.launch.errors import as_user_error, stop
@@ -33,8 +29,48 @@ from sweeps.launch.resolvers import remove_unused
 
 log = logging.getLogger(__name__)
 
-
+WITH_BAR = ("lightning_modules.tasks.train.train", "lightning_modules.tasks.test.test")
+"""Tasks of one run that write their progress."""
+SECONDS_TO_SAVE = 60.0
+"""Time for the jobs of a killed command to save a last checkpoint."""
 POLL_SECONDS = 0.5
+"""How often a process looks whether its parent lives."""
+
+
+def run_job(config: DictConfig) -> float | None:
+    """Run ``config.task`` and return its score.
+
+    A job of several writes its error into its folder, as ``failure.json``, so that the other jobs
+    continue; the traceback of a defect is in the log of the job.
+    """
+    if os.environ.get(QUIET):
+        _leave_console()
+    _end_with_command()
+    hydra = HydraConfig.get()
+    redact_files(Path(hydra.runtime.output_dir).glob(f"{HYDRA}/*.yaml"))
+    try:
+        check_settings(config, hydra.overrides.task)
+        if missing := sorted(OmegaConf.missing_keys(config)):
+            raise UserError(f"{missing[0]} has no value: give {missing[0]}=...")
+        task = get_method(config.task)
+        with verify_files(config.verify), _devices(config), _bar(config, hydra):
+            score: float | None = task(config)
+        return score
+    except Exception as error:
+        mistake = as_user_error(error)
+        if hydra.mode == RunMode.MULTIRUN:
+            record_failure(config, Job.of(hydra), mistake or error)
+            return None
+        if mistake is None:
+            raise
+        remove_unused(Path(hydra.runtime.output_dir))
+        stop(f"error: {mistake}", 2)  # now: Hydra would print a line of its own first
+
+
+@cache  # one worker of joblib runs many jobs
+def _end_with_command() -> None:
+    """Let a worker of joblib save and end when the command that started it is killed."""
+    end_with_parent(SECONDS_TO_SAVE)
 
 
 def end_with_parent(seconds_to_save: float = 0.0) -> None:
@@ -55,88 +91,6 @@ def end_with_parent(seconds_to_save: float = 0.0) -> None:
         os._exit(1)
 
     Thread(target=wait, daemon=True).start()
-
-
-Task = Callable[[DictConfig], Any]
-
-
-def import_task(path: str, config: DictConfig) -> Task:
-    """Import the task with the dotted ``path``."""
-    return _imported(path)
-
-
-@cache  # one worker of joblib runs many jobs
-def _imported(path: str) -> Task:
-    """Import without Python's search for garbage, which took 0.8 s: modules are never garbage."""
-    gc.disable()
-    try:
-        with ctrl_c_ends_at_once():
-            return get_method(path)
-    finally:
-        gc.freeze()
-        gc.enable()
-
-
-@contextmanager
-def ctrl_c_ends_at_once() -> Iterator[None]:
-    """Let Ctrl-C end the process without an exception, during imports.
-
-    NumPy, torch and SciPy catch ``KeyboardInterrupt`` during their imports, and the half imported
-    packages then raise other errors.
-    """
-    raises = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not raises or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-WITH_BAR = ("lightning_modules.tasks.train.train", "lightning_modules.tasks.score.score")
-"""Tasks of one run that write their progress."""
-
-SECONDS_TO_SAVE = 60.0
-"""Time for the jobs of a killed command to save a last checkpoint."""
-
-
-def run_job(config: DictConfig) -> float | None:
-    """Run ``config.task`` and return its score.
-
-    In a multirun an error is written to ``failure.json`` of the job, so that the other jobs go on;
-    the traceback of a defect is in the log of the job.
-    """
-    if os.environ.get(QUIET):
-        _leave_console()
-    _end_with_command()
-    hydra = HydraConfig.get()
-    redact_files(Path(hydra.runtime.output_dir).glob(f"{HYDRA}/*.yaml"))
-    redact_files(Path(hydra.sweep.dir).glob(MULTIRUN))
-    try:
-        check_settings(config, hydra.overrides.task)
-        if missing := sorted(OmegaConf.missing_keys(config)):
-            raise UserError(f"{missing[0]} has no value: give {missing[0]}=...")
-        task = import_task(config.task, config)
-        with verify_files(config.verify), _devices(config), _bar(config, hydra):
-            score: float | None = task(config)
-        return score
-    except Exception as error:
-        mistake = as_user_error(error)
-        if hydra.mode == RunMode.MULTIRUN:
-            record_failure(config, Job.of(hydra), mistake or error)
-            return None
-        if mistake is None:
-            raise
-        remove_unused(Path(hydra.runtime.output_dir))
-        stop(f"error: {mistake}", 2)  # now: Hydra would print a line of its own first
-
-
-@cache  # one worker of joblib runs many jobs
-def _end_with_command() -> None:
-    """Let a worker of joblib save and end when the command that started it is killed."""
-    end_with_parent(SECONDS_TO_SAVE)
 
 
 def _devices(config: DictConfig) -> AbstractContextManager[None]:

@@ -1,18 +1,23 @@
-"""``${folder:PARENT,NAME,${digest:}}``: the same command gets the same folder again."""
+"""Resolvers of ``conf/``: ``${folder:PARENT,NAME,${digest:}}`` gives a command its folder again."""
 
 import shutil
+import sys
 from datetime import datetime
 from glob import escape
-from itertools import groupby
 from pathlib import Path
 
+from hydra.core.config_store import ConfigStore
+from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
 from lightning_modules.runs.identity import folder_digest, scoreboard_name
-from lightning_modules.runs.paths import CONF, HYDRA
-from lightning_modules.runs.settings import settings
+from lightning_modules.runs.paths import HYDRA
+from sweeps.launch import jobs
+from sweeps.launch.jobs import TaskSweeper
 
+NAMED = {"systems": DictConfig({}, flags={"struct": False})}
+"""Keys of ``task=evaluate`` that take a value for each name, without Hydra's ``+``."""
 REUSED_TASKS = ("lightning_modules.tasks.train.train",)
 """Tasks that use the finished result of an earlier command."""
 
@@ -24,8 +29,7 @@ def folder(parent: str, name: str, digest: str) -> str:
     """
     if "/" in name:  # Hydra makes the folder before the settings are checked
         raise UserError(
-            f"variant, seed or comparison_name: {name} is no name of a folder; give a name without "
-            "slashes"
+            f"variant, seed or comparison_name: {name} has a slash; give a name without slashes"
         )
     stem = Path(parent, f"{name}-{digest}")
     known = sorted(stem.parent.glob(f"{escape(stem.name)}*"))
@@ -68,29 +72,15 @@ def scoreboard(*, _root_: DictConfig) -> str:
     return scoreboard_name(_root_)
 
 
-# The cache gives all jobs of a multirun the folder of the first call.
-OmegaConf.register_new_resolver("folder", folder, replace=True, use_cache=True)
-OmegaConf.register_new_resolver("run_name", run_name, replace=True)
-OmegaConf.register_new_resolver("digest", digest, replace=True)
-OmegaConf.register_new_resolver("scoreboard", scoreboard, replace=True)
+def register() -> None:
+    """Tell OmegaConf and Hydra of what ``conf/`` uses beside their own parts."""
+    from lightning_modules.training import sizes  # noqa: F401  # the resolvers of conf/model
 
-
-def help_on_groups() -> str:
-    """Return a line for each group with its choices; claims are no choices of a training."""
-    files = sorted(CONF.glob("*/*.yaml"))
-    groups = groupby(files, key=lambda file: file.parent.name)
-    return "\n".join(f"{group}: {', '.join(file.stem for file in of)}" for group, of in groups)
-
-
-def help_on_settings() -> str:
-    """Return a line for each setting that a training reads and that is in no group."""
-    shown = [
-        setting
-        for setting in settings().values()
-        if "." not in setting.key and not setting.is_group and "train" in setting.tasks
-    ]
-    return "\n".join(f"  {setting.key:<23} {setting.meaning}" for setting in shown)
-
-
-OmegaConf.register_new_resolver("help_on_groups", help_on_groups, replace=True)
-OmegaConf.register_new_resolver("help_on_settings", help_on_settings, replace=True)
+    # The cache gives all jobs of a command the folder of the first call.
+    OmegaConf.register_new_resolver("folder", folder, replace=True, use_cache=True)
+    for resolver in (run_name, digest, scoreboard):
+        OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
+    ConfigStore.instance().store(name="named_systems", node=DictConfig(NAMED))
+    # Hydra takes plug-ins from its own namespace package alone.
+    sys.modules[TaskSweeper.__module__] = jobs
+    Plugins.instance().register(TaskSweeper)

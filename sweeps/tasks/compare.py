@@ -15,6 +15,9 @@ from sweeps.comparison.collect import collect
 from sweeps.comparison.conditions import equally_tuned, not_tuned
 from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.record import origin_of
+from sweeps.launch.jobs import JobPlan, combinations, run_jobs
+from sweeps.launch.live import labels_of
+from sweeps.report.early_check import check_sections
 from sweeps.report.findings import Findings, StudySection
 from sweeps.report.publish import publish, write_all
 from sweeps.report.report import Report, ReportSettings, make_report
@@ -34,7 +37,7 @@ def compare(config: DictConfig) -> None:
     for folder in map(Path, named):
         inside = find_runs(folder)
         if not inside:
-            raise UserError(f"{folder} is no run and holds none: name the folder of a run or sweep")
+            raise UserError(f"{folder} is not a run and holds none: name a folder of runs")
         runs += inside
     scoring = validated(Scoring, config.scoring, "scoring")
     sections = validated(ReportSettings, config.report, "report")
@@ -43,19 +46,29 @@ def compare(config: DictConfig) -> None:
     end_for_failures(report)
 
 
-def compare_jobs(config: DictConfig) -> None:
-    """Compare the jobs of a finished multirun into its folder; do nothing if no job was a run.
+def train_and_compare(config: DictConfig) -> None:
+    """Run a job for every combination of the lists of a command, and compare the runs.
+
+    ``config`` has Hydra's node. Raises ``UserError`` as ``compare_jobs`` does.
+    """
+    check_sections(config)
+    out, jobs = Path(config.hydra.sweep.dir), combinations(config)
+    labelled = zip(jobs, labels_of(jobs), strict=True)
+    run_jobs(config, [JobPlan(job, out / str(n), label) for n, (job, label) in enumerate(labelled)])
+    compare_jobs(config, out)
+
+
+def compare_jobs(config: DictConfig, out: Path) -> None:
+    """Compare the runs in ``out``, the folder of a command; do nothing if no job was a run.
 
     Raises ``UserError`` when no run finished, and ends the program with status 1 if a job failed.
     """
-    out = Path(config.hydra.sweep.dir)
     jobs = find_runs(out)
     if not any((job / name).is_file() for job in jobs for name in (RESULT, FAILURE)):
         return
     scoring = validated(Scoring, config.scoring, "scoring")
-    report = build_comparison(
-        jobs, out, scoring, validated(ReportSettings, config.report, "report")
-    )
+    sections = validated(ReportSettings, config.report, "report")
+    report = build_comparison(jobs, out, scoring, sections)
     publish(report, out, config.logger)
     end_for_failures(report)
 

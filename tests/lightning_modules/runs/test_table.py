@@ -35,7 +35,7 @@ from lightning_modules.training.sizes import Match
 from lightning_modules.training.teacher_forcing import TeacherForcing
 from lightning_modules.training.word_vectors import VectorFiles
 from sweeps.launch.gpu_leases import Devices
-from sweeps.launch.named_systems import NAMED
+from sweeps.launch.resolvers import NAMED
 from sweeps.studies.settings import Sweep
 
 TAKERS = [

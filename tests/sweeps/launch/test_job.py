@@ -1,6 +1,5 @@
-"""The import of a task: what it loads, in which order, and the garbage collector after it."""
+"""The start and the end of a job: what its task loads, and a worker whose command is killed."""
 
-import gc
 import json
 import os
 import signal
@@ -10,73 +9,20 @@ import time
 
 import psutil
 import pytest
-from omegaconf import OmegaConf
 
-from sweeps.launch.job import import_task
 from tests.helpers.commands import ROOT
 
 HEAVY = ("wandb", "torch", "pytorch_lightning", "altair", "vl_convert")
 
 
-def loaded(path, logger):
-    """Return the heavy packages that the import of a task loads, in order."""
+def test_a_comparison_needs_neither_torch_nor_wandb():
     code = f"""
-import json, sys
-from omegaconf import OmegaConf
-from sweeps.launch.job import import_task
-import_task({path!r}, OmegaConf.create({{"logger": {logger!r}}}))
+import json, sys, sweeps.tasks.compare
 print(json.dumps([name for name in sys.modules if name in {HEAVY!r}]))
 """
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
-    return json.loads(done.stdout)
-
-
-def test_a_comparison_needs_neither_torch_nor_wandb():
-    assert set(loaded("sweeps.tasks.compare.compare", {})) == {"altair", "vl_convert"}
-
-
-def test_garbage_is_collected_after_an_import_that_fails():
-    config = OmegaConf.create({"logger": None})
-    with pytest.raises(ImportError):
-        import_task("sweeps.nowhere.task", config)
-    assert gc.isenabled()
-    assert callable(import_task("json.dumps", config))
-    assert gc.isenabled()
-
-
-JOB = """
-from sweeps.launch.job import import_task
-import_task("stubborn.task", OmegaConf.create({"logger": None}))
-"""
-MULTIRUN = """
-from hydra import initialize
-from sweeps.launch.compose import composed
-from sweeps.launch.multirun_callback import MultirunCallback
-with initialize("conf", version_base="1.3"):
-    MultirunCallback(["stubborn.task"]).on_multirun_start(composed([]))
-"""
-
-
-@pytest.mark.parametrize("command", [JOB, MULTIRUN], ids=["job", "multirun"])
-def test_ctrl_c_ends_an_import_that_catches_it(tmp_path, command):
-    """NumPy and torch catch it; the half imported packages raised ``RecursionError`` later."""
-    (tmp_path / "stubborn.py").write_text(
-        "import os, signal\n"
-        "try:\n    os.kill(os.getpid(), signal.SIGINT)\n"
-        "except KeyboardInterrupt:\n    print('caught')\n"
-        "def task(config): pass\n"
-    )
-    code = f"import sys; from omegaconf import OmegaConf; sys.path.append({str(tmp_path)!r})"
-    done = subprocess.run(
-        [sys.executable, "-c", code + command], capture_output=True, text=True, cwd=ROOT
-    )
-    assert (done.returncode, done.stdout) == (-signal.SIGINT, ""), done.stderr
-
-
-def test_after_the_import_ctrl_c_raises_again():
-    import_task("json.dumps", OmegaConf.create({"logger": "none"}))
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert set(json.loads(done.stdout)) == {"altair", "vl_convert"}
 
 
 COMMAND = """

@@ -1,4 +1,4 @@
-"""A terminal for tests: what a person sees of a command that draws and clears lines."""
+"""What a terminal shows while jobs run, as a person sees it: lines are drawn and cleared."""
 
 import io
 import logging
@@ -22,7 +22,8 @@ from rich.text import Text
 from lightning_modules.runs.files import read_state, write_state
 from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.schema import JobState
-from sweeps.launch.live import LiveView, clock, job_label, job_table, jobs_of, live_bar, run_bar
+from sweeps.launch.jobs import JobPlan, combinations
+from sweeps.launch.live import clock, job_table, labels_of, live_bar, live_view, run_bar
 from tests.helpers.commands import ROOT, TINY, places
 
 PART = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+)")
@@ -164,15 +165,12 @@ def wait_for(condition):
 def test_lines_stand_above_the_view_in_one_piece_and_the_view_is_taken_away():
     path = "/".join(["a_long_folder"] * 20)
     with terminal() as stream:
-        view = LiveView(lambda: Text("THE BAR"), Console(width=40))
-        view.start()
-        wait_for(lambda: "THE BAR" in stream.getvalue())
-        logging.getLogger("any").warning("logged %s", path)
-        print("printed", path)
-        seen = Screen()
-        seen.feed(stream.getvalue())
-        view.stop()
-        view.stop()  # at the end of the program, for example
+        with live_view(lambda: Text("THE BAR")):
+            wait_for(lambda: "THE BAR" in stream.getvalue())
+            logging.getLogger("any").warning("logged %s", path)
+            print("printed", path)
+            seen = Screen()
+            seen.feed(stream.getvalue())
         assert sys.stdout is stream
         logging.getLogger("any").warning("after")
     left = Screen()
@@ -188,7 +186,7 @@ def test_the_file_of_an_interrupted_training_is_not_shown(tmp_path):
     os.utime(tmp_path / "progress.json", (old, old))
     with terminal() as stream, live_bar(tmp_path, "bahdanau seed 1"):
         time.sleep(1.2)
-        assert stream.getvalue() == ""
+        assert "50%" not in stream.getvalue()
         write_state(tmp_path, HALF)
         wait_for(lambda: "50%" in stream.getvalue())
 
@@ -213,9 +211,10 @@ def test_a_terminal_sees_one_bar_its_phases_and_at_the_end_lines_alone(tmp_path,
     assert "python run.py task=translate checkpoint=" in screen.shown[-1]
 
 
-def shown(folder, jobs):
+def shown(folder, labels):
     console = Console(width=100, file=io.StringIO(), record=True)
-    console.print(job_table(folder, jobs))
+    jobs = [JobPlan([], folder / str(n), label) for n, label in enumerate(labels)]
+    console.print(job_table(jobs))
     return [line.split() for line in console.export_text().splitlines()]
 
 
@@ -258,30 +257,36 @@ def test_a_file_that_cannot_be_read_is_no_state(tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "expected"),
+    ("arguments", "jobs", "labels"),
     [
-        (["model=bahdanau,seq2seq"], [["model=bahdanau"], ["model=seq2seq"]]),
-        (["model=seq2seq", "seed=1,2"], [["model=seq2seq", "seed=1"], ["model=seq2seq", "seed=2"]]),
         (
-            ["comparison=quickstart", "model=bahdanau,seq2seq", "seed=3"],
-            [["model=bahdanau"], ["model=seq2seq"]],
+            ["model=seq2seq,transformer", "seed=1,2", "scale=0.5"],
+            ["seq2seq 1", "seq2seq 2", "transformer 1", "transformer 2"],
+            ["No attention (Cho et al.), seed=1", "No attention (Cho et al.), seed=2"],
         ),
-        (["scale=0.5,1"], [["scale=0.5"], ["scale=1"]]),
-        (["model=seq2seq"], [["model=seq2seq"]]),
+        (["model=seq2seq", "seed=range(3,5)"], ["seq2seq 3", "seq2seq 4"], []),
+        (["model=nosuch", "seed=1", "seed=7"], ["nosuch 7"], ["nosuch, seed=7"]),
     ],
 )
-def test_jobs_are_named_by_what_they_differ_in(arguments, expected):
+def test_every_combination_is_a_job_named_by_what_differs(arguments, jobs, labels):
     with initialize_config_dir(str(CONF), version_base="1.3"):
         config = compose("config", ["hydra.mode=MULTIRUN"], return_hydra_config=True)
-    config.hydra.overrides.task = arguments
-    assert jobs_of(config) == expected
+        config.hydra.overrides.task = arguments
+        found = combinations(config)
+        assert labels_of(found)[: len(labels)] == labels
+    values = [dict(each.split("=") for each in job) for job in found]
+    assert [f"{each['model']} {each['seed']}" for each in values] == jobs
 
 
-def test_a_job_has_the_label_of_its_model():
+def test_lists_of_the_command_replace_those_of_a_comparison():
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        assert job_label(["model=bahdanau", "seed=2"]) == "Bahdanau, additive, seed=2"
-        assert job_label(["scale=0.5"]) == "scale=0.5"
-        assert job_label(["model=unknown", "seed=1"]) == "unknown, seed=1"
+        given = ["comparison=quickstart", "seed=3", "model=bahdanau,seq2seq"]
+        config = compose("config", given[:1], return_hydra_config=True)
+        config.hydra.overrides.task = given
+        assert labels_of(combinations(config)) == [
+            "Bahdanau, additive",
+            "No attention (Cho et al.)",
+        ]
 
 
 @pytest.mark.long

@@ -5,15 +5,13 @@ import sys
 
 import optuna
 import pytest
-from hydra import initialize_config_dir
 from optuna.storages import InMemoryStorage
 from rich.console import Console
 
 from lightning_modules.runs.files import write_state
-from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.schema import JobState
-from sweeps.studies.live_trials import ENDED, LiveTrials, study_table
-from sweeps.studies.plan import StudyPlan, Tuned, create_study, seed_folder, trial_folder
+from sweeps.studies.live_trials import ENDED, study_table
+from sweeps.studies.plan import StudyPlan, create_study, seed_folder, trial_folder
 from sweeps.studies.settings import as_overrides
 from tests.helpers.commands import ROOT, TINY, places
 from tests.sweeps.launch.test_live import watch
@@ -85,25 +83,11 @@ def test_a_long_study_shows_its_best_trials_alone(tmp_path):
     assert [row[4] for row in ended] == [str(value) for value in range(19, 19 - ENDED, -1)]
 
 
-def test_a_study_without_final_runs_ends_as_one_line(tmp_path):
-    plan, storage, study = planned(tmp_path, trials=1)
+def test_a_study_that_has_ended_is_one_line(tmp_path):
+    plan, _, study = planned(tmp_path, trials=1)
     study.tell(begin(study), 5.0)
-    [line] = shown(LiveTrials([plan], storage, None, tmp_path, Console())._drawn())
+    [line] = shown(study_table(plan, study.get_trials()))
     assert " ".join(line) == "study study: 1 of 1 trials ended, best bleu 5"
-
-
-def test_final_runs_follow_once_all_trials_have_ended(tmp_path):
-    plan, storage, study = planned(tmp_path, trials=1)
-    tuned = Tuned(variants={"bahdanau": "recurrent"}, seeds=[7, 8])
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        view = LiveTrials([plan], storage, tuned, tmp_path, Console())
-    trial = begin(study)
-    assert "seed=7" not in str(shown(view._drawn()))
-    study.tell(trial, 5.0)
-    [title, _, *finals] = shown(view._drawn())
-    assert title == ["study", "study:", "1", "of", "1", "trials", "ended,", "best", "bleu", "5"]
-    label = ["Bahdanau,", "additive,"]
-    assert finals == [[*label, f"seed={seed}", "waiting", *"–––––"] for seed in tuned.seeds]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,189 @@
+"""Running jobs: a task, or a command with lists, starts many jobs with Hydra's launcher."""
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from copy import deepcopy
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.plugins import Plugins
+from hydra.core.utils import configure_log
+from hydra.experimental.callback import Callback
+from hydra.plugins.sweeper import Sweeper
+from hydra.types import HydraContext, RunMode, TaskFunction
+from hydra.utils import get_method
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+
+from datamodules.errors import UserError
+from datamodules.files import write_text
+from lightning_modules.runs.paths import MULTIRUN
+from lightning_modules.runs.redaction import redact_multirun, redacted
+
+if TYPE_CHECKING:  # Rich is not for --help
+    from rich.console import RenderableType
+
+OF_THE_COMMAND = re.compile(r"[+~]*hydra[./](launcher|mode|run|sweep|sweeper|output_subdir)\b")
+"""Overrides of Hydra that a job does not take from the command that starts the job."""
+
+
+class JobPlan(NamedTuple):
+    """A job to run."""
+
+    overrides: Sequence[str]
+    """All overrides of the job; it takes none from the command that starts it."""
+    folder: Path
+    """The output folder."""
+    label: str = ""
+    """The name of the job in the terminal."""
+
+
+class JobTask:
+    """What a launcher calls for each job, in a process that may know nothing of the harness."""
+
+    def __call__(self, config: DictConfig) -> float | None:
+        """Run the job."""
+        from sweeps.launch.job import run_job  # imports what --help does not need
+
+        return run_job(config)
+
+    def __reduce__(self) -> tuple[Callable[[], "JobTask"], tuple[()]]:
+        """Let the process that unpickles the task register the resolvers first."""
+        return registered_task, ()
+
+
+def registered_task() -> JobTask:
+    """Return the task in a process of a launcher."""
+    from sweeps.launch.resolvers import register
+
+    register()
+    return JobTask()
+
+
+def run_jobs(
+    config: DictConfig, jobs: Sequence[JobPlan], draw: "Callable[[], RenderableType] | None" = None
+) -> None:
+    """Run the jobs with the launcher of the command; return once all have ended.
+
+    Each job writes an error into its folder, as ``failure.json``. A terminal shows ``draw()``
+    meanwhile, or else a table of the jobs. The folder of the command gets ``multirun.yaml``.
+
+    Args:
+        config: configuration of the command, as a task gets it.
+        jobs: jobs, in the order in which they start.
+        draw: returns what a terminal shows.
+    """
+    if not jobs:
+        return
+    from sweeps.launch.live import is_terminal, job_table, quiet_view
+
+    command = _with_hydra(config)
+    out = Path(command.hydra.sweep.dir)
+    write_text(out / MULTIRUN, redacted(OmegaConf.to_yaml(command)))
+    master = _for_jobs(command)
+    loader = GlobalHydra.instance().config_loader()
+    launcher = Plugins.instance().instantiate_launcher(
+        hydra_context=HydraContext(loader, cast(Any, Callback())),  # callbacks that do nothing
+        task_function=JobTask(),
+        config=master,
+    )
+    overrides = [_job_overrides(job) for job in jobs]
+    for each in overrides:
+        loader.load_sweep_config(master, list(each))  # a wrong override ends the command now
+    view = quiet_view(draw or (lambda: job_table(jobs))) if is_terminal() else nullcontext()
+    hydra_config = HydraConfig.instance().cfg
+    try:
+        with view:
+            launcher.launch(overrides, initial_job_idx=0)
+    finally:
+        HydraConfig.instance().cfg = hydra_config
+        redact_multirun(out)
+        if command.hydra.mode != RunMode.MULTIRUN:  # the launcher has changed the log
+            configure_log(command.hydra.job_logging, command.hydra.verbose)
+
+
+def _with_hydra(config: DictConfig) -> DictConfig:
+    """Return the configuration of a command with Hydra's node, which a task does not get."""
+    command = deepcopy(config)
+    if "hydra" in command:
+        return command
+    with open_dict(command):
+        command.hydra = HydraConfig.get()
+    with read_write(command.hydra):
+        command.hydra.sweep.dir = command.hydra.runtime.output_dir
+    return command
+
+
+def _for_jobs(command: DictConfig) -> DictConfig:
+    """Return what a launcher composes jobs from."""
+    master = deepcopy(command)
+    with read_write(master.hydra):
+        kept = [each for each in master.hydra.overrides.hydra if not OF_THE_COMMAND.match(each)]
+        master.hydra.overrides.hydra = kept
+        master.hydra.job.config_name = "config"
+    return master
+
+
+def _job_overrides(job: JobPlan) -> list[str]:
+    folder = job.folder.absolute()
+    places = {"dir": folder.parent, "subdir": folder.name}
+    quoted = [f"hydra.sweep.{key}={_quoted(str(place))}" for key, place in places.items()]
+    return [*job.overrides, "hydra.mode=MULTIRUN", *quoted]
+
+
+def _quoted(text: str) -> str:
+    """Return a text as Hydra reads it after the ``=`` of an override."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def combinations(config: DictConfig) -> list[list[str]]:
+    """Return the overrides of each job of a command with lists, such as ``seed=1,2``.
+
+    Lists of the command line replace those of ``hydra.sweeper.params``.
+    """
+    given = [f"{key}={values}" for key, values in (config.hydra.sweeper.params or {}).items()]
+    given += list(config.hydra.overrides.task)
+    values: dict[str, list[str]] = {}
+    loader = GlobalHydra.instance().config_loader()
+    for override in OverridesParser.create(loader).parse_overrides(given):
+        key = override.get_key_element()
+        if override.is_sweep_override() and not override.is_discrete_sweep():
+            raise UserError(f"{override.input_line}: give a list of values, or range(FROM,TO)")
+        if override.is_discrete_sweep():
+            values[key] = [f"{key}={value}" for value in override.sweep_string_iterator()]
+        else:
+            values[key] = [f"{key}={override.get_value_element_as_str()}"]
+    return [list(job) for job in product(*values.values())]
+
+
+class TaskSweeper(Sweeper):
+    """What Hydra calls for ``-m`` and for ``comparison=``: a task that runs jobs.
+
+    Args:
+        task: dotted path of the task, which gets the configuration with Hydra's node.
+        params: lists of values by key, for ``combinations``.
+    """
+
+    __module__ = "hydra_plugins.attention_bench"  # see ``register``
+
+    def __init__(self, task: str, params: dict[str, Any]) -> None:
+        self.task = task
+
+    def setup(
+        self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
+    ) -> None:
+        """Keep the configuration of the command."""
+        self.config = config
+
+    def sweep(self, arguments: list[str]) -> None:
+        """Call the task."""
+        from lightning_modules.runs.checksums import verify_files
+
+        HydraConfig.instance().set_config(self.config)
+        with verify_files(self.config.verify):
+            get_method(self.task)(self.config)
