@@ -29,7 +29,7 @@ from sweeps.launch.resolvers import remove_unused
 
 log = logging.getLogger(__name__)
 
-WITH_BAR = ("lightning_modules.tasks.train.train", "lightning_modules.tasks.test.test")
+WITH_BAR = ("lightning_modules.tasks.train.train", "lightning_modules.tasks.score.score")
 """Tasks of one run that write their progress."""
 SECONDS_TO_SAVE = 60.0
 """Time for the jobs of a killed command to save a last checkpoint."""

@@ -17,10 +17,9 @@ from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.record import origin_of
 from sweeps.launch.jobs import JobPlan, combinations, run_jobs
 from sweeps.launch.live import labels_of
-from sweeps.report.early_check import check_sections
 from sweeps.report.findings import Findings, StudySection
 from sweeps.report.publish import publish, write_all
-from sweeps.report.report import Report, ReportSettings, make_report
+from sweeps.report.report import Report, ReportSettings, check_sections, make_report
 
 
 def compare(config: DictConfig) -> None:
