@@ -19,7 +19,7 @@ from lightning_modules.metrics.chosen_metrics import (
 from lightning_modules.metrics.text_metrics import TEXT_METRICS, Bleu, ChrfPlusPlus, Ter
 from tests.helpers.commands import mistake, write
 
-MODULE = '''
+BASES = """
 import numpy as np
 
 from lightning_modules.metrics.metric import Metric, TextMetric, ratio
@@ -52,79 +52,43 @@ class Rival(Words):
     name = "words"
 
 
-class NoScore(TextMetric):
-    name = "x"
-    label = "x"
-    better = 1
-
-    def count(self, sources, hypotheses, references):
-        return []
-
-
 class NoText(Metric):
-    """Of another kind."""
+    pass
 
 
-class Taken(Words):
-    name = "perplexity"
+class NoName(TextMetric):
+    label, better, count, score = "x", 1, Words.count, Words.score
 
 
-class TakenStatistics(Words):
-    name = "y"
-    statistics = "links"
-
-
-class Slash(Words):
-    name = "a/b"
-
-
-class Unnamed(Words):
-    label = ""
-
-
-class Best(Words):
-    better = "higher"
+class NoScore(TextMetric):
+    name, label, better, count = "x", "x", 1, Words.count
 
 
 class Wanting(Words):
     def __init__(self, model):
         pass
-
-
-class Short(Words):
-    def count(self, sources, hypotheses, references):
-        return np.ones((1, 2))
-
-
-class Flat(Words):
-    def count(self, sources, hypotheses, references):
-        return np.ones(len(hypotheses))
-
-
-class Undefined(Words):
-    def count(self, sources, hypotheses, references):
-        return [(1.0, 1.0), (np.nan, 1.0)]
-
-
-class Wordy(Words):
-    def count(self, sources, hypotheses, references):
-        return [("a", "b")] * len(hypotheses)
-
-
-class Total(Words):
-    def score(self, sums):
-        return sums.sum()
-
-
-class Rows(Words):
-    def score(self, sums):
-        return sums[:, 0]
-'''
+"""
+ODD = {
+    "Taken": 'name = "perplexity"',
+    "TakenStatistics": 'name, statistics = "y", "links"',
+    "Slash": 'name = "a/b"',
+    "Unnamed": 'label = ""',
+    "Best": 'better = "higher"',
+    "Short": "count = lambda *lists: np.ones((1, 2))",
+    "Flat": "count = lambda *lists: np.ones(len(lists[-1]))",
+    "Undefined": "count = lambda *lists: [(1.0, 1.0), (np.nan, 1.0)]",
+    "Wordy": 'count = lambda *lists: [("a", "b")] * len(lists[-1])',
+    "Total": "score = lambda self, sums: sums.sum()",
+    "Rows": "score = lambda self, sums: sums[:, 0]",
+}
+"""Bodies of classes that cannot be used, derived from ``Words``."""
+MODULE = BASES + "".join(f"\n\nclass {name}(Words):\n    {body}\n" for name, body in ODD.items())
 MISTAKES = {
     "bleurt": "scoring.metrics=bleurt: choose one of bleu, exact, chrf, chrf.., ter, or give",
     "odd.Missing": "scoring.metrics=odd.Missing: cannot be imported; choose one of bleu",
     "odd.NoText": "scoring.metrics=odd.NoText: is not derived from lightning_modules.metrics",
     "odd.NoScore": "scoring.metrics=odd.NoScore: NoScore lacks score",
+    "odd.NoName": "scoring.metrics=odd.NoName: NoName.name=None: is missing; give one",
     "odd.Wanting": "scoring.metrics=odd.Wanting: .*missing 1 required positional argument: 'model'",
     "odd.Taken": "scoring.metrics=odd.Taken: Taken.name='perplexity': this name is taken",
     "odd.TakenStatistics": "TakenStatistics.statistics='links': is taken; give another",

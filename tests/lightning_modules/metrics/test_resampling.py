@@ -96,13 +96,7 @@ def test_sums_are_those_of_the_sentences_drawn():
     )
 
 
-def test_one_sentence_is_drawn_every_time():
-    np.testing.assert_array_equal(
-        resampled_sums(np.array([[3.0, 4.0]]), Resamples(5, 0)), [[3, 4]] * 5
-    )
-
-
-@pytest.mark.parametrize("cells", [1, 23, 24, 23 * 7, 23 * 50])
+@pytest.mark.parametrize("cells", [1, 24, 23 * 7])
 def test_draws_do_not_depend_on_the_memory(monkeypatch, cells):
     counts, others = numbers(23, 5), numbers(23, 5, seed=1)
     draws = Resamples(50, 7)
@@ -120,7 +114,7 @@ def test_draws_do_not_depend_on_the_memory(monkeypatch, cells):
 # Intervals
 
 
-@pytest.mark.parametrize("count", [1, 2, 39, 40, 41, 79, 80, 100, 999, 1000])
+@pytest.mark.parametrize("count", [1, 39, 40, 79, 1000])
 def test_interval_is_as_wide_as_sacrebleus(count):
     made = np.random.default_rng(count).normal(30, 2, count)
     low, high = interval(made)
@@ -254,24 +248,11 @@ def test_bootstrap_p_by_hand():
     assert bootstrap_p(-differences, -2.0) == pytest.approx((3 + 1) / 7)
 
 
-def test_bootstrap_p_is_what_normal_theory_tells():
-    differences = np.random.default_rng(0).normal(1.3, 0.7, 400_000)
-    expected = 2 * stats.norm.sf(1.3 / 0.7)
-    assert bootstrap_p(differences, 1.3) == pytest.approx(expected, rel=0.02)
-
-
 def test_p_is_never_zero():
     far = np.full(99, 50.0)
     assert bootstrap_p(far, 50.0) == 0.01
     assert moses_p(far, 50.0) == 0.01
     assert randomisation_p(np.zeros(99), 50.0) == 0.01
-
-
-def test_identical_systems_have_p_1():
-    counts = numbers(30, 2) + 1
-    [trials] = randomised_differences([(0, 1)], [counts, counts.copy()], mean, Resamples(99, 0))
-    assert randomisation_p(trials, 0.0) == 1
-    assert bootstrap_p(np.zeros(99), 0.0) == 1
 
 
 # Families
@@ -302,17 +283,6 @@ def test_holm_steps_down(p_values):
             rejected.add(number)
         assert {number for number, p in enumerate(adjusted) if p <= level} == rejected
     assert all(p <= q <= 1 for p, q in zip(p_values, adjusted, strict=True))
-
-
-@examples
-@given(P_VALUES)
-def test_holm_is_a_maximum(p_values):
-    count = len(p_values)
-    expected = [
-        min(1, max(q * (count - sum(r < q for r in p_values)) for q in p_values if q <= p))
-        for p in p_values
-    ]
-    assert holm(p_values) == pytest.approx(expected)
 
 
 # Seeds above sentences

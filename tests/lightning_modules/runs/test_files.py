@@ -109,13 +109,6 @@ def test_a_run_reads_back(tmp_path):
         np.testing.assert_equal(one, other)
 
 
-def test_weights_of_heads_read_back(tmp_path):
-    rng = np.random.default_rng(0)
-    heads = {7: rng.random((2, 4, 3, 5)).astype(np.float16).astype(float)}
-    files.write_head_attention(tmp_path, heads)
-    np.testing.assert_array_equal(files.read_head_attention(tmp_path)[7], heads[7])
-
-
 def test_attention_reads_back(tmp_path):
     lines = [("a b c", "x y"), ("a", ""), ("a b", "x y z")]
     predictions = [

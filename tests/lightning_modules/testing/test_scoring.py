@@ -4,10 +4,13 @@ import pytest
 
 from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.metrics.chosen_metrics import METRICS
-from lightning_modules.metrics.systems import EvalSet
+from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.testing.output_suspicions import suspicions_of_output
+from lightning_modules.testing.run_scores import score_output
 from lightning_modules.testing.scoring import COPY, PHRASE_TABLE, baselines_of_run
-from tests.helpers.run_folders import TEXT, scoring_of, translations
+from sweeps.comparison.evaluation import evaluate
+from tests.helpers.made_text import statistics_of
+from tests.helpers.run_folders import SCORING, TEXT, scoring_of, translations
 
 SOURCES = ["a b c d", "a b c d e f", "x", "a b c d e"]
 REFERENCES = ["a b c d", "f e d c b a", "y", "a b c d e"]
@@ -79,3 +82,21 @@ def test_ordinary_mistakes_are_no_suspicion():
         hypotheses = translations(TEXT.references, variant)
         hypotheses = [line or "x" for line in hypotheses]
         assert suspicions_of_output(TEXT.references, hypotheses, TEXT.sources) == []
+
+
+def test_intervals_of_a_run_are_those_of_its_comparison():
+    hypotheses = translations(TEXT.references)
+    statistics = statistics_of(hypotheses, TEXT.references)
+    test = EvalSet(TEXT.references, TEXT.sources)
+    system = System("bahdanau", test, [Output(1, hypotheses, statistics)])
+    fields, curve = score_output(system, SCORING)
+    evaluation = evaluate([system], SCORING)
+    assert fields["intervals"].keys() == fields["scores"].keys() >= {"bleu", "ter"}
+    for name, interval in fields["intervals"].items():
+        shown = evaluation.estimate(system, None, name)
+        assert shown is not None
+        assert (shown.value, (shown.low, shown.high)) == (fields["scores"][name], interval)
+    for point in curve:
+        shown = evaluation.estimate(system, point.bounds, "bleu")
+        assert shown is not None
+        assert (shown.value, (shown.low, shown.high)) == (point.bleu, point.bleu_interval)
