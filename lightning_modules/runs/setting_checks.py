@@ -1,6 +1,11 @@
-"""Keys that are no settings, and the setting that the user may have meant."""
+"""A configuration is checked once, against ``conf/settings.yaml``, before anything is read.
+
+Classes and models that take the values check no type and no range again; what does not fit
+together stays their own error.
+"""
 
 import inspect
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
@@ -8,6 +13,7 @@ from typing import Any
 
 import hydra.utils
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from datamodules.errors import UserError
 from lightning_modules.runs.provenance import HARNESS
@@ -79,6 +85,8 @@ PACKAGES = (*HARNESS, "torch", "pytorch_lightning")
 """Packages whose classes take the types that the table of settings says."""
 ATTENTION = "model.attention"
 MISSING = "???"
+OF_A_CORPUS = re.compile(r"^data\.corpora\.[^.]+\.")
+"""Beginning of the keys of one corpus of a mixture, which has the settings of any corpus."""
 CLASSES = ("_target_", "score", "window", "cell", "kind")
 """Keys that may name a user's class, which takes further keys of the group."""
 
@@ -86,8 +94,8 @@ CLASSES = ("_target_", "score", "window", "cell", "kind")
 def check_settings(config: DictConfig, overrides: Iterable[str] = ()) -> None:
     """Check keys, types and ranges of a composed configuration, and what its task reads.
 
-    Values with an interpolation are checked by the classes that take the values, and so are the
-    arguments of a user's class, which may mean something else by a name of the table.
+    The arguments of a user's class are left to the class: a name of the table may mean something
+    else there.
 
     Args:
         config: the configuration.
@@ -96,12 +104,23 @@ def check_settings(config: DictConfig, overrides: Iterable[str] = ()) -> None:
     Raises:
         UserError: for the first mistake, which it names with the setting to change.
     """
-    plain: Any = OmegaConf.to_container(config)
-    values = flatten(plain)
-    _check_keys(values)
+    written: Any = OmegaConf.to_container(config)
+    _check_keys(flatten(written))
+    values = flatten({key: _resolved(config, key, value) for key, value in written.items()})
     _check_values(values)
     _check_attention(values)
     _check_read(str(config.task), overrides)
+
+
+def _resolved(config: DictConfig, key: str, written: Any) -> Any:
+    """Return the value of a key at the top without interpolations, where they can be resolved."""
+    try:
+        value = config[key]
+        return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
+    except OmegaConfBaseException as error:
+        if isinstance(error.__context__, UserError):
+            raise error.__context__ from None
+        return written  # a missing value, which the task names
 
 
 def _check_keys(values: Mapping[str, Any]) -> None:
@@ -115,7 +134,7 @@ def _check_values(values: Mapping[str, Any]) -> None:
     own = tuple(_groups_of_classes(values, PACKAGES, ("_target_",)))
     for key, value in values.items():
         _check_parent(key)
-        setting = settings().get(key)
+        setting = settings().get(OF_A_CORPUS.sub("data.", key))
         if setting is None or (isinstance(value, str) and (value == MISSING or "${" in value)):
             continue
         if key.startswith(own) and not key.endswith("._target_"):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytorch_lightning as pl
 import torch
-from pydantic import BaseModel, ConfigDict, NonNegativeInt
+from pydantic import BaseModel, ConfigDict
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from datamodules.batching import Batch
@@ -74,16 +74,16 @@ class Seeds(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    initial_weights: NonNegativeInt = 1
-    data_order: NonNegativeInt = 1
+    initial_weights: int
+    data_order: int
     """Seed of the order of the training batches."""
-    dropout: NonNegativeInt = 1
+    dropout: int
     """Seed of all draws in an update, scheduled sampling included."""
-    decoding: NonNegativeInt = 1
+    decoding: int
     """Seed of all draws in validation and in the test."""
 
 
-ALL_ONE = Seeds()
+ALL_ONE = Seeds(initial_weights=1, data_order=1, dropout=1, decoding=1)
 
 
 def seed_draws(seed: int, update: int = 0, piece: int = 0) -> None:

@@ -1,10 +1,8 @@
 """Learning rate schedules that torch does not ship."""
 
 import math
-from typing import Annotated
 
 from omegaconf import DictConfig
-from pydantic import Field, PositiveInt, validate_call
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
@@ -12,11 +10,9 @@ from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
 from lightning_modules.training.budgets import KINDS, Budget, find_kind
 from lightning_modules.training.flops import Flops
-from lightning_modules.variants.base import ARBITRARY
 
 
-@validate_call(config=ARBITRARY)
-def inverse_sqrt(optimizer: Optimizer, warmup_updates: PositiveInt) -> LambdaLR:
+def inverse_sqrt(optimizer: Optimizer, warmup_updates: int) -> LambdaLR:
     """Rise linearly to the optimizer's rate, then fall with 1/√update.
 
     Vaswani et al. 2017, section 5.3, with the peak rate as the parameter instead of d_model.
@@ -28,16 +24,12 @@ def inverse_sqrt(optimizer: Optimizer, warmup_updates: PositiveInt) -> LambdaLR:
     return LambdaLR(optimizer, factor)
 
 
-@validate_call(config=ARBITRARY)
 def constant(optimizer: Optimizer) -> LambdaLR:
     """Keep the optimizer's rate."""
     return LambdaLR(optimizer, lambda update: 1.0)
 
 
-@validate_call(config=ARBITRARY)
-def linear(
-    optimizer: Optimizer, warmup_updates: PositiveInt, total_updates: PositiveInt
-) -> LambdaLR:
+def linear(optimizer: Optimizer, warmup_updates: int, total_updates: int) -> LambdaLR:
     """Rise linearly to the optimizer's rate, then fall linearly to a hundredth at the last update.
 
     ``total_updates`` may be an estimate: after these updates the rate stays.
@@ -51,12 +43,8 @@ def linear(
     return LambdaLR(optimizer, factor)
 
 
-@validate_call(config=ARBITRARY)
 def halving(
-    optimizer: Optimizer,
-    constant_share: Annotated[float, Field(ge=0, lt=1)],
-    halvings: PositiveInt,
-    total_updates: PositiveInt,
+    optimizer: Optimizer, constant_share: float, halvings: int, total_updates: int
 ) -> LambdaLR:
     """Keep the optimizer's rate for a share of the updates, then halve it in equal intervals.
 

@@ -1,9 +1,9 @@
-"""The plain values at the top of the configuration, typed and checked."""
+"""The plain values at the top of the configuration, which Hydra passes to no class."""
 
 from typing import Literal
 
 from omegaconf import DictConfig, OmegaConf
-from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
+from pydantic import BaseModel
 
 from datamodules.errors import validated
 from lightning_modules.kernels.precision import MatmulPrecision, Products
@@ -14,27 +14,25 @@ from lightning_modules.training.word_vectors import VectorFiles
 
 
 class TrainingSettings(BaseModel):
-    """Top-level settings that Hydra does not pass to any class."""
+    """Settings at the top; types alone, since the table of settings has checked the values."""
 
     budget: Budget
-    seed: NonNegativeInt
+    seed: int
     seeds: Seeds
-    scale: float = Field(gt=0, allow_inf_nan=False)
-    fine_scale: float = Field(gt=0, allow_inf_nan=False)
+    scale: float
+    fine_scale: float
     match: Match
     vectors: VectorFiles
-    label_smoothing: float = Field(ge=0, lt=1)
-    threads: PositiveInt | None
-    products: Products = "torch"
-    """Default: as runs multiplied that do not record the setting."""
-    matmul_precision: MatmulPrecision = "highest"
-    """Default: as runs multiplied that do not record the setting."""
+    label_smoothing: float
+    threads: int | None
+    products: Products
+    matmul_precision: MatmulPrecision
     keep_memory: bool
     compile: Literal["default", "reduce-overhead", "max-autotune"] | None
     activation_checkpointing: bool
 
 
 def training_settings(config: DictConfig) -> TrainingSettings:
-    """Check the plain values. Raises ``UserError`` with the override to change."""
+    """Return the plain values of a configuration. Raises ``UserError`` for a mistake."""
     plain = OmegaConf.masked_copy(config, list(TrainingSettings.model_fields))
     return validated(TrainingSettings, plain)

@@ -4,10 +4,10 @@
 """
 
 import math
-from typing import Annotated, Literal
+from typing import Literal
 
 from omegaconf import DictConfig, OmegaConf
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from datamodules.errors import UserError
 
@@ -61,7 +61,7 @@ class Match(BaseModel, extra="forbid"):
     by: Measure | None
     variant: str
     """Name of a file of ``conf/model``."""
-    tolerance: Annotated[float, Field(gt=0, lt=1)]
+    tolerance: float
     """Largest relative difference."""
     found: SizeMatch | None = None
     """The counts that the search ended with."""

@@ -6,18 +6,16 @@ schedule with different shares at the start and the end.
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
-from pydantic import Field, PositiveInt
-from pydantic.dataclasses import dataclass
 from torch import Tensor
 
 from datamodules.tokenization import PAD
 from lightning_modules.decoding.search import best_tokens
 from lightning_modules.variants.base import EncoderDecoder
 
-Share = Annotated[float, Field(ge=0, le=1)]
 Decay = Literal["linear", "exponential", "inverse_sigmoid"]
 
 EXPONENTIAL_RATE = 5.0
@@ -37,13 +35,13 @@ UNSCALED: dict[Decay, Callable[[float], float]] = {
 class TeacherForcing:
     """Share of reference tokens that the decoder reads; built from ``conf/teacher_forcing``."""
 
-    start: Share
+    start: float
     """Share of reference tokens at the first update."""
-    end: Share
+    end: float
     """Share of reference tokens at the last update and later."""
     decay: Decay
     """Curve from ``start`` to ``end``."""
-    total_updates: PositiveInt
+    total_updates: int
     """Number of updates of the schedule; may be an estimate, since later shares are ``end``."""
 
     @property

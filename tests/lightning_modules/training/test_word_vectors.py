@@ -11,8 +11,8 @@ from datamodules.corpus import ParallelText
 from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 from lightning_modules.runs.schema import Coverage
+from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.training.factories import build_model, embedding_width
-from lightning_modules.training.settings import training_settings
 from lightning_modules.training.word_vectors import (
     VectorFiles,
     fingerprint,
@@ -195,4 +195,4 @@ def test_the_setting_of_the_width(model, key):
 @pytest.mark.parametrize("override", ["vectors.frozen=perhaps", "scale=0", "scale=-1"])
 def test_wrong_settings_are_told_in_a_line(override):
     with pytest.raises(UserError, match=f"^{override}[^\n]*: [^\n]+$"):
-        training_settings(configuration(override))
+        check_settings(configuration(override))
