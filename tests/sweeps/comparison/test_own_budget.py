@@ -93,22 +93,10 @@ def test_studies_are_equal_in_the_users_unit(space, other, holds):
     [
         ("kind: hours\namount: 1", "", "", "budget.kind=hours: give one of target_tokens, updates"),
         ("kind: mine.Hours\namount: 1", "", "", "budget.kind=mine.Hours: cannot be imported; "),
-        ("kind: json.JSONDecoder\namount: 1", "", "", "budget.kind=json.JSONDecoder: is not der"),
         ("kind: mine.Mine\namount: 1", "def cost", "def costs", "Mine: Mine lacks cost; write"),
-        ("kind: mine.Mine\namount: 1", "unit =", "units =", "Mine: Mine lacks unit; write what"),
         ("kind: mine.Mine\namount: -1", "", "", "budget.amount=-1: give a number, above 0"),
-        ("kind: mine.Mine\namount: null", "", "", "budget.amount=null: give a number, above 0"),
-        ("kind: mine.Mine", "", "", "budget.amount=None: Input should be a valid number"),
         ("kind: mine.Mine\namount: 1\nunit: x", "", "", "budget.unit=x: Extra inputs are not perm"),
-        ("kind: mine.Mine\nupdates: 1", "", "", "give an amount of one kind; budget=KIND chooses"),
         ("kind: mine.Mine\namount: 1", "0.5", "None", "Mine: Mine.cost returns None, but a number"),
-        (
-            "kind: mine.Mine\namount: 1",
-            "0.5",
-            "float('nan')",
-            "Mine.cost returns nan, but a number",
-        ),
-        ("kind: mine.Mine\namount: 1", "7", "0.5", "Mine: Mine.updates returns 0.5, but a posit"),
         (
             "kind: mine.Mine\namount: 1",
             "7",
@@ -118,7 +106,7 @@ def test_studies_are_equal_in_the_users_unit(space, other, holds):
         ),
     ],
 )
-def test_a_kind_that_is_none_is_refused_in_a_line(space, settings, old, new, expected):
+def test_a_wrong_kind_is_refused_in_a_line(space, settings, old, new, expected):
     module = f"mine{abs(hash(expected))}"  # a new module in each case
     (space / f"{module}.py").write_text(KIND.replace(old, new))
     file = space / "my_conf" / "budget" / "mine.yaml"

@@ -1,9 +1,10 @@
-"""One table in four formats: numbers survive, special characters stay text, the origin is there."""
+"""Tables: numbers as readers see them, four formats, LaTeX that pdflatex sets."""
 
 import csv
 import io
 import json
 import re
+import unicodedata
 
 import pytest
 
@@ -11,12 +12,22 @@ from lightning_modules.figures.charts import as_spec
 from lightning_modules.metrics.bootstrap import Estimate
 from sweeps.comparison.collect import collect
 from sweeps.comparison.evaluation import evaluate
+from sweeps.comparison.numbers import (
+    MINUS,
+    format_estimate,
+    format_number,
+    format_p,
+    format_size,
+    p_floor,
+    p_statement,
+)
 from sweeps.comparison.table_files import (
     FORMATS,
     as_csv,
     as_json,
     as_latex,
     as_markdown,
+    latex_text,
     write_tables,
 )
 from sweeps.comparison.tables import Column, Table
@@ -24,6 +35,64 @@ from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
 from tests.helpers.run_folders import REPORT, SCORING, TEXT, make_run, text
 from tests.sweeps.comparison.pdflatex import assert_compiles, pdflatex
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "shown"),
+    [(-1.25, 1, "−1.2"), (-0.001, 1, "0.0"), (1234567.0, 0, "1,234,567"), (-9876, 0, "−9,876")],
+)
+def test_a_number_has_a_real_minus_sign_and_zero_has_none(value, decimals, shown):
+    assert format_number(value, decimals) == shown
+
+
+def test_a_difference_shows_its_sign():
+    assert [format_number(each, 2, signed=True) for each in (0.5, -0.5)] == ["+0.50", "−0.50"]
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2, 3])
+def test_a_value_its_interval_and_its_deviation_have_the_same_decimals(decimals):
+    shown = format_estimate(Estimate(64, -1.23456, 70.5, 0.1), decimals)
+    numbers = shown.replace("[", "").replace("]", "").replace(",", "").replace("± ", "").split()
+    assert len(numbers) == 4
+    assert {len(number.partition(".")[2]) for number in numbers} == {decimals}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0, "0"), (9_999, "9,999"), (10_000, "10.0 k"), (99_960, "100 k"), (1_234_567, "1.23 M"),
+        (999_999, "1.00 M"), (12_345_678_901, "12.3 G"),
+    ],
+)  # fmt: skip
+def test_a_size_has_three_digits_and_a_unit(value, shown):
+    assert format_size(value) == shown
+
+
+def readable(p):
+    return float(p.removeprefix("< ").replace(MINUS, "-"))
+
+
+@pytest.mark.parametrize("p", [1.0, 0.05, 0.0001, 0.00009999, 1 / 10_001, 1 / 1_000_001, 1e-300])
+def test_no_p_value_is_shown_as_nothing(p):
+    assert readable(format_p(p)) > 0
+    assert readable(format_p(p)) == pytest.approx(p, rel=0.06)
+
+
+@pytest.mark.parametrize("tests", [1, 2, 15, 71, 500])
+@pytest.mark.parametrize("resamples", [100, 10_000, 1_000_000])
+def test_a_p_value_at_the_floor_of_the_resamples_is_shown_as_less(resamples, tests):
+    floor = p_floor(resamples, tests)
+    if floor < 1:
+        assert format_p(floor, floor).startswith("< ")
+        assert readable(format_p(floor, floor)) >= floor * (1 - 1e-9)
+        assert readable(format_p(floor, floor)) <= max(1.1 * floor, floor + 1e-4)
+    assert not format_p(min(1, 1.5 * floor), floor).startswith("<") or floor == 1
+
+
+def test_a_p_value_as_a_statement():
+    assert p_statement(0.03125, p_floor(10_000, 71)) == "p = 0.0312"
+    assert p_statement(71 / 10_001, p_floor(10_000, 71)) == "p < 0.0071"
+
 
 ORIGIN: dict[str, str | int] = {
     "test sentences": 65,
@@ -218,3 +287,112 @@ def test_the_tables_are_written_in_every_format(report, tmp_path):
     assert set(FORMATS) == {"json", "csv", "tex", "md"}
     for path in tmp_path.iterdir():
         assert path.read_text(encoding="utf-8").endswith("\n")
+
+
+SIGNATURE: dict[str, str | int] = {
+    "signature": "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0",
+    "resamples": 9,
+}
+HOSTILE = [
+    r"a_b & 5% of #1 cost $2 {x} ~y ^z \w <unk> | \"quoted\" 'x' `y`",
+    "[1] in brackets, * with a star, -- with hyphens",
+    "−1 ± 2 × 3 → 4 ≤ 5 ≈ 6 ≥ 7 … – — “x” ‘y’ „z“ « » µ ° · § ½ €",
+    "Ångström, naïve, Łódź, groß, Œuvre, ısı, żółć, čeština, Tiếng Việt, ǰ, ñ",
+    "机器翻译 машинный перевод ترجمة עברית हिन्दी 🙂 \u200b\ufeff\x07 ▲▼█",
+    "x" * 20,
+]
+NAMES = ["none", "bahdanau", "luong_global,model.attention.score=general", "transformer"]
+CLASSES = ["article", "twocolumn,article"]
+
+
+def paper_table(columns, rows, name="example", note=""):
+    return Table(name, "An example", columns, rows, SIGNATURE, note)
+
+
+def estimates(count, rows, digits=2):
+    """A paper_table like that of scores by length."""
+    columns = [Column("system", "system"), Column("seeds", "seed")]
+    columns += [Column(f"b{n}", f"{n}1–{n + 1}0* (n = 123)", "estimate") for n in range(count)]
+    low, high = 10**digits / 3, 10**digits / 2
+    cells = [Estimate(0.4 * 10**digits, -low, high, 0.5)] * count
+    return paper_table(columns, [[NAMES[row % 4], str(row), *cells] for row in range(rows)])
+
+
+def long_texts(rows):
+    columns = [Column("n", "sentence", "count"), Column("a", "translation"), Column("b", "source")]
+    columns.append(Column("p", "p, bootstrap, after Holm", "p"))
+    return paper_table(
+        columns, [[row, "word " * 30, HOSTILE[row % 4], 0.01] for row in range(rows)]
+    )
+
+
+def wide(rows):
+    columns = [Column("corpus", "corpus")]
+    columns += [Column(f"c{n}", f"target vocabulary {n}", "count") for n in range(18)]
+    return paper_table(columns, [["grammar", *range(10_000, 10_018)]] * rows)
+
+
+@pdflatex
+@pytest.mark.parametrize("of", CLASSES)
+def test_tables_compile_within_the_line(tmp_path, of):
+    columns = [Column("text", HOSTILE[0]), Column("n", HOSTILE[1], "count")]
+    hostile = paper_table(
+        columns, [[text, n] for n, text in enumerate(HOSTILE)], note=" ".join(HOSTILE)
+    )
+    made = [
+        estimates(1, 3),
+        estimates(7, 5),
+        estimates(7, 60),
+        estimates(14, 3),
+        estimates(4, 3, 4),
+    ]
+    made += [
+        long_texts(3),
+        long_texts(90),
+        wide(1),
+        wide(5),
+        hostile,
+        paper_table([Column("a", "a")], []),
+    ]
+    assert_compiles(tmp_path, made, of)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_latex_text_is_ascii_and_keeps_ascii_words(text):
+    written = latex_text(text)
+    assert written.isascii()
+    assert all(character.isprintable() for character in written)
+    for word in re.findall(r"[A-Za-z]{3,}", unicodedata.normalize("NFC", text)):
+        assert word in written
+
+
+def test_a_character_that_the_fonts_lack_is_named():
+    assert latex_text("机").startswith("U+673A")
+    assert latex_text("ế é ï") == r"\'{\^{e}} \'{e} \"{\i}"
+    assert latex_text("\u22121") == r"\ensuremath{-}1"
+
+
+def test_numbers_stand_on_the_right_and_the_best_of_a_column_is_bold():
+    columns = [
+        Column("system", "system"),
+        Column("bleu", "BLEU", "estimate", best=1),
+        Column("ter", "TER", "number", best=-1),
+        Column("n", "words", "count"),
+    ]
+    text = as_latex(
+        paper_table(
+            columns,
+            [["a", Estimate(64.04, 62, 66.06, 0.5), 31.0, 5], ["b", Estimate(-1.0), 9.0, 5]],
+        )
+    )
+    assert r"\begin{tabular}{lrrr}" in text
+    rows = {line.split(" & ")[0].strip(): re.split(r" +& +", line) for line in text.splitlines()}
+    best = r"\textbf{64.0 {[}62.0, 66.1{]} \ensuremath{\pm} 0.5}"
+    assert rows["a"][1:3] == [best, "31.0"]
+    assert rows["b"][1:3] == [r"\ensuremath{-}1.0", r"\textbf{9.0}"]
+
+
+def test_a_long_table_is_cut_off_for_paper():
+    text = as_latex(estimates(1, 60))
+    assert text.count("\\\\\n") == 45 + 1
+    assert "The first 45 of 60 rows." in text

@@ -4,24 +4,34 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from rich.console import Console
 
 from lightning_modules.figures.charts import CAPTION, ENDINGS
-from sweeps.comparison.collect import collect
-from sweeps.comparison.evaluation import evaluate
+from lightning_modules.metrics.systems import System
+from sweeps.comparison.collect import Comparison, collect
+from sweeps.comparison.evaluation import RESAMPLES_FOR_A_TEST, evaluate
 from sweeps.comparison.table_files import FORMATS
 from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
+from sweeps.report.publish import write_files
 from sweeps.report.report import make_report
 from sweeps.report.sentence_cards import HeatMap, diff_parts, limit_heads, sentence_cards
 from sweeps.report.terminal import print_report
 from sweeps.tasks.compare import build_comparison
-from tests.helpers.run_folders import REPORT, SCORING, TEXT, Text, make_failure, make_run, unsealed
-
-pytestmark = pytest.mark.long
+from tests.helpers.run_folders import (
+    REPORT,
+    SCORING,
+    TEXT,
+    Text,
+    make_failure,
+    make_run,
+    translations,
+    unsealed,
+)
 
 HOSTILE = "</script><script>alert(1)</script>"
 
@@ -47,6 +57,7 @@ def report_of(runs, scoring=SCORING):
     return make_report(Findings("a sweep", evaluation, comparison), REPORT)
 
 
+@pytest.mark.long
 def test_the_files_are_all_there_and_nothing_is_left_half_written(built):
     report, out = built
     files = {path.name for path in out.iterdir() if path.is_file()}
@@ -69,6 +80,7 @@ def test_the_files_are_all_there_and_nothing_is_left_half_written(built):
         assert (out / "figures" / f"{name}.svg").read_text().startswith("<svg")
 
 
+@pytest.mark.long
 def test_the_csv_has_every_run_and_bucket_once(built):
     _, out = built
     with (out / "bleu_by_length.csv").open() as file:
@@ -83,6 +95,7 @@ def test_the_csv_has_every_run_and_bucket_once(built):
         assert (row["aer"] == "") == (row["variant"] == "none")
 
 
+@pytest.mark.long
 def test_the_printed_figure_names_what_it_shows(built):
     _, out = built
     svg = (out / "figures" / "bleu_by_length.svg").read_text()
@@ -92,6 +105,7 @@ def test_the_printed_figure_names_what_it_shows(built):
         assert words in svg
 
 
+@pytest.mark.long
 @pytest.mark.exhaustive
 def test_limits_of_training_are_drawn_on_axes_of_words_alone(tmp_path):
     run = make_run(tmp_path / "0")
@@ -102,6 +116,7 @@ def test_limits_of_training_are_drawn_on_axes_of_words_alone(tmp_path):
         assert ("longest training sentence" in chart.to_json()) == drawn
 
 
+@pytest.mark.long
 def test_alignment_errors_are_shown_where_there_are_any(built, tmp_path):
     _, out = built
     scores = json.loads((out / "tables" / "attention_scores.json").read_text())["rows"]
@@ -115,6 +130,7 @@ def test_alignment_errors_are_shown_where_there_are_any(built, tmp_path):
     assert "AER" not in output.getvalue()
 
 
+@pytest.mark.long
 def test_the_json_holds_scoring_runs_conditions_and_failures(built):
     report, out = built
     comparison = json.loads((out / "comparison.json").read_text())
@@ -131,6 +147,7 @@ def test_the_json_holds_scoring_runs_conditions_and_failures(built):
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [80, 100])
 def test_the_terminal_shows_it_all_within_its_width(built, width):
     report, _ = built
@@ -148,6 +165,7 @@ def test_the_terminal_shows_it_all_within_its_width(built, width):
     assert "[red]memory[/red]" in text
 
 
+@pytest.mark.long
 def test_the_terminal_says_which_systems_are_alike(tmp_path):
     same = TEXT.references
     runs = [
@@ -166,6 +184,7 @@ def test_the_terminal_says_which_systems_are_alike(tmp_path):
         assert line.endswith("not luong and transformer")
 
 
+@pytest.mark.long
 def test_the_page_is_loud_about_what_is_wrong(built):
     report, _ = built
     page = render_report(report)
@@ -175,6 +194,7 @@ def test_the_page_is_loud_about_what_is_wrong(built):
     assert len(page.encode()) < 3_000_000
 
 
+@pytest.mark.long
 def test_the_page_has_every_table_once_and_points_to_no_file(built):
     """The page may be mailed without its folder."""
     report, out = built
@@ -189,6 +209,7 @@ def test_the_page_has_every_table_once_and_points_to_no_file(built):
         assert f'id="{address[1:]}"' in shown
 
 
+@pytest.mark.long
 @pytest.mark.exhaustive
 def test_a_fair_comparison_raises_no_alarm(tmp_path):
     page = render_report(report_of([make_run(tmp_path / "0"), make_run(tmp_path / "1", "luong")]))
@@ -202,6 +223,7 @@ def with_words(words):
     return Text([line, *TEXT.sources[1:]], [line, *TEXT.references[1:]], None)
 
 
+@pytest.mark.long
 def test_hostile_words_stay_words(tmp_path):
     words = [HOSTILE, "\"'`", "שלום", "語", "{{7*7}}", "<img/src=x/onerror=alert(1)>"]
     text = with_words(words)
@@ -224,6 +246,7 @@ def cards(runs):
     return sentence_cards(group)
 
 
+@pytest.mark.long
 def test_cards_show_a_readable_sentence_and_those_on_which_systems_differ(tmp_path):
     hypotheses = {variant: list(TEXT.references) for variant in ("luong", "none")}
     hypotheses["none"][5] = "?"
@@ -246,12 +269,14 @@ def test_cards_show_a_readable_sentence_and_those_on_which_systems_differ(tmp_pa
     assert "no attention" in none.note
 
 
+@pytest.mark.long
 def test_cards_underline_what_the_reference_has_not_at_that_place():
     assert diff_parts("a b b c e", "a b c d e") == [("a b", False), ("b", True), ("c e", False)]
     assert diff_parts("x y", "a") == [("x y", True)]
     assert diff_parts("", "a") == []
 
 
+@pytest.mark.long
 def test_recorded_heads_bring_their_sentences_and_their_mean(tmp_path):
     [plain] = cards([make_run(tmp_path / "0", hypotheses=TEXT.references)])
     other = 0 if plain.number else 1
@@ -266,6 +291,7 @@ def test_recorded_heads_bring_their_sentences_and_their_mean(tmp_path):
     assert drawn[:, 4] == pytest.approx(heads.mean(1), abs=1e-3)
 
 
+@pytest.mark.long
 def test_heads_of_another_translation_or_in_a_broken_file_are_left_out(tmp_path):
     run = make_run(tmp_path / "0", heads={0: np.ones((2, 2, 1, 99))})
     assert all("heads" not in card.translations[0].heat_map for card in cards([run]))
@@ -274,6 +300,7 @@ def test_heads_of_another_translation_or_in_a_broken_file_are_left_out(tmp_path)
     assert card.translations[0].heat_map is not None
 
 
+@pytest.mark.long
 def test_a_page_keeps_as_many_heads_as_can_be_mailed(monkeypatch):
     monkeypatch.setattr("sweeps.report.sentence_cards.MOST_WEIGHTS", 10)
     shapes = ((2, 2, 2), None, (3,), (2,))
@@ -282,11 +309,13 @@ def test_a_page_keeps_as_many_heads_as_can_be_mailed(monkeypatch):
     assert ["heads" in drawn for drawn in maps] == [True, False, False, True]
 
 
+@pytest.mark.long
 def test_one_system_alone_has_one_card(tmp_path):
     [card] = cards([make_run(tmp_path / "0")])
     assert card.why == "easily read"
 
 
+@pytest.mark.long
 def test_a_translation_without_words_has_no_chart(tmp_path):
     silent = [""] * len(TEXT.references)
     [card] = cards([make_run(tmp_path / "0", hypotheses=silent)])
@@ -301,6 +330,7 @@ def test_a_translation_without_words_has_no_chart(tmp_path):
     assert f"looks wrong bahdanau seed 1: {told}" in console.export_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("content", "note"),
     [(None, "No attention was recorded."), (b"PK", "attention.npz cannot be read: ")],
@@ -313,3 +343,107 @@ def test_an_unreadable_attention_is_said_on_its_card(tmp_path, content, note):
     [card] = cards([run])
     assert card.translations[0].heat_map is None
     assert card.translations[0].note.startswith(note)
+
+
+NOTHING = Comparison([], [], [])
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Draw no pictures, which take most of the time."""
+    monkeypatch.setattr("sweeps.report.report.Part.figures", {})
+
+
+def systems_of(comparison):
+    return [variant.system for variant in comparison.variants]
+
+
+def bare_report_of(*folders):
+    findings = Findings("x", evaluate(systems_of(collect(folders)), SCORING), NOTHING)
+    return make_report(findings, REPORT)
+
+
+def test_every_test_of_many_systems_can_be_significant(tmp_path):
+    """No p-value is below 1 / (resamples + 1), and Holm multiplies the smallest by the tests."""
+    [good] = systems_of(collect([make_run(tmp_path / "0", hypotheses=TEXT.references)]))
+    [bad] = systems_of(collect([make_run(tmp_path / "1", hypotheses=["x"] * len(TEXT.references))]))
+    several = [
+        System(f"{kind} {number}", good.test, system.outputs)
+        for kind, system in (("good", good), ("bad", bad))
+        for number in range(4)
+    ]
+    scoring = SCORING.model_copy(update={"resamples": 100})
+    evaluation = evaluate(several, scoring)
+    table = make_report(Findings("x", evaluation, NOTHING), REPORT).tables["bleu_significance"]
+    keys = [column.key for column in table.columns]
+    rows = [dict(zip(keys, row, strict=True)) for row in table.rows]
+    assert evaluation.draws.count == RESAMPLES_FOR_A_TEST * len(rows) > 100
+    assert table.origin["resamples"] == evaluation.draws.count
+    for row in rows:
+        differ = str(row["first"]).split()[0] != str(row["second"]).split()[0]
+        for method in ("p_bootstrap_holm", "p_randomisation_holm"):
+            p = row[method]
+            assert isinstance(p, float)
+            assert (p < 0.05) == differ
+
+
+def test_few_tests_take_the_resamples_that_were_asked_for(tmp_path):
+    runs = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", "luong")]
+    scoring = SCORING.model_copy(update={"resamples": 5000})
+    assert evaluate(systems_of(collect(runs)), scoring).draws.count == 5000
+
+
+def test_only_its_own_earlier_files_are_removed(tmp_path, undrawn):
+    two = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", "luong")]
+    out = tmp_path / "out"
+    write_files(bare_report_of(*two), {}, out)
+    assert (out / "tables" / "bleu_significance.csv").is_file()
+    for kind in ("tables", "figures"):
+        (out / kind).mkdir(exist_ok=True)
+        (out / kind / "mine.png").write_text("kept")
+    write_files(bare_report_of(two[0]), {}, out)
+    assert not (out / "tables" / "bleu_significance.csv").exists()
+    assert (out / "tables" / "scores.csv").is_file()
+    assert (out / "tables" / "mine.png").read_text() == "kept"
+    assert (out / "figures" / "mine.png").read_text() == "kept"
+
+
+def test_the_order_of_runs_does_not_move_words_between_groups(tmp_path):
+    """The runs were trained on other texts: words that both know have the first run's counts."""
+    first = make_run(tmp_path / "0", "none")
+    hypotheses = translations(TEXT.references, "none")
+    second = unsealed(make_run(tmp_path / "1", "luong", hypotheses=hypotheses))
+    content = json.loads((second / "word_counts.json").read_text())
+    content["target"] = dict.fromkeys(content["target"], 5000) | {"new": 7}
+    (second / "word_counts.json").write_text(json.dumps(content))
+    [test] = {
+        id(system.test): system.test for system in systems_of(collect([first, second]))
+    }.values()
+    counts = json.loads((first / "word_counts.json").read_text())["target"]
+    assert test.reference_counts == {"new": 7} | {**content["target"], **counts}
+
+
+def test_what_a_test_set_lacks_comes_from_the_runs(tmp_path):
+    [system] = systems_of(collect([make_run(tmp_path / "0")]))
+    whole = system.test
+    bare = replace(whole, gold=None, reference_counts=None)
+    bare.complete(whole)
+    assert bare.gold == whole.gold
+    assert bare.reference_counts == whole.reference_counts
+    given = replace(whole, reference_counts={"a": 1})
+    given.complete(replace(whole, reference_counts={"a": 2, "b": 3}))
+    assert given.reference_counts == {"a": 1, "b": 3}
+
+
+def test_alignment_tables_tell_the_step(tmp_path):
+    runs = [
+        make_run(tmp_path / step, step, config={"scoring": {"attention_step": step}})
+        for step in ("predicted", "read")
+    ]
+    tables = bare_report_of(*runs).tables
+    assert tables["aer_by_length"].origin["attention step"] == "predicted/read"
+    assert "attention step" not in tables["bleu_by_length"].origin
+    assert (
+        "attention step"
+        not in bare_report_of(make_run(tmp_path / "0", "none")).tables["scores"].origin
+    )

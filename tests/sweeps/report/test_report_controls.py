@@ -79,16 +79,6 @@ def test_equal_rows_keep_their_order_and_nothing_comes_last(page):
         page.execute_script("arguments[0].click()", button)
 
 
-def test_words_sort_as_words_and_their_numbers_as_numbers(page):
-    button = header(page, "bleu_significance", 3).find_element("tag name", "button")
-    page.execute_script("arguments[0].click()", button)
-    assert list(dict.fromkeys(row[3] for row in rows(page, "bleu_significance"))) == [
-        "1–10", "11–20", "all",
-    ]  # fmt: skip
-    for _ in range(2):
-        page.execute_script("arguments[0].click()", button)
-
-
 CHARTED = "sentences_by_score"
 """The table that the page shows as a chart."""
 

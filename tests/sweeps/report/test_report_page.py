@@ -1,14 +1,22 @@
-"""The report in a browser: its content, and that hostile words do no harm."""
+"""The report in a browser and on paper, for everybody."""
 
+import base64
 import json
-import os
 import re
-from pathlib import Path
+from itertools import pairwise
 
 import pytest
-from PIL import Image, ImageStat
 
-from tests.helpers.pages import HOSTILE, WORDS, number, rows, texts
+from tests.helpers.pages import (
+    HOSTILE,
+    WORDS,
+    needs_axe,
+    number,
+    rows,
+    screen,
+    serious_violations,
+    texts,
+)
 
 pytestmark = [pytest.mark.chromium, pytest.mark.long]
 
@@ -105,55 +113,144 @@ def test_the_failed_job_is_named(page):
     assert HOSTILE[0] in failed
 
 
-def test_a_phone_needs_no_sideways_scrolling(page):
-    narrow = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
-    script = "return [document.documentElement.scrollWidth, window.innerWidth]"
-    content, window = page.execute_script(script)
-    assert content <= window == 390
+SCHEMES = ("light", "dark")
+WIDTHS = (390, 768, 1400)
 
 
-@pytest.mark.parametrize(("scheme", "paper"), [("light", "none"), ("dark", "invert(0.88)")])
-def test_words_stand_out_by_day_and_by_night(page, scheme, paper):
-    """At least 7 to 1, WCAG's strictest; figures change with the page."""
-    feature = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", feature)
-    colours = """return [...document.querySelectorAll('body, .card, .better, .worse')].map(e => {
-        const style = getComputedStyle(e); return [style.color, style.backgroundColor] })"""
-    pairs = page.execute_script(colours)
-    assert len(pairs) > 10
-    for pair in pairs:
-        ink, ground = (_luminance(colour) for colour in pair)
-        assert (max(ink, ground) + 0.05) / (min(ink, ground) + 0.05) >= 7, pair
-        assert (ground < ink) == (scheme == "dark")
-    style = "return getComputedStyle(document.querySelector('.paper')).filter"
-    assert page.execute_script(style).startswith(paper)
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+@needs_axe
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axe_finds_nothing_serious_on_the_report(page, scheme):
+    with screen(page, scheme=scheme):
+        assert serious_violations(page) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "width", "scheme"),
-    [("desk", 1200, "light"), ("night", 1200, "dark"), ("phone", 390, "light")],
-)
-def test_screens_can_be_looked_at(page, tmp_path, name, width, scheme):
-    """The variable ``SCREENSHOTS`` names a folder that keeps the pictures."""
-    feature = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", feature)
-    size = {"width": width, "height": 2400, "deviceScaleFactor": 1, "mobile": width < 600}
-    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    folder = Path(os.environ.get("SCREENSHOTS", tmp_path))
-    folder.mkdir(parents=True, exist_ok=True)
-    assert page.save_screenshot(folder / f"{name}.png")
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    with Image.open(folder / f"{name}.png") as picture:
-        assert picture.size == (width, 2400)
-        assert ImageStat.Stat(picture.convert("L")).stddev[0] > 5
-        assert (ImageStat.Stat(picture.convert("L")).mean[0] < 128) == (scheme == "dark")
+def test_the_page_has_its_landmarks_and_headings_without_a_gap(page):
+    script = "return [...document.body.children].map(e => e.localName)"
+    assert page.execute_script(script)[:3] == ["header", "main", "footer"]
+    script = "return [...document.querySelectorAll('h1, h2, h3')].map(e => Number(e.localName[1]))"
+    levels = page.execute_script(script)
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
-def _luminance(colour):
-    """Relative luminance of ``rgb(r, g, b)``, as WCAG 2 defines it."""
-    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
-    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+def test_every_chart_is_one_picture_with_a_name(page):
+    script = """return [...document.querySelectorAll('.chart')].filter(e => e.dataset.name)
+        .map(e => [e.role, e.ariaLabel])"""
+    charts = page.execute_script(script)
+    assert len(charts) > 10
+    assert {role for role, _ in charts} == {"img"}
+    assert all(any(map(str.isdigit, name)) for _, name in charts)  # the main numbers
+    maps = [name for _, name in charts if "Attention of" in name]
+    assert any(name.startswith(f"Attention of {HOSTILE[0]}, sentence 0") for name in maps)
+
+
+def test_every_button_and_choice_has_a_name(page):
+    names = [
+        control.accessible_name
+        for control in page.find_elements("css selector", "button, select")
+        if control.is_displayed()
+    ]
+    assert len(names) > 20
+    assert all(name.strip(" ◀▶") for name in names)
+    saves = [name for name in names if name.startswith(("SVG of", "PNG of", "CSV of"))]
+    assert len(saves) > 10
+
+
+def test_the_keyboard_reaches_every_control_and_the_focus_is_seen(page):
+    """Tab goes through what can be pressed or chosen, in the order of the page."""
+    from selenium.webdriver.common.keys import Keys
+
+    page.execute_script("document.activeElement.blur(); scrollTo(0, 0)")
+    seen = []
+    for _ in range(12):
+        page.switch_to.active_element.send_keys(Keys.TAB)
+        focused = page.switch_to.active_element
+        seen.append(focused)
+        style = "return getComputedStyle(arguments[0]).outlineStyle"
+        assert page.execute_script(style, focused) != "none"
+    assert len({element.id for element in seen}) == len(seen)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_needs_sideways_scrolling(page, width):
+    with screen(page, width):
+        script = "return [document.documentElement.scrollWidth, window.innerWidth]"
+        content, window = page.execute_script(script)
+        assert content <= window == width
+        script = """return [...document.querySelectorAll('.chart svg')]
+            .filter(e => e.getBoundingClientRect().right > innerWidth)
+            .map(e => e.closest('.chart').dataset.name)"""
+        assert page.execute_script(script) == []
+
+
+def test_a_phone_leaves_out_seeds_and_counts(page):
+    script = """return [...document.querySelectorAll('#scores thead th')]
+        .filter(e => e.checkVisibility()).map(e => e.textContent)"""
+    with screen(page, 1400):
+        wide = page.execute_script(script)
+    with screen(page, 390):
+        narrow = page.execute_script(script)
+    assert wide[:3] == ["system", "seed", "sentences"]
+    assert narrow == ["system", *wide[3:]]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_paper_of_charts_is_dark_at_night(page, scheme):
+    """The paper of a chart is white; at night black and white change places."""
+    with screen(page, scheme=scheme):
+        script = "return getComputedStyle(document.querySelector('.paper')).filter"
+        assert page.execute_script(script).startswith("none" if scheme == "light" else "invert")
+
+
+WHOLE = ".drawing, .card.wide, .attention"
+"""What no page break may cut."""
+
+
+@pytest.fixture
+def fresh(browser, folder):
+    """The report in a new tab, with its folds as a reader finds them."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.switch_to.new_window("tab")
+    browser.get((folder / "report.html").as_uri())
+    drawn = "return document.querySelectorAll('.chart svg.marks').length"
+    WebDriverWait(browser, 60).until(lambda _: browser.execute_script(drawn) == 6)
+    yield browser
+    browser.close()
+    browser.switch_to.window(browser.window_handles[0])
+
+
+def printed(browser):
+    """Print on A4; return the number of pages and the size of the file in bytes."""
+    paper = {"preferCSSPageSize": True, "paperWidth": 8.27, "paperHeight": 11.69}
+    pdf = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", paper)["data"])
+    assert pdf.startswith(b"%PDF")
+    return len(re.findall(rb"/Type\s*/Page\b", pdf)), len(pdf)
+
+
+def test_the_page_prints_in_few_pages_and_closed_parts_stay_closed(fresh):
+    closed = "return document.querySelectorAll('details:not([open])').length"
+    before = fresh.execute_script(closed)
+    assert before > 10
+    pages, size = printed(fresh)
+    assert 4 <= pages <= 12
+    assert size < 5_000_000
+    assert fresh.execute_script(closed) == before
+    fresh.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert printed(fresh)[0] > 2 * pages
+
+
+def test_a_picture_stays_whole_and_with_its_heading(fresh):
+    fresh.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    script = """return [...document.querySelectorAll(arguments[0])]
+        .map(e => getComputedStyle(e)[arguments[1]])"""
+    assert set(fresh.execute_script(script, WHOLE, "breakInside")) == {"avoid"}
+    assert set(fresh.execute_script(script, "h2, h3, summary", "breakAfter")) == {"avoid"}
+    shown = "return [...document.querySelectorAll('button, #look')].some(e => e.checkVisibility())"
+    buttons = fresh.execute_script(
+        "return [...document.querySelectorAll('.save, #look')].some(e => e.checkVisibility())"
+    )
+    fresh.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert not buttons
+    assert fresh.execute_script(shown)

@@ -1,6 +1,5 @@
 """Sections of the report: a user's own, mistakes in these, and data that is no table."""
 
-import ast
 import json
 
 import pytest
@@ -95,13 +94,6 @@ class Wordy(Section):
         return ["a table"]
 
 
-class Undrawn(Section):
-    heading = "Undrawn"
-
-    def figures(self, width):
-        return {"undrawn": "a figure"}
-
-
 class BrokenChart(alt.Chart):
     def to_dict(self, *args, **options):
         raise ValueError("no data")
@@ -112,13 +104,6 @@ class Sketchy(Section):
 
     def figures(self, width):
         return {"sketch": BrokenChart()}
-
-
-class Narrow(Section):
-    heading = "Narrow"
-
-    def tables(self):
-        return [Table("narrow", "Narrow", [Column("a", "a")], [[1, 2]], {})]
 
 
 class Repeated(Section):
@@ -136,13 +121,6 @@ class BadPage(Section):
 class BadLines(Section):
     heading = "Bad lines"
     lines = (1,)
-
-
-class BadPrint(Section):
-    heading = "Bad print"
-
-    def terminal(self, tables):
-        return 3
 
 
 class Asking(Section):
@@ -181,16 +159,12 @@ def show(findings, settings):
     ("name", "words"),
     [
         ("NoSection", "is not derived from sweeps.report.sections.Section"),
-        ("Nowhere", "cannot be imported"),
         ("Unfinished", "Unfinished lacks heading"),
         ("Raising", "Raising fails: KeyError: 'missing'"),
         ("Wordy", "Wordy: tables() gives a str"),
-        ("Undrawn", "Undrawn: figures() gives a str"),
-        ("Narrow", "Narrow fails: AssertionError"),
         ("Repeated", "scores is a name of another section"),
         ("BadPage", "BadPage fails: UndefinedError"),
         ("BadLines", "BadLines: lines() gives a int"),
-        ("BadPrint", "BadPrint fails: TypeError"),
         ("Asking", "missing 1 required positional argument"),
     ],
 )
@@ -273,25 +247,3 @@ def test_another_logger_takes_no_report(findings, tmp_path, monkeypatch, capsys)
     publish(report, tmp_path, logger)
     assert asked == [1]
     assert "open " in capsys.readouterr().out
-
-
-WRITERS = {
-    "sweeps/comparison/tables.py",
-    "sweeps/comparison/table_files.py",
-    "sweeps/report/html.py",
-    "sweeps/report/terminal.py",
-    "sweeps/report/wandb_comparison.py",
-}
-"""Files that read the rows of a table, in order to present the table."""
-
-
-def test_no_table_is_read_but_to_be_written():
-    """Everything else is computed from data, before there is a table."""
-    readers = {
-        str(file.relative_to(ROOT))
-        for package in ("sweeps", "lightning_modules", "datamodules")
-        for file in (ROOT / package).rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute) and node.attr in ("rows", "shown")
-    }
-    assert readers == WRITERS

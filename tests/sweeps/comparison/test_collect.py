@@ -1,20 +1,23 @@
-"""Run folders collected into a comparison: labels, means over seeds, failed jobs."""
+"""Run folders collected into a comparison: labels, failed jobs, command and question."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 import sacrebleu
+from omegaconf import OmegaConf
 
 from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.files import find_runs, read_arrays, write_arrays
-from lightning_modules.runs.paths import STATISTICS
+from lightning_modules.runs.paths import RESULT, STATISTICS
 from lightning_modules.runs.schema import SCHEMA, Result
 from sweeps.comparison.collect import collect, name_runs
 from sweeps.comparison.evaluation import evaluate
+from sweeps.comparison.record import command_of, origin_of
 from sweeps.comparison.table_files import as_json
 from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
@@ -322,3 +325,45 @@ def test_a_missing_folder_is_named_and_left_out(tmp_path):
     assert len(comparison.runs) == 1
     [job] = comparison.failed
     assert (job.label, job.error) == ("1", "the folder is missing")
+
+
+TASK = ["model=bahdanau,seq2seq", "sweep.storage=postgresql://me:secret@host/studies"]
+
+
+@pytest.mark.parametrize(
+    ("file", "given", "expected"),
+    [
+        ("multirun.yaml", ["hydra.mode=MULTIRUN"], "python run.py -m model=bahdanau,seq2seq "),
+        ("multirun.yaml", [], "python run.py model=bahdanau,seq2seq "),
+        (".hydra/hydra.yaml", [], "python run.py model=bahdanau,seq2seq "),
+    ],
+)
+def test_the_command_is_told_without_passwords(file: str, given, expected, tmp_path: Path):
+    kept = tmp_path / file
+    kept.parent.mkdir(exist_ok=True)
+    node = {"hydra": {"sweep": {"dir": "${folder:x}"}, "overrides": {"hydra": given, "task": TASK}}}
+    OmegaConf.save(OmegaConf.create(node), kept)
+    command = command_of(tmp_path)
+    assert command is not None
+    assert command.startswith(expected)
+    assert "secret" not in command
+
+
+def test_a_folder_without_files_of_hydra_tells_no_command(tmp_path: Path):
+    assert command_of(tmp_path) is None
+
+
+def test_question_and_date_are_read(tmp_path: Path):
+    settings = {
+        "about": {"title": "Who wins?", "question": None, "papers": ["https://example.org"]}
+    }
+    (tmp_path / ".hydra").mkdir()
+    OmegaConf.save(OmegaConf.create(settings), tmp_path / ".hydra" / "config.yaml")
+    run = tmp_path / "0"
+    run.mkdir()
+    (run / RESULT).touch()
+    os.utime(run / RESULT, (1_700_000_000, 1_700_000_000))
+    origin = origin_of(tmp_path, [run])
+    assert (origin.title, origin.question) == ("Who wins?", None)
+    assert origin.papers == ("https://example.org",)
+    assert origin.date == "2023-11-14"
