@@ -1,13 +1,15 @@
-"""Measure one case on a GPU; tests measure on the CPU. Sentences are random, long as in news."""
+"""The measurements on a GPU, which tests make on the CPU. Sentences are random, long as in news."""
 
 import gc
 import logging
 from functools import cache
-from typing import Any, cast
+from itertools import product
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
+from torch import nn
 from torch.optim.lr_scheduler import ConstantLR
 
 from datamodules.batching import (
@@ -27,9 +29,9 @@ from lightning_modules.training.module import TranslationModule
 from lightning_modules.variants import EmbeddedEncoderDecoder
 from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import configuration, flops_of
-from tests.tools.benchmarks.gpu.cases import Case, Load
 from tests.tools.benchmarks.rivals.bare import BareLoop
 from tests.tools.benchmarks.worker import Windows, batches_on, search_rate, train
+from tests.tools.benchmarks.workloads import WORKLOADS, overrides_at
 
 MEDIAN, SPREAD = 24, 0.55
 """Parameters of the log-normal lengths of source sentences: 28 subwords on average, as in WMT's
@@ -40,6 +42,85 @@ SHORTEST, LONGEST = 3, 100
 
 
 LIGHTNING_PRECISION = {"bf16": "bf16-mixed", "float32": "32-true"}
+Size = Literal["laptop", "published"]
+SIZES: tuple[Size, ...] = ("published", "laptop")
+PRECISIONS = ("bf16", "float32")
+FILES: dict[str, dict[Size, str]] = {
+    "Transformer": {"laptop": "transformer", "published": "transformer_base"},
+    "RNNsearch": {"laptop": "bahdanau", "published": "rnnsearch"},
+    "Luong, global": {"laptop": "luong_global", "published": "luong_global_dot"},
+    "Luong, local": {"laptop": "luong_local", "published": "luong_local_m"},
+    "no attention": {"laptop": "seq2seq", "published": "rnnencdec"},
+}
+"""Headline variants: the file of ``conf/model`` for each size."""
+LOOPS = {
+    "one layer, additive": "additive, previous state",
+    "one layer, general": "general, input feeding",
+}
+"""RNNsearch and Luong's model with one layer of LSTM units: ``BareRnn`` is the same model. Each is
+a workload of ``make benchmark``."""
+WIDTHS: dict[Size, int] = {"laptop": 256, "published": 1000}
+
+
+class Load(NamedTuple):
+    """Batches and time of a measurement."""
+
+    vocabulary: int
+    tokens: int
+    """Most padded tokens of a side in a training batch."""
+    decode_tokens: int = 25_000
+    pairs: int = 60_000
+    """Number of training pairs; the time ends before the first epoch."""
+    sentences: int = 2_000
+    """Number of sentences that are translated."""
+    windows: int = 3
+
+
+LOADS: dict[Size, Load] = {
+    "laptop": Load(vocabulary=10_000, tokens=4_096),
+    "published": Load(vocabulary=32_000, tokens=25_000),
+}
+
+
+class Case(NamedTuple):
+    """A case: one model at one size and precision, and what is measured of it."""
+
+    variant: str
+    """Key of ``FILES`` or of ``LOOPS``."""
+    size: Size
+    work: Literal["train", "plain", "decode"]
+    """``plain`` is the training of ``BareRnn``."""
+    precision: str
+    compiled: bool = False
+
+    def __str__(self) -> str:
+        compiled = ", compiled" * self.compiled
+        return f"{self.work}: {self.variant}, {self.size}, {self.precision}{compiled}"
+
+    @property
+    def overrides(self) -> list[str]:
+        """The overrides of the model; one vocabulary, as ``model.tied=all`` needs."""
+        if self.variant in LOOPS:
+            model = overrides_at(LOOPS[self.variant], WIDTHS[self.size])
+        else:
+            model = [f"model={FILES[self.variant][self.size]}"]
+        return [*model, "tokenizer.shared=true"]
+
+    def plain_model(self, vocabulary: int) -> nn.Module:
+        """Build the same model in plain PyTorch, for a case of ``LOOPS``."""
+        return WORKLOADS[LOOPS[self.variant]].bare(vocabulary, width=WIDTHS[self.size])
+
+
+def all_cases() -> list[Case]:
+    """Return all measurements: published sizes in bf16 first, and what is compiled last."""
+    found = []
+    for precision, size in product(PRECISIONS, SIZES):
+        for name in LOOPS:
+            found += [Case(name, size, "plain", precision), Case(name, size, "train", precision)]
+        for name in FILES:
+            found += [Case(name, size, "train", precision), Case(name, size, "decode", precision)]
+        found += [Case(name, size, "train", precision, True) for name in (*LOOPS, *FILES)]
+    return found
 
 
 def measure(case: Case, load: Load, device: str) -> dict[str, Any]:

@@ -4,31 +4,24 @@ import json
 import os
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from tests.helpers.commands import ROOT
-from tests.tools.benchmarks.gpu.cases import (
-    FILES,
-    LOOPS,
-    Case,
-    Load,
-    Machine,
-    Size,
-    all_cases,
+from tests.tools.benchmarks.gpu import __main__ as program
+from tests.tools.benchmarks.gpu.__main__ import (
+    PAGE,
     append_figures,
+    measure_case,
+    page_text,
+    peak_flops,
     read_figures,
 )
-from tests.tools.benchmarks.gpu.measuring import measure, pairs
-from tests.tools.benchmarks.gpu.page import About, page_text, peak_flops
-from tests.tools.benchmarks.gpu.session import PAGE, missing_cases, run
+from tests.tools.benchmarks.gpu.measuring import FILES, LOOPS, Case, Load, all_cases, measure, pairs
 
-MACHINE = Machine("NVIDIA H100 80GB HBM3", "2.13.0", "abc")
-ABOUT = About(MACHINE, "580.1", "0123", "2026-01-01")
+MACHINE = ["NVIDIA H100 80GB HBM3", "driver 580.1", "torch 2.13.0", "training code abc"]
 TINY = Load(vocabulary=40, tokens=150, decode_tokens=300, pairs=60, sentences=8, windows=1)
 TRAIN = Case("Transformer", "laptop", "train", "float32")
 BLOCKED = """
@@ -80,24 +73,26 @@ def test_the_page_holds_the_figures():
     wanted = all_cases()
     figures = made_up(wanted)
     figures[wanted[-1]] = {"error": "out of memory"}
-    text = page_text(ABOUT, figures, [])
-    assert "NVIDIA H100 80GB HBM3, driver 580.1, torch 2.13.0, 2026-01-01" in text
+    text = page_text(MACHINE, figures)
+    assert "NVIDIA H100 80GB HBM3, driver 580.1, torch 2.13.0, training code abc, commit " in text
+    # Training and compiled: place 5 and 17, 9e13 FLOPs a token, of the peak of 989e12.
+    assert (
+        "| Transformer | published | bf16 | 5 | 46% | 100 | 17 | 155% | 100 | – | – "
+        "| 9,000 | 4,000 |" in text
+    )
     # The plain loop in place 1, the harness in place 2, compiled in place 15: the ratio is 15.
-    assert "| one layer, additive | published | bf16 | 1 | 2 | 15 | 15.00 |" in text
-    # Place 5, 9e13 FLOPs a token: 45e13 of the peak of 989e12.
-    assert "| Transformer | published | bf16 | 5 | 46% | 100 |" in text
+    [row] = [line for line in text.splitlines() if "additive | published | bf16" in line]
+    assert row.endswith("| 1 | 15.00 | – | – |")
     assert f"- {wanted[-1]}: out of memory" in text
-    assert "Missing" not in text
+    assert "0 of 84 measurements are missing" in text
     for line in text.splitlines():
-        assert line.startswith("|") or len(line) <= 100
-    tables = [part.splitlines() for part in text.split("\n\n") if part.startswith("|")]
-    assert len(tables) == 3
-    assert all(len({line.count("|") for line in lines}) == 1 for lines in tables)
+        assert line.startswith("|") or len(line) <= 140
+    assert len({line.count("|") for line in text.splitlines() if line.startswith("|")}) == 1
 
 
 def test_a_page_without_figures_says_what_is_missing():
-    text = page_text(ABOUT, {}, all_cases())
-    assert f"measures {len(all_cases())} more." in text
+    text = page_text(MACHINE, {})
+    assert "84 of 84 measurements are missing" in text
     assert "| RNNsearch" not in text
 
 
@@ -117,17 +112,16 @@ def test_the_optimizer_is_that_of_a_training(monkeypatch):
     assert not torch.backends.cudnn.allow_tf32
 
 
-def test_a_start_goes_on_where_another_stopped(tmp_path):
+def test_a_start_continues_where_another_stopped(tmp_path):
     file, wanted = tmp_path / "gpu.jsonl", all_cases()[:3]
-    assert missing_cases(file, MACHINE, wanted) == wanted
+    assert read_figures(file, MACHINE) == {}
     append_figures(file, MACHINE, wanted[0], {"tokens_per_second": 2.5})
     with file.open("a") as out:
         out.write(json.dumps({"machine": MACHINE})[:-4])  # killed while it wrote
     append_figures(file, MACHINE, wanted[2], {"error": "out of memory"})
-    assert missing_cases(file, MACHINE, wanted) == [wanted[1]]
-    assert read_figures(file, MACHINE)[wanted[0]] == {"tokens_per_second": 2.5}
-    for other in (MACHINE._replace(gpu="A100"), MACHINE._replace(code="d")):
-        assert missing_cases(file, other, wanted) == wanted
+    figures = {wanted[0]: {"tokens_per_second": 2.5}, wanted[2]: {"error": "out of memory"}}
+    assert read_figures(file, MACHINE) == figures
+    assert read_figures(file, ["A100", *MACHINE[1:]]) == {}
 
 
 def test_peaks_are_those_of_whole_known_gpus():
@@ -166,24 +160,13 @@ def test_neither_trackers_nor_charts_nor_studies_are_needed():
 
 @pytest.mark.exhaustive
 @pytest.mark.long
-def test_a_start_measures_until_its_time_is_over(tmp_path):
-    file, page = tmp_path / "gpu.jsonl", tmp_path / "gpu.md"
+def test_a_failed_case_keeps_its_error(tmp_path, monkeypatch):
+    monkeypatch.setitem(program.LOADS, "laptop", TINY)
+    file, wrong = tmp_path / "gpu.jsonl", TRAIN._replace(variant="none")
     plain = Case("one layer, additive", "laptop", "plain", "float32")
-    wrong = TRAIN._replace(variant="none")
-    loads: dict[Size, Load] = {"laptop": TINY}
-    wanted = [plain, wrong, TRAIN]
-    assert run(file, page, time.monotonic() + 500, "cpu", wanted, loads) == []
-    figures = read_figures(file, Machine("cpu", torch.__version__, _code(file)))
+    for case in (plain, wrong, TRAIN):
+        measure_case(file, MACHINE, case, "cpu")
+    figures = read_figures(file, MACHINE)
     assert figures[plain]["tokens_per_second"] > 0
     assert figures[TRAIN]["flops_per_token"] > 0
     assert figures[wrong] == {"error": "'none'"}
-    assert "cpu, driver" in page.read_text()
-    later = TRAIN._replace(work="decode")
-    assert run(file, page, time.monotonic(), "cpu", [*wanted, later], loads) == [later]
-    assert "measures 1 more." in page.read_text()
-
-
-def _code(file: Path) -> str:
-    """Return the version of the code in a file of figures."""
-    code: str = json.loads(file.read_text().split("\n")[1])["machine"][2]
-    return code
