@@ -161,26 +161,27 @@ def _log_run(page: WandbPage, out: Path, logger: DictConfig) -> FailsafeWandbLog
     run.label([], page.notes)
     run.log_hyperparams(dict(page.config))
     run.log_scores(page.summary, 0)
-    run.send(partial(_log_chart, page=page), SEND_SECONDS)
+    if page.lines:
+        run.send(partial(_log_chart, lines=page.lines, axis=page.length_axis), SEND_SECONDS)
     run.send(partial(_log_pictures, page=page))
-    run.send(partial(_log_tables, page=page), SEND_SECONDS)
+    run.send(partial(_log_tables, tables=page.tables), SEND_SECONDS)
+    if page.page is not None:
+        html = page.page
+        run.send(lambda run: run.log({PAGE: wandb.Html(html, inject=False)}), SEND_SECONDS)
     run.close()
     return run
 
 
-def _log_chart(run: wandb.Run, page: WandbPage) -> None:
-    """Log one chart with a line for each system, and the page."""
-    if page.lines:
-        chart = wandb.plot.line_series(
-            xs=[list(line) for line in page.lines.values()],
-            ys=[list(line.values()) for line in page.lines.values()],
-            keys=list(page.lines),
-            title="BLEU against sentence length",
-            xname=page.length_axis,
-        )
-        run.log({CURVE: chart})
-    if page.page is not None:
-        run.log({PAGE: wandb.Html(page.page, inject=False)})
+def _log_chart(run: wandb.Run, lines: Mapping[str, Mapping[float, float]], axis: str) -> None:
+    """Log one chart with a line for each system."""
+    chart = wandb.plot.line_series(
+        xs=[list(line) for line in lines.values()],
+        ys=[list(line.values()) for line in lines.values()],
+        keys=list(lines),
+        title="BLEU against sentence length",
+        xname=axis,
+    )
+    run.log({CURVE: chart})
 
 
 def _log_pictures(run: wandb.Run, page: WandbPage) -> None:
@@ -194,13 +195,13 @@ def _log_pictures(run: wandb.Run, page: WandbPage) -> None:
     run.log(images)
 
 
-def _log_tables(run: wandb.Run, page: WandbPage) -> None:
+def _log_tables(run: wandb.Run, tables: Mapping[str, TableData]) -> None:
     run.log(
         {
             f"{TABLES}/{name}": wandb.Table(
                 columns=list[str | int](columns), data=list(rows), allow_mixed_types=True
             )
-            for name, (columns, rows) in page.tables.items()
+            for name, (columns, rows) in tables.items()
         }
     )
 
