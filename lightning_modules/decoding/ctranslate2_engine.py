@@ -18,8 +18,8 @@ from datamodules.errors import UserError
 from datamodules.tokenization import BOS, EOS, PAD, UNK
 from lightning_modules.decoding.beam import BeamSearch
 from lightning_modules.decoding.search import GreedySearch, Hypothesis, Search
+from lightning_modules.variants import Transformer
 from lightning_modules.variants.base import EncoderDecoder
-from lightning_modules.variants.transformer import Transformer
 from lightning_modules.variants.transformer.heads import AttentionPositions, MultiHeadAttention
 from lightning_modules.variants.transformer.layers import DecoderLayer, EncoderLayer, FeedForward
 

@@ -169,7 +169,8 @@ def packed_weights(model: nn.Module, int8: bool) -> Iterator[None]:
     Raises ``UserError`` for ``int8`` where ``kernels.precision`` has no such products.
     """
     kind = search_weights(model, int8)
-    pack: Pack | None = {"int8": Int8Product, "onednn": OnednnProduct}[kind] if kind else None
+    packs: dict[str | None, Pack] = {"int8": Int8Product, "onednn": OnednnProduct}
+    pack = packs.get(kind)
     layers = [module for module in model.modules() if isinstance(module, Packable)]
     try:
         for layer in layers if pack else ():

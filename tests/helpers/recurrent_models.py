@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from datamodules.tokenization import BOS, EOS, PAD
-from lightning_modules.variants.recurrent import Recurrent
+from lightning_modules.variants import Recurrent
 
 VOCABULARY = 13
 TGT = 62

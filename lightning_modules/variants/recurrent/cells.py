@@ -226,8 +226,8 @@ def _try(cell: RecurrentCell, setting: str, input_size: int, hidden_size: int) -
     if not cell.has_cell_state:
         check_shape(setting, cell, lambda: cell(inputs, hidden), shape)
         return
-    for part in (0, 1):
-        check_shape(setting, cell, lambda part=part: cell(inputs, (hidden, hidden))[part], shape)
+    check_shape(setting, cell, lambda: cell(inputs, (hidden, hidden))[0], shape)
+    check_shape(setting, cell, lambda: cell(inputs, (hidden, hidden))[1], shape)
 
 
 class Stack(nn.Module, ABC):

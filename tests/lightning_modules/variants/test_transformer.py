@@ -226,7 +226,7 @@ def test_bf16_autocast_trains():
 def test_parts_on_one_device_equal_the_whole(kind):
     src, mask = sentences(LENGTHS)
     results = []
-    for placement in ({}, Placement(encoder="cpu", attention="cpu", decoder="cpu")):
+    for placement in (Placement(), Placement(encoder="cpu", attention="cpu", decoder="cpu")):
         model = small(positions=kind, placement=placement)
         memory = model.encode(src, mask)
         step = model.step(memory, model.initial_state(memory), torch.full((4,), BOS))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from lightning_modules.variants.transformer import sinusoids
 from lightning_modules.variants.transformer.heads import (
     AttentionPositions,
     Learned,
@@ -16,6 +15,7 @@ from lightning_modules.variants.transformer.heads import (
     Positions,
     Relative,
     Rotary,
+    sinusoids,
 )
 from tests.helpers.variants import transformer
 

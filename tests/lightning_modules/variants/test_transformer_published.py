@@ -9,8 +9,8 @@ from omegaconf import OmegaConf
 from torch import nn
 
 import lightning_modules.training.sizes  # noqa: F401  # the resolvers of conf/model
-from lightning_modules.variants.transformer import Transformer, sinusoids
-from lightning_modules.variants.transformer.heads import MultiHeadAttention
+from lightning_modules.variants import Transformer
+from lightning_modules.variants.transformer.heads import MultiHeadAttention, sinusoids
 from tests.helpers.variants import CONF, sentences, targets, transformer
 
 LENGTHS = [3, 9, 1, 14]

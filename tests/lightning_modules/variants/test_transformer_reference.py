@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from datamodules.tokenization import BOS
-from lightning_modules.variants.transformer import Transformer
+from lightning_modules.variants import Transformer
 from lightning_modules.variants.transformer.heads import Positions
 from tests.helpers.variants import sentences, targets, transformer
 from tests.reference import arrays

@@ -32,8 +32,7 @@ from lightning_modules.training.factories import build_data, build_model, build_
 from lightning_modules.training.flops import EXTRA_FORMULAS
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.process import keep_freed_memory
-from lightning_modules.variants import EmbeddedEncoderDecoder, EncoderDecoder
-from lightning_modules.variants.transformer import Transformer
+from lightning_modules.variants import EmbeddedEncoderDecoder, EncoderDecoder, Transformer
 from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import configuration
 from tests.tools.benchmarks.rivals.bare import BareLoop

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from datamodules.errors import UserError
-from lightning_modules.variants.recurrent import RecurrentCell
+from lightning_modules.variants import RecurrentCell
 from lightning_modules.variants.recurrent.cells import CELLS, find_cell, make_cell
 from lightning_modules.variants.recurrent.model import Recurrent
 from tests.helpers.commands import TINY, example, mistake, places, succeed

@@ -9,7 +9,7 @@ import ctranslate2
 
 from datamodules.batching import Batch
 from lightning_modules.decoding.ctranslate2_engine import write_model
-from lightning_modules.variants.transformer import Transformer
+from lightning_modules.variants import Transformer
 
 SCRIPT = Path(__file__).with_name("ctranslate2_rates.py")
 
