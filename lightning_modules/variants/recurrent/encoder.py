@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from lightning_modules.kernels.products import LinearLayer
-from lightning_modules.kernels.rnn import flip, mirror, run_on_cpu, run_packed
+from lightning_modules.kernels.rnn import RnnOutput, flip, mirror, run_on_cpu, run_packed
 from lightning_modules.variants.base import Options
 from lightning_modules.variants.recurrent.cells import (
     CellKind,
@@ -79,16 +79,23 @@ class RecurrentEncoder(nn.Module, ABC):
             lengths: number of real tokens, ``(batch,)``, on the CPU.
         """
         backwards = self.options.reverse_source
-        encoded = self.read(reverse(embedded, mask) if backwards else embedded, mask, lengths)
-        states = encoded.states
+        states, hidden, cell = self.read(
+            reverse(embedded, mask) if backwards else embedded, mask, lengths
+        )
         if self.options.bidirectional and self.options.merge == "sum":
             states = torch.stack(states.chunk(2, -1)).sum(0)
         # Windows and weights refer to positions in the order of the text.
-        return encoded._replace(states=reverse(states, mask) if backwards else states)
+        states = reverse(states, mask) if backwards else states
+        last = None if cell is None else self._by_layer(cell)
+        return Encoded(states, self._by_layer(hidden), last)
 
     @abstractmethod
-    def read(self, embedded: Tensor, mask: Tensor, lengths: Tensor) -> Encoded:
+    def read(self, embedded: Tensor, mask: Tensor, lengths: Tensor) -> RnnOutput:
         """Read from left to right; the states of two directions are concatenated."""
+
+    def _by_layer(self, final: Tensor) -> Tensor:
+        """Reorder ``(layers × directions, batch, hidden)`` to batch, layers, directions, hidden."""
+        return final.transpose(0, 1).unflatten(1, (-1, self.options.directions))
 
 
 class FusedEncoder(RecurrentEncoder):
@@ -103,21 +110,13 @@ class FusedEncoder(RecurrentEncoder):
         options: EncoderOptions,
     ) -> None:
         super().__init__(options)
-        self.rnn = fused(
-            kind, input_size, options.hidden_size, layers, dropout, options.bidirectional
-        )
+        width = options.hidden_size
+        self.rnn = fused(kind, input_size, width, layers, dropout, options.bidirectional)
 
     @override
-    def read(self, embedded: Tensor, mask: Tensor, lengths: Tensor) -> Encoded:
+    def read(self, embedded: Tensor, mask: Tensor, lengths: Tensor) -> RnnOutput:
         run = run_on_cpu if embedded.device.type == "cpu" else run_packed
-        states, hidden, cell = run(self.rnn, embedded, lengths)
-        return Encoded(
-            states, self._by_layer(hidden), cell if cell is None else self._by_layer(cell)
-        )
-
-    def _by_layer(self, final: Tensor) -> Tensor:
-        """Reorder ``(layers × directions, batch, hidden)`` to batch, layers, directions, hidden."""
-        return final.transpose(0, 1).unflatten(1, (-1, self.options.directions))
+        return run(self.rnn, embedded, lengths)
 
 
 class CellEncoder(RecurrentEncoder):
@@ -144,44 +143,28 @@ class CellEncoder(RecurrentEncoder):
         )
 
     @override
-    def read(self, embedded: Tensor, mask: Tensor, lengths: Tensor) -> Encoded:
-        states, ends, on_device = embedded, [], mask.sum(1)
+    def read(self, embedded: Tensor, mask: Tensor, lengths: Tensor) -> RnnOutput:
+        states, on_device = embedded, mask.sum(1)
+        hidden: list[Tensor] = []
+        cells: list[Tensor] = []
         for number, layer in enumerate(cast(Iterable[Iterable[CellStack]], self.layers)):
             inputs = self.dropout(states) if number else states
-            forward, *backward = layer
-            directions = [self._direction(forward, inputs, mask)]
-            for stack in backward:
-                mirrored = self._direction(stack, flip(inputs, on_device), mask)
-                directions.append(mirrored._replace(states=flip(mirrored.states, on_device)))
-            states = torch.cat([direction.states for direction in directions], -1)
-            ends += directions
-        cells = [end.cell for end in ends if end.cell is not None]
-        hidden = self._by_layer([end.hidden for end in ends])
-        return Encoded(states, hidden, self._by_layer(cells) if cells else None)
+            directions = []
+            for backward, stack in enumerate(layer):
+                given = flip(inputs, on_device) if backward else inputs
+                run, last_cells = stack.run_both(given, self._start(inputs))
+                run = run * mask.unsqueeze(-1)
+                directions.append(flip(run, on_device) if backward else run)
+                hidden.append(last_of(run, mask))
+                if last_cells is not None:
+                    cells.append(last_of(last_cells, mask))
+            states = torch.cat(directions, -1)
+        ends = [torch.stack(parts, 1).transpose(0, 1) for parts in (hidden, cells) if parts]
+        return RnnOutput(states, ends[0], ends[1] if cells else None)
 
-    def _direction(self, stack: CellStack, inputs: Tensor, mask: Tensor) -> "Direction":
-        start = (inputs.new_zeros(len(inputs), self.options.hidden_size),)
-        hidden, cells = stack.run_both(
-            inputs, CellState(start, start if self.has_cell_state else None)
-        )
-        states = hidden * mask.unsqueeze(-1)
-        end = None if cells is None else last_of(cells, mask)
-        return Direction(states, last_of(states, mask), end)
-
-    def _by_layer(self, ends: list[Tensor]) -> Tensor:
-        """Stack ``(batch, hidden)`` of layers and directions as batch, layers, directions."""
-        return torch.stack(ends, 1).unflatten(1, (-1, self.options.directions))
-
-
-class Direction(NamedTuple):
-    """States of an encoder layer in one reading direction."""
-
-    states: Tensor
-    """``(batch, src, hidden)``, zero at padding."""
-    hidden: Tensor
-    """Last hidden state, ``(batch, hidden)``."""
-    cell: Tensor | None
-    """Last cell state, ``(batch, hidden)``; None for a cell without one."""
+    def _start(self, inputs: Tensor) -> CellState:
+        zero = (inputs.new_zeros(len(inputs), self.options.hidden_size),)
+        return CellState(zero, zero if self.has_cell_state else None)
 
 
 def build_encoder(

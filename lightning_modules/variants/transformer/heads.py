@@ -273,7 +273,10 @@ def attend(
     """
     # For few positions, as in a search, the formula is faster than the fused kernel.
     if not need_weights and (causal or query.shape[2] > FEW):
-        return _fused(query, memory, added(bias, mask, query), causal), None
+        if mask is not None:
+            bias = query.new_zeros(()) if bias is None else bias
+            bias = bias.masked_fill(~mask, float("-inf"))
+        return _fused(query, memory, bias, causal), None
     energies = query @ memory.keys.transpose(-1, -2) / math.sqrt(query.shape[-1])
     if bias is not None:
         energies = energies + bias
@@ -281,16 +284,6 @@ def attend(
         energies = torch.where(mask, energies, float("-inf"))
     weights = energies.softmax(-1)
     return weights @ memory.values, weights if need_weights else None
-
-
-def added(bias: Tensor | None, mask: Tensor | None, query: Tensor) -> Tensor | None:
-    """Return the term added to the energies: ``bias``, and -∞ where ``mask`` is False.
-
-    ``bias`` and ``mask`` broadcast to ``(batch, heads, tgt, src)``; ``query`` gives the dtype.
-    """
-    if mask is None:
-        return bias
-    return (query.new_zeros(()) if bias is None else bias).masked_fill(~mask, float("-inf"))
 
 
 def _fused(query: Tensor, memory: KeysValues, bias: Tensor | None, causal: bool) -> Tensor:

@@ -131,7 +131,7 @@ class DecoderLayer(nn.Module):
             Residual(options) for _ in range(3)
         )
 
-    def beside_cross_attention(self) -> Iterator[nn.Module]:
+    def parts_of_decoder(self) -> Iterator[nn.Module]:
         """Return the parts that belong to the decoder in ``model.placement``."""
         return (part for part in self.children() if part is not self.cross_attention)
 

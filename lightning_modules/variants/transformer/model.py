@@ -136,7 +136,7 @@ class Transformer(EmbeddedEncoderDecoder):
     @override
     def parts(self) -> dict[str, Iterable[nn.Module]]:
         layers = list(self._decoder_layers())
-        others = chain.from_iterable(layer.beside_cross_attention() for layer in layers)
+        others = chain.from_iterable(layer.parts_of_decoder() for layer in layers)
         tgt_side = (self.tgt_embedding, self.tgt_positions, self.decoder_norm, self.output)
         return {
             "encoder": (self.src_embedding, self.src_positions, self.encoder, self.encoder_norm),

@@ -7,8 +7,7 @@ from torch import nn
 from torch.func import functional_call
 
 from datamodules.errors import UserError
-from lightning_modules.attention import SCORES, WINDOWS, Attention, Score, build_attention
-from tests.helpers.recurrent_models import recurrent
+from lightning_modules.attention import SCORES, Attention, build_attention
 from tests.reference import arrays, part
 from tests.reference.attention import attend, centre
 
@@ -114,27 +113,6 @@ def test_equals_the_equations(score, window, half_width, heads):
         compare((together[0][row], together[1][row]), expected, length)
         context, weights = look(attention, queries[row : row + 1], real.unsqueeze(0), [length])
         compare((context[0], weights[0]), expected, length)
-
-
-@pytest.mark.parametrize("heads", [None, 2])
-@combinations
-def test_equals_the_equations_in_a_batch_without_padding(score, window, heads):
-    attention, settings = build(score, window, heads=heads, half_width=3)
-    states, queries = random(7, 9, MEMORY), random(7, 12, query_size(attention), seed=2)
-    contexts, weights = look(attention, queries, states, [9] * 7)
-    for row in range(7):
-        expected = expect(attention, settings, queries[row], states[row])
-        compare((contexts[row], weights[row]), expected, 9)
-
-
-@pytest.mark.parametrize("window", ["global", "local_m", "local_p"])
-def test_every_length_to_60(window):
-    attention, settings = build("general", window, half_width=4)
-    for length in range(1, 61):
-        states, queries = random(1, length, MEMORY), random(1, 3, QUERY, seed=length)
-        contexts, weights = look(attention, queries, states, [length])
-        expected = expect(attention, settings, queries[0], states[0])
-        compare((contexts[0], weights[0]), expected, length)
 
 
 def test_local_m_follows_the_target_and_stays_at_the_last_position():
@@ -268,78 +246,6 @@ def test_location_does_not_look_at_the_source():
 def test_cosine_begins_with_a_temperature_of_a_tenth():
     attention = make(4, 4, "cosine")
     assert attention.get_parameter("score.log_temperature").exp().item() == pytest.approx(0.1)
-
-
-class Distance(Score):
-    """A user-defined score with parameters: minus the weighted squared distance."""
-
-    def __init__(self, query_size: int, memory_size: int, sharpness: float = 1.0) -> None:
-        super().__init__(query_size, memory_size)
-        self.projection = nn.Linear(query_size, memory_size, bias=False)
-        self.weigh = nn.Parameter(torch.full((memory_size,), sharpness))
-
-    def forward(self, query, keys):
-        differences = self.projection(query).unsqueeze(-2) - keys.unsqueeze(-3)
-        return -(differences.square() * self.weigh).sum(-1)
-
-
-def learns(module: nn.Module, name: str) -> bool:
-    gradient = module.get_parameter(name).grad
-    return gradient is not None and bool(gradient.any())
-
-
-@pytest.mark.parametrize("heads", [None, 2])
-@pytest.mark.parametrize("window", WINDOWS)
-def test_a_score_of_ones_own_is_a_class_and_its_path(window, heads):
-    attention = make(
-        4,
-        6,
-        "tests.lightning_modules.attention.test_attention.Distance",
-        window=window,
-        heads=heads,
-        sharpness=3.0,
-    )
-    assert type(attention.score).__name__ == "Distance"
-    assert attention.get_parameter("score.weigh").eq(3).all()
-    states, mask = torch.randn(2, 5, 6), masks([5, 3], 5)
-    steps = torch.arange(7).unsqueeze(0)
-    context, weights = attention(torch.randn(2, 7, 4), attention.prepare(states, mask), steps)
-    assert weights[1, :, 3:].count_nonzero() == 0
-    if window != "local_p":
-        torch.testing.assert_close(weights.sum(-1), torch.ones(2, 7))
-    context.square().sum().backward()
-    assert learns(attention, "score.weigh")
-    assert learns(attention, "score.projection.weight")
-
-
-def test_a_score_of_ones_own_finds_the_nearest_state():
-    attention = make(4, 4, "tests.lightning_modules.attention.test_attention.Distance")
-    with torch.no_grad():
-        attention.get_parameter("score.projection.weight").copy_(torch.eye(4))
-    states, mask = torch.randn(1, 5, 4), torch.ones(1, 5, dtype=torch.bool)
-    weights = attention(states, attention.prepare(states, mask), torch.zeros(1, 5).long())[1]
-    torch.testing.assert_close(weights.argmax(-1), torch.arange(5).unsqueeze(0))
-
-
-def test_a_whole_model_takes_a_score_of_ones_own():
-    settings: dict = {
-        "embedding_size": 4,
-        "hidden_size": 4,
-        "cell": "gru",
-        "layers": 1,
-        "encoder": {"hidden_size": 4},
-        "bridge": "copy",
-        "readout": {"kind": "tanh", "size": 4},
-        "attention": {
-            "score": "tests.lightning_modules.attention.test_attention.Distance",
-            "sharpness": 2.0,
-        },
-    }
-    model = recurrent(settings)
-    src = torch.randint(4, 11, (2, 5))
-    features = model.decode(model.encode(src, src > 0), src).features
-    model.logits(features).square().sum().backward()
-    assert learns(model, "attention.score.weigh")
 
 
 def test_an_error_inside_the_module_of_a_score_comes_through(tmp_path, monkeypatch):

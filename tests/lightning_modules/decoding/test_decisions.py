@@ -11,7 +11,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from datamodules.tokenization import EOS
 from lightning_modules.decoding import Backpointers, Search
 from lightning_modules.decoding import search as searching
-from lightning_modules.variants.base import select_batch
 from tests.helpers.commands import ROOT
 from tests.helpers.host_waits import HostWaits
 from tests.helpers.searches import beam_search, greedy_search
@@ -164,31 +163,3 @@ def test_waits_are_counted_on_a_cpu_as_on_a_gpu():
         values[torch.tensor([2, 0])].masked_fill(chosen[:2], 0.0).repeat_interleave(2)
         torch.where(chosen, values, 0.0).topk(2)
     assert mode.where == []
-
-
-@pytest.mark.parametrize("name", ["transformer", "transformer_rotary", "bahdanau", "luong_intra"])
-def test_beams_that_share_equal_rows_of_their_own(name):
-    """Rows picked as beams, while a sentence leaves, equal the same rows picked one by one."""
-    model = small_model(name).double()
-    src, mask = sentences([4, 7, 2])
-    beams = torch.arange(3).unsqueeze(1).expand(-1, 2)
-    moves = [torch.tensor([[1, 1], [2, 3], [5, 4]]), torch.tensor([[1, 0], [5, 5]])]
-    with torch.no_grad():
-        memory = copies = model.encode(src, mask)
-        shared = separate = model.initial_state(memory)
-        copies = select_batch(memory, beams.flatten())
-        shared, separate = select_batch(shared, beams), select_batch(separate, beams.flatten())
-        for rows, kept in zip(moves, ([0, 1, 2], [0, 2]), strict=True):
-            for _ in range(2):
-                tokens = torch.arange(4, 4 + beams.numel())
-                one = model.step(memory, shared, tokens)
-                other = model.step(copies, separate, tokens)
-                torch.testing.assert_close(one.features, other.features, rtol=0, atol=1e-12)
-                shared, separate = one.state, other.state
-            memory, beams = select_batch((memory, beams), torch.tensor(kept))
-            copies = select_batch(copies, rows.flatten())
-            shared = select_batch(shared, rows)
-            separate = select_batch(separate, rows.flatten())
-        tokens = torch.arange(4, 8)
-        last = model.step(memory, shared, tokens), model.step(copies, separate, tokens)
-    torch.testing.assert_close(last[0].features, last[1].features, rtol=0, atol=1e-12)

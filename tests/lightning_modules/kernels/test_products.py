@@ -21,15 +21,7 @@ from lightning_modules.training.flops import _count_pair
 from lightning_modules.training.size_search import build_to_count
 from lightning_modules.training.word_vectors import VectorFiles
 from tests.helpers.searches import beam_search, greedy_search
-from tests.helpers.variants import (
-    ALL,
-    configuration,
-    flops_of,
-    numbers,
-    sentences,
-    small_model,
-    targets,
-)
+from tests.helpers.variants import ALL, configuration, numbers, sentences, small_model, targets
 
 ERROR = 1e-6
 """Largest error, as a share of |x| · |w|."""
@@ -147,19 +139,6 @@ def test_every_parameter_has_its_gradient(name, onednn):
         torch.testing.assert_close(ours[key], gradient, rtol=1e-4, atol=1e-6, msg=key)
 
 
-@pytest.mark.long
-@needs_onednn
-@pytest.mark.parametrize("name", ["bahdanau", "luong_global", "transformer", "seq2seq"])
-def test_the_operations_of_an_update_stay_the_same(name):
-    counts = []
-    for smallest in (1, None):
-        precision.use_products(smallest)
-        config = configuration(f"model={name}", "scale=0.2", f"variant=counted_{smallest}")
-        counts.append(flops_of(config, 50, 50).coefficients)
-    precision.use_products(None)
-    assert counts[0] == pytest.approx(counts[1], rel=1e-9)
-
-
 @needs_onednn
 def test_rows_that_pad_a_product_are_not_counted(onednn):
     config = configuration("model=transformer", "scale=0.2")
@@ -169,16 +148,6 @@ def test_rows_that_pad_a_product_are_not_counted(onednn):
         precision.use_products(smallest)
         counts.append(_count_pair(model, 40, 40, rolled_out=False))
     assert counts[0] == counts[1]
-
-
-def test_several_threads_compute_the_same(onednn):
-    threads = torch.get_num_threads()
-    left, right = numbers(40, 64), numbers(64, 48)
-    alone = multiply(left, right)
-    torch.set_num_threads(2)
-    together = multiply(left, right)
-    torch.set_num_threads(threads)
-    torch.testing.assert_close(alone, together)
 
 
 def test_other_types_autocast_and_small_products_stay_with_torch(monkeypatch):
@@ -298,18 +267,6 @@ def test_weights_are_packed_as_long_as_the_search_lasts(monkeypatch):
     greedy_search(int8=True)(model, *sentences([4, 2]))
     assert model.state_dict().keys() == before.keys()
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
-
-
-def test_new_weights_count_at_once(onednn):
-    model, source = small_model("transformer").eval(), sentences([4, 7])
-    greedy_search()(model, *source)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.mul_(1.5)
-    ours = greedy_search()(model, *source)
-    precision.use_products(None)
-    theirs = greedy_search()(model, *source)
-    assert [one[0].tokens for one in ours] == [one[0].tokens for one in theirs]
 
 
 def test_integers_need_a_cpu_with_onednn_and_no_other_type(monkeypatch):

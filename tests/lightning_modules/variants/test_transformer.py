@@ -14,15 +14,10 @@ from lightning_modules.variants.transformer.heads import (
     Positions,
     attention_positions,
 )
-from tests.helpers.variants import VOCABULARY, sentences, targets, transformer
+from tests.helpers.variants import sentences, targets, transformer
 
 KINDS = list(get_args(Positions))
-SIZES = [{}, {"key_size": 6, "value_size": 10}, {"key_size": 4}]
 LENGTHS = [3, 9, 1, 14]
-OPTIONS = [
-    {"positions": kind, "pre_norm": pre_norm, **sizes}
-    for kind, pre_norm, sizes in product(KINDS, [True, False], SIZES)
-]
 
 
 def small(**options):
@@ -36,22 +31,6 @@ def small(**options):
 
 def exactly(actual, expected):
     torch.testing.assert_close(actual, expected, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@torch.no_grad()
-def test_stepwise_equals_teacher_forced(options):
-    model = small(**options).double()
-    tgt = targets(len(LENGTHS), 20)
-    memory = model.encode(*sentences(LENGTHS))
-    features, weights = model.decode(memory, tgt)
-    logits = model.logits(features)
-    state = model.initial_state(memory)
-    for position in range(tgt.shape[1]):
-        step = model.step(memory, state, tgt[:, position])
-        exactly(model.logits(step.features), logits[:, position])
-        exactly(step.weights, weights[:, position])
-        state = step.state
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -86,34 +65,6 @@ def test_a_step_leaves_the_state_before_it_as_it_was(kind):
         features, _ = model.decode(memory, given)
         last = step or model.step(memory, other.state, tgt[:, 3])
         exactly(last.features, features[:, 2])
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@torch.no_grad()
-def test_later_target_tokens_change_nothing_earlier(options):
-    model = small(**options).double()
-    tgt = targets(len(LENGTHS), 12)
-    changed = tgt.clone()
-    changed[:, 6:] = (changed[:, 6:] + 3) % (VOCABULARY - 4) + 4
-    memory = model.encode(*sentences(LENGTHS))
-    before, after = (model.decode(memory, each).features for each in (tgt, changed))
-    exactly(before[:, :6], after[:, :6])
-    assert not torch.allclose(before[:, 6:], after[:, 6:])
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@torch.no_grad()
-def test_padding_and_batching_change_nothing(options):
-    model = small(**options).double()
-    src, mask = sentences(LENGTHS, width=20)
-    tgt = targets(len(LENGTHS), 8)
-    together, weights = model.decode(model.encode(src, mask), tgt)
-    for row, length in enumerate(LENGTHS):
-        one = slice(row, row + 1)
-        memory = model.encode(src[one, :length], mask[one, :length])
-        alone, alone_weights = model.decode(memory, tgt[one])
-        exactly(alone, together[one])
-        exactly(alone_weights, weights[one, :, :length])
 
 
 class Kernels(TorchDispatchMode):
@@ -194,23 +145,6 @@ def test_sizes_that_do_not_fit_are_refused(options, message):
 def test_heads_need_not_divide_the_width_if_their_sizes_are_given():
     model = small(heads=3, key_size=4, value_size=5)
     assert model.decode(model.encode(*sentences([4])), targets(1, 3)).features.shape == (1, 3, 16)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@torch.no_grad()
-def test_bf16_autocast_stays_finite_and_near(kind):
-    model = small(positions=kind, pre_norm=False)
-    src, mask = sentences(LENGTHS)
-    tgt = targets(len(LENGTHS), 20)
-    precise = model.decode(model.encode(src, mask), tgt).features
-    with torch.autocast("cpu", torch.bfloat16):
-        memory = model.encode(src, mask)
-        decoded = model.decode(memory, tgt)
-        first = model.step(memory, model.initial_state(memory), tgt[:, 0])
-        second = model.step(memory, first.state, tgt[:, 1])
-    for tensor in (*decoded, *(first.features, first.weights, second.features, second.weights)):
-        assert tensor.isfinite().all()
-    assert (decoded.features - precise).abs().mean() < 0.1
 
 
 def test_bf16_autocast_trains():

@@ -177,17 +177,6 @@ def test_equals_the_equations(name):
         compare(together, row, expected, 9)
 
 
-@pytest.mark.parametrize("name", ["rnnsearch", "luong_local_p", "heads_before"])
-def test_every_length_to_60(name):
-    settings = settings_of(name)
-    model = build(settings)
-    parameters = arrays(model)
-    for length in range(1, 61):
-        (src, mask), tgt = sources([length]), targets(1, 3)
-        expected = decode(parameters, settings, src[0].tolist(), tgt[0].tolist())
-        compare(teacher_forced(model, src, mask, tgt), 0, expected, length)
-
-
 @pytest.mark.parametrize("cell", ["gru", "gru_2014", "lstm"])
 @pytest.mark.parametrize("reverse_source", [False, True])
 def test_padding_never_enters_a_bidirectional_encoder(cell, reverse_source):

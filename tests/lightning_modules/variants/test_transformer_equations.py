@@ -1,13 +1,16 @@
-"""The positions of a Transformer against the equations of their papers."""
+"""The Transformer and its positions against the equations of their papers."""
 
 import math
 from itertools import product
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
+from datamodules.tokenization import BOS
+from lightning_modules.variants import Transformer
 from lightning_modules.variants.transformer.heads import (
     AttentionPositions,
     Learned,
@@ -17,7 +20,75 @@ from lightning_modules.variants.transformer.heads import (
     Rotary,
     sinusoids,
 )
-from tests.helpers.variants import transformer
+from tests.helpers.variants import sentences, targets, transformer
+from tests.reference import arrays
+from tests.reference.transformer import decode
+
+SEVEN = [1, 2, 5, 13, 27, 44, 60]
+
+
+TGT = 9
+
+
+SHAPE: dict[str, Any] = {
+    "width": 8,
+    "heads": 2,
+    "hidden_size": 12,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "positions": "sinusoidal",
+    "max_length": 64,
+    "relative_distance": 3,
+    "pre_norm": True,
+}
+
+
+KINDS = get_args(Positions)
+
+
+def build(settings: dict[str, Any]) -> Transformer:
+    """Return a float64 model with parameters large enough to show differences."""
+    torch.manual_seed(0)
+    model = transformer(**settings)
+    for parameter in model.parameters():
+        nn.init.uniform_(parameter, -0.8, 0.8)
+    return model.double().eval()
+
+
+def compare(settings: dict[str, Any], lengths: list[int], padding: int, tgt: torch.Tensor) -> None:
+    model = build(settings)
+    src, mask = sentences(lengths, width=max(lengths) + padding)
+    with torch.no_grad():
+        features, weights = model.decode(model.encode(src, mask), tgt)
+        logits = model.logits(features)
+    assert weights is not None
+    parameters = arrays(model)
+    for row, length in enumerate(lengths):
+        expected = decode(parameters, settings, src[row, :length].tolist(), tgt[row].tolist())
+        for actual, target in zip((logits[row], weights[row, :, :length]), expected, strict=True):
+            np.testing.assert_allclose(actual.numpy(), target, rtol=0, atol=1e-9)
+        assert not weights[row, :, length:].any()
+
+
+@pytest.mark.parametrize("pre_norm", [True, False])
+@pytest.mark.parametrize("positions", KINDS)
+@pytest.mark.parametrize("padding", [0, 3])
+def test_a_batch_equals_the_equations(positions, pre_norm, padding):
+    settings = SHAPE | {"positions": positions, "pre_norm": pre_norm}
+    compare(settings, SEVEN, padding, targets(len(SEVEN), TGT))
+
+
+@pytest.mark.parametrize("positions", KINDS)
+@pytest.mark.parametrize(("length", "tgt"), [(1, 1), (2, 17), (31, 60)])
+def test_one_sentence_equals_the_equations(positions, length, tgt):
+    sizes = {"heads": 3, "key_size": 4, "value_size": 5, "encoder_layers": 1, "decoder_layers": 3}
+    for padding in (0, 2):
+        compare(SHAPE | sizes | {"positions": positions}, [length], padding, targets(1, tgt))
+
+
+@pytest.mark.parametrize("tied", ["output", "all"])
+def test_tied_tables_equal_the_equations(tied):
+    compare(SHAPE | {"tied": tied}, [4], 0, torch.tensor([[BOS, 5, 6]]))
 
 
 def test_sinusoids_are_those_of_the_paper():
