@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sacrebleu.metrics import BLEU, CHRF, TER
 
+from lightning_modules.library_internals import sentence_counts
+
 Counts = NDArray[np.float64]
 BLEU_ORDER = 4
 
@@ -24,7 +26,7 @@ def sacrebleu_counts(
         raise ValueError(f"{len(hypotheses)} hypotheses for {len(references)} references")
     if not hypotheses:
         raise ValueError("nothing to score: there are no sentences")
-    return np.array(counter._extract_corpus_statistics(hypotheses, [references]), np.float64)
+    return np.array(sentence_counts(counter, hypotheses, references), np.float64)
 
 
 def bleu_counts(hypotheses: Sequence[str], references: Sequence[str]) -> Counts:

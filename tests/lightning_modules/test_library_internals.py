@@ -4,12 +4,19 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.loops.training_epoch_loop import _TrainingEpochLoop
+from sacrebleu.metrics import BLEU, CHRF, TER
 from torch.utils.data import DataLoader
 
-from lightning_modules.library_internals import correct_step_count, end_only_by_flags
+from lightning_modules.library_internals import (
+    correct_step_count,
+    end_only_by_flags,
+    sentence_counts,
+)
 
 
 class OneWeight(pl.LightningModule):
@@ -57,3 +64,11 @@ def test_lightning_counts_steps_where_they_are_corrected(tmp_path):
     loop._batches_that_stepped += 1
     correct_step_count(trainer)
     assert loop._batches_that_stepped == 6
+
+
+@pytest.mark.parametrize("counter", [BLEU(), CHRF(word_order=2), TER()])
+def test_sums_of_sacrebleus_counts_give_its_score(counter):
+    hypotheses, references = ["a b c d e", "x y z"], ["a b c d f", "x z y"]
+    sums = np.sum(sentence_counts(counter, hypotheses, references), axis=0).tolist()
+    score = counter._compute_score_from_stats(sums).score
+    assert score == counter.corpus_score(hypotheses, [references]).score
