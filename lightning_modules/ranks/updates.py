@@ -48,11 +48,6 @@ def shared_update(trainer: DictConfig, pieces: int | None) -> dict[str, Any]:
     return {"accumulate_grad_batches": turns, "val_check_interval": interval}
 
 
-def begins_update(trainer: pl.Trainer, batch_idx: int) -> bool:
-    """Whether a batch is the first of this rank's pieces of an update."""
-    return batch_idx % trainer.accumulate_grad_batches == 0
-
-
 def ends_update(trainer: pl.Trainer, batch_idx: int) -> bool:
     """Whether a batch is the last of this rank's pieces of an update."""
     return (batch_idx + 1) % trainer.accumulate_grad_batches == 0
@@ -75,7 +70,38 @@ def gather_by_key(trainer: pl.Trainer, part: dict[int, T]) -> dict[int, T]:
     return {key: everything[key] for key in sorted(everything)}
 
 
-class RankFlags(pl.Callback):
+class UpdateCallback(pl.Callback):
+    """A callback that counts whole updates, of which a rank may compute several pieces."""
+
+    def on_update_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Act before an update."""
+
+    def on_update_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch
+    ) -> None:
+        """Act after an update; ``batch`` is its last piece on this rank."""
+
+    def on_train_batch_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
+    ) -> None:
+        """Call ``on_update_start`` before the first piece."""
+        if batch_idx % trainer.accumulate_grad_batches == 0:
+            self.on_update_start(trainer, pl_module)
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Batch,
+        batch_idx: int,
+    ) -> None:
+        """Call ``on_update_end`` after the last piece."""
+        if ends_update(trainer, batch_idx):
+            self.on_update_end(trainer, pl_module, batch)
+
+
+class RankFlags(UpdateCallback):
     """Ask each rank for its flags between two updates, and tell all ranks which flags are raised.
 
     A single rank asks before every update, several ranks every ``log_every_n_steps`` updates and at
@@ -109,12 +135,9 @@ class RankFlags(pl.Callback):
         """Exchange before the first update, also of a resumed training."""
         self._next, self._last = trainer.global_step, (trainer.global_step, time.monotonic())
 
-    def on_train_batch_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
-    ) -> None:
+    def on_update_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Exchange if it is time; a flag that is raised meanwhile waits for the next exchange."""
-        begins = batch_idx % trainer.accumulate_grad_batches == 0
-        if begins and trainer.global_step >= self._next:
+        if trainer.global_step >= self._next:
             self.exchange(trainer)
         else:
             self._raised = dict.fromkeys(self._sources, False)
@@ -141,4 +164,9 @@ class RankFlags(pl.Callback):
 
 def flags_of(trainer: pl.Trainer) -> RankFlags:
     """Return the flags of a trainer."""
-    return next(c for c in trainer.callbacks if isinstance(c, RankFlags))  # type: ignore[attr-defined]
+    return callback_of(trainer, RankFlags)
+
+
+def callback_of(trainer: pl.Trainer, kind: type[T]) -> T:
+    """Return the callback of a trainer that is of this kind."""
+    return next(each for each in trainer.callbacks if isinstance(each, kind))  # type: ignore[attr-defined]

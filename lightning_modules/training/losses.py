@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from datamodules.batching import Batch
 from datamodules.errors import UserError
 from lightning_modules.kernels.device import runs_ahead
-from lightning_modules.ranks.updates import ends_update, flags_of, gather
+from lightning_modules.ranks.updates import UpdateCallback, flags_of, gather
 from lightning_modules.runs.paths import NOT_FINITE
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class DivergedError(UserError):
     """A loss or a weight is NaN or infinite."""
 
 
-class StopOnDivergence(pl.Callback):
+class StopOnDivergence(UpdateCallback):
     """Stop a training with a NaN or infinite loss, and save its state in ``folder``.
 
     Losses are looked at after every update on a CPU, and every ``log_every_n_steps`` updates on a
@@ -103,24 +103,17 @@ class StopOnDivergence(pl.Callback):
         """Let all ranks end when any rank finds such a loss."""
         flags_of(trainer).add("diverged", lambda: bool(losses_of(pl_module).broken))
 
-    def on_train_batch_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
-    ) -> None:
+    def on_update_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """End on a loss that any rank has found. Raises ``DivergedError``."""
         if flags_of(trainer)["diverged"]:
             self._check(trainer, pl_module)
 
-    def on_train_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Batch,
-        batch_idx: int,
+    def on_update_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch
     ) -> None:
         """Read the losses if it is time. Raises ``DivergedError`` in a training of one rank."""
         every: int = trainer.log_every_n_steps if runs_ahead(pl_module.device) else 1  # type: ignore[attr-defined]
-        if ends_update(trainer, batch_idx) and trainer.global_step % every == 0:
+        if trainer.global_step % every == 0:
             losses_of(pl_module).read()
             if trainer.world_size == 1 and losses_of(pl_module).broken:
                 self._check(trainer, pl_module)

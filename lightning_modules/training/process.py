@@ -17,11 +17,10 @@ import torch
 from pydantic import BaseModel, ConfigDict
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
-from datamodules.batching import Batch
 from datamodules.errors import TerminatedError
 from lightning_modules.kernels import precision
 from lightning_modules.kernels.precision import keep_attention_off_cudnn, use_matmul_precision
-from lightning_modules.ranks.updates import flags_of
+from lightning_modules.ranks.updates import UpdateCallback, flags_of
 
 if TYPE_CHECKING:  # the settings have seeds
     from lightning_modules.training.settings import TrainingSettings
@@ -106,7 +105,7 @@ class Interruption(SIGTERMException):
     """Ctrl-C, answered between two updates or two batches."""
 
 
-class EndOnSignals(pl.Callback):
+class EndOnSignals(UpdateCallback):
     """End a training on SIGTERM and Ctrl-C between two updates or two batches of a validation.
 
     All ranks end with the rank that has the signal; Lightning's own handler would speak to the
@@ -132,9 +131,7 @@ class EndOnSignals(pl.Callback):
         """Note SIGTERM from now on."""
         self._note(signal.SIGTERM)
 
-    def on_train_batch_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
-    ) -> None:
+    def on_update_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any) -> None:
         """End if any rank has a signal."""
         flags = flags_of(trainer)
         if flags[signal.SIGTERM.name]:
@@ -142,12 +139,12 @@ class EndOnSignals(pl.Callback):
         if flags[signal.SIGINT.name]:
             raise Interruption
 
-    on_validation_batch_start: Any = on_train_batch_start
+    on_validation_batch_start: Any = on_update_start
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """End after the last update too."""
         flags_of(trainer).exchange(trainer)
-        self.on_validation_batch_start(trainer, pl_module, None, 0)
+        self.on_update_start(trainer, pl_module)
 
     def on_predict_batch_end(self, *_: Any) -> None:
         """End a test, in which ranks exchange nothing."""

@@ -20,7 +20,7 @@ from lightning_modules.runs.paths import BEST, CHECKPOINTS, TOKENIZERS, TRAINING
 from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Coverage, Training
-from lightning_modules.training.callbacks import ProgressFile, ProgressLines, Waiting, budget_of
+from lightning_modules.training.callbacks import ProgressFile, ProgressLines, budget_of
 from lightning_modules.training.checkpoints import (
     WholeCheckpoints,
     last_checkpoint,
@@ -142,7 +142,7 @@ def build_trainer(
             "which computes an update's batch piece by piece"
         )
     configured = (build(config, f"callbacks.{name}") for name in config.callbacks)
-    callbacks = [RankFlags(), *configured, Waiting(), EndOnSignals(), *further]
+    callbacks = [RankFlags(), *configured, EndOnSignals(), *further]
     if is_rank_zero():
         callbacks.append(ProgressLines(f"{config.variant} seed {config.seed}"))
         callbacks.append(ProgressFile(job.folder))
@@ -181,14 +181,13 @@ def fit(trainer: pl.Trainer, setup: TrainingSetup) -> Training:
     load_weights(module.model, read_own_checkpoint(Path(best.best_model_path)))
     by_bleu = best.monitor == "val/bleu" and best.best_model_score is not None
     fields = Training.model_fields
-    waiting = next(c for c in trainer.callbacks if isinstance(c, Waiting))  # type: ignore[attr-defined]
     costs: dict[str, Any] = {kind: cost for kind, cost in budget.cost.items() if kind in fields}
     return Training(
         **costs | {"updates": trainer.global_step},
         other_costs={kind: cost for kind, cost in budget.cost.items() if kind not in fields},
         epochs=trainer.global_step * trainer.accumulate_grad_batches / trainer.num_training_batches,
         target_tokens_per_second=budget.tokens_per_second,
-        waited=waiting.share(trainer),
+        waited=budget.waited_share,
         data_order=budget.data_order,
         data_order_at=budget.data_order_at,
         val_bleu=float(best.best_model_score) if by_bleu else None,  # type: ignore[arg-type]

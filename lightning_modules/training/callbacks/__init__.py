@@ -1,6 +1,6 @@
-"""Callbacks of the training loop: budget, waiting, history, progress, checkpoints, examples."""
+"""Callbacks of the training loop: budget, history, progress, checkpoints, examples."""
 
-from lightning_modules.training.callbacks.budget import TrainingBudget, Waiting, budget_of
+from lightning_modules.training.callbacks.budget import TrainingBudget, budget_of
 from lightning_modules.training.callbacks.progress import (
     ExampleTranslations,
     History,

@@ -9,22 +9,24 @@ import numpy as np
 import pytorch_lightning as pl
 from pydantic import validate_call
 
-from datamodules.batching import Batch, EncodedPairs, Feed
+from datamodules.batching import Batch, EncodedPairs
 from datamodules.errors import UserError
 from lightning_modules.kernels.device import peak_device_memory_mib, wait_for
-from lightning_modules.ranks.updates import begins_update, ends_update, flags_of
+from lightning_modules.ranks.updates import UpdateCallback, callback_of, flags_of
 from lightning_modules.runs.provenance import peak_memory_mib
 from lightning_modules.training.budgets import KINDS, Budget, Cost, Update, find_kind
 from lightning_modules.training.flops import Flops
 
 
-class TrainingBudget(pl.Callback):
+class TrainingBudget(UpdateCallback):
     """Stop after the update that spends the budget.
 
     All variants see the same batches, so all stop after the same update if the budget is in target
     tokens or updates. ``data_order`` is a hash of the sentence numbers of all batches so far: two
     runs with equal values saw the same sentences in the same batches in the same order. Every rank
     counts whole updates, so all ranks have the same counts.
+
+    Logs costs, and as ``data/waited`` the share of the time that updates waited for batches.
     """
 
     @validate_call
@@ -40,11 +42,22 @@ class TrainingBudget(pl.Callback):
         self.data_order = ""
         self.data_order_at: dict[int, str] = {}
         """``data_order`` after 1, 2, 4, 8, … updates, to compare trainings of unequal length."""
+        self.waited = 0.0
+        """Seconds that updates waited for batches."""
         self._started = 0.0
+        self._begun = 0.0, 0.0
+        self._logged = 0.0, 0.0
+        self._waited_before = 0.0
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Let all ranks stop when any rank has spent the budget."""
         flags_of(trainer).add("spent", lambda: self._is_spent)
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Start the clocks; a training that continues has spent a share already."""
+        self._begun = time.perf_counter(), self.share
+        self._logged = self.waited, self.cost["seconds"]
+        self._waited_before = self.waited
 
     @property
     def share(self) -> float:
@@ -57,29 +70,32 @@ class TrainingBudget(pl.Callback):
         seconds = self.cost["seconds"]
         return self.cost["target_tokens"] / seconds if seconds else 0.0
 
-    def on_train_batch_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
-    ) -> None:
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds left at the pace since the training began or continued; None at its start."""
+        begun, before = self._begun
+        done = self.share - before
+        return (time.perf_counter() - begun) / done * (1 - self.share) if done else None
+
+    @property
+    def waited_share(self) -> float:
+        """Share of the whole training in which updates waited for batches."""
+        whole = self.waited + self.cost["seconds"]
+        return self.waited / whole if whole else 0.0
+
+    def on_update_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Stop if another rank has spent its budget; start the clock with an update's first piece.
 
         Ranks agree on a budget of seconds, for example, when they exchange their flags: the update
         before which they do so is the last.
         """
         trainer.should_stop |= flags_of(trainer)["spent"]
-        if begins_update(trainer, batch_idx):
-            self._started = time.perf_counter()
+        self._started = time.perf_counter()
 
-    def on_train_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Batch,
-        batch_idx: int,
+    def on_update_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch
     ) -> None:
         """Count an update at its last piece; stop the trainer when the budget is spent."""
-        if not ends_update(trainer, batch_idx):
-            return
         ids = batch.update_ids
         logs = trainer.global_step % trainer.log_every_n_steps == 0  # type: ignore[attr-defined]
         if logs:
@@ -92,6 +108,8 @@ class TrainingBudget(pl.Callback):
         updates = int(self.cost["updates"])
         if updates.bit_count() == 1:
             self.data_order_at[updates] = self.data_order
+        feed: Any = trainer.train_dataloader
+        self.waited = self._waited_before + feed.waited
         if logs:
             self._log(pl_module)
         alone = trainer.world_size == 1 or self.kinds[self.budget.kind].equal_on_ranks
@@ -115,6 +133,10 @@ class TrainingBudget(pl.Callback):
         device_memory = peak_device_memory_mib(pl_module.device)
         if device_memory is not None:
             pl_module.log("train/peak_device_memory_mib", device_memory)
+        now = self.waited, self.cost["seconds"]
+        waited, trained = (here - before for here, before in zip(now, self._logged, strict=True))
+        pl_module.log("data/waited", waited / (waited + trained))
+        self._logged = now
 
     def _spend(self, update: Update) -> None:
         """Add the cost of an update. Raises ``UserError`` for a cost that cannot be added."""
@@ -131,6 +153,7 @@ class TrainingBudget(pl.Callback):
         """Return the counts so far."""
         return {
             "cost": dict(self.cost),
+            "waited": self.waited,
             "data_order": self.data_order,
             "data_order_at": dict(self.data_order_at),
         }
@@ -143,60 +166,4 @@ class TrainingBudget(pl.Callback):
 
 def budget_of(trainer: pl.Trainer) -> TrainingBudget:
     """Return the budget callback of a trainer."""
-    return next(c for c in trainer.callbacks if isinstance(c, TrainingBudget))  # type: ignore[attr-defined]
-
-
-class Waiting(pl.Callback):
-    """Log ``data/waited``, the share of the time since the last logging, 0 to 1.
-
-    The time is that of the updates, as the budget counts it, and of the waiting before them;
-    validation is left out. List this callback after ``TrainingBudget``.
-    """
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        """Seconds waited so far, also in an earlier training that this one continues."""
-        self._earlier = 0.0
-        self._logged = 0.0, 0.0
-
-    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Log from here on."""
-        self._logged = self.seconds, budget_of(trainer).cost["seconds"]
-
-    def on_train_batch_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
-    ) -> None:
-        """Read the clock of the feed."""
-        feed = trainer.train_dataloader
-        assert isinstance(feed, Feed)
-        self.seconds = self._earlier + feed.waited
-
-    def on_train_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Batch,
-        batch_idx: int,
-    ) -> None:
-        """Log the share at the usual steps."""
-        due = trainer.global_step % trainer.log_every_n_steps == 0  # type: ignore[attr-defined]
-        if not (due and ends_update(trainer, batch_idx)):
-            return
-        now = self.seconds, budget_of(trainer).cost["seconds"]
-        waited, trained = (here - before for here, before in zip(now, self._logged, strict=True))
-        pl_module.log("data/waited", waited / (waited + trained))
-        self._logged = now
-
-    def share(self, trainer: pl.Trainer) -> float:
-        """Return the share over the whole training."""
-        whole = self.seconds + budget_of(trainer).cost["seconds"]
-        return self.seconds / whole if whole else 0.0
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the seconds waited so far."""
-        return {"seconds": self.seconds}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the seconds of an interrupted training."""
-        self.seconds = self._earlier = state_dict["seconds"]
+    return callback_of(trainer, TrainingBudget)

@@ -9,10 +9,10 @@ import pytorch_lightning as pl
 from pydantic import NonNegativeInt, validate_call
 
 from datamodules.batching import Batch
-from lightning_modules.ranks.updates import ends_update, gather
+from lightning_modules.ranks.updates import UpdateCallback, gather
 from lightning_modules.runs.files import write_history, write_state
 from lightning_modules.runs.schema import TRAINING, VALIDATION, HistoryPoint, JobState
-from lightning_modules.training.callbacks.budget import TrainingBudget, budget_of
+from lightning_modules.training.callbacks.budget import budget_of
 from lightning_modules.training.losses import losses_of
 from lightning_modules.training.module import TranslationModule
 
@@ -23,7 +23,7 @@ HISTORY = "history"
 """Key of the history in a checkpoint."""
 
 
-class History(pl.Callback):
+class History(UpdateCallback):
     """Rewrite ``history.csv`` in ``folder`` after each validation.
 
     The training loss is the mean over the target tokens since the previous validation, with label
@@ -40,17 +40,11 @@ class History(pl.Callback):
         if self.points and trainer.is_global_zero:
             write_history(self.folder, self.points)
 
-    def on_train_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Batch,
-        batch_idx: int,
+    def on_update_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch
     ) -> None:
-        """Count the tokens of an update after its last piece."""
-        if ends_update(trainer, batch_idx):
-            self._tokens += batch.update_tokens
+        """Count the tokens of an update."""
+        self._tokens += batch.update_tokens
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Add a point, and write the file."""
@@ -98,37 +92,21 @@ class History(pl.Callback):
 EVERY_SECONDS = 1.0
 
 
-class Clock:
-    """Estimate the time left, at the pace since the training began or was resumed."""
-
-    def start(self, budget: TrainingBudget) -> None:
-        """Start the clock, and remember which share of the budget is already spent."""
-        self._started, self._share = time.perf_counter(), budget.share
-
-    def left(self, budget: TrainingBudget) -> float | None:
-        """Return the seconds left; None before the first update."""
-        done = budget.share - self._share
-        elapsed = time.perf_counter() - self._started
-        return elapsed / done * (1 - budget.share) if done else None
-
-
 class ProgressLines(pl.Callback):
     """Print share of the budget, losses, BLEU, speed and time left, prefixed by ``name``."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._clock = Clock()
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Log that training begins."""
-        self._clock.start(budget_of(trainer))
         parameters = sum(p.numel() for p in pl_module.parameters())
         log.info("%s  training, %s parameters", self.name, f"{parameters:,}")
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Log the line."""
         budget = budget_of(trainer)
-        left = self._clock.left(budget) or 0.0
+        left = budget.seconds_left or 0.0
         metrics = trainer.callback_metrics
         log.info(
             "%s  %3.0f%%  %s tokens  loss %.3f  val loss %.3f  BLEU %5.2f  %s tokens/s  %s left",
@@ -157,7 +135,6 @@ class ProgressFile(pl.Callback):
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._clock = Clock()
         self._written = 0.0
         self._state = JobState(doing="")
 
@@ -167,13 +144,12 @@ class ProgressFile(pl.Callback):
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Write that training begins."""
-        self._clock.start(budget_of(trainer))
         self._write(**_trained(trainer), doing=TRAINING)
 
     def on_train_batch_end(self, trainer: pl.Trainer, *arguments: object) -> None:
         """Write the progress."""
         if self._is_due:
-            self._write(**_trained(trainer), seconds_left=self._clock.left(budget_of(trainer)))
+            self._write(**_trained(trainer), seconds_left=budget_of(trainer).seconds_left)
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Write that the training waits for a validation."""
@@ -181,7 +157,7 @@ class ProgressFile(pl.Callback):
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Write the new BLEU."""
-        left = self._clock.left(budget_of(trainer))
+        left = budget_of(trainer).seconds_left
         bleu = float(trainer.callback_metrics["val/bleu"])
         self._write(doing=TRAINING, val_bleu=bleu, seconds_left=left)
 

@@ -15,10 +15,9 @@ from pydantic import NonNegativeFloat, validate_call
 from pytorch_lightning.trainer.states import TrainerFn
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
-from datamodules.batching import Batch
 from lightning_modules.kernels import precision
 from lightning_modules.library_internals import correct_step_count
-from lightning_modules.ranks.updates import flags_of
+from lightning_modules.ranks.updates import UpdateCallback, flags_of
 from lightning_modules.runs.paths import LAST
 
 log = logging.getLogger(__name__)
@@ -29,7 +28,7 @@ SHARE_OF_SAVING = 0.01
 """Largest share of the training time that saving takes: large models save less often."""
 
 
-class ResumeCheckpoint(pl.Callback):
+class ResumeCheckpoint(UpdateCallback):
     """Keep a checkpoint from which a training continues exactly as if it had never stopped.
 
     The checkpoint is written between two updates, when validation, best checkpoint and schedule
@@ -76,9 +75,7 @@ class ResumeCheckpoint(pl.Callback):
             validate_now(trainer)
         trainer.should_stop |= self._stop
 
-    def on_train_batch_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
-    ) -> None:
+    def on_update_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Save if the time has come."""
         correct_step_count(trainer)
         if flags_of(trainer)["save"]:

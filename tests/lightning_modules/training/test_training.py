@@ -3,6 +3,7 @@
 import math
 from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -173,6 +174,7 @@ def test_budget_counts_real_tokens_and_chains_the_order():
         log_every_n_steps = 10
         accumulate_grad_batches = 1
         world_size = 1
+        train_dataloader = SimpleNamespace(waited=0.0)
 
         def __init__(self) -> None:
             self.callbacks = [RankFlags()]
@@ -209,6 +211,7 @@ class Counted:
     log_every_n_steps = 10
     accumulate_grad_batches = 1
     world_size = 1
+    train_dataloader = SimpleNamespace(waited=0.0)
     should_stop = False
 
     def __init__(self, budget: Budget) -> None:
