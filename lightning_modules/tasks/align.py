@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf
-from pydantic import BaseModel, NonNegativeInt
+from omegaconf import DictConfig
 
 from datamodules.batching import EncodedPairs, Sequences
 from datamodules.corpus import ParallelText
-from datamodules.errors import UserError, validated
+from datamodules.errors import UserError
 from datamodules.files import write_text
 from datamodules.lines import read_lines
 from datamodules.tokenization import Tokenizers
@@ -31,7 +30,7 @@ from lightning_modules.runs.files import BrokenFileError, read_predictions, writ
 from lightning_modules.runs.job import label_of
 from lightning_modules.runs.paths import PREDICTIONS
 from lightning_modules.runs.schema import SentenceAttention
-from lightning_modules.testing.forced_decoding import StepRule, step_by_rule
+from lightning_modules.testing.forced_decoding import step_by_rule
 from lightning_modules.testing.text_alignment import (
     MEAN,
     Alignment,
@@ -58,13 +57,6 @@ DEFAULT_HEAT_MAPS = 3
 """How many heat maps are drawn where ``sentences`` is null."""
 
 
-class Options(BaseModel):
-    """Settings of the task that can be checked without a model."""
-
-    step: StepRule
-    sentences: list[NonNegativeInt] | None
-
-
 def align(config: DictConfig) -> None:
     """Task: write alignments, heat maps and statistics of the attention into the output folder.
 
@@ -72,14 +64,13 @@ def align(config: DictConfig) -> None:
     """
     folder = Path(HydraConfig.get().runtime.output_dir)
     prepare_process(training_settings(config))
-    options = validated(Options, OmegaConf.masked_copy(config, list(Options.model_fields)))
     trained = load_trained(config.checkpoint)
     text = read_text(config.sources, config.targets, trained)
     gold = _gold(config.gold, text)
     pairs = encode(text, trained.tokenizers)
-    numbers = sentences_to_draw(options.sentences, pairs, len(text))
+    numbers = sentences_to_draw(config.sentences, pairs, len(text))
     check_text(trained.config, trained.model, trained.tokenizers.source, {"given": pairs})
-    choice = HeadChoice(config.layer, config.head, step_by_rule(options.step, trained.model))
+    choice = HeadChoice(config.layer, config.head, step_by_rule(config.step, trained.model))
     limit = config.batching.decode_max_tokens
     alignment = align_text(trained, text, pairs, gold, choice, limit)
     write_lines(folder, alignment)
@@ -90,7 +81,7 @@ def align(config: DictConfig) -> None:
         draw(folder / f"heat_map_{number}", attention, alignment, label)
     summary = summarise(alignment, trained.config.variant)
     write_record(folder / ALIGNMENT_JSON, summary)
-    log.info("\n".join([*summary_lines(summary), f"everything is in {folder}"]))
+    log.info("\n".join([*summary_lines(summary), f"results: {folder}"]))
 
 
 def read_text(sources: str | None, targets: str, trained: TrainedModel) -> ParallelText:
@@ -127,15 +118,16 @@ def encode(text: ParallelText, tokenizers: Tokenizers) -> EncodedPairs:
     return EncodedPairs(np.array(full), *encoded)
 
 
-def sentences_to_draw(asked: Sequence[int] | None, pairs: EncodedPairs, count: int) -> list[int]:
+def sentences_to_draw(chosen: Sequence[int] | None, pairs: EncodedPairs, count: int) -> list[int]:
     """Return the numbers of the sentences to draw. Raises ``UserError`` for a missing sentence."""
     full = pairs.ids.tolist()
-    if asked is None:
+    if chosen is None:
         return full[:DEFAULT_HEAT_MAPS]
-    for number in set(asked).difference(full):
-        why = f"there are {count}, counted from 0" if number >= count else "a side of it is empty"
-        raise UserError(f"sentences={list(asked)}: sentence {number} cannot be drawn: {why}")
-    return list(asked)
+    for number in set(chosen).difference(full):
+        there = 0 <= number < count
+        why = "a side of it is empty" if there else f"there are {count}, counted from 0"
+        raise UserError(f"sentences={list(chosen)}: sentence {number} cannot be drawn: {why}")
+    return list(chosen)
 
 
 def write_lines(folder: Path, alignment: Alignment) -> None:

@@ -62,7 +62,7 @@ def contrast(config: DictConfig) -> None:
         lines = distance_lines(groups, {name: label}, "Bands: 95% bootstrap intervals.")
         for end, width in PAPER.items():
             save_chart(draw_lines(lines, width), folder / f"{CHART}{end}")
-    log.info("\n".join([*summary_lines(summary), f"everything is in {folder}"]))
+    log.info("\n".join([*summary_lines(summary), f"results: {folder}"]))
 
 
 def find_pairs(trained: TrainedModel, config: DictConfig) -> Sequence[ContrastPair]:

@@ -1,10 +1,8 @@
 """Pretrained word vectors in place of random embeddings."""
 
-import gzip
 import hashlib
 import logging
-import zlib
-from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +12,7 @@ from pydantic import BaseModel
 from torch import nn
 
 from datamodules.errors import UserError
+from datamodules.lines import read_blocks
 from datamodules.tokenization import Tokenizer, Tokenizers
 from lightning_modules.runs.schema import Coverage
 from lightning_modules.variants import EmbeddedEncoderDecoder, EncoderDecoder
@@ -21,6 +20,8 @@ from lightning_modules.variants import EmbeddedEncoderDecoder, EncoderDecoder
 log = logging.getLogger(__name__)
 
 Vector = NDArray[np.float32]
+LINES = 1_000
+"""Lines of a file that are read at once."""
 SIDES = {"source": "src_embedding", "target": "tgt_embedding"}
 
 
@@ -67,7 +68,7 @@ def load_vectors(
     Args:
         model: any variant, just built.
         tokenizers: the vocabularies of its embeddings.
-        files: files in the text format of GloVe or word2vec, plain or ``.gz``.
+        files: files in the text format of GloVe or word2vec, plain or compressed.
         width_key: name of the setting of the embeddings' width, for messages.
 
     Raises:
@@ -148,14 +149,11 @@ def read_vectors(
     """
     file = f"{setting}={path}"
     vectors: dict[str, Vector] = {}
-    for number, line in enumerate(_lines(path, setting), 1):
+    lines = chain.from_iterable(read_blocks(path, setting, LINES))
+    for number, line in enumerate(lines, 1):
         if number == 1 and _is_header(line, width, file, width_key):
             continue
-        name, _, numbers = line.partition(b" ")
-        try:
-            word = name.decode()
-        except UnicodeDecodeError:
-            raise UserError(f"{file}: line {number} is not UTF-8; convert the file") from None
+        word, _, numbers = line.partition(" ")
         if word not in wanted or word in vectors:
             continue
         fields = numbers.split()
@@ -164,7 +162,7 @@ def read_vectors(
     return vectors
 
 
-def _is_header(first: bytes, width: int, file: str, width_key: str) -> bool:
+def _is_header(first: str, width: int, file: str, width_key: str) -> bool:
     """Return whether the first line is a header of word2vec: number of words, then width.
 
     Raises ``UserError`` for another width than that of the model.
@@ -173,7 +171,7 @@ def _is_header(first: bytes, width: int, file: str, width_key: str) -> bool:
     header = len(fields) == 2 and all(field.isdigit() for field in fields)
     file_width = int(fields[1]) if header else len(fields) - 1
     if file_width < 1:
-        raise UserError(f"{file}: line 1 is not a word and {width} numbers; mend the file")
+        raise UserError(f"{file}: line 1 is not a word and {width} numbers; fix the file")
     if file_width != width:
         raise UserError(
             f"{file}: its vectors have {file_width} numbers, the embeddings {width}; set "
@@ -182,26 +180,11 @@ def _is_header(first: bytes, width: int, file: str, width_key: str) -> bool:
     return header
 
 
-def _vector(fields: list[bytes], width: int, where: str) -> Vector:
+def _vector(fields: list[str], width: int, where: str) -> Vector:
     try:
         vector = np.array([float(field) for field in fields], np.float32)
     except ValueError:
         vector = np.array([])
     if len(vector) != width or not np.isfinite(vector).all():
-        raise UserError(f"{where} is not a word and {width} numbers; mend the file")
+        raise UserError(f"{where} is not a word and {width} numbers; fix the file")
     return vector
-
-
-def _lines(path: Path, setting: str) -> Iterator[bytes]:
-    """Yield the lines of a file one by one; a file ``*.gz`` is unpacked."""
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield from file
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UserError(
-            f"{setting}={path}: truncated or no gzip file ({error}); fetch it again"
-        ) from None
-    except OSError as error:
-        raise UserError(
-            f"{setting}={path}: cannot be read ({error.strerror}); mend that or give another file"
-        ) from None

@@ -58,7 +58,7 @@ def aligned(space, trained, gold) -> Path:
     output = succeed("task=align", *given, "threads=1")
     assert "24 of 24 pairs aligned by layer 1 of 0-1, the mean of 4 heads" in output
     assert "alignment error rate by layer and head" in output
-    assert f"everything is in {folder}" in output
+    assert f"results: {folder}" in output
     return folder
 
 
@@ -243,7 +243,7 @@ def test_translations_come_with_hard_and_soft_alignments(space, trained):
         (["layer=0.5"], "layer=0.5: transformer has 2"),
         (["step=written"], "step=written: give one of predicted, read, footnote14"),
         (["sentences=[0,24]"], "sentence 24 cannot be drawn: there are 24, counted from 0"),
-        (["sentences=[-1]"], "sentences.0=-1"),
+        (["sentences=[-1]"], "sentence -1 cannot be drawn"),
         (["sentences=3"], "sentences=3: give a list of whole numbers"),
         (["gold=/nowhere"], "/nowhere cannot be read (No such file or directory)"),
         (["gold=SPACE/short.txt"], "short.txt, 2 lines for 24 sentence pairs"),

@@ -150,13 +150,11 @@ def test_what_cannot_be_frozen():
     [
         (b"the 1 2 3\n", r"have 3 numbers, the embeddings 4; set model\.embedding_size=3 or"),
         (b"6 300\nthe 1 2 3 4\n", r"have 300 numbers, .* set model\.embedding_size=300 or"),
-        (b"\n", "line 1 is not a word and 4 numbers"),
+        (b"\n\n", "line 1 is not a word and 4 numbers"),
         (b"a 1 2 3 4\nthe 1 2 3\n", "line 2 is not a word and 4 numbers"),
         (b"a 1 2 3 4\nthe 1 2 x 4\n", "line 2 is not a word and 4 numbers"),
         (b"a 1 2 3 4\nthe 1 2 nan 4\n", "line 2 is not a word and 4 numbers"),
-        (b"a 1 2 3 4\ncaf\xe9 1 2 3 4\n", "line 2 is not UTF-8"),
         (b"cat 1 2 3 4\n", "has none of the vocabulary's 5 tokens"),
-        (b"", "has none of the vocabulary's 5 tokens"),
     ],
 )
 def test_files_that_cannot_be_used(tmp_path, content, message):
@@ -168,14 +166,15 @@ def test_files_that_cannot_be_used(tmp_path, content, message):
 
 
 def test_files_that_cannot_be_read(tmp_path):
+    """The reader of all text names the file and the setting."""
     model, tokenizers = built()
-    (tmp_path / "v.gz").write_bytes(b"the 1 2 3 4")
-    for name, message in (("nowhere", "No such file"), ("", "directory"), ("v.gz", "no gzip file")):
-        with pytest.raises(UserError, match=rf"^vectors\.source={tmp_path / name}: .*{message}"):
+    contents = {"latin": b"a 1 2 3 4\ncaf\xe9 1 2 3 4\n", "empty": b"", "v.gz": b"the 1 2 3 4"}
+    contents["cut.gz"] = gzip.compress(b"a 1 2 3 4\n" * 9999)[:40]
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    for name in ("nowhere", "", *contents):
+        with pytest.raises(UserError, match=rf"{tmp_path / name}.*[^\n]*vectors\.source"):
             load(model, tokenizers, source=tmp_path / name)
-    (tmp_path / "v.gz").write_bytes(gzip.compress(b"a 1 2 3 4\n" * 9999)[:40])
-    with pytest.raises(UserError, match="truncated"):
-        load(model, tokenizers, source=tmp_path / "v.gz")
 
 
 def test_bpe_tokens_find_the_words_that_they_are(tmp_path):
