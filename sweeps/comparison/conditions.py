@@ -60,7 +60,7 @@ class Condition:
 
     @property
     def state(self) -> State:
-        """What a reader is told."""
+        """The state as readers see it."""
         if not self.holds:
             return "NOT HELD"
         return "differs by design" if self.by_design else "held"

@@ -22,7 +22,7 @@ RESAMPLES_FOR_A_TEST = 40
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class EvalGroup:
     """Systems that translated one test set, and can be compared sentence by sentence."""
 
     systems: list[System]
@@ -38,7 +38,7 @@ class Evaluation:
     """Scores of all systems, in the given order of the systems."""
 
     systems: list[System]
-    groups: list[Group]
+    groups: list[EvalGroup]
     scoring: Scoring
     draws: Resamples
     """``scoring.resamples`` draws, or more where many tests are corrected."""
@@ -62,7 +62,7 @@ class Evaluation:
         """Baselines of all test sets; no system of the comparison, and without seeds."""
         return [baseline for group in self.groups for baseline in group.baselines]
 
-    def group(self, system: System) -> Group:
+    def group(self, system: System) -> EvalGroup:
         """Return the group of a system or baseline."""
         return next(group for group in self.groups if system in (*group.systems, *group.baselines))
 
@@ -112,8 +112,8 @@ def evaluate(systems: Sequence[System], scoring: Scoring) -> Evaluation:
     draws = _draws(scoring.draws, systems_by_test, buckets_by_test)
     baselines_by_test = _baselines(systems_by_test, metrics)
     groups = [
-        Group(members, buckets, score_subsets([*members, *beside], metrics, buckets, draws), beside)
-        for members, buckets, beside in zip(
+        EvalGroup(members, buckets, score_subsets([*members, *more], metrics, buckets, draws), more)
+        for members, buckets, more in zip(
             systems_by_test, buckets_by_test, baselines_by_test, strict=True
         )
     ]
@@ -123,7 +123,7 @@ def evaluate(systems: Sequence[System], scoring: Scoring) -> Evaluation:
 
 
 def _metrics(systems: Iterable[System]) -> list[Metric]:
-    """Return the metrics of all outputs, after a check of those that are a user's."""
+    """Return the metrics of all outputs, after a check of the user's own."""
     outputs = [output for system in systems for output in system.outputs]
     metrics = in_order(metric for output in outputs for metric in output.metrics)
     for metric in metrics:

@@ -28,7 +28,7 @@ class SystemRecord(Record):
     """Number of test sentences."""
 
 
-class Job(Record):
+class JobRecord(Record):
     """A job of the comparison."""
 
     label: str
@@ -36,7 +36,7 @@ class Job(Record):
     """Path relative to the comparison, so that a sweep's folder can be moved with its runs."""
 
 
-class RunRecord(Result, Job):
+class RunRecord(Result, JobRecord):
     """A finished run with its ``result.json``."""
 
     @classmethod
@@ -45,7 +45,7 @@ class RunRecord(Result, Job):
         return cls(label=run.name, folder=relpath(run.folder, out), **run.result.model_dump())
 
 
-class FailureRecord(Job):
+class FailureRecord(JobRecord):
     """A job without a result."""
 
     error: str
@@ -77,7 +77,7 @@ class ComparisonRecord(Record):
 
     def folders(self, out: Path) -> list[Path]:
         """Return the folders of all jobs of the comparison in ``out``."""
-        jobs: list[Job] = [*self.runs, *self.failed]
+        jobs: list[JobRecord] = [*self.runs, *self.failed]
         return [Path(normpath(out / job.folder)) for job in jobs]
 
 
@@ -102,7 +102,7 @@ SETTINGS = (MULTIRUN, f"{HYDRA}/config.yaml")
 
 @dataclass(frozen=True)
 class Origin:
-    """What is known of the making of a comparison beside its runs."""
+    """How a comparison came about: its question, command and date."""
 
     title: str | None = None
     """``about.title`` of the configuration."""

@@ -10,7 +10,7 @@ from lightning_modules.metrics.metric import Metric, TextMetric
 from lightning_modules.metrics.resampling import interval
 from lightning_modules.metrics.systems import EvalSet, Subsets, System
 from lightning_modules.testing.scoring import MEANING
-from sweeps.comparison.evaluation import Evaluation, Group
+from sweeps.comparison.evaluation import EvalGroup, Evaluation
 from sweeps.comparison.tables import Cell, Column, Table
 
 ALIGNMENT = {"aer", "precision", "recall"}
@@ -204,7 +204,7 @@ def trends(evaluation: Evaluation) -> Table:
     )
 
 
-def _trend(group: Group, system: System) -> list[Cell]:
+def _trend(group: EvalGroup, system: System) -> list[Cell]:
     pairs = zip(group.buckets, group.subsets[1:], strict=True)
     used = [(bucket, subset) for bucket, subset in pairs if not subset.thin]
     buckets = [bucket for bucket, _ in used]

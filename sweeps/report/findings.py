@@ -80,7 +80,7 @@ TESTS_OF_ONE_TRAINING = (
     "otherwise. In simulations, two equal systems of one seed each differ “significantly” in 17% "
     "to 89% of comparisons, with two or three seeds in at most 5% (docs/evaluation.md)."
 )
-"""The sentence beside the tests, where systems have one seed."""
+"""The sentence next to the tests, where systems have one seed."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -112,8 +112,7 @@ def render_report(report: Report) -> str:
     for part in report.parts:
         with part.errors_in_one_line():
             template = templates.from_string(part.section.template)
-            tables = part.section.page_tables(part.tables)
-            shown = {"tables": tables, "figures": list(part.page_figures)}
+            shown = {"tables": part.tables, "figures": list(part.page_figures)}
             content = template.render(section=part.section, **shown)
             if content.strip():
                 sections.append(PageSection(part.name, part.section.heading, Markup(content)))

@@ -48,7 +48,7 @@ class PageTop:
 
     @cached_property
     def _varied(self) -> list[str]:
-        """The settings beside model and seed that differ between runs, with their values."""
+        """The settings that differ between runs, model and seed aside, with their values."""
         values: dict[str, dict[str, None]] = {}
         for result in self.results:
             for override in labelling_overrides(result.overrides, result.variant):
@@ -147,7 +147,7 @@ def _is_written(result: Result) -> bool:
 
 
 PARTS = {"train": "training pairs", "test": "test sentences"}
-"""What a reader is told of each part of a corpus."""
+"""Names of the parts of a corpus for readers."""
 
 
 def files_of(evaluation: Evaluation) -> Iterator[str]:

@@ -41,27 +41,27 @@ class Part:
     def tables(self) -> dict[str, Table]:
         """The tables by their names."""
         with self.errors_in_one_line():
-            tables = _checked("tables", self.section.tables(), (Table,))
+            tables = _check_kinds("tables", self.section.tables(), (Table,))
         return {table.name: table for table in tables}
 
     @cached_property
     def figures(self) -> dict[str, Chart]:
         """The figures by the names of their files, as wide as the text of a paper."""
         with self.errors_in_one_line():
-            return _checked_charts(self.section.figures(TEXT))
+            return _check_charts(self.section.figures(TEXT))
 
     @cached_property
     def files(self) -> dict[str, Chart]:
         """The figures by the names of their files, in both widths of a paper."""
         with self.errors_in_one_line():
-            narrow = _checked_charts(self.section.figures(COLUMN))
+            narrow = _check_charts(self.section.figures(COLUMN))
         return self.figures | {f"{name}{NARROW}": chart for name, chart in narrow.items()}
 
     @cached_property
     def page_figures(self) -> dict[str, Chart]:
         """The figures of the page, as wide as the page."""
         with self.errors_in_one_line():
-            return _checked_charts(self.section.page_figures())
+            return _check_charts(self.section.page_figures())
 
     def printed(self) -> list[RenderableType]:
         """Return what the terminal prints."""
@@ -72,7 +72,7 @@ class Part:
     def lines(self) -> list[str]:
         """The lines of text that go to W&B."""
         with self.errors_in_one_line():
-            return _checked("lines", self.section.lines, (str,))
+            return _check_kinds("lines", self.section.lines, (str,))
 
     @contextmanager
     def errors_in_one_line(self) -> Iterator[None]:
@@ -99,17 +99,17 @@ class Report:
     @cached_property
     def tables(self) -> dict[str, Table]:
         """The tables of all sections, by name."""
-        return _joined((part.setting, part.tables) for part in self.parts)
+        return _join((part.setting, part.tables) for part in self.parts)
 
     @cached_property
     def figures(self) -> dict[str, Chart]:
         """The figures of all sections in the width of the files, by name."""
-        return _joined((part.setting, part.figures) for part in self.parts)
+        return _join((part.setting, part.figures) for part in self.parts)
 
     @cached_property
     def page_figures(self) -> dict[str, Chart]:
         """The figures of the page, by name."""
-        return _joined((part.setting, part.page_figures) for part in self.parts)
+        return _join((part.setting, part.page_figures) for part in self.parts)
 
 
 def make_report(findings: Findings, settings: ReportSettings) -> Report:
@@ -138,7 +138,7 @@ def _part(findings: Findings, name: str, path: str) -> Part:
     return Part(name, f"{setting}={path}", make_plug(setting, path, kind, findings))
 
 
-def _joined(parts: Iterable[tuple[str, Mapping[str, Named]]]) -> dict[str, Named]:
+def _join(parts: Iterable[tuple[str, Mapping[str, Named]]]) -> dict[str, Named]:
     """Join names of all parts. Raises ``UserError`` where two parts use one name."""
     joined: dict[str, Named] = {}
     for setting, named in parts:
@@ -149,7 +149,7 @@ def _joined(parts: Iterable[tuple[str, Mapping[str, Named]]]) -> dict[str, Named
     return joined
 
 
-def _checked(method: str, values: Iterable[Any], kinds: tuple[type, ...]) -> list[Any]:
+def _check_kinds(method: str, values: Iterable[Any], kinds: tuple[type, ...]) -> list[Any]:
     values = list(values)
     for value in values:
         if not isinstance(value, kinds):
@@ -158,8 +158,8 @@ def _checked(method: str, values: Iterable[Any], kinds: tuple[type, ...]) -> lis
     return values
 
 
-def _checked_charts(figures: Mapping[str, Any]) -> dict[str, Chart]:
+def _check_charts(figures: Mapping[str, Any]) -> dict[str, Chart]:
     if not isinstance(figures, Mapping):
         raise UserError("figures() gives no mapping from names to charts")
-    _checked("figures", figures.values(), get_args(Chart))
+    _check_kinds("figures", figures.values(), get_args(Chart))
     return dict(figures)

@@ -29,7 +29,7 @@ from lightning_modules.runs.files import (
     read_predictions,
 )
 from lightning_modules.runs.schema import HeadWeights, SentenceAttention
-from sweeps.comparison.evaluation import Group
+from sweeps.comparison.evaluation import EvalGroup
 
 MOST_WEIGHTS = 800_000
 """Most weights of single heads on a page, about 2 MB."""
@@ -155,7 +155,7 @@ class Examples:
         return [panel for panel in every if panel]
 
 
-def example_sentences(groups: Sequence[Group]) -> Examples:
+def example_sentences(groups: Sequence[EvalGroup]) -> Examples:
     """Return the cards of all test sets."""
     cards = [card for group in groups for card in sentence_cards(group)]
     maps = [each.heat_map for card in cards for each in card.translations if each.heat_map]
@@ -187,7 +187,7 @@ class _SystemAttention:
         return attention, "" if attention else NO_ATTENTION
 
 
-def sentence_cards(group: Group) -> list[SentenceCard]:
+def sentence_cards(group: EvalGroup) -> list[SentenceCard]:
     """Return a readable sentence, then sentences on which the systems' first seeds differ most."""
     test = group.systems[0].test
     reasons = {most_readable(test.sources or test.references): "easily read"}
@@ -220,7 +220,7 @@ def sentence_cards(group: Group) -> list[SentenceCard]:
     ]
 
 
-def _most_different(group: Group) -> list[int]:
+def _most_different(group: EvalGroup) -> list[int]:
     """Return sentence numbers, largest BLEU difference between systems' first seeds first."""
     outputs = [system.outputs[0] for system in group.systems]
     test = group.systems[0].test

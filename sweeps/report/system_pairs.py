@@ -6,7 +6,7 @@ from functools import cached_property
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.systems import System
-from sweeps.comparison.evaluation import Evaluation, Group
+from sweeps.comparison.evaluation import EvalGroup, Evaluation
 from sweeps.comparison.numbers import format_estimate, format_number, p_statement
 from sweeps.comparison.significance_tables import SignificanceTests, differ
 
@@ -70,7 +70,7 @@ class GroupTests:
     """Systems that translated one test set, and what tests say of their differences."""
 
     evaluation: Evaluation
-    group: Group
+    group: EvalGroup
     bleu: SignificanceTests
 
     @cached_property

@@ -10,7 +10,7 @@ from sweeps.comparison.tables import Table
 from sweeps.report.report import Report
 
 
-def printed_table(table: Table, columns: int | None = None) -> Printed:
+def rich_table(table: Table, columns: int | None = None) -> Printed:
     """Return a table to print, its first ``columns`` only where the others would not fit."""
     first, *others = table.titles[:columns]
     printed = empty_table(table.title, first, *others)
@@ -21,7 +21,7 @@ def printed_table(table: Table, columns: int | None = None) -> Printed:
     return printed
 
 
-def turned_table(table: Table, names: int) -> Printed:
+def rich_table_of_columns(table: Table, names: int) -> Printed:
     """Return a table to print with a line for each column, where its rows would not fit.
 
     The first ``names`` columns name the rows of ``table``, which become columns.

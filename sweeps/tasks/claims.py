@@ -38,7 +38,7 @@ from sweeps.claims.shared_training import copy_training
 from sweeps.launch.compose import hydra_job
 from sweeps.launch.errors import as_user_error
 from sweeps.launch.job import record_failure
-from sweeps.report.terminal import printed_table
+from sweeps.report.terminal import rich_table
 
 RUNS, UNTUNED = "runs.json", "runs_untuned.json"
 """Files of a command: the runs that it wants, and the same with the learning rates of the files."""
@@ -129,7 +129,7 @@ def _judge(plan: Plan, config: DictConfig) -> None:
     if config.learning_rates is not None:
         untuned = judge_all(replace(plan, wanted=read_runs(out / UNTUNED)), scoring)
         judged = add_untuned_verdicts(judged, untuned)
-    table = printed_table(scoreboard(judged, scale, PRINTED))
+    table = rich_table(scoreboard(judged, scale, PRINTED))
     for key in ("claim", "ours"):
         table.columns[PRINTED.index(key)].no_wrap = True
     console.print(table)

@@ -24,7 +24,7 @@ from lightning_modules.training.factories import build_data
 from sweeps.comparison.corpus_tables import HISTOGRAM, cleaning_tables, corpora_table, splits_table
 from sweeps.comparison.table_files import write_tables
 from sweeps.comparison.tables import Table
-from sweeps.report.terminal import printed_table, turned_table
+from sweeps.report.terminal import rich_table, rich_table_of_columns
 
 SUMMARY = "data.json"
 GROUPS = ("data", "cleaning", "tokenizer", "batching")
@@ -109,11 +109,11 @@ def _write(summary: DataSummary, tables: Sequence[Table], folder: Path) -> None:
 
 def _print(summary: DataSummary, tables: Sequence[Table], folder: Path, console: Console) -> None:
     corpora, splits, *cleaned = tables
-    for table in (turned_table(corpora, 1), turned_table(splits, 2)):
+    for table in (rich_table_of_columns(corpora, 1), rich_table_of_columns(splits, 2)):
         console.print(table)
         console.print()
     for each in cleaned:
-        console.print(printed_table(each, WITHOUT_EXAMPLES))
+        console.print(rich_table(each, WITHOUT_EXAMPLES))
         console.print()
     lines = [*_examples_of_steps(summary.data), *_pairs(summary), *_warnings(summary.data)]
     for line in [*lines, f"everything is in {folder}"]:

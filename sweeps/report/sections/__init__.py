@@ -53,10 +53,6 @@ class Section(ABC):
         """
         return {}
 
-    def page_tables(self, tables: Mapping[str, Table]) -> Mapping[str, Table]:
-        """Return the ``tables`` as the page shows them, by name; files have all rows."""
-        return tables
-
     def page_figures(self) -> Mapping[str, Chart]:
         """Return the charts of the page; these may be more than those in files."""
         return self.figures("container")

@@ -35,7 +35,7 @@ NOTE = (
 )
 
 
-class Agreement(Section):
+class DistanceAgreement(Section):
     """Choices between contrastive pairs; nothing where no run was tested with such pairs."""
 
     heading = "Agreement against distance"

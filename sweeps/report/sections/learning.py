@@ -178,8 +178,8 @@ def _figure(
     marks = base.mark_point(size=style.mark / 2, filled=True).encode(
         shape=alt.Shape("system:N", title=None, scale=shape, legend=legend)
     )
-    beside = end_labels(points, labels, x, ends, width, "value") if style.labelled else []
-    chart = alt.layer(lines, marks.add_params(highlighted), *beside, data=data_of(points))
+    names = end_labels(points, labels, x, ends, width, "value") if style.labelled else []
+    chart = alt.layer(lines, marks.add_params(highlighted), *names, data=data_of(points))
     return finish_chart(chart, width, note, "", _alt_text(points, labels, pace, unit))
 
 

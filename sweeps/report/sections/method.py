@@ -16,7 +16,7 @@ WRITTEN = (
     "figures/: every figure",
     "comparison.json: settings, conditions and results of the runs",
 )
-"""Files beside the page."""
+"""Files in the folder of the page."""
 
 
 class Method(Section):

@@ -11,7 +11,7 @@ from sweeps.comparison.collect import Comparison
 from sweeps.comparison.score_tables import system_column
 from sweeps.comparison.tables import Column, Table
 from sweeps.report.sections import Section
-from sweeps.report.terminal import printed_table
+from sweeps.report.terminal import rich_table
 
 MEASURES: dict[Column, Callable[[Result], float | None]] = {
     Column("parameters", "parameters", "size"): lambda result: result.parameters,
@@ -79,4 +79,4 @@ class Speed(Section):
 
     @override
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
-        return [printed_table(table, PRINTED) for table in tables.values()]
+        return [rich_table(table, PRINTED) for table in tables.values()]

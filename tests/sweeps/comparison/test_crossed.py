@@ -8,7 +8,7 @@ from sweeps.comparison.evaluation import evaluate
 from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
 from sweeps.report.report import make_report
-from sweeps.report.sections.windows import Windows, window_costs
+from sweeps.report.sections.window_costs import Windows, window_costs
 from tests.helpers.run_folders import REPORT, SCORING, Text, make_run, text
 
 TEXTS = {"0": text(1), "1": text(2)}

@@ -12,7 +12,7 @@ from sweeps.comparison.evaluation import evaluate, evaluate_sets
 from sweeps.comparison.score_tables import by_length, score_tables
 from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
-from sweeps.report.sections.curves import length_lines
+from sweeps.report.sections.length_curves import length_lines
 from sweeps.report.terminal import print_report
 from tests.helpers.run_folders import REPORT, SCORING, TEXT, Text, make_run, text, translations
 

@@ -47,7 +47,7 @@ from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
 from sweeps.report.report import make_report
 from sweeps.report.sections.agreement import contrasts
-from sweeps.report.sections.data import Corpora
+from sweeps.report.sections.corpora import Corpora
 from sweeps.report.sections.learning import learning_curves, learning_figures, learning_table
 from sweeps.report.sections.significance import MatrixCell, significance_matrices
 from sweeps.report.sections.speed import speed_table

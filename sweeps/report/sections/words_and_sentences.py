@@ -63,7 +63,7 @@ class WordGroup(NamedTuple):
     """Precision, recall and F1."""
 
 
-class Words(Section):
+class WordAccuracy(Section):
     """Accuracy of words by frequency, and groups of sentences."""
 
     heading = "Words and sentences"

@@ -10,7 +10,7 @@ from lightning_modules.figures.heat_map import attention_panels
 from sweeps.report.sections import Section
 
 
-class Attention(Section):
+class AttentionViewer(Section):
     """Heat map of the sentence, system, layer and head that the reader chooses."""
 
     heading = "Where the systems look"
@@ -31,7 +31,7 @@ class Attention(Section):
         return {"attentions": self.findings.examples.plain}
 
 
-class Sentences(Section):
+class SideBySide(Section):
     """An easily read sentence, and those on which the systems differ most."""
 
     heading = "Sentences side by side"

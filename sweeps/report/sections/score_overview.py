@@ -19,7 +19,7 @@ from sweeps.report.sections import Section
 from sweeps.report.terminal import empty_table
 
 WHOLE = {"exact": "EM", "aer": "AER"}
-"""Short titles of the scores on the whole test set that the terminal shows beside BLEU."""
+"""Short titles of the scores on the whole test set that the terminal shows next to BLEU."""
 
 
 class Scores(Section):

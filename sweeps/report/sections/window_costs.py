@@ -13,7 +13,7 @@ from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.word_alignment import Gold
 from lightning_modules.runs.settings import flatten
 from sweeps.comparison.collect import Comparison, Variant
-from sweeps.comparison.evaluation import Evaluation, Group
+from sweeps.comparison.evaluation import EvalGroup, Evaluation
 from sweeps.comparison.numbers import format_interval, format_number
 from sweeps.comparison.score_tables import origin, system_column
 from sweeps.comparison.significance_tables import SignificanceTests
@@ -144,7 +144,7 @@ def _sentences(costs: Iterable[WindowCost]) -> Iterator[str]:
 
 def _costs(
     evaluation: Evaluation,
-    group: Group,
+    group: EvalGroup,
     variants: Mapping[str, Variant],
     bleu: SignificanceTests | None,
 ) -> Iterator[WindowCost]:

@@ -18,7 +18,7 @@ from sweeps.comparison.corpus_tables import (
 )
 from sweeps.comparison.tables import Table
 from sweeps.report.sections import Section
-from sweeps.report.terminal import turned_table
+from sweeps.report.terminal import rich_table_of_columns
 
 
 class Corpora(Section):
@@ -62,4 +62,8 @@ class Corpora(Section):
 
     @override
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
-        return [turned_table(table, 2) for name, table in tables.items() if name.startswith(SPLITS)]
+        return [
+            rich_table_of_columns(table, 2)
+            for name, table in tables.items()
+            if name.startswith(SPLITS)
+        ]
