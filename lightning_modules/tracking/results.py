@@ -67,12 +67,7 @@ def log_test(
 ) -> None:
     """Log scores, BLEU by length, a heat map, translations, corpus, warnings and, if asked, files.
 
-    Args:
-        tracker: the tracker of the run; None without one.
-        run: results of the run.
-        scoring: how the test set was scored; it names the length buckets.
-        folder: folder of the run.
-        step: number of updates of the training.
+    ``scoring`` names the length buckets; ``step`` is the number of updates of the training.
     """
     if tracker is None:
         return
@@ -80,7 +75,8 @@ def log_test(
     curve = [
         {
             LENGTH: point.bounds.high or point.bounds.low,
-            **dict(zip(BY_LENGTH, (round(point.bleu, DECIMALS), point.sentences), strict=True)),
+            BY_LENGTH[0]: round(point.bleu, DECIMALS),
+            BY_LENGTH[1]: point.sentences,
         }
         for point in run.curve
         if point.bleu is not None

@@ -85,12 +85,7 @@ class ContinuedCSVLogger(CSVLogger):
     """Writes ``metrics.csv`` and ``hparams.yaml`` into ``save_dir``/``version``.
 
     Lightning's logger removes the file that it finds; this logger keeps the rows, so that a resumed
-    training continues its file.
-
-    Args:
-        save_dir: parent folder.
-        version: name of the folder.
-        options: further arguments of Lightning's logger.
+    training continues its file. ``options`` are further arguments of Lightning's logger.
     """
 
     def __init__(self, save_dir: str, version: str, **options: Any) -> None:

@@ -50,6 +50,8 @@ CELL = 6
 """Side of the cell of one weight in a table's picture, in pixels."""
 ABOUT_CORPUS = {"name", "source", "target", "fingerprint", "pairs", "vocabulary"}
 """Fields of a corpus in its artifact; the text itself is never sent."""
+INPUTS = ("dataset", "tokenizers")
+"""Types of the artifacts that a run was made from."""
 
 
 class FailsafeWandbLogger(WandbLogger, Tracker):
@@ -57,24 +59,9 @@ class FailsafeWandbLogger(WandbLogger, Tracker):
 
     Every call goes through ``send``. The first failure prints one line; earlier records stay in the
     folder of W&B, and later calls do nothing. The run gets the lines that the program logs, without
-    passwords, until ``close``.
-
-    Args:
-        project: the project.
-        name: name of the run.
-        group: group of the run.
-        job_type: kind of the run.
-        tags: tags of the run.
-        save_dir: folder under which W&B writes everything.
-        folder: folder of the training or comparison. It keeps the run's id, so that a resumed
-            training continues the same run.
-        mode: ``auto`` chooses by a probe and never fails; or online, offline, disabled.
-        artifacts: whether to keep the best checkpoint, the predictions, the tokenizers and the
-            corpus's fingerprint as artifacts.
-        finish_seconds: time limit for the end of the run.
-        replace: whether an earlier run of the ``folder`` is replaced, not continued.
-
-    Raises ``UserError`` if no run can be started in the ``mode`` that was asked for.
+    passwords, until ``close``. ``conf/logger/wandb.yaml`` explains the arguments. The ``folder`` of
+    the training or comparison keeps the run's id: a later command there continues the run, or with
+    ``replace`` replaces it. Raises ``UserError`` if no run can be started in the ``mode``.
     """
 
     def __init__(
@@ -196,23 +183,17 @@ class FailsafeWandbLogger(WandbLogger, Tracker):
 
     @override
     def log_files(self, folder: Path, data: Data) -> None:
-        """Keep files as artifacts.
-
-        Where a server is reached, corpus and tokenizers are inputs of the run; W&B takes no inputs
-        offline, where they are outputs too.
-        """
+        """Keep files as artifacts: corpus and tokenizers as inputs of the run, or, offline, where
+        W&B takes no inputs, as outputs."""
         if not self.artifacts:
             return
         # Copies of files take long: no time limit.
-        used = self.send(lambda _: _inputs(folder, data)) or []
-        made = self.send(lambda run: _outputs(str(run.id), folder, data)) or []
-        if self.online:
-            for artifact in used:
-                self.send(partial(wandb.Run.use_artifact, artifact_or_name=artifact), USE_SECONDS)
-        else:
-            made = [*used, *made]
+        made = self.send(lambda run: _artifacts(str(run.id), folder, data)) or []
         for artifact in made:
-            self.send(partial(wandb.Run.log_artifact, artifact_or_path=artifact), SEND_SECONDS)
+            if self.online and artifact.type in INPUTS:
+                self.send(partial(wandb.Run.use_artifact, artifact_or_name=artifact), USE_SECONDS)
+            else:
+                self.send(partial(wandb.Run.log_artifact, artifact_or_path=artifact), SEND_SECONDS)
 
     @override
     def close(self, error: BaseException | None = None) -> None:
@@ -367,10 +348,11 @@ def sync_command(run_folder: Path) -> str:
     return f"{where}{program} sync{begun_online} {shlex.quote(str(run_folder.absolute()))}"
 
 
-def _inputs(folder: Path, data: Data) -> list[wandb.Artifact]:
-    """Return the corpus, by its fingerprint and without its text, and the tokenizers.
+def _artifacts(run_id: str, folder: Path, data: Data) -> list[wandb.Artifact]:
+    """Return what the run was made from and what it made; runs on a corpus share the former.
 
-    Runs on the same corpus have the same two artifacts.
+    These are the corpus, by its fingerprint and without its text, the tokenizers, the files for
+    translating, laid out like the run's folder, and the predictions.
     """
     about = data.model_dump(include=ABOUT_CORPUS)
     corpus = wandb.Artifact(f"corpus-{data.fingerprint}", type="dataset", metadata=about)
@@ -378,18 +360,13 @@ def _inputs(folder: Path, data: Data) -> list[wandb.Artifact]:
         file.write(data.model_dump_json(include=ABOUT_CORPUS, indent=1))
     tokenizers = wandb.Artifact(f"tokenizers-{data.fingerprint}", type="tokenizers", metadata=about)
     tokenizers.add_dir(str(folder / TOKENIZERS))
-    return [corpus, tokenizers]
-
-
-def _outputs(run_id: str, folder: Path, data: Data) -> list[wandb.Artifact]:
-    """Return the files for translating, laid out like the run's folder, and the predictions."""
     about = {"corpus": data.name, "data_fingerprint": data.fingerprint}
     model = wandb.Artifact(f"model-{run_id}", type="model", metadata=about)
     model.add_file(str(folder / CHECKPOINTS / BEST), name=f"{CHECKPOINTS}/{BEST}")
     model.add_dir(str(folder / TOKENIZERS), name=TOKENIZERS)
     predictions = wandb.Artifact(f"predictions-{run_id}", type="predictions", metadata=about)
     predictions.add_file(str(folder / PREDICTIONS))
-    return [model, predictions]
+    return [corpus, tokenizers, model, predictions]
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> wandb.Table:

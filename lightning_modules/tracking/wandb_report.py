@@ -22,7 +22,6 @@ from omegaconf import DictConfig
 from datamodules.errors import UserError, one_line
 from datamodules.files import write_json
 from lightning_modules.runs.paths import TRACKER_REPORT
-from lightning_modules.runs.schema import Data
 from lightning_modules.tracking.names import (
     BY_LENGTH,
     CURVE,
@@ -31,7 +30,6 @@ from lightning_modules.tracking.names import (
     MEDIA,
     STEP,
     TRIAL_BLEU,
-    data_values,
     tag_of,
 )
 from lightning_modules.tracking.wandb_logger import FailsafeWandbLogger, call_with_timeout
@@ -93,14 +91,9 @@ class WandbPage:
 def publish_page(page: WandbPage, out: Path, logger: DictConfig, again: str = "") -> None:
     """Log a page as a W&B run, and save a W&B report of it.
 
-    Args:
-        page: what W&B gets.
-        out: folder of the page. It keeps the ids of run and report, which a later command in the
-            same folder replaces, as it replaces the files.
-        logger: the group ``logger`` of the configuration.
-        again: command that saves the report later.
-
-    Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
+    The folder ``out`` keeps the ids of run and report, which a later command there replaces. The
+    command ``again`` saves the report later. Raises ``UserError`` if W&B fails, unless
+    ``logger.mode`` is ``auto``.
     """
     run = _log_run(page, out, logger)
     if not page.sections:
@@ -116,19 +109,6 @@ def publish_page(page: WandbPage, out: Path, logger: DictConfig, again: str = ""
         if logger.mode == "online":
             raise UserError(line) from None
         log.warning(line)
-
-
-def publish_corpus(
-    data: Data,
-    config: Mapping[str, Any],
-    pictures: Mapping[str, Path],
-    tables: Mapping[str, TableData],
-    out: Path,
-    logger: DictConfig,
-) -> None:
-    """Log a corpus as a W&B run: its numbers, tables and figures."""
-    name = f"{data.name}-{data.fingerprint}"
-    publish_page(WandbPage("data", name, config, data_values(data), pictures, tables), out, logger)
 
 
 def metric_names(systems: Iterable[str]) -> dict[str, str]:

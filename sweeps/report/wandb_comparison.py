@@ -26,13 +26,7 @@ from sweeps.report.report import Report
 
 
 def publish_comparison(report: Report, page: str, out: Path, logger: DictConfig) -> None:
-    """Log a report as a W&B run, and save a W&B report of it.
-
-    Args:
-        report: the report, whose files are in ``out``.
-        page: the page as HTML.
-        out: the comparison's folder.
-        logger: the group ``logger`` of the configuration.
+    """Log a report, whose files are in ``out``, as a W&B run, and save a W&B report of it.
 
     Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
     """

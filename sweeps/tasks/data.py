@@ -19,7 +19,7 @@ from lightning_modules.runs.files import write_record
 from lightning_modules.runs.paths import FIGURES, TABLES
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Data, Record
-from lightning_modules.tracking.names import is_wandb
+from lightning_modules.tracking.names import data_values, is_wandb
 from lightning_modules.training.factories import build_data
 from sweeps.comparison.corpus_tables import HISTOGRAM, cleaning_tables, corpora_table, splits_table
 from sweeps.comparison.table_files import write_tables
@@ -148,17 +148,18 @@ def _warnings(found: Data) -> Iterator[str]:
 
 def _track(config: DictConfig, found: Data, tables: Sequence[Table], folder: Path) -> None:
     """Log tables, figure and settings into a W&B run."""
-    from lightning_modules.tracking.wandb_report import publish_corpus  # imports W&B
+    from lightning_modules.tracking.wandb_report import WandbPage, publish_page  # imports W&B
     from sweeps.report.wandb_comparison import table_data
 
     settings: dict[str, Any] = {
         group: OmegaConf.to_container(config[group], resolve=True) for group in GROUPS
     }
-    publish_corpus(
-        found,
-        {**redacted(settings), "folder": str(folder), "fingerprint": found.fingerprint},
-        {HISTOGRAM: folder / FIGURES / f"{HISTOGRAM}.png"},
-        {table.name: table_data(table) for table in tables},
-        folder,
-        config.logger,
+    page = WandbPage(
+        job_type="data",
+        name=f"{found.name}-{found.fingerprint}",
+        config={**redacted(settings), "folder": str(folder), "fingerprint": found.fingerprint},
+        summary=data_values(found),
+        pictures={HISTOGRAM: folder / FIGURES / f"{HISTOGRAM}.png"},
+        tables={table.name: table_data(table) for table in tables},
     )
+    publish_page(page, folder, config.logger)
