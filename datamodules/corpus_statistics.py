@@ -1,6 +1,6 @@
 """The statistics of a prepared corpus, as its store and the results of runs record them."""
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
 
@@ -160,18 +160,19 @@ def suspicion(what: str, lines: Sequence[str], of: int, share: float) -> Iterato
 
 
 def suspicions_of_corpus(
-    copies: Suspicion, leaked: Set[tuple[str, str]], test: ParallelText
+    copies: Suspicion, leaked: Sequence[tuple[str, str]], test: ParallelText
 ) -> list[Suspicion]:
     """Return what looks wrong: test pairs in the training text, targets equal to sources.
 
-    ``copies`` counts the training pairs whose target equals the source; ``leaked`` holds the test
-    pairs that are training pairs.
+    ``copies`` are the training pairs whose target equals the source; ``leaked`` the test pairs that
+    are training pairs.
     """
-    tested = list(zip(test.source, test.target, strict=True))
-    seen = [source for source, target in tested if (source, target) in leaked]
-    same = [source for source, target in tested if source == target]
+    seen = [source for source, _ in leaked]
+    same = [
+        source for source, target in zip(test.source, test.target, strict=True) if source == target
+    ]
     return [
-        *suspicion("test pairs are training pairs too", seen, len(tested), SOME),
+        *suspicion("test pairs are training pairs too", seen, len(test), SOME),
         *([copies] if copies.lines and copies.lines >= MANY * copies.of else []),
-        *suspicion("test sources equal their reference", same, len(tested), MANY),
+        *suspicion("test sources equal their reference", same, len(test), MANY),
     ]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from datamodules.cleaning import StepCount, first_occurrences
 from datamodules.corpus import ParallelText, examples_of
+from datamodules.corpus_statistics import Suspicion
 from datamodules.sequences import AT_ONCE, Sequences
 from datamodules.words import Words
 
@@ -81,11 +82,12 @@ class GrowingText:
             return int(self._kept.sum())
         return sum(block.pairs for block in self.blocks)
 
-    @property
-    def copies(self) -> int:
-        """Number of pairs whose target equals the source."""
+    def copied(self) -> Suspicion:
+        """Return the pairs whose target equals the source."""
         copies = self._array("copies", np.bool_)
-        return int(np.sum(copies if self._kept is None else copies & self._kept))
+        count = int(np.sum(copies if self._kept is None else copies & self._kept))
+        examples = examples_of(line for block in self.blocks for line in block.copied)
+        return Suspicion("training sources equal their target", count, self.pairs, examples)
 
     def words(self, side: str) -> list[str]:
         """Return the different words of a side, in the order of their numbers."""

@@ -11,7 +11,7 @@ import shutil
 import signal
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field
@@ -40,6 +40,7 @@ from datamodules.cleaning import (
     total_counts,
 )
 from datamodules.corpus import (
+    SPLITS,
     Corpus,
     ParallelText,
     Split,
@@ -53,6 +54,7 @@ from datamodules.corpus import (
 from datamodules.corpus_statistics import (
     CorpusStatistics,
     SideCounts,
+    SideStatistics,
     Suspicion,
     bins_of,
     side_statistics,
@@ -75,11 +77,11 @@ STATISTICS = "statistics.json"
 UNFINISHED = "unfinished"
 """Folder of the training text while it is prepared."""
 HELD_OUT: tuple[Split, ...] = ("val", "test")
-FEW_TOKENS, MANY_TOKENS = 2.7, 3.6
+FEW_TOKENS, MANY_TOKENS = 1.6, 2.1
 """Bytes on the disk during a preparation for each byte of the training text.
 
-Measured on 13 MB of text, English to German: words and BPE 2.0 to 2.2, BPE with dropout 3.0,
-characters and bytes 3.3. A smaller corpus has more, since its vocabularies weigh more.
+Measured on 18 MB of text, English to German: words and BPE 1.4, BPE with dropout, characters and
+bytes 1.9. A smaller corpus has more, since its vocabularies weigh more.
 """
 LONG_PIECES = ("words", "bpe", "unigram", "sentencepiece")
 """Tokenizers with few tokens a word."""
@@ -92,19 +94,6 @@ Result = TypeVar("Result")
 
 
 @dataclass
-class Clock:
-    """Times the stages of the preparation."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-    _last: float = field(default_factory=time.perf_counter)
-
-    def lap(self, stage: str) -> None:
-        """End a stage."""
-        now = time.perf_counter()
-        self.seconds[stage], self._last = now - self._last, now
-
-
-@dataclass
 class TrainingText:
     """The training text as numbers of words, and what was found while it was read."""
 
@@ -113,11 +102,9 @@ class TrainingText:
     """What each limit of the corpus and each step of cleaning did."""
     first: ParallelText = field(default_factory=lambda: ParallelText([], []))
     """The first pairs, as given."""
-    seen: dict[str, float] = field(default_factory=dict)
-    """``ParallelText.seen``."""
     aligned: list[ParallelText] = field(default_factory=list)
     """The text that has gold links."""
-    limits: ParallelText = field(default_factory=lambda: ParallelText([], []))
+    totals: ParallelText = field(default_factory=lambda: ParallelText([], []))
     """Which pairs the limits of the corpus left out; no sentences."""
 
     @property
@@ -125,10 +112,10 @@ class TrainingText:
         """Number of pairs before cleaning."""
         return sum(block.read for block in self.words.blocks)
 
-    @property
-    def leaked(self) -> set[Pair]:
-        """Test pairs that are training pairs."""
-        return {pair for block in self.words.blocks for pair in block.leaked}
+    def leaked(self, test: ParallelText) -> list[Pair]:
+        """Return the test pairs that are training pairs."""
+        leaked = {pair for block in self.words.blocks for pair in block.leaked}
+        return [pair for pair in zip(test.source, test.target, strict=True) if pair in leaked]
 
 
 class Encoded(NamedTuple):
@@ -147,65 +134,38 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
     Raises the errors of the corpus and of the tokenizers, and ``OSError``.
     """
     check_space(corpus, settings, folder)
-    clock = Clock()
-    languages = corpus.source, corpus.target
+    ends = [time.perf_counter()]  # of the stages
     given = {split: read_split(corpus, split) for split in HELD_OUT}
     held_out = {split: cleaning.text(text, corpus.source) for split, text in given.items()}
     # As training has these sentences: the references too are cleaned.
-    sentences = {
-        split: ParallelText(text.source, cleaning.lines(text.target, corpus.target))
-        for split, text in held_out.items()
-    }
-    test = sentences["test"]
-    tested = frozenset(zip(test.source, test.target, strict=True))
-    cleaner = Cleaner(cleaning, languages, HeldOut.of(sentences.values()))
-    training = _read_training(corpus, cleaner, tested, folder / UNFINISHED)
-    clock.lap("text")
+    val, test = (
+        ParallelText(text.source, cleaning.lines(text.target, corpus.target))
+        for text in held_out.values()
+    )
+    cleaner = Cleaner(cleaning, (corpus.source, corpus.target), HeldOut.of([val, test]))
+    training = _read_training(corpus, cleaner, test, folder / UNFINISHED)
+    ends.append(time.perf_counter())
     tokenizers = Tokenizers.train(training.words.sample(settings.sample_pairs), settings)
     tokenizers.save(folder)
-    clock.lap("vocabularies")
-    encoded: dict[str, dict[str, Encoded]] = {split: {} for split in ("train", *HELD_OUT)}
-    for side, tokenizer in zip(SIDES, tokenizers, strict=True):
-        encoded["train"][side] = _encode_training(
-            training.words, side, tokenizer, folder, spelled=settings.dropout > 0
-        )
-        for split, text in held_out.items():
-            lines = getattr(text, side)
-            encoded[split][side] = _encode(lines, tokenizer, folder, f"{split}.{side}")
-    # Without line breaks: the writer of indented JSON takes ten times as long.
-    frequencies = {side: each.frequencies for side, each in encoded["train"].items()}
-    word_counts = json.dumps(_word_counts(frequencies), ensure_ascii=False)
-    write_text(folder / WORD_COUNTS, word_counts)
-    clock.lap("tokens")
-    leaked = training.leaked
-    bins = bins_of(each.counts for sides in encoded.values() for each in sides.values())
-    statistics = CorpusStatistics(
-        pairs_read=training.pairs_read,
-        left_out={split: text.left_out for split, text in held_out.items()},
-        cleaning=training.steps,
-        seconds=clock.seconds,
-        leaked=sum(pair in leaked for pair in zip(test.source, test.target, strict=True)),
-        bins=bins,
-        splits={
-            split: {
-                side: side_statistics(each.counts, len(each.frequencies), bins)
-                for side, each in sides.items()
-            }
-            for split, sides in encoded.items()
-        },
-    )
+    ends.append(time.perf_counter())
+    encoded = _encode_all(training.words, held_out, tokenizers, settings, folder)
+    ends.append(time.perf_counter())
+    leaked = training.leaked(test)
+    suspicions = suspicions_of_corpus(training.words.copied(), leaked, test)
+    if not corpus.generated:
+        suspicions += _swapped(corpus, {"training": training.first, "validation": given["val"]})
+    seconds = dict(zip(("text", "vocabularies", "tokens"), np.diff(ends).tolist(), strict=True))
+    left_out = {split: text.left_out for split, text in held_out.items()}
+    statistics = _statistics(training, encoded, left_out, len(leaked), seconds)
     write_json(folder / STATISTICS, statistics.model_dump())
-    checksums = {WORD_COUNTS: checksum(folder / WORD_COUNTS)}
-    for sides in encoded.values():
-        for each in sides.values():
-            checksums |= each.checksums
-    left_out = {step.step: step.count for step in training.steps if step.leaves_out and step.count}
+    counted = {step.step: step.count for step in training.steps if step.leaves_out and step.count}
     index: dict[str, Any] = {
-        "train": asdict(ParallelText([], [], None, left_out, seen=training.seen)),
+        "train": asdict(ParallelText([], [], None, counted, seen=training.totals.seen)),
         **{split: asdict(text) for split, text in held_out.items()},
-        "checksums": checksums,
+        "checksums": {WORD_COUNTS: checksum(folder / WORD_COUNTS)}
+        | {file: crc for each in encoded.values() for file, crc in each.checksums.items()},
         "tokenizers": [tokenizer.fingerprint for tokenizer in tokenizers],
-        "suspicions": list(map(str, _suspicions(corpus, training, leaked, test, given["val"]))),
+        "suspicions": list(map(str, suspicions)),
         "phrase_table": _phrase_table(corpus, training.aligned, held_out["test"]),
     }
     write_json(folder / INDEX, index)
@@ -275,7 +235,7 @@ def tokens_of_words(
 
 
 def _read_training(
-    corpus: Corpus, cleaner: Cleaner, tested: frozenset[Pair], folder: Path
+    corpus: Corpus, cleaner: Cleaner, test: ParallelText, folder: Path
 ) -> TrainingText:
     """Read the training text; what an interrupted preparation has cleaned is not cleaned again.
 
@@ -284,10 +244,9 @@ def _read_training(
     training = TrainingText(GrowingText(folder))
     text = training.words
     new = islice(_texts(corpus, training), len(text.blocks), None)
+    tested = frozenset(zip(test.source, test.target, strict=True))
     # disable=None: no bar in files and pipes
-    with tqdm(
-        desc="reading the training text", unit=" pairs", unit_scale=True, disable=None, leave=False
-    ) as bar:
+    with tqdm(desc="reading", unit=" pairs", unit_scale=True, disable=None, leave=False) as bar:
         for block in for_each(partial(_clean, cleaner, tested), new, cores()):
             text.append(block)
             bar.update(block.counts.read)
@@ -296,7 +255,7 @@ def _read_training(
         steps.append(text.leave_duplicates_out())
     if not text.pairs:
         raise UserError(nothing_left(steps))
-    left_out, examples = training.limits.left_out, training.limits.examples
+    left_out, examples = training.totals.left_out, training.totals.examples
     seen = training.pairs_read + sum(left_out.values())
     limits = (
         StepCount(why, True, seen, count, examples.get(why, []), 0.0)
@@ -308,8 +267,8 @@ def _read_training(
 
 def _texts(corpus: Corpus, training: TrainingText) -> Iterator[Text]:
     for text in read_parts(corpus, "train"):
-        add_left_out(training.limits, text)
-        training.seen = training.seen or text.seen
+        add_left_out(training.totals, text)
+        training.totals.seen.update(text.seen)
         if text.alignments is not None:
             training.aligned.append(text)
         if len(text):
@@ -347,10 +306,31 @@ def _follow_parent() -> None:
     Thread(target=end_with_parent, daemon=True).start()
 
 
-def _encode_training(
-    text: GrowingText, side: str, tokenizer: Tokenizer, folder: Path, *, spelled: bool
-) -> Encoded:
-    """Write a side of the training text, and if ``spelled``, its words for BPE dropout."""
+def _encode_all(
+    text: GrowingText,
+    held_out: Mapping[Split, ParallelText],
+    tokenizers: Tokenizers,
+    settings: TokenizerSettings,
+    folder: Path,
+) -> dict[tuple[str, str], Encoded]:
+    """Write the numbers of each split and side, and how often training has each word."""
+    encoded: dict[tuple[str, str], Encoded] = {}
+    for side, tokenizer in zip(SIDES, tokenizers, strict=True):
+        found = _encode_training(text, side, tokenizer, folder)
+        if settings.dropout:
+            assert isinstance(tokenizer, Bpe)
+            found.checksums.update(_save_words(text, side, tokenizer, folder))
+        encoded["train", side] = found
+        for split, held in held_out.items():
+            lines = getattr(held, side)
+            encoded[split, side] = _encode(lines, tokenizer, folder, f"{split}.{side}")
+    counts = _word_counts(*(encoded["train", side].frequencies for side in SIDES))
+    # Without line breaks: the writer of indented JSON takes ten times as long.
+    write_text(folder / WORD_COUNTS, json.dumps(counts, ensure_ascii=False))
+    return encoded
+
+
+def _encode_training(text: GrowingText, side: str, tokenizer: Tokenizer, folder: Path) -> Encoded:
     words = text.words(side)
     tokens = tokens_of_words(tokenizer.encode, words)
     frequencies = np.zeros(len(words), np.int64)
@@ -361,20 +341,26 @@ def _encode_training(
         in_tokens.append(_narrow(sums(tokens.lengths[lines.tokens], lines.lengths)))
     used = np.flatnonzero(frequencies)
     largest = int(tokens.select(used).flat().max(initial=0))
-    word_lengths, lengths = np.concatenate(in_words), np.concatenate(in_tokens)
+    lengths = np.concatenate(in_tokens)
     cut = (tokens.select(lines.tokens).flat() for lines in text.lines(side))
     checksums = save_sequences(folder, f"train.{side}", lengths, cut, largest)
-    if spelled:
-        assert isinstance(tokenizer, Bpe)
-        numbers = (lines.tokens for lines in text.lines(side))
-        name, most = f"train.{side}.words", max(0, len(words) - 1)
-        checksums |= save_sequences(folder, name, word_lengths, numbers, most)
-        characters = tokens_of_words(tokenizer.characters, words)
-        checksums |= _save(folder, f"train.{side}.characters", characters)
-    unknown = sums(tokens.tokens == UNK, tokens.lengths) @ frequencies
+    unknown = int(sums(tokens.tokens == UNK, tokens.lengths) @ frequencies)
+    counts = SideCounts(np.bincount(np.concatenate(in_words)), np.bincount(lengths), unknown)
     counted = {words[number]: int(frequencies[number]) for number in used.tolist()}
-    counts = SideCounts(np.bincount(word_lengths), np.bincount(lengths), int(unknown))
     return Encoded(checksums, counts, counted)
+
+
+def _save_words(text: GrowingText, side: str, tokenizer: Bpe, folder: Path) -> dict[str, int]:
+    """Write the words of a side, and the characters of each word, for BPE dropout."""
+    words = text.words(side)
+    lengths = np.concatenate([_narrow(lines.lengths) for lines in text.lines(side)])
+    numbers = (lines.tokens for lines in text.lines(side))
+    name, most = f"train.{side}.words", max(0, len(words) - 1)
+    characters = tokens_of_words(tokenizer.characters, words)
+    return {
+        **save_sequences(folder, name, lengths, numbers, most),
+        **_save(folder, f"train.{side}.characters", characters),
+    }
 
 
 def encode_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> tuple[Sequences, Words]:
@@ -403,7 +389,7 @@ def _narrow(lengths: Integers) -> Integers:
     return lengths.astype(np.min_scalar_type(int(lengths.max(initial=0))))
 
 
-def _word_counts(words: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+def _word_counts(source: Mapping[str, int], target: Mapping[str, int]) -> dict[str, dict[str, int]]:
     """Return the frequency of each word, sorted.
 
     ``source`` and ``reference`` count the whitespace-separated words of the two sides, ``target``
@@ -411,29 +397,41 @@ def _word_counts(words: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, 
     """
     tokens: Counter[str] = Counter()
     tokenize = Tokenizer13a()
-    for word, frequency in words["target"].items():
+    for word, frequency in target.items():
         for token in tokenize(word).split():
             tokens[token] += frequency
-    counts = {"source": words["source"], "target": tokens, "reference": words["target"]}
+    counts = {"source": source, "target": tokens, "reference": target}
     return {name: dict(sorted(each.items())) for name, each in counts.items()}
 
 
-def _suspicions(
-    corpus: Corpus, training: TrainingText, leaked: Set[Pair], test: ParallelText, val: ParallelText
-) -> list[Suspicion]:
-    """Return what looks wrong in the text; ``val`` is the validation text as given."""
-    text = training.words
-    examples = examples_of(line for block in text.blocks for line in block.copied)
-    copies = Suspicion("training sources equal their target", text.copies, text.pairs, examples)
-    suspicions = suspicions_of_corpus(copies, leaked, test)
-    if corpus.generated:
-        return suspicions
-    for split, given in {"training": training.first, "validation": val}.items():
-        found, checked = swapped(given, (corpus.source, corpus.target))
+def _statistics(
+    training: TrainingText,
+    encoded: Mapping[tuple[str, str], Encoded],
+    left_out: dict[str, dict[str, int]],
+    leaked: int,
+    seconds: dict[str, float],
+) -> CorpusStatistics:
+    bins = bins_of(each.counts for each in encoded.values())
+    splits: dict[str, dict[str, SideStatistics]] = {split: {} for split in SPLITS}
+    for (split, side), each in encoded.items():
+        splits[split][side] = side_statistics(each.counts, len(each.frequencies), bins)
+    return CorpusStatistics(
+        pairs_read=training.pairs_read,
+        left_out=left_out,
+        cleaning=training.steps,
+        seconds=seconds,
+        leaked=leaked,
+        bins=bins,
+        splits=splits,
+    )
+
+
+def _swapped(corpus: Corpus, texts: Mapping[str, ParallelText]) -> Iterator[Suspicion]:
+    for split, text in texts.items():
+        found, checked = swapped(text, (corpus.source, corpus.target))
         what = f"{split} pairs have the languages swapped (data.source, data.target)"
         if found:
-            suspicions.append(Suspicion(what, len(found), checked, examples_of(found)))
-    return suspicions
+            yield Suspicion(what, len(found), checked, examples_of(found))
 
 
 def _phrase_table(
