@@ -198,7 +198,11 @@ def _reads(task: str, key: str) -> bool:
         return True
     if task == "reproduce":  # trains from the record of a run, into other folders
         return key.partition(".")[0] in top_keys_that_affect(["presentation", "nothing"])
-    if task in ("settings", "claims"):  # explain, or give to all runs, the settings of a training
+    if task in (
+        "settings",
+        "claims",
+        "study",
+    ):  # explain the settings of trainings, or pass them on
         return _reads("train", key)
     return task == "train" and "study" in setting.tasks
 

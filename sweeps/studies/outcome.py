@@ -25,16 +25,14 @@ from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.launch.compose import composed, training_config
 from sweeps.report.findings import StudySection
 from sweeps.report.html import render_page
-from sweeps.studies.figures import (
-    DECIMALS,
-    TITLES,
+from sweeps.studies.figures import DECIMALS, TITLES, study_figures
+from sweeps.studies.plan import COST, IDENTITY, REASON, SLOT, StudyPlan
+from sweeps.studies.search_performance import (
     Search,
     performance_curves,
     performance_table,
     search_performance,
-    study_figures,
 )
-from sweeps.studies.plan import COST, IDENTITY, REASON, SLOT
 from sweeps.studies.settings import (
     Choices,
     Floats,
@@ -44,6 +42,7 @@ from sweeps.studies.settings import (
     hydra_value,
     shown_value,
 )
+from sweeps.studies.storage import open_storage, silence_optuna
 
 GROUP = "experiment"
 
@@ -124,8 +123,9 @@ class Outcome:
 
     @cached_property
     def trials(self) -> list[FrozenTrial]:
-        """All trials, oldest first."""
-        return self.study.get_trials(deepcopy=False)
+        """All trials of the queue, oldest first."""
+        trials = self.study.get_trials(deepcopy=False)
+        return [trial for trial in trials if SLOT in trial.user_attrs]
 
     @cached_property
     def finished(self) -> list[FrozenTrial]:
@@ -133,11 +133,11 @@ class Outcome:
         return [trial for trial in self.trials if trial.state == TrialState.COMPLETE]
 
     @property
-    def failed(self) -> list[tuple[int | None, str]]:
+    def failed(self) -> list[tuple[int, str]]:
         """Slots whose last trial failed, with reasons."""
-        last = {trial.user_attrs.get(SLOT): trial for trial in self.trials}
+        last = {trial.user_attrs[SLOT]: trial for trial in self.trials}
         failed = [trial for trial in last.values() if trial.state == TrialState.FAIL]
-        return [(trial.user_attrs.get(SLOT), _reason(trial) or "") for trial in failed]
+        return [(trial.user_attrs[SLOT], _reason(trial) or "") for trial in failed]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -148,7 +148,7 @@ class Outcome:
         """Return the cost of all trials; a requeued trial includes the cost of the lost trial."""
         spent: dict[int, float] = {}
         for trial in self.trials:
-            slot = trial.user_attrs.get(SLOT, -1)
+            slot = trial.user_attrs[SLOT]
             spent[slot] = max(spent.get(slot, 0), trial.user_attrs.get(COST, {}).get(kind, 0))
         return sum(spent.values())
 
@@ -218,7 +218,7 @@ class Outcome:
         done = trial.state == TrialState.COMPLETE
         chosen = [_parameter_cell(self.sweep.space[name], trial, name) for name in self.sweep.space]
         return [
-            trial.user_attrs.get(SLOT),
+            trial.user_attrs[SLOT],
             trial.number,
             trial.state.name.lower(),
             *(trial.values if done else [None] * len(self.sweep.objectives)),
@@ -238,6 +238,24 @@ class Outcome:
         smallest = min(map(abs, values), default=1.0)
         # Three digits of the smallest value, so that learning rates differ in the table.
         return Column(name, name, "number", max(1, 2 - math.floor(math.log10(smallest))))
+
+
+def find_outcomes(plans: Sequence[StudyPlan], out: Path, kind: str) -> list[Outcome]:
+    """Return the outcome so far of each study; ``kind`` is the kind of the trials' budget."""
+    silence_optuna()
+    storage = open_storage(plans[0].sweep, out)
+    studies = [optuna.load_study(study_name=plan.sweep.name, storage=storage) for plan in plans]
+    return [_outcome(plan, each, kind) for plan, each in zip(plans, studies, strict=True)]
+
+
+def _outcome(plan: StudyPlan, study: optuna.Study, kind: str) -> Outcome:
+    """Gather the trials of a study, and write its best settings as files for Hydra."""
+    sweep = plan.sweep
+    trials: list[FrozenTrial] = []
+    if study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+        trials = study.best_trials if len(sweep.objectives) > 1 else [study.best_trial]
+    best = [write_best(trial, sweep, plan.overrides, plan.folder) for trial in trials]
+    return Outcome(sweep, study, plan.folder, best, kind)
 
 
 def _reason(trial: FrozenTrial) -> str | None:

@@ -12,15 +12,7 @@ from optuna import pruners, samplers
 from optuna.pruners import BasePruner
 from optuna.samplers import BaseSampler
 from optuna.trial import BaseTrial
-from pydantic import (
-    BaseModel,
-    Field,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from datamodules.plugs import find_plug, make_plug
 
@@ -317,33 +309,33 @@ class Sweep(BaseModel, extra="forbid"):
     name: str = Field(pattern=r"^[\w.,+=-]+$")
     """Name of the study, of its folder and of its group of tracked runs."""
     space: dict[str, AnyParameter] = Field(min_length=1)
-    trials: PositiveInt
+    trials: int
     """Number of trials that finish, are pruned or diverge; trials of dead workers do not count."""
-    seeds: list[NonNegativeInt] = Field(min_length=1)
+    seeds: list[int] = Field(min_length=1)
     """Seeds of each trial, which is scored by the mean over them."""
     objectives: list[Objective] = Field(min_length=1)
     sampler: str
-    """Name in ``methods.SAMPLERS``, or the dotted path of an Optuna sampler."""
-    sampler_options: dict[str, Any] = {}
+    """Name in ``SAMPLERS``, or the dotted path of an Optuna sampler."""
+    sampler_options: dict[str, Any]
     """Arguments of the sampler's class, before those that the harness gives."""
-    sampler_seed: NonNegativeInt
+    sampler_seed: int
     pruner: str
-    """Name in ``methods.PRUNERS``, or the dotted path of an Optuna pruner."""
-    pruner_options: dict[str, Any] = {}
+    """Name in ``PRUNERS``, or the dotted path of an Optuna pruner."""
+    pruner_options: dict[str, Any]
     """Arguments of the pruner's class, before those that the harness gives."""
-    warmup_trials: NonNegativeInt
+    warmup_trials: int
     """Number of trials that are drawn at random, and must finish before the first is pruned."""
     known: list[dict[str, Any]]
     """Settings to try first, such as those of a paper."""
     storage: str | None
-    """Address of a database, or a file; None: a journal in the folder of the study."""
-    workers: PositiveInt
-    worker: NonNegativeInt
-    """Number of this worker, from 0."""
-    retries: NonNegativeInt
-    """How often a trial goes on after the death of its worker."""
-    heartbeat_seconds: PositiveInt
-    """Interval of the heartbeat in a database; after three silent intervals a worker is dead."""
+    """Address of a database, or a SQLite file; None: a file in the folder of the study."""
+    workers: int
+    worker: int | None
+    """Number of a worker, from 0; None for the command."""
+    retries: int
+    """How often a trial continues after the death of its worker."""
+    heartbeat_seconds: int
+    """Interval of the heartbeat of a trial; after three silent intervals its worker is dead."""
 
     @field_validator("space")
     @classmethod
@@ -381,7 +373,7 @@ class Sweep(BaseModel, extra="forbid"):
 
     @property
     def prunes_by(self) -> PrunesBy:
-        """What the pruner is told: values of validations, of whole seeds, or nothing."""
+        """What the pruner gets: values of validations, of whole seeds, or nothing."""
         return prunes_by(self.pruner)
 
     @property

@@ -1,78 +1,73 @@
-"""The storage of studies: a journal file, or a database that several machines share."""
+"""The storage of studies: a database of Optuna, with heartbeats of the running trials."""
 
-import json
 import logging
+import time
 import warnings
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import optuna
 from optuna.exceptions import ExperimentalWarning, StorageInternalError
-from optuna.storages import BaseStorage, JournalStorage
-from optuna.storages.journal import JournalFileBackend
+from optuna.storages import BaseStorage, RDBStorage, RetryHeartbeatStaleTrialCallback
 from sqlalchemy.exc import SQLAlchemyError
 
 from datamodules.errors import UserError
 from lightning_modules.runs.redaction import redacted
-from sweeps.studies.optuna_internals import PATIENCE_SECONDS, PatientDatabase, first_line, patiently
-from sweeps.studies.plan import RequeueTrial
 from sweeps.studies.settings import Sweep
 
 log = logging.getLogger(__name__)
 
-JOURNAL = "study.journal"
+DATABASE = "study.db"
+"""SQLite file in the folder of a study."""
 SILENT_SECONDS = 10
-"""Longest wait for a connection to a database, and for an answer of its network."""
+"""Longest wait for a connection to a server, and for an answer of its network."""
+PATIENCE_SECONDS = 120.0
+"""How long a database may be silent, as during a restart."""
 
 
-def open_storage(sweep: Sweep, folder: Path, patience: float = PATIENCE_SECONDS) -> BaseStorage:
+def open_storage(sweep: Sweep, folder: Path) -> BaseStorage:
     """Open the storage of a study; missing files and tables are made.
 
-    A database may be silent for ``patience`` seconds. Raises ``UserError`` for a storage that
-    cannot be reached, or that another version of Optuna has made.
+    Raises ``UserError`` for a storage that cannot be reached, or that another version of Optuna has
+    made.
     """
-    address = sweep.storage
-    if address is None or "://" not in address:
-        return _open_journal(folder / JOURNAL if address is None else Path(address))
-    open_database = patiently(PatientDatabase, patience)
+    address = sweep.storage or str(folder / DATABASE)
+    if "://" not in address:
+        Path(address).parent.mkdir(parents=True, exist_ok=True)
+        address = f"sqlite:///{address}"
     try:
-        opened: BaseStorage = open_database(
+        return RDBStorage(
             address,
-            engine_kwargs=_engine_options(address),
+            engine_kwargs={"pool_pre_ping": True, "connect_args": _connection_options(address)},
             heartbeat_interval=sweep.heartbeat_seconds,
             grace_period=3 * sweep.heartbeat_seconds,
-            heartbeat_stale_trial_callback=RequeueTrial(sweep.retries),
+            heartbeat_stale_trial_callback=RetryHeartbeatStaleTrialCallback(sweep.retries),
         )
-        return opened
     except (SQLAlchemyError, RuntimeError, ImportError, ValueError, StorageInternalError) as error:
-        raise UserError(f"sweep.storage={redacted(address)}: {first_line(error)}") from None
+        why = redacted(str(error.__cause__ or error).strip().splitlines()[0])
+        raise UserError(f"sweep.storage={redacted(address)}: {why}") from None
 
 
-def _engine_options(address: str) -> dict[str, Any]:
-    """Return options of SQLAlchemy; a PostgreSQL server that hangs counts as silent."""
-    options: dict[str, Any] = {"pool_pre_ping": True}
-    if address.startswith("postgresql"):
-        options["connect_args"] = {
-            "connect_timeout": SILENT_SECONDS,
-            "tcp_user_timeout": 1000 * SILENT_SECONDS,
-        }
-    return options
+def _connection_options(address: str) -> dict[str, Any]:
+    if address.startswith("sqlite"):
+        return {"timeout": PATIENCE_SECONDS}  # while other workers write
+    if address.startswith("postgresql"):  # a server that hangs counts as silent
+        return {"connect_timeout": SILENT_SECONDS, "tcp_user_timeout": 1000 * SILENT_SECONDS}
+    return {}
 
 
-def _open_journal(file: Path) -> BaseStorage:
-    """Open or make a journal; Optuna itself would append to any file."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        if file.exists():
-            with file.open(encoding="utf-8") as lines:
-                _ = [json.loads(line)["op_code"] for line in islice(lines, 1)]
-        return JournalStorage(JournalFileBackend(str(file)))
-    except (ValueError, KeyError, TypeError):
-        raise UserError(
-            f"sweep.storage={file}: is no journal of a study, or a damaged one; give another file, "
-            f"or sqlite:///{file} for a database"
-        ) from None
+def wait_for_storage(sweep: Sweep, folder: Path) -> None:
+    """Wait for a database that restarts. Raises ``UserError`` after ``PATIENCE_SECONDS``."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            open_storage(sweep, folder)
+            return
+        except UserError as error:
+            if time.monotonic() > until:
+                raise
+            log.warning("the storage does not answer (%s); trying again", error)
+            time.sleep(1)
 
 
 def silence_optuna() -> None:

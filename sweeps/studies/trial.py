@@ -11,6 +11,7 @@ import pytorch_lightning as pl
 from omegaconf import DictConfig
 
 from datamodules.errors import UserError
+from datamodules.files import locked
 from datamodules.translation_data import TranslationData
 from lightning_modules.ranks.launch import on_ranks
 from lightning_modules.runs.files import read_record, write_record
@@ -137,7 +138,7 @@ def end_by(verdict: Verdict) -> None:
         raise DivergedError("the validation loss is NaN or infinite")
 
 
-TRAINED = "trained.json"
+TRAINED, LOCK = "trained.json", ".lock"
 
 
 class SeedResult(Record):
@@ -188,11 +189,12 @@ def _tracker_overrides(plan: StudyPlan, slot: int) -> list[str]:
 
 
 def train_seed(overrides: Sequence[str], folder: Path, callback: TrialCallback) -> SeedResult:
-    """Train once without testing; go on where a dead worker stopped, or use its result.
+    """Train once without testing; continue where a dead worker stopped, or use its result.
 
     Raises ``optuna.TrialPruned``, ``DivergedError``, and any error of the training.
     """
-    with hydra_job(overrides, folder) as (job, config):
+    # A worker that was silent too long may still train here.
+    with locked(folder / LOCK), hydra_job(overrides, folder) as (job, config):
         settings, data = settings_and_data(config)
         identity = identity_of(config, settings, data).digest(["weights"])
         known = trained_before(folder, identity)
@@ -200,10 +202,10 @@ def train_seed(overrides: Sequence[str], folder: Path, callback: TrialCallback) 
             callback.take_over(known.reports, known.cost)
             return known
         result, verdict = train_reporting(config, settings, data, job, callback)
-    end_by(verdict)
-    result = result.model_copy(update={"identity": identity})
-    write_record(folder / TRAINED, result)
-    return result
+        end_by(verdict)
+        result = result.model_copy(update={"identity": identity})
+        write_record(folder / TRAINED, result)
+        return result
 
 
 @on_ranks

@@ -15,6 +15,7 @@ from sweeps.comparison.collect import collect
 from sweeps.comparison.conditions import equally_tuned, not_tuned
 from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.record import origin_of
+from sweeps.launch.compose import use_hydra_config
 from sweeps.launch.jobs import JobPlan, combinations, run_jobs
 from sweeps.launch.live import labels_of
 from sweeps.report.findings import Findings, StudySection
@@ -115,9 +116,13 @@ def studies_of(out: Path) -> StudySection | None:
     file = out / MULTIRUN
     if not (out / STUDIES).is_dir() or not file.is_file():
         return None
-    from sweeps.studies.lifecycle import find_outcomes  # loads Optuna and torch, which are slow
-    from sweeps.studies.outcome import study_section
+    # These load Optuna and torch.
+    from lightning_modules.training.budgets import kind_of
+    from sweeps.studies.outcome import find_outcomes, study_section
+    from sweeps.studies.plan import study_plans
 
     config = OmegaConf.load(file)
     assert isinstance(config, DictConfig)
-    return study_section(find_outcomes(config))
+    with use_hydra_config(config):
+        plans = study_plans(config, list(config.hydra.overrides.task), out)
+        return study_section(find_outcomes(plans, out, kind_of(config)))

@@ -11,10 +11,11 @@ from optuna.trial import TrialState
 from datamodules.errors import UserError
 from lightning_modules.runs.paths import CONF
 from sweeps.launch.compose import composed, use_hydra_config
-from sweeps.studies.lifecycle import begin
-from sweeps.studies.plan import open_study
+from sweeps.studies.plan import open_study, study_plans
+from sweeps.studies.storage import open_storage
 from sweeps.studies.trial import TrialCallback
-from sweeps.studies.worker import Worker, take_trials
+from sweeps.studies.worker import take_trials
+from sweeps.tasks.study import enqueue
 from tests.helpers.commands import TINY, example, mistake, places
 from tests.sweeps.studies.test_studies import SCORE, chosen_rate, sweep_of, worked
 
@@ -145,13 +146,13 @@ def test_the_example_of_the_page_runs_a_study(page, tmp_path):
         given.append("sweep.pruner=none")
     with initialize_config_dir(str(CONF), version_base="1.3"):
         config = composed(given)
-        config.hydra.sweep.dir = config.hydra.runtime.output_dir = str(tmp_path / "study")
-        config.hydra.overrides.task = given
+        config.hydra.runtime.output_dir = str(tmp_path / "study")
         with use_hydra_config(config):
-            begin(config)
-            worker = Worker.of(config, config.hydra)
-            take_trials(worker)
-            study = open_study(worker.plans[0].sweep, worker.storage)
+            plans = study_plans(config, given, tmp_path / "study")
+            enqueue(plans, tmp_path / "study")
+            take_trials(plans, tmp_path / "study", 0)
+            sweep = plans[0].sweep
+            study = open_study(sweep, open_storage(sweep, tmp_path / "study"))
     later = TrialState.PRUNED if page == "pruner" else TrialState.COMPLETE
     assert [trial.state for trial in study.trials] == [TrialState.COMPLETE, later, later]
     for trial in (tmp_path / "study" / "trials" / f"000{slot}" for slot in range(3)):
@@ -164,7 +165,7 @@ def test_the_example_of_the_page_runs_a_study(page, tmp_path):
     [
         (["sweep.sampler=pathlib.Path"], "sweep.sampler=pathlib.Path: is not derived from"),
         (["+sweep.pruner_options.first=3"], "sweep.pruner=median: "),
-        (["sweep.pruner_options=3"], "sweep.pruner_options=3: Input should be a valid dictionary"),
+        (["sweep.pruner_options=3"], "sweep.pruner_options=3: give"),
     ],
 )
 def test_mistakes_are_told_before_the_first_training(arguments, message, tmp_path):

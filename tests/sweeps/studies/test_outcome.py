@@ -11,20 +11,28 @@ import pytest
 from hydra import compose, initialize_config_dir
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
+from rich.console import Console
 
-from datamodules.errors import UserError, validated
 from lightning_modules.figures.charts import CAPTION, ENDINGS, as_spec
 from lightning_modules.runs.paths import CONF
 from sweeps.comparison.conditions import equally_tuned
 from sweeps.launch.compose import use_hydra_config
 from sweeps.report.html import environment
 from sweeps.report.sections.studies import STUDY_FIGURES
-from sweeps.studies import lifecycle as course
-from sweeps.studies.figures import Search, search_performance, study_figures
-from sweeps.studies.outcome import Best, Outcome, render_outcome, study_section, write_outcome
-from sweeps.studies.plan import open_study
+from sweeps.studies.figures import study_figures
+from sweeps.studies.outcome import (
+    Best,
+    Outcome,
+    find_outcomes,
+    render_outcome,
+    study_section,
+    write_outcome,
+)
+from sweeps.studies.plan import open_study, study_plans
+from sweeps.studies.search_performance import Search, search_performance
 from sweeps.studies.settings import Sweep, suggest
 from sweeps.studies.storage import open_storage, silence_optuna
+from sweeps.tasks.study import enqueue, print_outcome
 from tests.helpers.pages import HOSTILE, needs_axe, rows, screen, serious_violations, texts
 
 RATE, KIND, HEADS = "optimizer.lr", f"{HOSTILE[0]} $x_$^", "+heads"
@@ -32,12 +40,10 @@ RATES = FloatDistribution(1e-4, 1e-2, log=True)
 KINDS = [HOSTILE[0], "b$_$", None, True]
 DONE, PRUNED, FAILED = TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL
 CASES = {
-    "one trial": (1, [DONE], {"importances", "intermediate_values"}),
-    "two trials": (2, [DONE], {"intermediate_values"}),
+    "one trial": (1, [DONE], {"importances"}),
     "pruned and failed": (9, [PRUNED, FAILED, DONE], set()),
-    "none finished": (3, [FAILED], {"importances", "history", "slices",
-                                    "intermediate_values", "parallel_coordinates"}),
-}  # fmt: skip
+    "none finished": (3, [FAILED], {"importances", "trials", "slices"}),
+}
 
 
 def settings(**changed):
@@ -48,7 +54,8 @@ def settings(**changed):
     }
     given = {
         "name": "a-study", "space": space, "trials": 6, "seeds": [1, 2], "objectives": ["bleu"],
-        "sampler": "random", "sampler_seed": 1, "pruner": "none", "warmup_trials": 0, "known": [],
+        "sampler": "random", "sampler_options": {}, "sampler_seed": 1, "pruner": "none",
+        "pruner_options": {}, "warmup_trials": 0, "known": [],
         "storage": None, "workers": 1, "worker": 0, "retries": 0,
         "heartbeat_seconds": 20,
     }  # fmt: skip
@@ -174,15 +181,12 @@ def test_figures_that_cannot_be_drawn_say_why(tmp_path, case):
 def test_two_objectives_have_a_front(tmp_path):
     outcome = made(tmp_path, objectives=["bleu", "loss"])
     figures = study_figures(outcome.study, ["bleu", "loss"])
-    assert [each.name for each in figures if each.chart] == [
-        "importances", "pareto_front", "history_bleu", "history_loss", "parallel_coordinates",
-        "slices_bleu", "slices_loss",
-    ]  # fmt: skip
+    assert [each.name for each in figures if each.chart] == ["importances", "trials", "slices"]
 
 
 def test_the_files_are_all_there(studied):
     figures = {path.name for path in (studied.folder / "figures").iterdir()}
-    names = {"importances", "history", "intermediate_values", "parallel_coordinates", "slices"}
+    names = {"importances", "trials", "slices"}
     curves = {f"search_performance_by_{pace}" for pace in ("trials", "target_tokens")}
     names |= curves | {f"{name}_column" for name in curves}
     drawn = {f"{name}.{ending}" for name in names for ending in ENDINGS}
@@ -195,7 +199,7 @@ def test_the_files_are_all_there(studied):
 
 def test_a_figure_that_is_no_longer_drawn_leaves_no_file(tmp_path):
     (tmp_path / "figures").mkdir()
-    for name in ("importances", "history"):
+    for name in ("importances", "trials"):
         for ending in ENDINGS:
             (tmp_path / "figures" / f"{name}.{ending}").touch()
     write_outcome(made(tmp_path, 1))
@@ -222,7 +226,7 @@ def test_studies_stand_together_in_one_section(tmp_path):
     curves = section.curves("container")
     for chart in curves.values():
         assert '"domain": ["none", "luong"]' in json.dumps(as_spec(chart))
-    assert {name: len(drawn) for name, drawn in section.figures.items()} == dict.fromkeys(names, 5)
+    assert {name: len(drawn) for name, drawn in section.figures.items()} == dict.fromkeys(names, 3)
     macro = '{% from "studies.html.j2" import study_section %}{{ study_section(section, names) }}'
     page = environment().from_string(macro).render(section=section, names=STUDY_FIGURES)
     assert [page.count(f"<h3><bdi>{name}</bdi></h3>") for name in names] == [1, 1]
@@ -235,21 +239,26 @@ def test_studies_stand_together_in_one_section(tmp_path):
 def test_the_end_of_a_study_writes_it_all_even_where_nothing_finished(tmp_path, capsys):
     overrides = ["sweep=recurrent", "model=bahdanau", "sweep.trials=3", f"outputs={tmp_path}"]
     folder = tmp_path / "studies" / "recurrent-bahdanau"
+
+    def show():
+        for outcome in find_outcomes(plans, folder, "target_tokens"):
+            print_outcome(outcome, Console(width=200))
+
     with initialize_config_dir(str(CONF), version_base=None):
         config = compose("config", overrides, return_hydra_config=True)
         with use_hydra_config(config):
-            course.begin(config)
-            sweep = validated(Sweep, config.sweep, "sweep")
-            study = open_study(sweep, open_storage(sweep, folder))
+            plans = study_plans(config, overrides, folder)
+            assert enqueue(plans, folder) == 3
+            [plan] = plans
+            study = open_study(plan.sweep, open_storage(plan.sweep, folder))
             trials = [study.ask() for _ in range(3)]
             for trial in trials[:2]:
                 study.tell(trial, state=FAILED)
-            with pytest.raises(UserError, match="no trial finished"):
-                course.end(config)
+            show()
             assert "No trial finished" in (folder / "report.html").read_text(encoding="utf-8")
-            suggest(trials[2], sweep.space)
+            suggest(trials[2], plan.sweep.space)
             study.tell(trials[2], 12.5)
-            course.end(config)
+            show()
     printed = capsys.readouterr().out
     assert f"open {folder}/report.html in a browser" in printed
     command = f"--config-dir {folder} +experiment=recurrent-bahdanau seed=1"
@@ -260,9 +269,7 @@ def test_the_end_of_a_study_writes_it_all_even_where_nothing_finished(tmp_path, 
 SHOWN = {
     "search_performance_by_trials": ("symbol", 4),
     "a-study-importances": ("rect", 3),
-    "a-study-history": ("symbol", 4),
-    "a-study-intermediate_values": ("line", 3),  # of the pruned trials
-    "a-study-parallel_coordinates": ("line", 4),
+    "a-study-trials": ("symbol", 4),
     "a-study-slices": ("symbol", 4 + 4 + 2),
 }
 """Charts of the page, with their marks and the number of these."""

@@ -9,11 +9,12 @@ import sys
 import time
 
 import optuna
+import psutil
 import pytest
 from optuna.exceptions import StorageInternalError
 from optuna.trial import TrialState
 
-from sweeps.studies.plan import COST, SLOT, WORKER, trial_folder
+from sweeps.studies.plan import COST, SLOT, trial_folder
 from tests.helpers.commands import ROOT, TINY, mistake, places, succeed
 from tests.helpers.postgres import PASSWORD, postgres
 
@@ -57,17 +58,11 @@ def test_tables_of_another_version_of_optuna(refused, tmp_path):
     assert "optuna" in refused(f"sqlite:///{file}")
 
 
-def test_a_file_that_is_no_journal(refused, tmp_path):
+def test_a_file_that_is_not_a_database(refused, tmp_path):
     file = tmp_path / "notes.txt"
-    file.write_text("not a journal\n")
-    assert "notes.txt" in refused(file)
-    assert file.read_text() == "not a journal\n"
-
-
-def test_a_sqlite_file_given_as_a_journal(refused, tmp_path):
-    file = tmp_path / "studies.db"
-    optuna.create_study(storage=f"sqlite:///{file}")
-    assert f"sqlite:///{file}" in refused(file)
+    file.write_text("not a database, but a text that is longer than its header\n" * 20)
+    assert "notes.txt: file is not a database" in refused(file)
+    assert file.read_text().startswith("not a database")
 
 
 @pytest.mark.exhaustive
@@ -115,6 +110,17 @@ def wait_for(what, command, space, seconds=240):
     raise AssertionError((space / "output").read_text())
 
 
+def owner(lock):
+    """Return the process that has a file open."""
+    for process in psutil.process_iter():
+        try:
+            if any(each.path == str(lock) for each in process.open_files()):
+                return process.pid
+        except psutil.Error:
+            continue
+    raise AssertionError(lock)
+
+
 def trials_of(server):
     storage = optuna.storages.RDBStorage(server.address)
     return optuna.load_study(study_name=NAME, storage=storage).get_trials()
@@ -129,17 +135,15 @@ def test_the_rest_go_on_when_one_is_killed_and_the_server_restarts(server, tmp_p
     def in_mid_trial():
         """Return a running trial with a checkpoint, once four workers run trials; else None."""
         running = [one for one in trials_of(server) if one.state == TrialState.RUNNING]
-        signed = [one for one in running if WORKER in one.user_attrs]
-        made = [one for one in signed if last(one).is_file()]
-        return made[0] if made and len(signed) == 4 else None
+        made = [one for one in running if last(one).is_file()]
+        return made[0] if made and len(running) == 4 else None
 
     def last(trial):
         return trial_folder(folder, trial.user_attrs[SLOT]) / "seed-1" / "checkpoints" / "last.ckpt"
 
     try:
         victim = wait_for(in_mid_trial, command, tmp_path)
-        _, process, _ = victim.user_attrs[WORKER].rsplit(":", 2)
-        os.kill(int(process), signal.SIGKILL)
+        os.kill(owner(last(victim).parents[1] / ".lock"), signal.SIGKILL)
         server.stop()
         time.sleep(2)
         server.start()

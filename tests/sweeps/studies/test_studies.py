@@ -40,7 +40,8 @@ SPACE = {"rate": RATE, "score": SCORE, "heads": HEADS}
 def sweep_of(**changes) -> Sweep:
     settings = {
         "name": "study", "space": SPACE, "trials": 6, "seeds": [1], "objectives": ["bleu"],
-        "sampler": "tpe", "sampler_seed": 1, "pruner": "none", "warmup_trials": 2, "known": [],
+        "sampler": "tpe", "sampler_options": {}, "sampler_seed": 1, "pruner": "none",
+        "pruner_options": {}, "warmup_trials": 2, "known": [],
         "storage": None, "workers": 1, "worker": 0, "retries": 2,
         "heartbeat_seconds": 20,
     }  # fmt: skip
@@ -51,8 +52,8 @@ def worked(sweep, task, storage=None, overrides=()):
     """Plan a study, and let one worker do all trials."""
     storage = storage or InMemoryStorage()
     create_study(sweep, storage, overrides, "version")
-    study = open_study(sweep, storage, sweep.worker)
-    run_all([(study, task)], storage, sweep)
+    study = open_study(sweep, storage, sweep.worker or 0)
+    run_all([(study, task)])
     return study
 
 

@@ -6,8 +6,6 @@ import shlex
 
 import optuna
 import pytest
-from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 from tests.helpers.commands import TINY, inside, mistake, places, succeed
@@ -28,9 +26,8 @@ def output(space) -> str:
 
 
 def study_in(space) -> optuna.Study:
-    file = str(space / "outputs" / "studies" / "recurrent-bahdanau" / "study.journal")
-    storage = JournalStorage(JournalFileBackend(file))
-    return optuna.load_study(study_name="recurrent-bahdanau", storage=storage)
+    file = space / "outputs" / "studies" / "recurrent-bahdanau" / "study.db"
+    return optuna.load_study(study_name="recurrent-bahdanau", storage=f"sqlite:///{file}")
 
 
 @pytest.mark.long
@@ -82,7 +79,7 @@ def test_every_training_is_a_tracked_run_of_the_study(output, space):
             ["+sweep.space={optimizer.rate: {type: float, low: 0.1, high: 1.0}}"],
             "sweep.space.optimizer.rate: optimizer.rate: no such setting",
         ),
-        (["sweep.trials=0"], "sweep.trials=0: Input should be greater than 0"),
+        (["sweep.trials=0"], "sweep.trials=0: give a whole number, at least 1"),
         (
             ["sweep.space={label_smoothing: {type: float, low: 1.0, high: 0.5}}"],
             "nothing to choose",
@@ -119,8 +116,8 @@ def test_tuned_variants_are_compared_on_fresh_seeds(space):
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "What it is expected to find" in page
     for study in ("tuned-transformer", "tuned-seq2seq"):
-        assert f'data-figure="{study}-parallel_coordinates"' in page
-        assert f'"{study}-parallel_coordinates": {{' in page
+        assert f'data-figure="{study}-slices"' in page
+        assert f'"{study}-slices": {{' in page
     assert "held" in output
     # Once more, there is nothing left to train; tracked this time.
     before = {file: file.stat().st_mtime_ns for file in folder.rglob("*.ckpt")}
@@ -146,9 +143,8 @@ def test_a_trial_of_two_ranks_is_pruned_on_both(tmp_path):
     study = ["sweep=recurrent", "sweep.name=ranks", "sweep.trials=2", "sweep.workers=1"]
     study += ["sweep.warmup_trials=1", "sweep.objectives=[loss]", f"sweep.known=[{good},{bad}]"]
     succeed(*study, "trainer=ddp_cpu", *TINY, *places(tmp_path), "logger=none")
-    journal = tmp_path / "outputs" / "studies" / "ranks" / "study.journal"
-    storage = JournalStorage(JournalFileBackend(str(journal)))
-    first, second = optuna.load_study(study_name="ranks", storage=storage).trials
+    file = tmp_path / "outputs" / "studies" / "ranks" / "study.db"
+    first, second = optuna.load_study(study_name="ranks", storage=f"sqlite:///{file}").trials
     assert (first.state, second.state) == (TrialState.COMPLETE, TrialState.PRUNED)
     tokens = [trial.user_attrs["cost"]["target_tokens"] for trial in (first, second)]
     assert tokens[0] > tokens[1] > 0

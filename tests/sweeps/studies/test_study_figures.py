@@ -2,7 +2,6 @@
 
 import json
 import math
-from itertools import pairwise
 from typing import Any
 from unittest import mock
 
@@ -94,9 +93,9 @@ def finished(study):
 def test_the_best_so_far_never_falls_back_and_ends_at_the_best_value(trials, objective):
     study = study_of(trials, "maximize" if objective == "bleu" else "minimize")
     drawn, done = charts(study, objective), finished(study)
-    assert ("history" in drawn) == bool(done)
+    assert ("trials" in drawn) == bool(done)
     if done:
-        points = rows(drawn["history"], "layer", 0)
+        points = rows(drawn["trials"], "layer", 0)
         assert [(row["trial"], row["value"]) for row in points] == [
             (trial.number, trial.value) for trial in done
         ]
@@ -111,9 +110,9 @@ def test_the_best_so_far_never_falls_back_and_ends_at_the_best_value(trials, obj
 def test_the_front_is_that_of_the_best_trials(trials):
     study = study_of(trials, "maximize", "minimize")
     drawn, done = charts(study, "bleu", "parameters"), finished(study)
-    assert ("pareto_front" in drawn) == bool(done)
+    assert ("trials" in drawn) == bool(done)
     if done:
-        points = rows(drawn["pareto_front"])
+        points = rows(drawn["trials"])
         assert [[row["x"], row["y"]] for row in points] == [trial.values for trial in done]
         front = {row["trial"] for row in points if row["kind"] == "Pareto front"}
         assert front == {trial.number for trial in study.best_trials}
@@ -135,50 +134,6 @@ def test_slices_hold_every_finished_trial_once_for_each_of_its_parameters(trials
             for trial in done
             for setting in [trial.params[name] for _ in range(name in trial.params)]
         ]
-
-
-@pytest.mark.long
-@examples
-@given(TRIALS)
-def test_a_line_is_open_where_its_trial_lacks_a_parameter_and_the_best_is_on_top(trials):
-    study = study_of(trials, "minimize")
-    drawn, done = charts(study, "loss"), finished(study)
-    lines: dict[int, dict[str, Any]] = {}
-    for row in rows(drawn["parallel_coordinates"], "layer", 0) if done else []:
-        lines.setdefault(row["trial"], {})[row["axis"]] = row["share"]
-    values = {trial.number: trial.value for trial in done}
-    assert lines.keys() == values.keys()
-    for trial in done:
-        *shares, (last, _) = lines[trial.number].items()
-        assert [name for name, share in shares if share is not None] == list(trial.params)
-        assert all(0 <= share <= 1 for _, share in shares if share is not None)
-        assert last == TITLES["loss"]
-    for below, above in pairwise(lines):
-        assert values[below] >= values[above]
-        assert lines[below][TITLES["loss"]] >= lines[above][TITLES["loss"]]
-
-
-@examples
-@given(TRIALS)
-def test_reports_of_all_but_failed_trials_are_lines_by_step(trials):
-    study = study_of(trials, "minimize")
-    reports = {
-        trial.number: sorted(trial.intermediate_values.items())
-        for trial in study.trials
-        if trial.state != FAILED and trial.intermediate_values
-    }
-    drawn = charts(study, "loss")
-    assert ("intermediate_values" in drawn) == bool(reports)
-    for row in rows(drawn["intermediate_values"], "layer", 0) if reports else []:
-        steps, values = zip(*reports.pop(row["trial"]), strict=True)
-        assert row["steps"] == list(steps)
-        for shown, value in zip(row["values"], values, strict=True):
-            if shown is None:
-                assert not abs(value) < 1.79e308
-            else:
-                assert shown == pytest.approx(value, 1e-4)
-        assert (row["step"], row["value"]) == (row["steps"][-1], row["values"][-1])
-    assert not reports
 
 
 def rates(study):
@@ -218,11 +173,7 @@ def test_a_figure_that_fails_leaves_the_others(monkeypatch, outcome, why_not):
     monkeypatch.setattr("sweeps.studies.figures.get_param_importances", importances)
     first, *others = study_figures(rates(optuna.create_study()), ["loss"])
     assert first.why_not.startswith(why_not)
-    assert [each.name for each in others if each.chart] == [
-        "history",
-        "parallel_coordinates",
-        "slices",
-    ]
+    assert [each.name for each in others if each.chart] == ["trials", "slices"]
 
 
 def test_one_parameter_has_no_rivals():
@@ -231,24 +182,13 @@ def test_one_parameter_has_no_rivals():
         trial = create_trial(value=value, params={HEADS: 1}, distributions={HEADS: RANGES[HEADS]})
         study.add_trial(trial)
     assert study_figures(study, ["loss"])[0].why_not == "takes two parameters"
-    assert list(charts(study, "loss")) == ["history", "parallel_coordinates", "slices"]
-
-
-def test_three_objectives_have_no_plane_for_a_front():
-    study = optuna.create_study(directions=["maximize", "minimize", "minimize"])
-    trial = create_trial(values=[1, 2, 3], params={HEADS: 1}, distributions={HEADS: RANGES[HEADS]})
-    study.add_trial(trial)
-    reasons = {
-        each.name: each.why_not for each in study_figures(study, ["bleu", "loss", "seconds"])
-    }
-    assert reasons["pareto_front"] == "takes two objectives"
-    assert not reasons["history_seconds"]
+    assert list(charts(study, "loss")) == ["trials", "slices"]
 
 
 def test_an_infinite_value_is_left_out():
     study = rates(optuna.create_study())
     study.add_trial(create_trial(value=math.inf))
-    assert len(rows(charts(study, "loss")["history"], "layer", 0)) == 40
+    assert len(rows(charts(study, "loss")["trials"], "layer", 0)) == 40
 
 
 def test_files_hold_names_with_control_characters(tmp_path):
@@ -264,4 +204,4 @@ def test_files_hold_names_with_control_characters(tmp_path):
     for figure in study_figures(study, ["loss"]):
         if figure.chart:
             save_chart(figure.chart, tmp_path / figure.name)
-    assert len(list(tmp_path.iterdir())) == 4 * (len(ENDINGS) + 1)  # and a caption
+    assert len(list(tmp_path.iterdir())) == 3 * (len(ENDINGS) + 1)  # and a caption

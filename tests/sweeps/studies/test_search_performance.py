@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightning_modules.metrics.expected_best import expected_best
+from sweeps.studies.search_performance import expected_best
 
 examples = settings(deadline=None, derandomize=True, max_examples=100, database=None)
 values = st.lists(st.sampled_from([0.0, 12.5, 12.5, 20.25, 31.0, -3.0]), min_size=1, max_size=5)

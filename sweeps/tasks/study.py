@@ -1,0 +1,147 @@
+"""``sweep=FAMILY``: tune the settings of one variant, or of several to compare their best."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
+from optuna.trial import FrozenTrial, TrialState
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from datamodules.errors import UserError
+from lightning_modules.runs.files import write_failure
+from lightning_modules.runs.redaction import redacted
+from lightning_modules.runs.schema import Failure
+from lightning_modules.training.budgets import kind_of
+from sweeps.comparison.numbers import NOTHING
+from sweeps.launch.jobs import JobPlan, run_jobs
+from sweeps.launch.live import labels_of
+from sweeps.report.report import check_sections
+from sweeps.report.terminal import print_page
+from sweeps.studies.live_trials import StudyView
+from sweeps.studies.outcome import Outcome, find_outcomes, write_outcome
+from sweeps.studies.plan import (
+    SLOT,
+    StudyPlan,
+    Tuned,
+    check_space,
+    create_study,
+    study_plans,
+    tuned_settings,
+)
+from sweeps.studies.settings import as_overrides, shown_value
+from sweeps.studies.storage import open_storage, silence_optuna
+from sweeps.studies.worker import work
+from sweeps.tasks.compare import compare_jobs
+
+MOST_ROWS = 10
+"""Number of trials in the table of an outcome."""
+
+
+def study(config: DictConfig) -> None:
+    """Task: run the trials of the studies by several workers, print and write the outcomes.
+
+    With ``config.tuned`` the best settings of each variant are then trained with fresh seeds, and
+    compared. A job with ``config.sweep.worker`` is one of the workers. Raises ``UserError`` for
+    settings that cannot be used, before the first training, and for a study without a finished
+    trial.
+    """
+    if "sweep" not in config:
+        raise UserError("task=study: give a search space, like sweep=recurrent")
+    hydra = HydraConfig.get()
+    given, number = list(hydra.overrides.task), config.sweep.worker
+    out = Path(hydra.runtime.output_dir if number is None else hydra.sweep.dir)
+    plans, tuned = study_plans(config, given, out), tuned_settings(config)
+    silence_optuna()
+    if number is not None:
+        work(plans, out, number)
+        return
+    if tuned is not None:
+        check_sections(config)
+    if enqueue(plans, out):
+        workers = range(plans[0].sweep.workers)
+        jobs = [JobPlan([*given, f"sweep.worker={n}"], out / f"worker-{n}") for n in workers]
+        run_jobs(config, jobs, StudyView(plans, out))
+    outcomes = find_outcomes(plans, out, kind_of(config))
+    for outcome in outcomes:
+        print_outcome(outcome, Console())
+    if tuned is not None:
+        _train_best(config, plans, tuned, outcomes, out)
+    if without := [outcome.sweep.name for outcome in outcomes if not outcome.best]:
+        raise UserError(f"study {without[0]}: no trial finished, so none is the best")
+
+
+def enqueue(plans: Sequence[StudyPlan], out: Path) -> int:
+    """Make or find each study; return the number of trials that have not ended."""
+    for plan in plans:
+        check_space(plan)
+    storage, left = open_storage(plans[0].sweep, out), 0
+    for plan in plans:
+        made = create_study(plan.sweep, storage, plan.overrides, plan.code)
+        states = (TrialState.WAITING, TrialState.RUNNING)
+        count = len(made.get_trials(deepcopy=False, states=states))
+        print(f"study {plan.sweep.name}: {count} trials to go")
+        left += count
+    return left
+
+
+def _train_best(
+    config: DictConfig,
+    plans: Sequence[StudyPlan],
+    tuned: Tuned,
+    outcomes: Sequence[Outcome],
+    out: Path,
+) -> None:
+    """Train and test the best settings of each variant with fresh seeds, and compare the runs."""
+    pairs = zip(plans, outcomes, strict=True)
+    runs = [(plan, outcome, seed) for plan, outcome in pairs for seed in tuned.seeds]
+    labels = labels_of([[f"model={plan.variant}", f"seed={seed}"] for plan, _, seed in runs])
+    jobs = []
+    for slot, (plan, outcome, seed) in enumerate(runs):
+        folder, overrides = out / str(slot), [*plan.overrides, f"seed={seed}", "task=train"]
+        if outcome.best:
+            overrides += as_overrides(outcome.study.best_trial.params)
+            jobs.append(JobPlan(overrides, folder, labels[slot]))
+        else:
+            why = f"study {plan.sweep.name}: no trial finished"
+            failure = Failure(
+                variant=plan.variant, seed=seed, overrides=redacted(overrides), error=why
+            )
+            write_failure(folder, failure)
+    run_jobs(config, jobs)
+    compare_jobs(config, out)
+
+
+def print_outcome(outcome: Outcome, console: Console) -> None:
+    """Print the best trials of a study and the failed ones, and write its page."""
+    states = ", ".join(f"{count} {state}" for state, count in outcome.counts.items())
+    title = f"study {outcome.sweep.name}: {states}; {outcome.target_tokens:,} target tokens"
+    console.print(title, markup=False, highlight=False, soft_wrap=True)
+    console.print(_table(outcome))
+    for slot, why in outcome.failed:
+        line = f" trial {slot}: {why}"
+        console.print(Text.assemble(("✗ failed", "bold red"), line), soft_wrap=True)
+    for best in outcome.best:
+        console.print(best.line, markup=False, highlight=False, soft_wrap=True)
+    print_page(write_outcome(outcome), console)
+
+
+def _table(outcome: Outcome) -> Table:
+    """Return a table of the best trials by the first objective, the best first."""
+    sweep = outcome.sweep
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    table.add_column("trial")
+    for name in (*sweep.objectives, *sweep.space):
+        table.add_column(name, justify="right", overflow="fold")
+    upwards = sweep.directions[0] == "maximize"
+    ordered = sorted(outcome.finished, key=lambda one: one.values[0], reverse=upwards)
+    for trial in ordered[:MOST_ROWS]:
+        shown = [*map(shown_value, trial.values)]
+        table.add_row(str(trial.user_attrs[SLOT]), *shown, *(_shown(trial, n) for n in sweep.space))
+    return table
+
+
+def _shown(trial: FrozenTrial, name: str) -> str:
+    return shown_value(trial.params[name]) if name in trial.params else NOTHING
