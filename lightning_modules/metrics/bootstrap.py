@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lightning_modules.metrics.contrast_choices import Choices, RightChoices
+from lightning_modules.metrics.contrast_choices import PairChoices, RightChoices
 from lightning_modules.metrics.lengths import THIN, Bounds, Bucket
 from lightning_modules.metrics.metric import Array, Metric
 from lightning_modules.metrics.resampling import Resamples, interval, resampled_sums
@@ -180,7 +180,7 @@ class ScoredGroup(NamedTuple):
 
 
 def score_groups(
-    systems: Mapping[str, Mapping[int, Choices]], resamples: Resamples
+    systems: Mapping[str, Mapping[int, PairChoices]], resamples: Resamples
 ) -> list[ScoredGroup]:
     """Score the choices of systems, by name and seed, on each group of the same pairs.
 
@@ -202,5 +202,5 @@ def score_groups(
     return scored
 
 
-def _counted_choices(seed: int, choices: Choices, chosen: NDArray[np.bool_]) -> Output:
+def _counted_choices(seed: int, choices: PairChoices, chosen: NDArray[np.bool_]) -> Output:
     return Output(seed, [], {RIGHT_CHOICES.statistics: choices.counts(chosen)}, metrics=())

@@ -19,7 +19,7 @@ UNKNOWN = -1
 """Distance or attractor of a pair without one."""
 
 
-class Choices(NamedTuple):
+class PairChoices(NamedTuple):
     """Losses of a model on contrastive pairs; every array is ``(pairs,)``."""
 
     text: NDArray[np.uint64]

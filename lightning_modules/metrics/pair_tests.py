@@ -30,8 +30,6 @@ from lightning_modules.metrics.systems import System
 class PairTest:
     """Two systems compared on one subset of the test sentences."""
 
-    __test__ = False  # pytest must not collect this class
-
     first: str
     second: str
     subset: str

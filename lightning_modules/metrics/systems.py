@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lightning_modules.metrics.contrast_choices import Choices
+from lightning_modules.metrics.contrast_choices import PairChoices
 from lightning_modules.metrics.metric import Statistics, TextMetric
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.metrics.word_alignment import Gold
@@ -84,7 +84,7 @@ class Output:
     """Folder of the run that wrote the output."""
     file: str | None = None
     """The user's file with the hypotheses, as the user named it."""
-    contrast: Choices | None = None
+    contrast: PairChoices | None = None
     """Choices between right and wrong translations."""
     phrase_table: Sequence[str] | None = None
     """Translations by the phrase table of the output's training text; see ``baselines``."""

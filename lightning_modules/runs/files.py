@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from yaml import YAMLError
 
 from datamodules.files import json_text, whole_file, write_json, write_text
-from lightning_modules.metrics.contrast_choices import Choices
+from lightning_modules.metrics.contrast_choices import PairChoices
 from lightning_modules.metrics.curves import CurvePoint, format_csv
 from lightning_modules.metrics.metric import Statistics
 from lightning_modules.runs import paths, schema
@@ -35,7 +35,7 @@ class RunScores:
     predictions: Sequence[schema.Prediction]
     statistics: Statistics
     word_counts: schema.WordCounts | None = None
-    choices: Choices | None = None
+    choices: PairChoices | None = None
     """Choices between contrastive pairs; None without such pairs."""
     curve: Sequence[CurvePoint] = ()
     """Scores by length."""
@@ -78,15 +78,15 @@ def read_run(folder: Path) -> RunScores | None:
     return RunScores(result, predictions, statistics, word_counts, _choices(folder))
 
 
-def _choices(folder: Path) -> Choices | None:
+def _choices(folder: Path) -> PairChoices | None:
     arrays = read_arrays(folder / paths.CONTRAST)
     if arrays is None:
         return None
     shapes = {array.shape for array in arrays.values()}
-    if set(arrays) != set(Choices._fields) or len(shapes) != 1 or arrays["source"].ndim != 1:
-        wanted = ", ".join(Choices._fields)
+    if set(arrays) != set(PairChoices._fields) or len(shapes) != 1 or arrays["source"].ndim != 1:
+        wanted = ", ".join(PairChoices._fields)
         raise BrokenFileError(f"{paths.CONTRAST} cannot be read: wanted equal columns of {wanted}")
-    return Choices(**arrays)
+    return PairChoices(**arrays)
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:

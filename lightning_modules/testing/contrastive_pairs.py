@@ -14,7 +14,7 @@ from datamodules.errors import UserError
 from datamodules.files import locked
 from datamodules.tokenization import Tokenizers
 from lightning_modules.metrics.bootstrap import ScoredGroup
-from lightning_modules.metrics.contrast_choices import Choices
+from lightning_modules.metrics.contrast_choices import PairChoices
 from lightning_modules.runs.schema import Accuracies, Accuracy
 from lightning_modules.testing.forced_decoding import ForcedDecoding, ForcedSentence
 from lightning_modules.training.checkpoints import TrainedModel
@@ -69,15 +69,17 @@ def both_translations(
     )
 
 
-def choices_of(pairs: Sequence[ContrastPair], forced: Iterable[ForcedSentence]) -> Choices:
+def choices_of(pairs: Sequence[ContrastPair], forced: Iterable[ForcedSentence]) -> PairChoices:
     """Return the choices, given the losses of ``both_translations``, in any order."""
     nats = np.empty(2 * len(pairs))
     for one in forced:
         nats[one.id] = one.nats.sum()
-    return Choices.of(pairs, nats[: len(pairs)], nats[len(pairs) :])
+    return PairChoices.of(pairs, nats[: len(pairs)], nats[len(pairs) :])
 
 
-def choose(trained: TrainedModel, pairs: Sequence[ContrastPair], decode_max_tokens: int) -> Choices:
+def choose(
+    trained: TrainedModel, pairs: Sequence[ContrastPair], decode_max_tokens: int
+) -> PairChoices:
     """Return the choices of a trained model.
 
     Raises ``UserError`` for text that the model cannot read, or of ``LengthBatchSampler``.

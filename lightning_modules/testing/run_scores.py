@@ -23,7 +23,7 @@ from lightning_modules.metrics.bootstrap import (
     score_subsets,
 )
 from lightning_modules.metrics.chosen_metrics import find_metrics, in_order, translation_statistics
-from lightning_modules.metrics.contrast_choices import Choices
+from lightning_modules.metrics.contrast_choices import PairChoices
 from lightning_modules.metrics.curves import CurvePoint, curve_points
 from lightning_modules.metrics.metric import Array, Metric, Statistics
 from lightning_modules.metrics.systems import EvalSet, Output, System
@@ -119,7 +119,7 @@ class _Found(NamedTuple):
     seconds: float
     """Time spent searching."""
     forced: list[ForcedSentence]
-    choices: Choices | None
+    choices: PairChoices | None
 
 
 def score_model(
@@ -218,7 +218,7 @@ def _predict(trainer: pl.Trainer, module: pl.LightningModule, **given: Any) -> l
     return list(gather_by_key(trainer, by_id).values())
 
 
-def _choices(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -> Choices:
+def _choices(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -> PairChoices:
     """Choose between the contrastive pairs of the corpus, on all ranks together."""
     pairs = corpus_pairs(data.corpus, data.cache_dir)
     languages = data.corpus.source, data.corpus.target

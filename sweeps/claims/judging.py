@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lightning_modules.metrics.contrast_choices import RANGE, Choices
+from lightning_modules.metrics.contrast_choices import RANGE, PairChoices
 from lightning_modules.metrics.lengths import length_buckets, sentence_lengths
 from lightning_modules.metrics.metric import Array
 from lightning_modules.metrics.systems import EvalSet, Output
@@ -192,13 +192,13 @@ def _statistics(run: SystemRun, name: str) -> Array:
     return run.output.statistics[name]
 
 
-def _choices(run: SystemRun) -> Choices:
+def _choices(run: SystemRun) -> PairChoices:
     if run.output.contrast is None:
         raise UnusableError(f"{run.result.variant} was trained without scoring.contrastive=true")
     return run.output.contrast
 
 
-def _right(choices: Choices, chosen: NDArray[np.bool_]) -> Array:
+def _right(choices: PairChoices, chosen: NDArray[np.bool_]) -> Array:
     """Return right choices and pairs, a row for each chosen pair: ``(pairs, 2)``."""
     right = choices.right_choices[chosen]
     return np.stack([right, np.ones(len(right))], axis=1)

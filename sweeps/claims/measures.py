@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from lightning_modules.metrics.chosen_metrics import METRICS
-from lightning_modules.metrics.contrast_choices import Choices, RightChoices
+from lightning_modules.metrics.contrast_choices import PairChoices, RightChoices
 from lightning_modules.metrics.lengths import Bucket
 from lightning_modules.metrics.metric import Metric
 from sweeps.claims.intervals import Differences, above, below, difference, optimum, order
@@ -242,7 +242,7 @@ class AgreementDifference(Pair):
         """Return the share of right choices among the rows, which are pairs."""
         return ScoreQuantity(self.metric)
 
-    def chosen(self, choices: Choices) -> NDArray[np.bool_]:
+    def chosen(self, choices: PairChoices) -> NDArray[np.bool_]:
         """Return which pairs count, ``(pairs,)``."""
         of_category = choices.category == self.category if self.category else True
         return np.asarray(of_category & _inside(choices.distance, self.distances))

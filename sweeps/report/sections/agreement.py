@@ -13,7 +13,7 @@ from typing_extensions import override
 from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.figures.lines import distance_lines, figures_of
 from lightning_modules.metrics.bootstrap import RIGHT_CHOICES, Estimate, ScoredGroup, score_groups
-from lightning_modules.metrics.contrast_choices import ALL, Choices
+from lightning_modules.metrics.contrast_choices import ALL, PairChoices
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correct
 from lightning_modules.metrics.resampling import Resamples
@@ -136,11 +136,11 @@ def _by_pairs(systems: Iterable[System]) -> list[list[System]]:
     return groups
 
 
-def _choices(system: System) -> dict[int, Choices]:
+def _choices(system: System) -> dict[int, PairChoices]:
     return {o.seed: o.contrast for o in system.outputs if o.contrast is not None}
 
 
-def _first(systems: Sequence[System]) -> Choices:
+def _first(systems: Sequence[System]) -> PairChoices:
     choices = systems[0].outputs[0].contrast
     assert choices is not None
     return choices

@@ -5,7 +5,7 @@ import pytest
 
 from datamodules.contrast_pairs import ContrastPair
 from lightning_modules.metrics.bootstrap import Estimate, ScoredGroup, score_groups
-from lightning_modules.metrics.contrast_choices import Choices
+from lightning_modules.metrics.contrast_choices import PairChoices
 from lightning_modules.metrics.resampling import Resamples
 
 DRAWS = Resamples(2_000, 1)
@@ -15,10 +15,10 @@ def pair(source: str, category="number", distance: int | None = 1, attractor=Non
     return ContrastPair(source, f"{source} r", f"{source} w", category, distance, attractor)
 
 
-def choices(pairs, margins) -> Choices:
+def choices(pairs, margins) -> PairChoices:
     """Choices whose wrong translations have ``margins`` more nats than the right ones."""
     right = np.full(len(pairs), 5.0)
-    return Choices.of(pairs, right, right + margins)
+    return PairChoices.of(pairs, right, right + margins)
 
 
 def estimate(group: ScoredGroup) -> Estimate:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from datamodules.contrast_pairs import ContrastPair
-from lightning_modules.metrics.contrast_choices import Choices
+from lightning_modules.metrics.contrast_choices import PairChoices
 from lightning_modules.runs import files, schema
 from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.files import BrokenFileError
@@ -95,7 +95,7 @@ def test_a_run_reads_back(tmp_path):
         predictions=predictions,
         statistics={"bleu": rng.random((3, 10)), "links": rng.random((3, 4))},
         word_counts=schema.WordCounts(target={"a": 1}),
-        choices=Choices.of(
+        choices=PairChoices.of(
             [ContrastPair("a", "b", "c", "number", 1, None)], np.ones(1), np.zeros(1)
         ),
     )

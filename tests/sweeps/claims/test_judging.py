@@ -8,7 +8,7 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 
 from datamodules.contrast_pairs import ContrastPair
-from lightning_modules.metrics.contrast_choices import Choices
+from lightning_modules.metrics.contrast_choices import PairChoices
 from sweeps.claims.judging import judge_all
 from sweeps.claims.verdict import Outcome
 from tests.helpers.made_text import corrupted
@@ -295,7 +295,7 @@ def choices(share, seed):
         for n in range(400)
     ]
     wrong = np.random.default_rng(seed).random(400) > share
-    return Choices.of(pairs, np.ones(400) + 2 * wrong, np.full(400, 2.0))
+    return PairChoices.of(pairs, np.ones(400) + 2 * wrong, np.full(400, 2.0))
 
 
 def test_right_choices_of_a_category_and_distance_are_compared(tmp_path):

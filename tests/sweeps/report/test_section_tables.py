@@ -20,7 +20,7 @@ from datamodules.corpus import ParallelText
 from lightning_modules.figures.charts import as_spec
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.chosen_metrics import METRICS
-from lightning_modules.metrics.contrast_choices import Choices
+from lightning_modules.metrics.contrast_choices import PairChoices
 from lightning_modules.metrics.pair_tests import CorrectedTest, PairTest
 from lightning_modules.ranks.updates import RankFlags
 from lightning_modules.runs.files import (
@@ -65,10 +65,10 @@ PAIRS = [
 ]
 
 
-def choices_of(share: float, pairs=PAIRS) -> Choices:
+def choices_of(share: float, pairs=PAIRS) -> PairChoices:
     """Right choices in about ``share`` of the pairs, drawn with a fixed seed."""
     margins = np.where(np.random.default_rng(7).random(len(pairs)) < share, 1.0, -1.0)
-    return Choices.of(pairs, np.ones(len(pairs)), 1 + margins)
+    return PairChoices.of(pairs, np.ones(len(pairs)), 1 + margins)
 
 
 @pytest.fixture
