@@ -72,7 +72,7 @@ from lightning_modules.testing.output_suspicions import suspicions_of_output
 from lightning_modules.testing.scoring import Scoring, baselines_of_run
 from lightning_modules.testing.unknown_words import read_replacement, write_out
 from lightning_modules.training.callbacks import enter_phase
-from lightning_modules.training.module import Translation, TranslationModule
+from lightning_modules.training.module import Translation, Translator
 from lightning_modules.variants import EncoderDecoder, count_parameters
 
 log = logging.getLogger(__name__)
@@ -124,7 +124,7 @@ class _Found(NamedTuple):
 
 def score_model(
     trainer: pl.Trainer,
-    module: TranslationModule,
+    module: Translator,
     data: TranslationData,
     scoring: Scoring,
     config: DictConfig,
@@ -218,7 +218,7 @@ def _predict(trainer: pl.Trainer, module: pl.LightningModule, **given: Any) -> l
     return list(gather_by_key(trainer, by_id).values())
 
 
-def _choices(trainer: pl.Trainer, module: TranslationModule, data: TranslationData) -> PairChoices:
+def _choices(trainer: pl.Trainer, module: Translator, data: TranslationData) -> PairChoices:
     """Choose between the contrastive pairs of the corpus, on all ranks together."""
     pairs = corpus_pairs(data.corpus, data.cache_dir)
     languages = data.corpus.source, data.corpus.target
