@@ -1,4 +1,4 @@
-"""Trainings of several ranks, in single runs and multiruns."""
+"""Trainings of several ranks, in single runs and multiruns; the devices that they take."""
 
 import json
 import logging
@@ -11,8 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
+from omegaconf import OmegaConf
 
 from datamodules.errors import UserError
+from lightning_modules.kernels.device import peak_device_memory_mib
+from lightning_modules.ranks.devices import on_gpus
 from lightning_modules.ranks.environment import rank_arguments
 from lightning_modules.ranks.launch import run_on_ranks
 from lightning_modules.runs.files import read_failure
@@ -230,3 +234,37 @@ def test_ranks_that_were_started_elsewhere_share_a_folder(space):
     assert done.stdout.count("test BLEU") == 1
     [folder] = (space / "torchrun" / "outputs" / "runs").iterdir()
     assert (folder / "run.log").read_text().count("test BLEU") == 1
+
+
+def of(accelerator):
+    return OmegaConf.create({"accelerator": accelerator})
+
+
+def test_the_gpu_of_a_mac_is_not_taken_unless_it_is_named(monkeypatch):
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    with pytest.raises(UserError) as refused:
+        on_gpus(of("auto"), 0)
+    line = str(refused.value)
+    assert line.startswith("trainer.accelerator=auto: would take the GPU of this Mac")
+    assert "trainer.accelerator=cpu" in line
+    assert "\n" not in line
+    assert not on_gpus(of("cpu"), 0)
+    assert not on_gpus(of("mps"), 0)
+
+
+def test_a_gpu_that_is_not_there_is_told_in_a_line():
+    with pytest.raises(UserError, match=r"^trainer\.accelerator=gpu: torch finds no GPU"):
+        on_gpus(of("gpu"), 0)
+    assert on_gpus(of("auto"), 1)
+
+
+def test_the_memory_of_a_device_is_told_where_the_device_tells_it(monkeypatch):
+    assert peak_device_memory_mib(torch.device("cpu")) is None
+    monkeypatch.setattr(torch.accelerator, "max_memory_allocated", lambda device: 3 * 2**20)
+    assert peak_device_memory_mib(torch.device("cuda")) == 3.0
+
+    def silent(device):
+        raise RuntimeError("no statistics")
+
+    monkeypatch.setattr(torch.accelerator, "max_memory_allocated", silent)
+    assert peak_device_memory_mib(torch.device("mps")) is None

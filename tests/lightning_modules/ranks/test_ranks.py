@@ -1,12 +1,14 @@
-"""The number of ranks does not change the results."""
+"""Ranks make the same results as one, and end together."""
 
 import json
+import math
 import os
 import signal
 from collections.abc import Callable
 from functools import partial
-from itertools import chain, count
+from itertools import chain, count, pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -14,7 +16,10 @@ import numpy as np
 import pytest
 import pytorch_lightning as pl
 import torch
+from hydra import initialize_config_dir
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
+from torch import distributed
 from torch.nn.utils import parameters_to_vector
 from torch.utils.data import DataLoader
 
@@ -27,12 +32,18 @@ from datamodules.batching import (
     as_built,
 )
 from datamodules.errors import TerminatedError
+from lightning_modules.ranks import updates as exchange
+from lightning_modules.ranks.updates import RankFlags
 from lightning_modules.runs.files import read_history
+from lightning_modules.runs.paths import LAST
 from lightning_modules.tasks.score import score
-from lightning_modules.tasks.train import train
+from lightning_modules.tasks.train import settings_and_data, tracked_training, train
+from lightning_modules.training.callbacks import DivergedError
 from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.setup import fit
+from sweeps.launch.compose import hydra_job
 from tests.datamodules.test_batching import random_pairs
-from tests.helpers.commands import TINY, places
+from tests.helpers.commands import ROOT, TINY, places
 from tests.helpers.ranks import Job, Losses, on_ranks, run_jobs
 from tests.helpers.variants import small_model
 from tests.lightning_modules.training.test_training import module
@@ -250,3 +261,74 @@ def test_pieces_make_the_update_of_the_whole_batch(name):
         weights[pieces] = parameters_to_vector(trained.model.parameters())
     assert losses[1].values == pytest.approx(losses[4].values, rel=1e-9)
     torch.testing.assert_close(weights[1], weights[4], rtol=1e-6, atol=1e-8)
+
+
+def exchanges(monkeypatch: Any, pace: float, updates: int, ranks: int = 2) -> list[int]:
+    """Return before which updates two ranks exchange, at a pace in seconds for each update."""
+    flags, found, clock = RankFlags(), [], [0.0]
+    trainer: Any = SimpleNamespace(
+        world_size=ranks, global_step=0, accumulate_grad_batches=1, log_every_n_steps=20
+    )
+    monkeypatch.setattr(exchange.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(distributed, "all_reduce", lambda *_: found.append(trainer.global_step))
+    flags.add("save", lambda: True)
+    flags.on_train_start(trainer, None)  # type: ignore[arg-type]
+    raised = []
+    for update in range(updates):
+        trainer.global_step = update
+        flags.on_train_batch_start(trainer, None, None, update)  # type: ignore[arg-type]
+        raised += [update] if flags["save"] else []
+        clock[0] += pace
+    assert raised == (found if ranks > 1 else list(range(updates)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("pace", "between"), [(0.001, 20), (0.01, 20), (0.1, 10), (0.3, 3), (0.9, 1), (5.0, 1)]
+)
+def test_ranks_exchange_at_the_pace_of_their_updates(monkeypatch, pace, between):
+    found = exchanges(monkeypatch, pace, 100)
+    assert found[:2] == [0, 1]  # the pace is known after the first update
+    assert {after - before for before, after in pairwise(found[1:])} == {between}
+    assert between * pace <= 2 or between == 1
+
+
+def test_a_single_rank_asks_before_every_update_and_sends_nothing(monkeypatch):
+    assert exchanges(monkeypatch, 0.001, 50, ranks=1) == []
+
+
+UPDATE = 5
+"""The update whose loss is NaN on the second rank."""
+
+
+def error_of_a_rank(folder: str) -> str:
+    original = TranslationModule.loss
+
+    def broken(self, *arguments, **named):
+        wrong = self.global_rank == 1 and self.global_step == UPDATE - 1
+        return original(self, *arguments, **named) * (math.nan if wrong else 1)
+
+    HydraConfig.instance().cfg = None
+    given = [*TINY, *places(Path(folder)), "logger=none", "trainer=ddp_cpu", "batching.pieces=2"]
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        initialize_config_dir(str(ROOT / "conf"), version_base="1.3"),
+        hydra_job([*given, "model=transformer"], Path(folder) / "run") as (job, config),
+        tracked_training(config, *settings_and_data(config), job) as (trainer, setup, _),
+    ):
+        patch.setattr(TranslationModule, "loss", broken)
+        with pytest.raises(DivergedError) as ended:
+            fit(trainer, setup)
+    return str(ended.value)
+
+
+@pytest.mark.long
+def test_a_nan_on_one_rank_ends_all_ranks_and_no_checkpoint_has_it(tmp_path):
+    first, second = on_ranks(2, error_of_a_rank, str(tmp_path))
+    assert first == second
+    assert f"the training loss is nan at update {UPDATE}, " in first
+    checkpoints = tmp_path / "run" / "checkpoints"
+    last = torch.load(checkpoints / LAST, weights_only=True)
+    assert last["global_step"] < UPDATE
+    assert all(value.isfinite().all() for value in last["state_dict"].values())
+    assert (checkpoints / "not_finite.ckpt").is_file()

@@ -1,6 +1,7 @@
-"""The parts around the training loop: budget, schedules, loss."""
+"""The parts around the training loop: budget, schedules, loss; and trainings that learn a task."""
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
@@ -16,16 +17,20 @@ from torch.nn.utils import parameters_to_vector
 from torch.utils.data import DataLoader
 
 from datamodules.batching import EncodedPairs, Sequences, as_built, collate
+from datamodules.corpus import ParallelText
 from datamodules.errors import UserError
-from datamodules.tokenization import Words
+from datamodules.grammar import GrammarCorpus
+from datamodules.tokenization import Tokenizers, TokenizerSettings, Words
+from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.ranks.updates import RankFlags
 from lightning_modules.training.budgets import Budget
 from lightning_modules.training.callbacks import TrainingBudget
+from lightning_modules.training.factories import build_model
 from lightning_modules.training.flops import Flops
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.schedules import constant, halving, inverse_sqrt, linear
-from tests.helpers.searches import greedy_search
-from tests.helpers.variants import small_model
+from tests.helpers.searches import beam_search, greedy_search
+from tests.helpers.variants import LAPTOP, configuration, small_model
 
 
 def module(name: str = "bahdanau", optimizer: Any = torch.optim.Adam) -> TranslationModule:
@@ -128,80 +133,36 @@ def test_clipping_float16_needs_an_optimizer_that_is_not_fused():
     fit(module(), 1, plugins=[scaled], gradient_clip_val=1.0)
 
 
-def test_inverse_sqrt_rises_then_falls():
-    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.5)
-    schedule = inverse_sqrt(optimizer, warmup_updates=4)
-    rates = []
-    for _ in range(16):
-        rates.append(optimizer.param_groups[0]["lr"])
+def rates(schedule: Any, updates: int, peak: float = 1.0, **settings: Any) -> list[float]:
+    """Return the learning rates of the first updates."""
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=peak)
+    scheduler, found = schedule(optimizer, **settings), []
+    for _ in range(updates):
+        found.append(optimizer.param_groups[0]["lr"])
         optimizer.step()
-        schedule.step()
-    assert rates[:4] == pytest.approx([0.125, 0.25, 0.375, 0.5])
-    assert rates[15] == pytest.approx(0.5 * math.sqrt(4 / 16))
-    assert all(later < earlier for earlier, later in pairwise(rates[3:]))
+        scheduler.step()
+    return found
+
+
+def test_inverse_sqrt_rises_then_falls():
+    found = rates(inverse_sqrt, 16, peak=0.5, warmup_updates=4)
+    assert found[:4] == pytest.approx([0.125, 0.25, 0.375, 0.5])
+    assert found[15] == pytest.approx(0.5 * math.sqrt(4 / 16))
+    assert all(later < earlier for earlier, later in pairwise(found[3:]))
 
 
 def test_linear_falls_to_the_end_of_the_budget():
-    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
-    schedule = linear(optimizer, warmup_updates=2, total_updates=12)
-    rates = []
-    for _ in range(14):
-        rates.append(optimizer.param_groups[0]["lr"])
-        optimizer.step()
-        schedule.step()
-    assert rates[:3] == pytest.approx([0.5, 1.0, 1.0])
-    assert rates[7] == pytest.approx(0.5)
-    assert rates[11:] == pytest.approx([0.1, 0.01, 0.01])
+    found = rates(linear, 14, warmup_updates=2, total_updates=12)
+    assert found[:3] == pytest.approx([0.5, 1.0, 1.0])
+    assert found[7] == pytest.approx(0.5)
+    assert found[11:] == pytest.approx([0.1, 0.01, 0.01])
 
 
 def test_halving_keeps_the_rate_for_half_of_ten_epochs():
     """Luong et al. 2015, section 4.1, with two updates an epoch."""
-    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
-    schedule = halving(optimizer, constant_share=0.5, halvings=5, total_updates=20)
-    rates = []
-    for _ in range(22):
-        rates.append(optimizer.param_groups[0]["lr"])
-        optimizer.step()
-        schedule.step()
+    found = rates(halving, 22, constant_share=0.5, halvings=5, total_updates=20)
     epochs = [1.0] * 5 + [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.03125]
-    assert rates == pytest.approx([rate for rate in epochs for _ in range(2)])
-
-
-def test_budget_counts_real_tokens_and_chains_the_order():
-    class Trainer:
-        should_stop = False
-        global_step = 1
-        log_every_n_steps = 10
-        accumulate_grad_batches = 1
-        world_size = 1
-        train_dataloader = SimpleNamespace(waited=0.0)
-
-        def __init__(self) -> None:
-            self.callbacks = [RankFlags()]
-
-    def spend(*batches) -> tuple[TrainingBudget, Trainer]:
-        budget, trainer = counting(Budget(kind="target_tokens", amount=20)), Trainer()
-        budget.on_fit_start(trainer, None)  # type: ignore[arg-type]
-        for one in batches:
-            budget.on_train_batch_start(trainer, None, one, 0)  # type: ignore[arg-type]
-            budget.on_train_batch_end(trainer, None, None, one, 0)  # type: ignore[arg-type]
-        return budget, trainer
-
-    first, second = batch([3, 7]), batch([5, 2, 1])
-    half, going_on = spend(first)
-    assert half.cost["target_tokens"] == 4 + 8
-    assert not going_on.should_stop
-    whole, stopped = spend(first, second)
-    assert whole.cost["target_tokens"] == 12 + 6 + 3 + 2
-    assert stopped.should_stop
-    assert spend(first, second)[0].data_order == whole.data_order
-    assert spend(second, first)[0].data_order != whole.data_order
-    resumed = counting(Budget(kind="target_tokens", amount=20))
-    resumed.load_state_dict(half.state_dict())
-    resumed.on_train_batch_start(going_on, None, second, 0)  # type: ignore[arg-type]
-    resumed.on_train_batch_end(going_on, None, None, second, 0)  # type: ignore[arg-type]
-    assert resumed.data_order == whole.data_order
-    assert resumed.cost["target_tokens"] == whole.cost["target_tokens"]
+    assert found == pytest.approx([rate for rate in epochs for _ in range(2)])
 
 
 class Counted:
@@ -219,13 +180,30 @@ class Counted:
         self.callbacks = [RankFlags()]
         self.callback.on_fit_start(self, None)  # type: ignore[arg-type]
 
-    def update(self) -> None:
+    def update(self, lengths: Sequence[int] = (3, 7)) -> None:
         """Spend two seconds on one update."""
-        one: Any = batch([3, 7])
+        one: Any = batch(list(lengths))
         trainer: Any = self
         self.callback.on_train_batch_start(trainer, None, one, 0)  # type: ignore[arg-type]
         self.callback._started -= 2.0
         self.callback.on_train_batch_end(trainer, None, None, one, 0)  # type: ignore[arg-type]
+
+
+def test_budget_counts_real_tokens_and_chains_the_order():
+    def spend(*batches: list[int]) -> Counted:
+        counted = Counted(Budget(kind="target_tokens", amount=20))
+        for lengths in batches:
+            counted.update(lengths)
+        return counted
+
+    first, second = [3, 7], [5, 2, 1]
+    half, whole = spend(first), spend(first, second)
+    assert half.callback.cost["target_tokens"] == 4 + 8
+    assert not half.should_stop
+    assert whole.callback.cost["target_tokens"] == 12 + 6 + 3 + 2
+    assert whole.should_stop
+    assert spend(first, second).callback.data_order == whole.callback.data_order
+    assert spend(second, first).callback.data_order != whole.callback.data_order
 
 
 @pytest.mark.parametrize(
@@ -266,3 +244,58 @@ def test_an_account_goes_on_where_it_was_kept():
     assert cost.pop("seconds") == pytest.approx(then["cost"].pop("seconds"), rel=0.05)
     assert now == then
     assert (cost["updates"], cost["flops"], list(now["data_order_at"])) == (5, 60, [1, 2, 4])
+
+
+SENTENCES = 20
+UPDATES = 400
+"""Largest number of updates."""
+
+
+@pytest.fixture(scope="module")
+def text() -> ParallelText:
+    lines = GrammarCorpus(train_size=200, val_size=6, test_size=6, seed=3).split("train")
+    pairs = sorted(set(zip(lines.source, lines.target, strict=True)), key=lambda p: len(p[0]))
+    chosen = pairs[20 : 20 + SENTENCES]
+    return ParallelText([pair[0] for pair in chosen], [pair[1] for pair in chosen])
+
+
+QUICK = ("seq2seq", "bahdanau", "luong_predictive", "transformer")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in LAPTOP]
+)
+def test_overfits_twenty_sentences_to_bleu_100(name, text):
+    tokenizers = Tokenizers.train(text, TokenizerSettings("words", 1000, 1, False))
+    src, tgt = (
+        Sequences.of(tokenizer.encode(lines))
+        for tokenizer, lines in zip(tokenizers, (text.source, text.target), strict=True)
+    )
+    batch = collate(EncodedPairs(np.arange(SENTENCES), src, tgt))
+    config = configuration(f"model={name}", "scale=0.5")
+    torch.manual_seed(0)
+    model = build_model(config, len(tokenizers.source), len(tokenizers.target))
+    optimizer = torch.optim.Adam(model.parameters(), lr=4e-3)
+    search = beam_search(beam_size=2)
+    module = TranslationModule(
+        model, tokenizers.target, lambda _: optimizer, constant, search, 0.0, {}
+    )
+
+    def recited() -> list[str]:
+        model.eval()
+        hypotheses = search(model, batch.src, batch.src_mask)
+        model.train()
+        return tokenizers.target.decode([ranked[0].tokens for ranked in hypotheses])
+
+    for update in range(1, UPDATES + 1):
+        optimizer.zero_grad()
+        module.loss(batch).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        if update % 50 == 0 and recited() == text.target:
+            break
+    translations = recited()
+    assert translations == text.target
+    assert corpus_bleu(translations, text.target) == pytest.approx(100)
