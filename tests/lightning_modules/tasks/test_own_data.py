@@ -1,4 +1,4 @@
-"""Text, corpora and tokenizers of the user: the examples of docs/plugs, each kind of source, and mistakes."""
+"""Text, corpora and tokenizers of the user: examples of docs/plugs, kinds of sources, mistakes."""
 
 import json
 
