@@ -167,12 +167,12 @@ def flops_per_token(step: Callable[[Batch], None], batch: Batch) -> float:
     return counter.get_total_flops() / int(batch.tgt_mask.sum())
 
 
-def product_rates(device: str, precision: str) -> dict[str, float]:
+def product_rates(device: str, trained_in: str) -> dict[str, float]:
     """Return the operations per second of a large product, as torch and as oneDNN multiplies.
 
     The higher rate is an upper bound for any update.
     """
-    kind = torch.bfloat16 if precision.startswith("bf16") else torch.float32
+    kind = torch.bfloat16 if trained_in.startswith("bf16") else torch.float32
     one, other = (torch.randn(2048, 2048, device=device, dtype=kind) for _ in range(2))
     rates = {}
     before = precision.products_in_use()
