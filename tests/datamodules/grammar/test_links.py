@@ -1,10 +1,16 @@
 """Links between the words of a pair."""
 
+from collections.abc import Iterator
+from functools import cache
+
 import pytest
 
+from datamodules.grammar.drawing.noun_phrases import kind_of
 from datamodules.grammar.languages import find_language
+from datamodules.grammar.languages.language import subject_of
 from datamodules.grammar.meaning.phrases import (
     FIRST_SINGULAR,
+    HUMAN,
     THIRD_SINGULAR,
     Adverbial,
     Clause,
@@ -16,8 +22,9 @@ from datamodules.grammar.meaning.phrases import (
     NounPhrase,
     Pronoun,
     Verb,
+    inner_clauses,
 )
-from datamodules.grammar.pairs import write_pair
+from datamodules.grammar.pairs import SentencePair, write_pair
 from tests.datamodules.grammar.samples import Link, pairs, parsed_links, split
 
 
@@ -135,3 +142,67 @@ def test_german_links():
         "The king did not wake up a dog.", "Der König hat keinen Hund aufgeweckt.",
         "0-0 1-1 2?2 3-3 4-5 5-5 6-3 7-4",
     )  # fmt: skip
+
+
+@cache
+def drawn() -> list[SentencePair]:
+    return pairs(4000, 20, vocabulary=2000, zipf=0.3)
+
+
+def clauses() -> Iterator[Clause]:
+    for pair in drawn():
+        for joined in pair.meaning:
+            yield from inner_clauses(joined.clause)
+
+
+def phrases(clause: Clause) -> Iterator[NounPhrase]:
+    for phrase in (clause.subject, clause.object, clause.oblique, clause.recipient):
+        if isinstance(phrase, NounPhrase):
+            yield phrase
+
+
+@pytest.mark.long
+def test_a_nationality_is_no_quality_of_a_person():
+    """*Ich war französisch* is no German: *Franzose*."""
+    of_things = 0
+    for clause in clauses():
+        if clause.adjective is not None and clause.adjective.category == "origin":
+            assert kind_of(subject_of(clause)) not in HUMAN
+            of_things += 1
+    assert of_things > 20
+
+
+def test_pretty_and_light_stand_alone():
+    """*A pretty big house* is a rather big house."""
+    alone = 0
+    for clause in clauses():
+        for phrase in phrases(clause):
+            names = {adjective.name for adjective in phrase.core.adjectives}
+            if names & {"pretty", "light"}:
+                assert len(names) == 1
+                alone += 1
+    assert alone > 5
+
+
+def test_places_of_adjectives():
+    """*Sick*, not *ill*, stands before a noun; new things are *neuf*, not *nouveau*, after *be*."""
+    before = {each.name for one in clauses() for p in phrases(one) for each in p.core.adjectives}
+    after_be = {clause.adjective.name for clause in clauses() if clause.adjective is not None}
+    assert "ill" in after_be - before
+    assert "new" in before - after_be
+
+
+def test_sooner_or_later_is_not_denied():
+    affirmed = 0
+    for clause in clauses():
+        if isinstance(clause.time, Adverbial) and "affirmed" in clause.time.expression.kinds:
+            assert not clause.mode.negation
+            affirmed += 1
+    assert affirmed > 20
+
+
+def test_no_adverb_stands_beside_another():
+    """*Il mangeait rarement lentement*: two words in *-ment* side by side."""
+    often = [clause for clause in clauses() if clause.mode.adverb is not None]
+    assert len(often) > 100
+    assert not any(clause.manner or clause.degree for clause in often)
