@@ -56,7 +56,7 @@ def read_contrast(file: str | Path, key: str) -> list[ContrastPair]:
     except OSError as error:
         raise UserError(f"{key}={file}: {error.strerror or error}") from None
     except ValueError as error:
-        raise UserError(f"{key}={file}: is no JSON: {error}") from None
+        raise UserError(f"{key}={file}: is not JSON: {error}") from None
     if not isinstance(entries, list) or not entries:
         raise UserError(f"{key}={file}: must hold a JSON list of entries, as LingEval97 has them")
     pairs = [
@@ -87,7 +87,7 @@ def _pairs(entry: Any, where: str) -> Sequence[ContrastPair]:
 
 def _field(holder: Any, name: str, kind: type, where: str) -> Any:
     if not isinstance(holder, dict):
-        raise UserError(f"{where} is no JSON object")
+        raise UserError(f"{where} is not a JSON object")
     if name not in holder:
         raise UserError(f"{where} has no {name!r}")
     value = holder[name]

@@ -114,7 +114,7 @@ def check_names(corpus: Corpus) -> None:
 
 
 def fingerprint_of(corpus: Corpus) -> str:
-    """Return the fingerprint of a corpus. Raises ``UserError`` if the fingerprint is no text."""
+    """Return the fingerprint of a corpus. Raises ``UserError`` if the fingerprint is not text."""
     fingerprint = _check_text(corpus, "fingerprint", corpus.fingerprint)
     return fingerprint if corpus.limit is None else f"{fingerprint}-{corpus.limit}"
 
@@ -215,7 +215,7 @@ def _checked(text: object, call: str) -> ParallelText:
         sides["alignments"] = text.alignments
     for side, lines in sides.items():
         if not all(isinstance(line, str) for line in lines):
-            raise UserError(f"{call} has a {side} that is no text; give one text a sentence")
+            raise UserError(f"{call} has a {side} that is not text; give a text a sentence")
         if len(lines) != len(text):
             raise UserError(f"{call} has {len(text)} source but {len(lines)} {side} sentences")
     check_sets(text, call)

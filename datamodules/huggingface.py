@@ -234,6 +234,6 @@ class HuggingFaceCorpus(RealCorpus):
             )
         if columns[wanted] not in TEXT:
             raise UserError(
-                f"data.columns.{side}={wanted}: holds {columns[wanted]}, which is no text"
+                f"data.columns.{side}={wanted}: holds {columns[wanted]}, which is not text"
             )
         return wanted

@@ -45,8 +45,8 @@ def decode_lines(
 ) -> list[str]:
     """Split UTF-8 text, which begins at line ``first`` of ``path``, into lines.
 
-    Raises ``UserError`` with ``path``, the line and ``option`` for bytes that are no UTF-8 text, or
-    no text at all.
+    Raises ``UserError`` with ``path``, the line and ``option`` for bytes that are not
+    UTF-8 text.
     """
     try:
         text = content.decode("utf-8-sig" if first == 1 else "utf-8")
@@ -59,7 +59,7 @@ def decode_lines(
     if "\0" in text:
         line = first + text.count("\n", 0, text.index("\0"))
         raise UserError(
-            f"{path}, line {line}: a NUL byte, so that the file is no UTF-8 text (UTF-16 has such "
+            f"{path}, line {line}: a NUL byte, so that the file is not UTF-8 text (UTF-16 has such "
             f"bytes): convert the file to UTF-8 or set {option}=..."
         )
     # Not splitlines, which also splits at characters inside sentences, such as U+2028.
@@ -82,7 +82,7 @@ def read_content(path: Path, option: str = "data.root", size: int = 2**20) -> It
 def unreadable(path: Path, error: OSError, option: str) -> UserError:
     """Return the error of a file that the system does not open; ``option`` names the file."""
     why = error.strerror or error
-    return UserError(f"{path} cannot be read ({why}): mend that or set {option}=...")
+    return UserError(f"{path} cannot be read ({why}): fix it, or set {option}=...")
 
 
 def _raw_blocks(path: Path, option: str, size: int) -> Iterator[list[bytes]]:
@@ -99,7 +99,8 @@ def _opened(path: Path, option: str) -> Iterator[IO[bytes]]:
     except _damage(path) as error:
         kind = {".gz": "gzip", ".xz": "xz"}.get(path.suffix, "zstd")
         raise UserError(
-            f"{path} is truncated or no {kind} file ({error}): fetch it again or set {option}=..."
+            f"{path} is truncated or not in {kind} format ({error}): fetch it again or set "
+            f"{option}=..."
         ) from error
     except OSError as error:
         raise unreadable(path, error, option) from error

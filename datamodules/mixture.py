@@ -66,7 +66,7 @@ class MixtureCorpus(Corpus):
             raise UserError("data.corpora: has no corpus; give data.corpora.NAME={...}")
         for name, corpus in self.corpora.items():
             if not isinstance(corpus, Corpus):
-                raise UserError(f"data.corpora.{name}: is no corpus; give its _target_")
+                raise UserError(f"data.corpora.{name}: is not a corpus; give its _target_")
             check_names(corpus)
         languages = {name: f"{each.source}-{each.target}" for name, each in self.corpora.items()}
         if len(set(languages.values())) > 1:

@@ -84,7 +84,7 @@ class TwoFiles(PairSource):
 def find_file(folder: Path, name: str) -> Path | None:
     """Return a file of a folder, plain or else compressed; None if there is none.
 
-    Raises ``UserError`` for something that is no file.
+    Raises ``UserError`` for something that is not a file.
     """
     for path in (folder / f"{name}{suffix}" for suffix in ("", *COMPRESSED)):
         if path.is_file():
@@ -98,7 +98,7 @@ def _refuse_unequal(files: Sequence[Path]) -> None:
     counts = [sum(map(len, read_blocks(file))) for file in files]
     raise UserError(
         f"{files[0]} has {counts[0]} lines but {files[1]} has {counts[1]}: line n of one must "
-        "translate line n of the other; mend the files or set data.root=..."
+        "translate line n of the other; fix the files, or set data.root=..."
     )
 
 

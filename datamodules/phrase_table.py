@@ -80,7 +80,7 @@ def _links(text: ParallelText) -> Numbers:
     lines = text.alignments or []
     for number, line in enumerate(lines, start=1):
         if not LINKS.fullmatch(line):
-            raise ValueError(f"line {number}: {line!r} are no links; write them like 0-0 1-2 2?3")
+            raise ValueError(f"line {number}: {line!r} are not links; write them like 0-0 1-2 2?3")
     numbers = re.sub("[-?]", " ", " ".join(lines)).split()
     links = np.array(numbers, np.int64).reshape(-1, 2).T
     sentence = np.repeat(np.arange(len(lines)), [len(line.split()) for line in lines])

@@ -208,7 +208,7 @@ def _refuse_empty(source: PairSource, block: Block, first: int) -> None:
         if not all(map(str.strip, lines)):
             number = next(n for n, line in enumerate(lines, first) if not line.strip())
             raise UserError(
-                f"{place}, {source.unit} {number}: empty: mend the file, or leave such pairs out "
+                f"{place}, {source.unit} {number}: empty: fix the file, or leave such pairs out "
                 "with data.skip_empty=true"
             )
 
@@ -247,7 +247,7 @@ class GoldLinks:
     def _check(self, link: str, number: int, lengths: Sequence[int]) -> None:
         match = _LINK.fullmatch(link)
         if match is None:
-            problem = f"{link!r} is no link like 0-0 or 1?2"
+            problem = f"{link!r} is not a link like 0-0 or 1?2"
         elif any(int(word) >= length for word, length in zip(match.groups(), lengths, strict=True)):
             problem = (
                 f"{link} points past its sentence pair ({lengths[0]} source and {lengths[1]} "
@@ -255,7 +255,7 @@ class GoldLinks:
             )
         else:
             return
-        raise UserError(f"{self._file}, line {number}: {problem}: mend it or set {LINKS}=...")
+        raise UserError(f"{self._file}, line {number}: {problem}: fix it, or set {LINKS}=...")
 
     def _unequal(self, pairs: str) -> str:
         return (

@@ -48,13 +48,13 @@ def clean_texts(values: Sequence[object], side: str, unit: str, first: int) -> l
         first: number of the first cell.
 
     Raises:
-        UserError: for a cell that is no text, or text that UTF-8 cannot hold.
+        UserError: for a cell that is not text, or text that UTF-8 cannot hold.
     """
     texts = ["" if value is None else value for value in values]
     for index, text in enumerate(texts, first):
         if not isinstance(text, str):
             raise UserError(
-                f"{side}, {unit} {index}: {_short(text)} is no text: set data.columns=..."
+                f"{side}, {unit} {index}: {_short(text)} is not text: set data.columns=..."
             )
     lines = [text for text in texts if isinstance(text, str)]
     together = "\n".join(lines)
@@ -62,7 +62,7 @@ def clean_texts(values: Sequence[object], side: str, unit: str, first: int) -> l
         wrong = (n for n, line in enumerate(lines) if "\0" in line or not _is_unicode(line))
         index = next(wrong)
         what = "a NUL character" if "\0" in lines[index] else "half of a surrogate pair"
-        raise UserError(f"{side}, {unit} {first + index}: {what}, which is no text: mend the file")
+        raise UserError(f"{side}, {unit} {first + index}: {what}, which is not text: fix the file")
     if together.count("\n") >= len(lines):
         return [_LINE_FEED.sub(" ", line).strip() if "\n" in line else line for line in lines]
     return lines
@@ -134,7 +134,7 @@ class Table(PairSource):
                 if len(row) <= max(numbers):
                     raise UserError(
                         f"{self.file}, line {line}: {len(row)} columns, but {max(numbers) + 1} are "
-                        "needed: mend the file or set data.columns=..."
+                        "needed: fix the file, or set data.columns=..."
                     )
             yield first, [[row[number] for row in rows] for number in numbers]
             first += len(rows)
@@ -164,7 +164,7 @@ class Table(PairSource):
             return json.loads(line)
         except (ValueError, RecursionError) as error:
             raise UserError(
-                f"{self.file}, line {number}: no JSON ({error}): mend the file, or name it .tsv if "
+                f"{self.file}, line {number}: not JSON ({error}): fix the file, or name it .tsv if "
                 "its columns are cut by tabs"
             ) from None
 

@@ -89,7 +89,7 @@ class Batch(NamedTuple):
         return flat[0].index_select(0, places), flat[1].index_select(0, places)
 
     def pin_memory(self) -> "Batch":
-        """Return a copy in pinned memory, from which a GPU reads while the processor goes on."""
+        """Return a copy in pinned memory, from which a GPU reads while the processor continues."""
         parts = self._asdict().items()
         pinned: Any = {name: part.pin_memory() for name, part in parts if isinstance(part, Tensor)}
         return self._replace(**pinned)

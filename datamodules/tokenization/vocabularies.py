@@ -178,7 +178,7 @@ def _mistake(tokenizer: Tokenizer, kind: type[Tokenizer], lines: Sequence[str]) 
         if wrong:
             return f".encode gives the token {wrong[0]!r}; tokens are {UNK} to {numbers[-1]}"
         if len(tokenizer.words_of_line(line)) != len(ids):
-            return f".encode cuts the words of {line!r} in another way when each stands alone"
+            return f".encode cuts the words of {line!r} differently when each is alone"
         [again] = tokenizer.decode([ids])
         if UNK not in ids and again != tokenizer.kept(line):
             return f" decodes {line!r} as {again!r}; change text in the corpus, not here"

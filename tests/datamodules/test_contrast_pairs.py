@@ -58,10 +58,10 @@ def error(**changes) -> dict:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ({"source": "A"}, "must hold a JSON list"),
         ([], "must hold a JSON list"),
-        (["text"], "entry 0 is no JSON object"),
+        (["text"], "entry 0 is not a JSON object"),
         ([without("source")], "entry 0 has no 'source'"),
         ([ENTRY, without("errors")], "entry 1 has no 'errors'"),
         ([{**ENTRY, "errors": "none"}], "'errors' must be a list"),

@@ -123,13 +123,13 @@ def test_wrong_tsv_is_refused_in_one_line(root, content, message):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "line 2: no JSON"),
-        ("[" * 100_000, "line 2: no JSON"),
-        ("", "line 2: no JSON"),
+        ("{", "line 2: not JSON"),
+        ("[" * 100_000, "line 2: not JSON"),
+        ("", "line 2: not JSON"),
         ("[1]", "line 2: no column de; it has no columns"),
         ('{"en": "a", "fr": {"x": 1}}', "line 2: no column de; it has en, fr.x"),
-        ('{"en": "a", "de": 7}', "column de, line 2: 7 is no text"),
-        ('{"en": ["a"], "de": "b"}', "column en, line 2: ['a'] is no text"),
+        ('{"en": "a", "de": 7}', "column de, line 2: 7 is not text"),
+        ('{"en": ["a"], "de": "b"}', "column en, line 2: ['a'] is not text"),
         ('{"en": null, "de": "b"}', "column en, line 2: empty"),
         (r'{"en": "\ud800", "de": "b"}', "column en, line 2: half of a surrogate pair"),
         (r'{"en": "\u0000", "de": "b"}', "column en, line 2: a NUL character"),

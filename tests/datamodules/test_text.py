@@ -68,7 +68,7 @@ def test_compressed_files_read_as_plain_text_does(root, suffix):
     changed = (wrong_checksum,) if suffix != ".zst" else ()
     for damaged in (packed[:-4], b"x" + packed, b"no", *changed):
         (root / f"train.de{suffix}").write_bytes(damaged)
-        assert f"train.de{suffix} is truncated or no {kind} file" in refusal(root)
+        assert f"train.de{suffix} is truncated or not in {kind} format" in refusal(root)
 
 
 @pytest.mark.parametrize(

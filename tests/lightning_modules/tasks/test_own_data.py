@@ -100,7 +100,7 @@ def test_encoded_text_depends_on_the_tokenizers_code(space):
         ("mine.Mine", '"mine", "en"', '7, "en"', "data._target_=mine.Mine: Mine.name is 7, but a "),
         ("mine.Mine", "return ParallelText", "return ", "Mine.split('train') returns tuple, but "),
         ("mine.Mine", '["x y z"] * 9', '["x"] * 8', "has 9 source but 8 target sentences"),
-        ("mine.Mine", '["x y z"] * 9', "[7] * 9", "split('train') has a target that is no text"),
+        ("mine.Mine", '["x y z"] * 9', "[7] * 9", "split('train') has a target that is not text"),
         ("mine.Mine", " * 9", " * 0", "Mine.split('train') has no sentences"),
         (
             "mine.Mine",

@@ -370,7 +370,7 @@ MISTAKES = {
     "a folder for references": (["references=run", "systems.a=none1"], "set references=..."),
     "an empty file": ([*FILES, "systems.a=nothing"], "nothing is empty: fetch it again"),
     "no UTF-8": ([*FILES, "systems.a=latin"], "latin, line 3: not UTF-8 (byte 0xe9)"),
-    "no gzip": ([*FILES, "systems.a=false.gz"], "false.gz is truncated or no gzip file"),
+    "no gzip": ([*FILES, "systems.a=false.gz"], "false.gz is truncated or not in gzip format"),
     "too few lines": ([*FILES, "systems.a=short"], "systems.a=short has 64 lines, the references"),
     "too many lines": ([*FILES, "systems.a=long"], "systems.a=long has 66 lines, the references"),
     "empty lines at the end": (
