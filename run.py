@@ -1,7 +1,12 @@
 """Train, translate, compare: ``python run.py --help`` lists the choices."""
 
+import signal
 import sys
 from pathlib import Path
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    # Until the task is there: NumPy and torch catch a KeyboardInterrupt while they are imported.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import hydra
 from omegaconf import DictConfig

@@ -14,7 +14,6 @@ from threading import Thread
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from hydra.utils import get_method
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
@@ -25,6 +24,7 @@ from lightning_modules.runs.paths import HYDRA
 from lightning_modules.runs.redaction import redact_files, redacted
 from lightning_modules.runs.setting_checks import check_settings
 from sweeps.launch.errors import as_user_error, stop
+from sweeps.launch.jobs import import_task
 from sweeps.launch.resolvers import remove_unused
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ def run_job(config: DictConfig) -> float | None:
         check_settings(config, hydra.overrides.task)
         if missing := sorted(OmegaConf.missing_keys(config)):
             raise UserError(f"{missing[0]} has no value: give {missing[0]}=...")
-        task = get_method(config.task)
+        task = import_task(config.task)
         with verify_files(config.verify), _devices(config), _bar(config, hydra):
             score: float | None = task(config)
         return score

@@ -1,6 +1,7 @@
 """Running jobs: a task, or a command with lists, starts many jobs with Hydra's launcher."""
 
 import re
+import signal
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
@@ -161,6 +162,14 @@ def combinations(config: DictConfig) -> list[list[str]]:
     return [list(job) for job in product(*values.values())]
 
 
+def import_task(path: str) -> Callable[[DictConfig], Any]:
+    """Import a task, then let Ctrl-C raise ``KeyboardInterrupt``; see ``run.py``."""
+    task: Callable[[DictConfig], Any] = get_method(path)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return task
+
+
 class TaskSweeper(Sweeper):
     """What Hydra calls for ``-m`` and for ``comparison=``: a task that runs jobs.
 
@@ -185,5 +194,6 @@ class TaskSweeper(Sweeper):
         from lightning_modules.runs.checksums import verify_files
 
         HydraConfig.instance().set_config(self.config)
+        task = import_task(self.task)
         with verify_files(self.config.verify):
-            get_method(self.task)(self.config)
+            task(self.config)
