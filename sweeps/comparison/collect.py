@@ -15,18 +15,18 @@ from sweeps.comparison.conditions import Condition, check_conditions
 from sweeps.comparison.outputs import EvalSetCache, read_output
 
 
-class Named(NamedTuple):
+class SystemName(NamedTuple):
     """The name of a run's system, which is a key, and its label, which people read."""
 
     name: str
     label: str
 
-    def followed_by(self, ending: str) -> "Named":
+    def with_ending(self, ending: str) -> "SystemName":
         """Return both with an ending."""
-        return Named(self.name + ending, self.label + ending)
+        return SystemName(self.name + ending, self.label + ending)
 
 
-def name_runs(results: Sequence[Result]) -> list[Named]:
+def name_runs(results: Sequence[Result]) -> list[SystemName]:
     """Return the name of each run: its variant, and overrides that its variant's runs do not share.
 
     Seeds of one variant share a name. A run that repeats name and seed gets ``#2``, ``#3``, …
@@ -37,7 +37,7 @@ def name_runs(results: Sequence[Result]) -> list[Named]:
     variants_by_label: dict[str, set[str]] = {}
     for result, label in zip(results, labels, strict=True):
         variants_by_label.setdefault(label, set()).add(result.variant)
-    named: list[Named] = []
+    named: list[SystemName] = []
     repetitions: Counter[tuple[str, int]] = Counter()
     for result, label, overrides in zip(results, labels, all_overrides, strict=True):
         siblings = [
@@ -47,10 +47,10 @@ def name_runs(results: Sequence[Result]) -> list[Named]:
         own = [part for part in overrides if part not in shared]
         if len(variants_by_label[label]) > 1:
             label = f"{label} ({result.variant})"
-        each = Named(", ".join([result.variant, *own]), label_with_changes(label, own))
+        each = SystemName(", ".join([result.variant, *own]), label_with_changes(label, own))
         repetitions[each.name, result.seed] += 1
         repetition = repetitions[each.name, result.seed]
-        named.append(each if repetition == 1 else each.followed_by(f" #{repetition}"))
+        named.append(each if repetition == 1 else each.with_ending(f" #{repetition}"))
     return named
 
 
@@ -166,7 +166,7 @@ def _failed_job(folder: Path, failure: Failure) -> FailedJob:
     return FailedJob(label, folder, failure.error)
 
 
-def _name_test_sets(named: Sequence[Named], tests: Sequence[EvalSet]) -> list[Named]:
+def _name_test_sets(named: Sequence[SystemName], tests: Sequence[EvalSet]) -> list[SystemName]:
     """Add the number of the test set to the names of seeds that were tested on another text.
 
     The text differs where a corpus changed between two runs of the same command.
@@ -178,5 +178,5 @@ def _name_test_sets(named: Sequence[Named], tests: Sequence[EvalSet]) -> list[Na
         if test not in earlier:
             earlier.append(test)
         number = earlier.index(test) + 1
-        distinct.append(each if number == 1 else each.followed_by(f", test set {number}"))
+        distinct.append(each if number == 1 else each.with_ending(f", test set {number}"))
     return distinct

@@ -4,18 +4,17 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from os.path import normpath, relpath
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
 
-from lightning_modules.runs.files import BrokenFileError, read_record, read_report_url, write_record
+from lightning_modules.runs.files import BrokenFileError, read_record, read_report_url
 from lightning_modules.runs.paths import COMPARISON, HYDRA, MULTIRUN, RESULT
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Record, Result
 from lightning_modules.testing.scoring import Scoring
-from sweeps.comparison.collect import FailedJob, Run
 from sweeps.comparison.conditions import Condition
 
 
@@ -39,21 +38,11 @@ class JobRecord(Record):
 class RunRecord(Result, JobRecord):
     """A finished run with its ``result.json``."""
 
-    @classmethod
-    def of(cls, run: Run, out: Path) -> "RunRecord":
-        """Return the record of a run in the comparison in ``out``."""
-        return cls(label=run.name, folder=relpath(run.folder, out), **run.result.model_dump())
-
 
 class FailureRecord(JobRecord):
     """A job without a result."""
 
     error: str
-
-    @classmethod
-    def of(cls, job: FailedJob, out: Path) -> "FailureRecord":
-        """Return the record of a failed job in the comparison in ``out``."""
-        return cls(label=job.label, folder=relpath(job.folder, out), error=job.error)
 
 
 class ComparisonRecord(Record):
@@ -79,11 +68,6 @@ class ComparisonRecord(Record):
         """Return the folders of all jobs of the comparison in ``out``."""
         jobs: list[JobRecord] = [*self.runs, *self.failed]
         return [Path(normpath(out / job.folder)) for job in jobs]
-
-
-def write_comparison(out: Path, record: ComparisonRecord) -> None:
-    """Write ``comparison.json`` into ``out``, whole or not at all."""
-    write_record(out / COMPARISON, record)
 
 
 def read_comparison(out: Path) -> ComparisonRecord:

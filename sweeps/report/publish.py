@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from os.path import relpath
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -18,8 +19,8 @@ from lightning_modules.figures.charts import (
     write_pictures,
 )
 from lightning_modules.metrics.chosen_metrics import signatures
-from lightning_modules.runs.files import BrokenFileError
-from lightning_modules.runs.paths import CURVE, FIGURES, REPORT, TABLES
+from lightning_modules.runs.files import BrokenFileError, write_record
+from lightning_modules.runs.paths import COMPARISON, CURVE, FIGURES, REPORT, TABLES
 from lightning_modules.tracking.names import is_wandb
 from sweeps.comparison.record import (
     ComparisonRecord,
@@ -27,64 +28,11 @@ from sweeps.comparison.record import (
     RunRecord,
     SystemRecord,
     read_comparison,
-    write_comparison,
 )
 from sweeps.comparison.table_files import FORMATS, write_tables
 from sweeps.report.html import render_report, vega
 from sweeps.report.report import Part, Report
 from sweeps.report.terminal import print_page, print_report
-
-
-def write_files(report: Report, pictures: Mapping[str, Pictures], out: Path) -> None:
-    """Write ``tables/``, ``figures/``, ``bleu_by_length.csv`` and ``comparison.json``.
-
-    Each file is written whole or not at all. ``pictures`` are those of the report's figures, by
-    name. Raises ``UserError`` for a section of the user that fails, before any file is removed.
-    """
-    tables, record = list(report.tables.values()), _record(report, out)
-    write_text(out / CURVE, report.findings.every_seed)
-    _remove_earlier(out)
-    write_tables(tables, out / TABLES)
-    for name, files in pictures.items():
-        write_pictures(files, out / FIGURES / name)
-    write_comparison(out, record)
-
-
-def _remove_earlier(out: Path) -> None:
-    """Remove the tables and figures that an earlier evaluation left in the same folder."""
-    try:
-        earlier = read_comparison(out)
-    except BrokenFileError:
-        return
-    narrow = [f"{name}{NARROW}" for name in earlier.figures]
-    for kind, names in ((TABLES, earlier.tables), (FIGURES, [*earlier.figures, *narrow])):
-        for name in names:
-            for ending in (*FORMATS, *ENDINGS, CAPTION):
-                (out / kind / f"{Path(name).name}.{ending}").unlink(missing_ok=True)
-
-
-def _record(report: Report, out: Path) -> ComparisonRecord:
-    evaluation, comparison = report.findings.evaluation, report.findings.comparison
-    return ComparisonRecord(
-        name=report.findings.name,
-        scoring=evaluation.scoring,
-        resamples=evaluation.draws.count,
-        signatures=signatures(evaluation.metrics),
-        systems=[
-            SystemRecord(
-                name=system.name,
-                seeds=[output.seed for output in system.outputs],
-                sentences=len(system.test.references),
-            )
-            for system in evaluation.systems
-        ],
-        tables=list(report.tables),
-        figures=list(report.figures),
-        conditions=comparison.conditions,
-        runs=[RunRecord.of(run, out) for run in comparison.runs],
-        failed=[FailureRecord.of(job, out) for job in comparison.failed],
-    )
-
 
 Drawing = tuple[Part, str, Future[Pictures]]
 """The section of a figure, the name of the figure, and its pictures as soon as they are drawn."""
@@ -119,6 +67,63 @@ def _finish_drawing(drawings: Iterable[Drawing]) -> dict[str, Pictures]:
         with part.errors_in_one_line():
             pictures[name] = drawing.result()
     return pictures
+
+
+def write_files(report: Report, pictures: Mapping[str, Pictures], out: Path) -> None:
+    """Write ``tables/``, ``figures/``, ``bleu_by_length.csv`` and ``comparison.json``.
+
+    Each file is written whole or not at all. ``pictures`` are those of the report's figures, by
+    name. Raises ``UserError`` for a section of the user that fails, before any file is removed.
+    """
+    tables, record = list(report.tables.values()), _record(report, out)
+    write_text(out / CURVE, report.findings.every_seed)
+    _remove_earlier(out)
+    write_tables(tables, out / TABLES)
+    for name, files in pictures.items():
+        write_pictures(files, out / FIGURES / name)
+    write_record(out / COMPARISON, record)
+
+
+def _remove_earlier(out: Path) -> None:
+    """Remove the tables and figures that an earlier evaluation left in the same folder."""
+    try:
+        earlier = read_comparison(out)
+    except BrokenFileError:
+        return
+    narrow = [f"{name}{NARROW}" for name in earlier.figures]
+    for kind, names in ((TABLES, earlier.tables), (FIGURES, [*earlier.figures, *narrow])):
+        for name in names:
+            for ending in (*FORMATS, *ENDINGS, CAPTION):
+                (out / kind / f"{Path(name).name}.{ending}").unlink(missing_ok=True)
+
+
+def _record(report: Report, out: Path) -> ComparisonRecord:
+    evaluation, comparison = report.findings.evaluation, report.findings.comparison
+    return ComparisonRecord(
+        name=report.findings.name,
+        scoring=evaluation.scoring,
+        resamples=evaluation.draws.count,
+        signatures=signatures(evaluation.metrics),
+        systems=[
+            SystemRecord(
+                name=system.name,
+                seeds=[output.seed for output in system.outputs],
+                sentences=len(system.test.references),
+            )
+            for system in evaluation.systems
+        ],
+        tables=list(report.tables),
+        figures=list(report.figures),
+        conditions=comparison.conditions,
+        runs=[
+            RunRecord(label=run.name, folder=relpath(run.folder, out), **run.result.model_dump())
+            for run in comparison.runs
+        ],
+        failed=[
+            FailureRecord(label=job.label, folder=relpath(job.folder, out), error=job.error)
+            for job in comparison.failed
+        ],
+    )
 
 
 def publish(report: Report, out: Path, logger: DictConfig) -> None:

@@ -231,11 +231,6 @@ def test_failed_jobs_are_named_with_their_error(tmp_path):
     assert failures[4] == ("5", "predictions.jsonl is missing or has no rows")
 
 
-def test_a_failed_job_is_named_with_a_seed_that_is_no_number(tmp_path):
-    [job] = collect([make_run(tmp_path / "0"), make_failure(tmp_path / "1", seed="abc")]).failed
-    assert job.label == "luong, seed abc"
-
-
 def test_a_job_cut_off_while_hydra_wrote_its_record_has_failed(tmp_path):
     hydra = tmp_path / "1" / ".hydra"
     hydra.mkdir(parents=True)
@@ -270,23 +265,6 @@ def test_a_damaged_file_is_a_failed_job_and_not_the_end(tmp_path, name, damage):
     [job] = comparison.failed
     assert job.error.startswith(f"{name} ")
     assert "\n" not in changed.error + job.error
-
-
-def test_gold_alignments_that_are_none_are_a_failed_job(tmp_path):
-    broken = TEXT._replace(gold=["0-0 what?"] + [""] * (len(TEXT.sources) - 1))
-    run = make_run(tmp_path / "0", "none", text=broken)
-    [job] = collect([run]).failed
-    assert job.error.startswith("predictions.jsonl cannot be read: ")
-    assert "what?" in job.error
-
-
-def test_the_smallest_result_is_enough(tmp_path):
-    folder = make_run(tmp_path / "0")
-    smallest = {"schema": SCHEMA, "variant": "luong", "seed": 1, "scores": {"bleu": 12.0}}
-    (folder / "result.json").write_text(json.dumps(smallest))
-    comparison = collect([unsealed(folder)])
-    assert comparison.runs[0].label == "luong"
-    assert not condition(comparison, "data").holds
 
 
 def test_runs_are_found_by_job_number_and_comparisons_are_none(tmp_path):

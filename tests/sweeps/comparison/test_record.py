@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightning_modules.metrics.systems import EvalSet, Output
-from lightning_modules.runs.files import BrokenFileError
+from lightning_modules.runs.files import BrokenFileError, write_record
 from lightning_modules.runs.schema import SCHEMA, Result
-from sweeps.comparison.collect import FailedJob, Run
 from sweeps.comparison.conditions import Condition
 from sweeps.comparison.record import (
     ComparisonRecord,
@@ -17,7 +15,6 @@ from sweeps.comparison.record import (
     RunRecord,
     SystemRecord,
     read_comparison,
-    write_comparison,
 )
 from tests.helpers.run_folders import SCORING, result
 
@@ -44,8 +41,6 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def written(tmp_path):
     """The content of a comparison of one run and one failed job."""
-    run = Run("bahdanau", "Bahdanau", tmp_path / "out" / "0", RUN, EvalSet([]), Output(1, [], {}))
-    job = FailedJob("luong", tmp_path / "elsewhere" / "1", "no memory")
     record = ComparisonRecord(
         name="x",
         scoring=SCORING,
@@ -55,17 +50,17 @@ def written(tmp_path):
         tables=[],
         figures=[],
         conditions=[Condition("data", True, "the same")],
-        runs=[RunRecord.of(run, tmp_path / "out")],
-        failed=[FailureRecord.of(job, tmp_path / "out")],
+        runs=[RunRecord(label="bahdanau", folder="0", **RUN.model_dump())],
+        failed=[FailureRecord(label="luong", folder="../elsewhere/1", error="no memory")],
     )
-    write_comparison(tmp_path / "out", record)
+    write_record(tmp_path / "out" / "comparison.json", record)
     return json.loads((tmp_path / "out" / "comparison.json").read_text())
 
 
 @settings(deadline=None)  # a busy machine may stop for longer
 @given(RECORDS)
 def test_a_comparison_reads_back(folder, record):
-    write_comparison(folder, record)
+    write_record(folder / "comparison.json", record)
     assert read_comparison(folder) == record
 
 

@@ -28,7 +28,6 @@ from sweeps.comparison.table_files import (
     as_latex,
     as_markdown,
     latex_text,
-    write_tables,
 )
 from sweeps.comparison.tables import Column, Table
 from sweeps.report.findings import Findings
@@ -43,10 +42,6 @@ from tests.sweeps.comparison.pdflatex import assert_compiles, pdflatex
 )
 def test_a_number_has_a_real_minus_sign_and_zero_has_none(value, decimals, shown):
     assert format_number(value, decimals) == shown
-
-
-def test_a_difference_shows_its_sign():
-    assert [format_number(each, 2, signed=True) for each in (0.5, -0.5)] == ["+0.50", "−0.50"]
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 2, 3])
@@ -261,13 +256,6 @@ def test_a_chart_of_sentences_counts_each_sentence_once(report):
         assert counted == len(TEXT.references)
 
 
-def test_no_field_of_a_table_hides_another(report):
-    """``csv.DictReader``, which reads fields by name, must find all fields."""
-    for made in report.tables.values():
-        [head, *_] = csv.reader(io.StringIO(as_csv(made)))
-        assert len(set(head)) == len(head), made.name
-
-
 def test_every_table_reads_back_from_csv_as_from_json(report):
     for made in report.tables.values():
         by_json = json.loads(as_json(made))["rows"]
@@ -278,15 +266,6 @@ def test_every_table_reads_back_from_csv_as_from_json(report):
                 read = other[column.key]
                 same = read == ("" if value is None else str(value))
                 assert same or float(read) == value, (made.name, column.key)
-
-
-def test_the_tables_are_written_in_every_format(report, tmp_path):
-    write_tables(list(report.tables.values()), tmp_path)
-    written = {path.name for path in tmp_path.iterdir()}
-    assert written == {f"{name}.{ending}" for name in report.tables for ending in FORMATS}
-    assert set(FORMATS) == {"json", "csv", "tex", "md"}
-    for path in tmp_path.iterdir():
-        assert path.read_text(encoding="utf-8").endswith("\n")
 
 
 SIGNATURE: dict[str, str | int] = {
