@@ -164,33 +164,26 @@ def table_of_tests(
         asked: number of resamples that the configuration asks for.
         ending: end of the name of the table's files.
     """
-    metric = tests.metric
-    seed_counts = {system.name: len(system.outputs) for system in systems}
-    rows: list[list[Cell]] = [
-        [
-            corrected.test.first,
-            corrected.test.second,
-            f"{seed_counts[corrected.test.first]}, {seed_counts[corrected.test.second]}",
-            corrected.test.subset,
-            corrected.test.sentences,
-            corrected.test.difference,
-            corrected.test.p_bootstrap,
-            corrected.p_bootstrap,
-            corrected.test.p_randomisation,
-            corrected.p_randomisation,
-            corrected.test.p_moses,
-            _outcome(corrected),
-        ]
-        for corrected in tests.tests
-    ]
+    seeds = {system.name: len(system.outputs) for system in systems}
+    return Table(
+        f"{tests.metric.name}_significance{ending}",
+        f"Differences in {tests.metric.label}: first less second",
+        _columns(tests, systems, parts),
+        [_row(each, seeds) for each in tests.tests],
+        {**origin, "tests": len(tests.tests)},
+        _how_to_read(tests, {*seeds.values()}, parts.counted, asked),
+    )
+
+
+def _columns(tests: SignificanceTests, systems: Sequence[System], parts: Parts) -> list[Column]:
     alone, corrected = p_floor(tests.resamples), tests.floor
-    columns = [
+    return [
         system_column(systems, "first", "first"),
         system_column(systems, "second", "second"),
         Column("seeds", "seeds"),
         Column(parts.subset, parts.subset),
         Column(parts.counted.replace(" ", "_"), parts.counted, "count"),
-        Column("difference", f"difference in {metric.label}", "estimate", tests.decimals),
+        Column("difference", f"difference in {tests.metric.label}", "estimate", tests.decimals),
         Column("p_bootstrap", "p, bootstrap", "p", floor=alone),
         Column("p_bootstrap_holm", "after Holm", "p", floor=corrected),
         Column("p_randomisation", "p, randomisation", "p", floor=alone),
@@ -198,14 +191,24 @@ def table_of_tests(
         Column("p_sacrebleu_bs", "p, sacreBLEU --paired-bs", "p", floor=alone),
         Column("outcome", "outcome at 5%"),
     ]
-    return Table(
-        f"{metric.name}_significance{ending}",
-        f"Differences in {metric.label}: first less second",
-        columns,
-        rows,
-        {**origin, "tests": len(rows)},
-        _how_to_read(tests, {*seed_counts.values()}, parts.counted, asked),
-    )
+
+
+def _row(corrected: CorrectedTest, seeds: Mapping[str, int]) -> list[Cell]:
+    test = corrected.test
+    return [
+        test.first,
+        test.second,
+        f"{seeds[test.first]}, {seeds[test.second]}",
+        test.subset,
+        test.sentences,
+        test.difference,
+        test.p_bootstrap,
+        corrected.p_bootstrap,
+        test.p_randomisation,
+        corrected.p_randomisation,
+        test.p_moses,
+        _outcome(corrected),
+    ]
 
 
 def _outcome(corrected: CorrectedTest) -> str:

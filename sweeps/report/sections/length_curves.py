@@ -1,7 +1,7 @@
 """Scores against sentence length: BLEU in full, the other scores in folds."""
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 from typing import Any, Literal
 
 import altair as alt
@@ -101,27 +101,21 @@ def length_lines(
     bounds = evaluation.bounds
     places = {each: round(evaluation.mean_length(each), 2) for each in bounds}
     domain = with_margins(places.values())
-    # A limit beyond the axis is left out: all test sentences are shorter.
-    rules = [
-        layer
-        for row, limit in enumerate(limit for limit in limits if limit + 0.5 < domain[1])
-        for layer in _limit_rule(limit, domain, row, style_of(width).type)
-    ]
     axis = evaluation.scoring.length_axis
-    points = [
-        {"place": place, **point(system.label, each.label, estimate, _thin(evaluation, each))}
-        for system in evaluation.systems
-        for each, place in places.items()
-        if (estimate := evaluation.estimate(system, each, metric.name)) is not None
-    ]
-    by_baseline = [
-        (baseline, found)
+    baselines = {
+        baseline.label: points
         for baseline in evaluation.baselines
-        if (found := _baseline_points(evaluation, baseline, metric, places))
-    ]
+        if (points := _baseline_points(evaluation, baseline, metric, places))
+    }
+    dashed = (reference_line(*each, metric.label, width) for each in baselines.items())
     return Lines(
         labels={system.name: system.label for system in evaluation.systems},
-        points=points,
+        points=[
+            {"place": place, **point(system.label, each.label, estimate, _thin(evaluation, each))}
+            for system in evaluation.systems
+            for each, place in places.items()
+            if (estimate := evaluation.estimate(system, each, metric.name)) is not None
+        ],
         x=alt.X(
             "place:Q",
             title=axis[0].upper() + axis[1:],
@@ -132,15 +126,8 @@ def length_lines(
         from_zero=metric.from_zero,
         title=title,
         note=how_to_read(origin(evaluation, metric.name)),
-        others=[
-            *rules,
-            *(
-                layer
-                for baseline, found in by_baseline
-                for layer in reference_line(baseline.label, found, metric.label, width)
-            ),
-        ],
-        reached=[each["score"] for _, found in by_baseline for each in found],
+        others=[*_limit_rules(limits, domain, style_of(width).type), *chain(*dashed)],
+        reached=[each["score"] for points in baselines.values() for each in points],
     )
 
 
@@ -182,23 +169,27 @@ def _bucket_axis(
     )
 
 
-def _limit_rule(
-    limit: int, domain: Sequence[float], row: int, type: float
-) -> tuple[alt.Chart, alt.Chart]:
-    """Return the rule at a training limit, and its label in the given ``row`` above the plot."""
-    place = limit + 0.5
-    # The label of a rule near an end of the axis runs inwards, so that the label is not cut off.
-    share = (place - domain[0]) / (domain[1] - domain[0])
-    align: Literal["left", "center", "right"] = "center"
-    if not 1 / 3 < share < 2 / 3:
-        align = "left" if share < 1 / 2 else "right"
-    base = alt.Chart(data_of([{"place": place}])).encode(x="place:Q")
-    text = base.mark_text(
-        text=f"longest training sentence: {limit} words",
-        align=align,
-        baseline="bottom",
-        color=GREY,
-        fontSize=type,
-    )
-    rule = base.mark_rule(strokeDash=[5, 4], color=GREY)
-    return rule, text.encode(y=alt.value(-3 - 1.2 * type * row))
+def _limit_rules(
+    limits: Sequence[int], domain: Sequence[float], size: float
+) -> Iterator[alt.Chart]:
+    """Yield the rules at training limits, each with its label above the plot, in type of ``size``.
+
+    A limit beyond the axis is left out: all test sentences are shorter.
+    """
+    places = [limit + 0.5 for limit in limits if limit + 0.5 < domain[1]]
+    for row, place in enumerate(places):
+        # The label of a rule near an end of the axis runs inwards, so that it is not cut off.
+        share = (place - domain[0]) / (domain[1] - domain[0])
+        align: Literal["left", "center", "right"] = "center"
+        if not 1 / 3 < share < 2 / 3:
+            align = "left" if share < 1 / 2 else "right"
+        base = alt.Chart(data_of([{"place": place}])).encode(x="place:Q")
+        text = base.mark_text(
+            text=f"longest training sentence: {place - 0.5:.0f} words",
+            align=align,
+            baseline="bottom",
+            color=GREY,
+            fontSize=size,
+        )
+        yield base.mark_rule(strokeDash=[5, 4], color=GREY)
+        yield text.encode(y=alt.value(-3 - 1.2 * size * row))
