@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-if TYPE_CHECKING:  # reports count BLEU, and do not load Lightning
+if TYPE_CHECKING:  # reports count BLEU, and load neither Lightning nor torch
     import pytorch_lightning as pl
+    from torch import Tensor
 
 
 def end_only_by_flags(trainer: "pl.Trainer") -> None:
@@ -31,3 +32,29 @@ def sentence_counts(
     """Return what a metric of sacreBLEU sums over sentences, a row for each sentence."""
     counts: list[list[float]] = counter._extract_corpus_statistics(hypotheses, [references])
     return counts
+
+
+def onednn_linear(
+    inputs: "Tensor", weight: "Tensor", bias: "Tensor | None" = None, onto: "Tensor | None" = None
+) -> "Tensor":
+    """Return ``onto + inputs @ weightᵀ + bias`` by oneDNN, which has no public operator.
+
+    The inputs are ``(rows, columns)``; the weight may come from ``onednn_weight``.
+    """
+    import torch
+
+    operator = torch.ops.mkldnn._linear_pointwise
+    result: Tensor = (
+        operator.default(inputs, weight, bias, "none", [], "")
+        if onto is None
+        else operator.binary(inputs, onto, weight, bias, "add")
+    )
+    return result
+
+
+def onednn_weight(weight: "Tensor") -> "Tensor":
+    """Lay a weight out for ``onednn_linear``, once for many products."""
+    import torch
+
+    packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous())
+    return packed

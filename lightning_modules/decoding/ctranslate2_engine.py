@@ -21,7 +21,7 @@ from lightning_modules.decoding.search import GreedySearch, Hypothesis, Search
 from lightning_modules.variants import Transformer
 from lightning_modules.variants.base import EncoderDecoder
 from lightning_modules.variants.transformer.heads import AttentionPositions, MultiHeadAttention
-from lightning_modules.variants.transformer.layers import DecoderLayer, EncoderLayer, FeedForward
+from lightning_modules.variants.transformer.layers import FeedForward, Residual
 
 SETTING = "engine=ctranslate2"
 
@@ -36,36 +36,30 @@ def write_model(library: ModuleType, model: Transformer, positions: int, folder:
         positions: number of positions of each side.
         folder: an empty folder.
     """
-    encoder = cast(Sequence[EncoderLayer], model.encoder)
-    decoder = cast(Sequence[DecoderLayer], model.decoder)
+    encoder, decoder = cast(Sequence[Any], model.encoder), cast(Sequence[Any], model.decoder)
     pre_norm = isinstance(model.encoder_norm, nn.LayerNorm)
     spec: Any = library.specs.TransformerSpec.from_config(
         (len(encoder), len(decoder)), encoder[0].attention.heads, pre_norm=pre_norm
     )
     [src_table] = spec.encoder.embeddings
-    for side, written, table, encoding, norm in (
-        (spec.encoder, src_table, model.src_embedding, model.src_positions, model.encoder_norm),
-        (
-            *(spec.decoder, spec.decoder.embeddings, model.tgt_embedding),
-            *(model.tgt_positions, model.decoder_norm),
-        ),
-    ):
+    sides = (
+        (spec.encoder, src_table, model.src_embedding, model.src_positions),
+        (spec.decoder, spec.decoder.embeddings, model.tgt_embedding, model.tgt_positions),
+    )
+    for side, written, table, encoding in sides:
         written.weight = _array(table.weight)
-        side.position_encodings.encodings = _array(_encodings(encoding, positions, table))
-        if isinstance(norm, nn.LayerNorm):
-            _set_norm(side.layer_norm, norm)
-    for layer_spec, encoder_layer in zip(spec.encoder.layer, encoder, strict=True):
-        _set_self_attention(layer_spec.self_attention, encoder_layer.attention)
-        _set_norm(layer_spec.self_attention.layer_norm, encoder_layer.around_attention.norm)
-        _set_feed_forward(layer_spec.ffn, encoder_layer.feed_forward)
-        _set_norm(layer_spec.ffn.layer_norm, encoder_layer.around_feed_forward.norm)
-    for layer_spec, layer in zip(spec.decoder.layer, decoder, strict=True):
-        _set_self_attention(layer_spec.self_attention, layer.self_attention)
-        _set_norm(layer_spec.self_attention.layer_norm, layer.around_self_attention.norm)
-        _set_cross_attention(layer_spec.attention, layer.cross_attention)
-        _set_norm(layer_spec.attention.layer_norm, layer.around_cross_attention.norm)
-        _set_feed_forward(layer_spec.ffn, layer.feed_forward)
-        _set_norm(layer_spec.ffn.layer_norm, layer.around_feed_forward.norm)
+        nothing = torch.zeros(1, positions, table.embedding_dim)
+        side.position_encodings.encodings = _array(encoding(nothing, 0)[0])
+    if pre_norm:
+        _set_norm(spec.encoder.layer_norm, cast(nn.LayerNorm, model.encoder_norm))
+        _set_norm(spec.decoder.layer_norm, cast(nn.LayerNorm, model.decoder_norm))
+    for written, layer in zip(spec.encoder.layer, encoder, strict=True):
+        _set_attention(written.self_attention, layer.attention, layer.around_attention)
+        _set_feed_forward(written.ffn, layer.feed_forward, layer.around_feed_forward)
+    for written, layer in zip(spec.decoder.layer, decoder, strict=True):
+        _set_attention(written.self_attention, layer.self_attention, layer.around_self_attention)
+        _set_attention(written.attention, layer.cross_attention, layer.around_cross_attention)
+        _set_feed_forward(written.ffn, layer.feed_forward, layer.around_feed_forward)
     _set_linear(spec.decoder.projection, model.output)
     spec.register_source_vocabulary(_names(model.src_embedding))
     spec.register_target_vocabulary(_names(model.tgt_embedding))
@@ -80,28 +74,19 @@ def _names(table: nn.Embedding) -> list[str]:
     return [str(token) for token in range(table.num_embeddings)]
 
 
-def _encodings(encoding: nn.Module, positions: int, table: nn.Embedding) -> Tensor:
-    """Return what a position encoding adds at each position, ``(positions, width)``."""
-    nothing = torch.zeros(1, positions, table.embedding_dim)
-    added: Tensor = encoding(nothing, 0)
-    return added[0]
+def _set_attention(spec: Any, attention: MultiHeadAttention, around: Residual) -> None:
+    query, keys = (attention.query,), (attention.key, attention.value)
+    groups = [(*query, *keys)] if len(spec.linear) == 2 else [query, keys]
+    for written, layers in zip(spec.linear, [*groups, (attention.out,)], strict=True):
+        _set_linear(written, *layers)
+    _set_norm(spec.layer_norm, around.norm)
 
 
-def _set_self_attention(spec: Any, attention: MultiHeadAttention) -> None:
-    _set_linear(spec.linear[0], attention.query, attention.key, attention.value)
-    _set_linear(spec.linear[1], attention.out)
-
-
-def _set_cross_attention(spec: Any, attention: MultiHeadAttention) -> None:
-    _set_linear(spec.linear[0], attention.query)
-    _set_linear(spec.linear[1], attention.key, attention.value)
-    _set_linear(spec.linear[2], attention.out)
-
-
-def _set_feed_forward(spec: Any, layers: FeedForward) -> None:
+def _set_feed_forward(spec: Any, layers: FeedForward, around: Residual) -> None:
     first, _, second = layers
     _set_linear(spec.linear_0, cast(nn.Linear, first))
     _set_linear(spec.linear_1, cast(nn.Linear, second))
+    _set_norm(spec.layer_norm, around.norm)
 
 
 def _set_linear(spec: Any, *layers: nn.Linear) -> None:

@@ -20,6 +20,7 @@ from lightning_modules.kernels.precision import (
     search_weights,
     sums_int8_in_32_bits,
 )
+from lightning_modules.library_internals import onednn_linear, onednn_weight
 
 Product = Callable[[Tensor], Tensor]
 """``x -> x @ weightᵀ + bias``, ``(…, columns) -> (…, rows)``."""
@@ -56,9 +57,7 @@ def multiply(left: Tensor, right: Tensor, onto: Tensor | None = None) -> Tensor:
         return left @ right if onto is None else torch.addmm(onto, left, right)
     if onto is None or onto.dim() == 1:
         return onednn(left, right.t(), onto)
-    return torch.ops.mkldnn._linear_pointwise.binary(
-        _dense(left), onto.contiguous(), _dense(right.t()), None, "add"
-    )
+    return onednn_linear(_dense(left), _dense(right.t()), onto=onto.contiguous())
 
 
 def multiply_transposed(left: Tensor, right: Tensor, total: Tensor | None = None) -> Tensor:
@@ -81,19 +80,14 @@ def onednn(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     flat, weight = _dense(inputs.flatten(0, -2)), _dense(weight)
     over = _over(rows := flat.shape[0], weight.shape[0])
     if over and (weight.is_mkldnn or weight.shape[1] <= weight.shape[0]):  # copy the smaller side
-        result = _pointwise(functional.pad(flat, (0, 0, 0, STEP - over)), weight, bias)[:rows]
+        result = onednn_linear(functional.pad(flat, (0, 0, 0, STEP - over)), weight, bias)[:rows]
     elif over:
         rest = functional.linear(flat[-over:], weight, bias)
-        result = torch.cat([_pointwise(flat[:-over], weight, bias), rest])
+        result = torch.cat([onednn_linear(flat[:-over], weight, bias), rest])
     else:
-        result = _pointwise(flat, weight, bias)
+        result = onednn_linear(flat, weight, bias)
     # As in torch's own products, the result is not a view: operators in place may follow.
     return result.view(*inputs.shape[:-1], weight.shape[0]).data
-
-
-def _pointwise(flat: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    result: Tensor = torch.ops.mkldnn._linear_pointwise.default(flat, weight, bias, "none", [], "")
-    return result
 
 
 def _over(rows: int, columns: int) -> int:
@@ -186,7 +180,7 @@ class OnednnProduct:
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self._weight, self._bias = weight, bias
-        self._packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous())
+        self._packed = onednn_weight(weight)
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """Multiply ``inputs`` ``(…, columns)``."""

@@ -15,6 +15,8 @@ from torch.utils.data import DataLoader
 from lightning_modules.library_internals import (
     correct_step_count,
     end_only_by_flags,
+    onednn_linear,
+    onednn_weight,
     sentence_counts,
 )
 
@@ -72,3 +74,13 @@ def test_sums_of_sacrebleus_counts_give_its_score(counter):
     sums = np.sum(sentence_counts(counter, hypotheses, references), axis=0).tolist()
     score = counter._compute_score_from_stats(sums).score
     assert score == counter.corpus_score(hypotheses, [references]).score
+
+
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this torch has no oneDNN")
+def test_onednn_multiplies_as_torch_does():
+    inputs, weight, bias, onto = (torch.randn(*shape) for shape in ((7, 5), (9, 5), (9,), (7, 9)))
+    expected = torch.nn.functional.linear(inputs, weight, bias)
+    torch.testing.assert_close(onednn_linear(inputs, weight, bias), expected)
+    torch.testing.assert_close(onednn_linear(inputs, onednn_weight(weight), bias), expected)
+    added = onednn_linear(inputs, weight, onto=onto)
+    torch.testing.assert_close(added, onto + inputs @ weight.T)

@@ -169,13 +169,13 @@ def test_other_types_autocast_and_small_products_stay_with_torch(monkeypatch):
 def test_large_products_come_in_few_sizes(onednn, monkeypatch, columns, rows):
     """OneDNN keeps memory for every size; only the number of rows differs between batches."""
     sizes = set()
-    multiply = products._pointwise
+    multiply = products.onednn_linear
 
-    def noted(inputs, weight, bias):
+    def noted(inputs, *others):
         sizes.add(len(inputs))
-        return multiply(inputs, weight, bias)
+        return multiply(inputs, *others)
 
-    monkeypatch.setattr(products, "_pointwise", noted)
+    monkeypatch.setattr(products, "onednn_linear", noted)
     weight = numbers(rows, columns)
     for count in range(products.MANY, products.MANY + 2 * products.STEP, 5):
         inputs, left = numbers(count, columns, seed=1), numbers(count, rows, seed=2)
