@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -59,11 +59,15 @@ FLOATS = ("seconds", "train_loss", "val_loss", "val_bleu")
 HISTORIES = st.lists(st.builds(schema.HistoryPoint, **dict.fromkeys(FLOATS, NUMBERS)))
 
 
+patient = settings(deadline=None)  # files take longer on a busy machine
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("files")
 
 
+@patient
 @given(RECORDS)
 def test_a_record_reads_back(folder, record):
     path = folder / "record.json"
@@ -72,12 +76,14 @@ def test_a_record_reads_back(folder, record):
     assert files.read_record(type(record), path) == record
 
 
+@patient
 @given(PREDICTIONS)
 def test_predictions_read_back(folder, predictions):
     files.write_predictions(folder, predictions)
     assert files.read_predictions(folder) == predictions
 
 
+@patient
 @given(HISTORIES)
 def test_a_history_reads_back(folder, points):
     files.write_history(folder, points)
