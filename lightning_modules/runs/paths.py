@@ -45,7 +45,7 @@ TABLES = "tables"
 FIGURES = "figures"
 STUDIES = "studies"
 TRACKER_REPORT = "wandb_report.json"
-"""File with the W&B report of a comparison, and with its address once it is on a server."""
+"""File with the id and the address of the W&B report of a comparison that a server has."""
 
 TEST_FILES = (
     RESULT,
