@@ -16,14 +16,6 @@ from lightning_modules.runs.paths import HYDRA
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.settings import belongs_to_study
 
-IGNORED_OVERRIDES = ("task=", "seed=")
-"""Overrides on the command line of a study that its trainings do not take."""
-
-
-def base_overrides(overrides: Sequence[str]) -> list[str]:
-    """Return the overrides of a study's command line that every training takes."""
-    return [override for override in overrides if not override.startswith(IGNORED_OVERRIDES)]
-
 
 def composed(overrides: Sequence[str]) -> DictConfig:
     """Compose the configuration of a command line, with Hydra's own node.
