@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 from typing_extensions import override
 
@@ -38,11 +37,11 @@ _LINK = re.compile(r"([0-9]+)[-?]([0-9]+)")
 class RealCorpus(Corpus):
     """A corpus whose splits are read from files, one source of pairs after the other."""
 
-    limit: PositiveInt | None = None
+    limit: int | None = None
     """Most training pairs that are read, from the first."""
-    train_max_words: PositiveInt | None = None
+    train_max_words: int | None = None
     """Most words on either side of a training pair; longer pairs are left out and counted."""
-    test_max_words: PositiveInt | None = None
+    test_max_words: int | None = None
     """Most words on either side of a validation or test pair; longer pairs are left out."""
     skip_empty: bool = False
     """Whether to leave out and count pairs with an empty side, instead of raising an error."""

@@ -142,7 +142,7 @@ class Broken(Numbered):
     ("corpora", "options", "message"),
     [
         ({}, {}, "data.corpora: has no corpus"),
-        ({"a": 3}, {}, "data.corpora.a: is no corpus"),
+        ({"a": 3}, {}, "data.corpora.a: is not a corpus"),
         ({"a": Numbered("a", 1), "b": French("b", 1)}, {}, r"differ \(a en-de, b en-fr\)"),
         (
             {"a": Numbered("a", 1)},
