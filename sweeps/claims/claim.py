@@ -30,7 +30,6 @@ OF_COMMANDS = (
     "tune",
     "learning_rates",
     "workers",
-    "worker",
     "comparison_name",
     "hydra",
 )

@@ -14,8 +14,7 @@ from rich.text import Text
 
 from sweeps.claims.claim import TIERS, Claim, TierName
 from sweeps.claims.intervals import Spread, paired_spread
-from sweeps.claims.plan import Plan, job_time
-from sweeps.claims.planned_runs import rates_of
+from sweeps.claims.plan import Plan, job_time, speeds_of
 from sweeps.claims.power import MOST_SEEDS, needed_seeds, power
 from sweeps.claims.scoreboard import CHANGES, NAME, NOT_RUN, TUNED
 from sweeps.claims.verdict import LEAST_SEEDS
@@ -158,10 +157,10 @@ def plan_table(plan: Plan, known: Mapping[str, Prospect], at_once: int) -> Table
 
     ``known`` are prospects by the names of claims.
     """
-    rates = rates_of(plan.finished)
-    time = job_time(plan.missing, rates, plan.trained)
+    speeds = speeds_of(plan.finished.runs)
+    time = job_time(plan.missing, speeds, plan.finished.trainings)
     title = (
-        f"claims: {len(plan.claims)}, runs: {len(plan.wanted)}, missing: {len(plan.missing)}; "
+        f"claims: {len(plan.claims)}, runs: {len(plan.runs)}, missing: {len(plan.missing)}; "
         f"job time {time.text(at_once)} with {at_once} at a time"
     )
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
@@ -177,7 +176,7 @@ def plan_table(plan: Plan, known: Mapping[str, Prospect], at_once: int) -> Table
             str(plan.seeds_of(claim)),
             str(len(runs)),
             str(len(lacking)),
-            job_time(lacking, rates, plan.trained).text(),
+            job_time(lacking, speeds, plan.finished.trainings).text(),
             *known.get(claim.name, ("–", "–")),
         )
     return table

@@ -105,7 +105,7 @@ class Records:
         """Return the runs of a system in the order of their seeds, as pairs of systems need it."""
         needed = sorted(
             (need.seed, self._plan.folder(run))
-            for run in self._plan.wanted
+            for run in self._plan.runs
             for need in run.needs
             if (need.claim, need.system) == (claim.name, system)
         )
@@ -241,7 +241,7 @@ def judge_all(plan: Plan, scoring: Scoring) -> list[ClaimResult]:
     corrected = dict(zip(verdicts, correct_verdicts([*verdicts.values()]), strict=True))
     return [
         *(replace(one, corrected=corrected.get(one.claim.name)) for one in judged),
-        *(ClaimResult(claim, not_run=why) for claim, why in plan.left_out),
+        *(ClaimResult(claim, not_run=why) for claim, why in plan.skipped),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a command on claims asks for: its claims, its tier, the runs of its systems."""
+"""What a command on claims asks for: its claims, its tier, the learning rates of its systems."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,8 +14,17 @@ from datamodules.files import write_text
 from lightning_modules.runs.files import read_result
 from lightning_modules.runs.settings import key_of
 from sweeps.claims.claim import OF_COMMANDS, TIERS, Claim, TierName, choose
-from sweeps.claims.plan import Plan, SkippedClaim, finished_runs
-from sweeps.claims.planned_runs import RATE, Need, PlannedRun, Systems, key_of_system, plan_runs
+from sweeps.claims.plan import (
+    RATE,
+    Need,
+    Plan,
+    PlannedRun,
+    SkippedClaim,
+    Systems,
+    finished_runs,
+    key_of_system,
+    plan_runs,
+)
 
 SEED = 0
 FACTORS = (0.5, 1.0, 2.0)
@@ -49,15 +58,15 @@ def trial_runs(claims: Iterable[Claim], systems: Systems) -> list[PlannedRun]:
 
     Raises ``UserError`` for overrides that do not fit, with the claim.
     """
-    wanted: dict[str, PlannedRun] = {}
+    planned: dict[str, PlannedRun] = {}
     for claim in claims:
         for system in claim.systems:
             own = float(systems.config(claim, system).optimizer.lr)
             for factor in FACTORS:
                 rate = None if factor == 1.0 else factor * own
                 run = systems.run(claim, system, SEED, rate)
-                wanted.setdefault(run.training, run).needs.append(Need(claim.name, system, SEED))
-    return list(wanted.values())
+                planned.setdefault(run.training, run).needs.append(Need(claim.name, system, SEED))
+    return list(planned.values())
 
 
 def tuned_systems(plan: Plan, tier: TierName) -> tuple[list[TunedRate], list[str]]:
@@ -65,7 +74,7 @@ def tuned_systems(plan: Plan, tier: TierName) -> tuple[list[TunedRate], list[str
     claims = {claim.name: claim for claim in plan.claims}
     found: dict[str, dict[float, float]] = {}
     missing: set[str] = set()
-    for run in plan.wanted:
+    for run in plan.runs:
         result = read_result(plan.folder(run))
         for need in run.needs:
             key = key_of_system(claims[need.claim], need.system, tier)
@@ -113,38 +122,33 @@ def rates_table(tuned: Sequence[TunedRate]) -> Table:
     return table
 
 
-def plan_of(config: DictConfig, wanted: Sequence[PlannedRun], hydra: Any = None) -> Plan:
-    """Return the plan of a command, with the runs that exist now."""
-    runnable, left_out = chosen_claims(config, tier_of(hydra or config.hydra))
-    return Plan(runnable, left_out, wanted, *finished_runs(Path(config.outputs)))
+def make_plan(config: DictConfig, hydra: Any) -> Plan:
+    """Return the plan of a command, with the runs that exist now.
 
-
-def wanted_by(config: DictConfig) -> tuple[list[PlannedRun], list[PlannedRun]]:
-    """Return the runs that a command wants, and those with the learning rates of the files.
-
-    Raises ``UserError`` for overrides that do not fit.
+    ``hydra`` is the node of Hydra. Raises ``UserError`` for overrides that do not fit.
     """
-    tier, shared = tier_of(config.hydra), shared_overrides(config)
+    tier, shared = tier_of(hydra), shared_overrides(hydra)
     for override in shared:
         if key_of(override) == "seed":
             raise UserError(
                 f"{override}: claims name their seeds; give seed_count=N for seeds 1 to N"
             )
-    claims, systems = chosen_claims(config, tier)[0], Systems(tier, shared)
+    claims, skipped = chosen_claims(config, tier)
+    systems = Systems(tier, shared)
     if config.tune:
         _refuse_beside_tune(config, shared)
     seeds = None if config.seed_count is None else range(1, config.seed_count + 1)
-    untuned = plan_runs(claims, systems, seeds)
+    untuned = runs = plan_runs(claims, systems, seeds)
     if config.tune:  # after the check above, that the systems of a claim differ
-        return trial_runs(claims, systems), []
-    if config.learning_rates is None:
-        return untuned, untuned
-    return plan_runs(claims, systems, seeds, _rates(config, claims, systems)), untuned
+        runs = trial_runs(claims, systems)
+    elif config.learning_rates is not None:
+        runs = plan_runs(claims, systems, seeds, _rates(config, claims, systems))
+    return Plan(claims, skipped, runs, finished_runs(Path(config.outputs)), untuned)
 
 
-def shared_overrides(config: DictConfig) -> list[str]:
+def shared_overrides(hydra: Any) -> list[str]:
     """Return the overrides of a command that every run takes."""
-    given = config.hydra.overrides.task
+    given = hydra.overrides.task
     return [each for each in given if key_of(each).partition(".")[0] not in OF_COMMANDS]
 
 
@@ -182,13 +186,13 @@ def chosen_claims(config: DictConfig, tier: TierName) -> tuple[list[Claim], list
     """
     given = config.claims
     chosen = choose(OmegaConf.to_container(given) if OmegaConf.is_config(given) else given)
-    left_out = [
+    skipped = [
         SkippedClaim(claim, why) for claim in chosen if (why := claim.why_not(tier)) is not None
     ]
-    if len(left_out) == len(chosen):
-        reasons = "; ".join(f"{claim.name} {why}" for claim, why in left_out)
+    if len(skipped) == len(chosen):
+        reasons = "; ".join(f"{claim.name} {why}" for claim, why in skipped)
         raise UserError(f"none of the claims can be run at tier={tier}: {reasons}")
-    return [claim for claim in chosen if claim.why_not(tier) is None], left_out
+    return [claim for claim in chosen if claim.why_not(tier) is None], skipped
 
 
 def tier_of(hydra: Any) -> TierName:

@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from sweeps.claims.claim import Claim
-from sweeps.claims.plan import Plan
-from sweeps.claims.planned_runs import Need, PlannedRun, workload
+from sweeps.claims.plan import FinishedRuns, Need, Plan, PlannedRun, workload
 from tests.helpers.run_folders import CONFIG, make_run
 
 PAPER = {"authors": "A. Author", "year": 2020, "title": "A paper", "link": "https://example.org"}
@@ -61,4 +60,4 @@ def plan_of(folder: Path, *claims: Claim, seeds=(1, 2, 3), made=True, **changes:
                         make_run(place, VARIANTS[system], seed, **{"config": config} | changes)
                 wanted[name].needs.append(Need(claim.name, system, seed))
     finished = {name: run.folder for name, run in wanted.items()} if made else {}
-    return Plan(claims, [], list(wanted.values()), finished, {})
+    return Plan(claims, [], list(wanted.values()), FinishedRuns(finished, {}))

@@ -54,7 +54,7 @@ def test_the_order_of_the_runs_changes_nothing(tmp_path):
                 config=config_of("same", seed, decoding={"beam_size": len(system)}),
             )
     plan = plan_of(tmp_path, a_claim())
-    shuffled = replace(plan, wanted=[plan.wanted[place] for place in (2, 0, 1, 3, 4, 5)])
+    shuffled = replace(plan, runs=[plan.runs[place] for place in (2, 0, 1, 3, 4, 5)])
     [one], [other] = judge_all(plan, SCORING), judge_all(shuffled, SCORING)
     assert one.evidence
     assert one.evidence.one_training
@@ -62,7 +62,7 @@ def test_the_order_of_the_runs_changes_nothing(tmp_path):
 
 
 def test_a_claim_of_which_the_command_has_no_run_is_named(tmp_path):
-    plan = replace(plan_of(tmp_path, a_claim()), wanted=[])
+    plan = replace(plan_of(tmp_path, a_claim()), runs=[])
     assert judge_all(plan, SCORING)[0].failure == "attention: the command has no run of it"
 
 

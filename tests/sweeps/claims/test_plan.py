@@ -4,15 +4,30 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 
 from datamodules.errors import UserError
 from lightning_modules.runs.provenance import environment
 from sweeps.claims.claim import TIERS, all_claims
 from sweeps.claims.forecast import assumed, plan_table, prospects
 from sweeps.claims.intervals import paired_spread
-from sweeps.claims.plan import TESTED, Plan, job_time
-from sweeps.claims.planned_runs import Systems, plan_runs, rates_of, read_runs, write_runs
-from sweeps.claims.selection import FACTORS, trial_runs
+from sweeps.claims.plan import (
+    NONE_FINISHED,
+    RATE,
+    TESTED,
+    FinishedRuns,
+    Need,
+    Plan,
+    PlannedRun,
+    Systems,
+    job_time,
+    key_of_system,
+    plan_runs,
+    speeds_of,
+)
+from sweeps.claims.selection import FACTORS, read_rates, trial_runs, tuned_systems, write_rates
+from tests.helpers.commands import ROOT
+from tests.helpers.run_folders import make_run, result
 from tests.sweeps.claims.claim_runs import SYSTEMS, WORKLOAD, a_claim, plan_of
 
 HERE = environment()
@@ -36,11 +51,6 @@ def test_claims_share_runs(wanted):
     assert needs == {"paper.one", "paper.other"}
     assert {run.overrides[-1] for run in wanted} == {"seed=1", "seed=2", "seed=3"}
     assert all(run.budget == {"target_tokens": 1000} for run in wanted)
-
-
-def test_a_file_keeps_what_is_wanted(wanted, tmp_path):
-    write_runs(wanted, tmp_path / "runs.json")
-    assert read_runs(tmp_path / "runs.json") == wanted
 
 
 def test_other_seeds_replace_those_of_the_file(hydra_of_conf):
@@ -101,12 +111,12 @@ def test_every_claim_has_systems_that_can_be_trained_and_differ(hydra_of_conf, t
 
 def test_time_follows_from_the_rates_of_finished_runs(tmp_path):
     plan = plan_of(tmp_path, a_claim(), environment=HERE)  # 1,500,000 target tokens in 63.2 seconds
-    rates = rates_of(plan.finished)
+    rates = speeds_of(plan.finished.runs)
     assert rates == {(WORKLOAD, "target_tokens"): pytest.approx(1_500_000 / 63.2),
                      (WORKLOAD, "updates"): pytest.approx(1200 / 63.2),
                      (WORKLOAD, "seconds"): 1.0}  # fmt: skip
     assert plan.missing == []
-    missing = replace(plan, finished={}).missing
+    missing = replace(plan, finished=NONE_FINISHED).missing
     assert len(missing) == 6
     needed = job_time(missing, rates)
     assert needed.unknown == 0
@@ -121,23 +131,23 @@ def test_runs_that_differ_in_their_search_are_one_training(hydra_of_conf):
     claim = a_claim(
         systems=searches, measure={"kind": "difference", "more": "beam", "less": "greedy"}
     )
-    plan = Plan([claim], [], plan_runs([claim], Systems("laptop", SHARED)), {}, {})
-    assert len({run.identity for run in plan.wanted}) == 6
-    assert [[run.overrides[-1] for run in runs] for runs in plan.trainings] == [
+    plan = Plan([claim], [], plan_runs([claim], Systems("laptop", SHARED)))
+    assert len({run.identity for run in plan.runs}) == 6
+    assert [[run.overrides[-1] for run in runs] for runs in plan.missing_by_training] == [
         [f"seed={seed}"] * 2 for seed in (1, 2, 3)
     ]
-    rates = {(run.workload, "target_tokens"): 100.0 for run in plan.wanted}
-    alone = job_time(plan.wanted[:3], rates).seconds  # one search
+    rates = {(run.workload, "target_tokens"): 100.0 for run in plan.runs}
+    alone = job_time(plan.runs[:3], rates).seconds  # one search
     assert alone == pytest.approx(3 * TESTED * 1000 / 100)
-    assert job_time(plan.wanted, rates).seconds == pytest.approx(alone + 3 * (TESTED - 1) * 10)
-    trained = [run.training for run in plan.wanted]
-    assert job_time(plan.wanted, rates, trained).seconds == pytest.approx(6 * (TESTED - 1) * 10)
+    assert job_time(plan.runs, rates).seconds == pytest.approx(alone + 3 * (TESTED - 1) * 10)
+    trained = [run.training for run in plan.runs]
+    assert job_time(plan.runs, rates, trained).seconds == pytest.approx(6 * (TESTED - 1) * 10)
     assert len(trial_runs([claim], Systems("laptop", SHARED))) == len(FACTORS)
 
 
 def test_a_rate_is_of_this_machine(tmp_path):
     elsewhere = HERE | {"device": "another GPU"}
-    assert rates_of(plan_of(tmp_path, a_claim(), environment=elsewhere).finished) == {}
+    assert speeds_of(plan_of(tmp_path, a_claim(), environment=elsewhere).finished.runs) == {}
 
 
 @pytest.mark.parametrize(
@@ -227,7 +237,7 @@ def test_searches_of_one_training_are_planned_within_their_seeds(hydra_of_conf):
     for systems in (of_searches, of_models):
         claim = a_claim(systems=systems, measure=measure)
         wanted = plan_runs([claim], Systems("laptop", SHARED))
-        plan = Plan([claim], [], wanted, {}, {})
+        plan = Plan([claim], [], wanted)
         assert plan.is_one_training(claim) == (systems is of_searches)
         chances.append(prospects(plan)[claim.name])
     one, two = chances
@@ -249,3 +259,129 @@ def test_a_paired_spread_is_that_of_pairs_that_were_drawn():
     assert drawn.var(axis=1, ddof=1).mean() == pytest.approx(alone.between_seeds[0], rel=0.02)
     expected = alone.sentences[0, 0] + alone.both[0] / seeds
     assert drawn.mean(axis=1).var() == pytest.approx(expected, rel=0.03)
+
+
+SHORT = ["budget.target_tokens=1000", "data.train_size=50"]
+ATTENTION, NONE = "tier=laptop model=bahdanau", "tier=laptop model=seq2seq"
+
+
+@pytest.fixture(scope="module")
+def systems(hydra_of_conf):
+    return Systems("laptop", SHORT)
+
+
+def overridden(runs, variant):
+    return [
+        next((each for each in run.overrides if each.startswith(RATE)), None)
+        for run in runs
+        if f"model={variant}" in run.overrides
+    ]
+
+
+def test_every_system_gets_the_same_trials_once(systems):
+    other = a_claim(
+        "other", systems={"x": SYSTEMS["none"]}, measure={"kind": "slope", "system": "x"}
+    )
+    trials = trial_runs([a_claim(), other], systems)
+    assert len(trials) == 2 * len(FACTORS)
+    assert {run.overrides[-1] for run in trials} == {"seed=0"}
+    assert overridden(trials, "bahdanau") == ["optimizer.lr=0.002", None, "optimizer.lr=0.008"]
+    assert overridden(trials, "seq2seq") == ["optimizer.lr=0.0025", None, "optimizer.lr=0.01"]
+
+
+def test_a_recorded_rate_is_that_of_all_seeds(systems):
+    runs = plan_runs([a_claim()], systems, rates={ATTENTION: 0.008, NONE: 0.005})
+    assert overridden(runs, "bahdanau") == ["optimizer.lr=0.008"] * 3
+    alone = plan_runs([a_claim()], Systems("laptop", [*SHORT, "optimizer.lr=0.008"]))
+    identities = [run.identity for run in alone if "model=bahdanau" in run.overrides]
+    assert [run.identity for run in runs if "model=bahdanau" in run.overrides] == identities
+
+
+def test_the_rate_of_the_files_makes_the_same_runs(systems):
+    """A tuned system whose own rate was best is not trained again."""
+    untuned = plan_runs([a_claim()], systems)
+    tuned = plan_runs([a_claim()], systems, rates={ATTENTION: 0.008, NONE: 0.005})
+    shared = {run.identity for run in untuned} & {run.identity for run in tuned}
+    assert shared == {run.identity for run in untuned if "model=seq2seq" in run.overrides}
+
+
+def trials_of(folder, system, bleu):
+    """Finished trials of a system with these scores by rate, and with None a failed trial."""
+    wanted = []
+    for rate, score in bleu.items():
+        place = folder / f"{system}-{rate}"
+        need = Need("paper.one", system, 0)
+        wanted.append(PlannedRun(place.name, place.name, (), place, system, {}, [need]))
+        if score is not None:
+            made = result("bahdanau", 0)
+            make_run(
+                place,
+                seed=0,
+                config=made["config"] | {"optimizer": {"lr": rate}},
+                training=made["training"] | {"val_bleu": score},
+            )
+    return wanted
+
+
+def test_the_highest_validation_bleu_chooses_the_rate(tmp_path):
+    wanted = [
+        *trials_of(tmp_path, "attention", {2e-3: 11.0, 4e-3: 12.5, 8e-3: 12.0}),
+        *trials_of(tmp_path, "none", {2.5e-3: 3.0, 5e-3: 2.0, 1e-2: None}),
+    ]
+    finished = {run.identity: run.folder for run in wanted if run.folder.is_dir()}
+    tuned, missing = tuned_systems(
+        Plan([a_claim()], [], wanted, FinishedRuns(finished, {})), "laptop"
+    )
+    assert missing == [NONE]
+    [attention] = tuned
+    assert (attention.system, attention.rate, attention.at_the_edge) == (ATTENTION, 4e-3, False)
+    write_rates(tuned, tmp_path / "rates.yaml")
+    assert read_rates(tmp_path / "rates.yaml") == {ATTENTION: 4e-3}
+
+
+def test_a_best_rate_beyond_which_none_was_tried_is_at_the_edge(tmp_path):
+    wanted = trials_of(tmp_path, "attention", {2e-3: 11.0, 4e-3: 12.5, 8e-3: 13.0})
+    finished = {run.identity: run.folder for run in wanted}
+    [attention], _ = tuned_systems(
+        Plan([a_claim()], [], wanted, FinishedRuns(finished, {})), "laptop"
+    )
+    assert attention.at_the_edge
+
+
+def test_the_recorded_rates_are_those_of_every_system_of_the_tier():
+    """After a change of a claim's systems: claims=all tier=laptop tune=true."""
+    systems = {
+        key_of_system(claim, system, "laptop")
+        for claim in all_claims().values()
+        if claim.why_not("laptop") is None
+        for system in claim.systems
+    }
+    assert read_rates(ROOT / "docs" / "learning_rates_laptop.yaml").keys() == systems
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[1, 2]",
+        "{a: fast}",
+        "{a: -1}",
+        "{a: true}",
+        "{a: .nan}",
+        "{a: .inf}",
+        "{a: [",
+        b"\xe4",
+        None,
+    ],
+)
+def test_a_file_without_rates_is_refused_in_one_line(tmp_path, content):
+    file = tmp_path / "rates.yaml"
+    if content is not None:
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(UserError, match="learning_rates=") as error:
+        read_rates(file)
+    assert "\n" not in str(error.value)
+
+
+def test_the_file_is_yaml_of_plain_numbers(tmp_path):
+    write_rates([], tmp_path / "none.yaml")
+    assert yaml.safe_load((tmp_path / "none.yaml").read_text()) == {}

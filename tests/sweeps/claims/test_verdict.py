@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtr
 
+from lightning_modules.metrics.bootstrap import score_subset
+from lightning_modules.metrics.chosen_metrics import METRICS
+from lightning_modules.metrics.contrast_choices import RightChoices
+from lightning_modules.metrics.lengths import length_buckets, sentence_lengths, slope_per_ten
+from lightning_modules.metrics.resampling import Resamples
+from lightning_modules.metrics.systems import EvalSet
 from sweeps.claims.intervals import (
     Differences,
     Spread,
@@ -17,8 +24,27 @@ from sweeps.claims.intervals import (
     optimum,
     order,
 )
-from sweeps.claims.quantities import SystemValues
+from sweeps.claims.power import Requirement, needed, power
+from sweeps.claims.quantities import (
+    Draws,
+    RatioQuantity,
+    ScoreQuantity,
+    SlopeQuantity,
+    SystemValues,
+)
 from sweeps.claims.verdict import Margin, Outcome, Says, correct_verdicts, decide, judge
+from tests.helpers.made_text import corrupted, made_references, translated
+from tests.tools.simulate_claims import (
+    EFFECTS,
+    MARGIN,
+    NOISES,
+    SAME,
+    of_equals,
+    of_several,
+    of_text,
+    of_two,
+    promises,
+)
 
 DAY = date(2026, 11, 25)
 HELD, FAILED, UNDECIDED = Outcome.HELD, Outcome.FAILED, Outcome.UNDECIDED
@@ -178,3 +204,207 @@ def test_a_spread_has_the_parts_of_its_making():
     assert found.sentences[0, 1] == pytest.approx(1 / count, rel=0.5)
     assert found.sentences[0, 1] == pytest.approx(found.sentences[1, 0])
     assert found.seeds.tolist() == [5, 5]
+
+
+PILOT_MARGIN = Margin(1.0, date(2026, 1, 1))
+
+
+def pilot_spread(effect, seeds=1000, deviation=1.0, sentences=0.0):
+    """Two systems of which as much is known as ``seeds`` tell."""
+    return Spread(
+        np.array([effect, 0.0]),
+        np.full(2, seeds),
+        np.full(2, deviation**2),
+        np.zeros(2),
+        np.eye(2) * sentences**2 / 2,
+    )
+
+
+def test_power_against_a_normal_distribution():
+    """One system that varies over sentences alone: a z test of known power."""
+    one = Spread(np.array([2.0]), np.array([9]), np.zeros(1), np.zeros(1), np.array([[0.16]]))
+    assert power(one, above(0), PILOT_MARGIN, 3) == pytest.approx(ndtr(1 / 0.4 - 1.96), abs=0.03)
+    assert power(one, above(0), PILOT_MARGIN, 3, times=4) == pytest.approx(ndtr(5 - 1.96), abs=0.03)
+
+
+def test_power_grows_with_seeds_effect_and_knowledge():
+    powers = [power(pilot_spread(3), difference(), PILOT_MARGIN, seeds) for seeds in (3, 5, 10, 20)]
+    assert powers == sorted(powers)
+    assert power(pilot_spread(4), difference(), PILOT_MARGIN, 5) > powers[1]
+    assert power(pilot_spread(3, seeds=3), difference(), PILOT_MARGIN, 10) < powers[2]
+
+
+def test_needed_seeds_keep_the_promise_and_fewer_do_not():
+    seen = pilot_spread(2.5)
+    seeds, sentences = needed(seen, difference(), PILOT_MARGIN, 1000)
+    assert seeds is not None
+    assert power(seen, difference(), PILOT_MARGIN, seeds) >= 0.8
+    assert power(seen, difference(), PILOT_MARGIN, seeds - 1) < 0.8
+    assert sentences is not None  # 1000 seeds are there
+
+
+def test_what_seeds_cannot_mend_sentences_can_and_the_reverse():
+    of_sentences = needed(pilot_spread(1.5, 3, 0.01, sentences=1), difference(), PILOT_MARGIN, 1000)
+    assert of_sentences.seeds is None
+    assert of_sentences.sentences == pytest.approx(1000 * ((1.96 + 0.915) / 0.5) ** 2, rel=0.1)
+    of_seeds = needed(pilot_spread(1.5, 3, 1), difference(), PILOT_MARGIN, 1000)
+    assert of_seeds.sentences is None
+
+
+def test_the_need_in_words():
+    assert (
+        Requirement(9, 5400).text() == "9 seeds of each system or 5,400 test sentences would decide"
+    )
+    assert Requirement(9, None).text() == "9 seeds of each system would decide"
+    assert (
+        Requirement(None, None).text()
+        == "neither 100 seeds nor 100 times the sentences would decide"
+    )
+
+
+def test_one_seed_shows_no_variance():
+    alone = Spread(
+        np.array([9.0, 0]), np.ones(2, int), np.full(2, np.nan), np.zeros(2), np.zeros((2, 2))
+    )
+    assert needed(alone, difference(), PILOT_MARGIN, 1000) == (3, None)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_estimate_that_is_no_covariance_gives_no_warning():
+    """Two systems of few seeds may seem to vary together more than each varies alone."""
+    estimated = Spread(
+        np.array([3.0, 0.0]),
+        np.array([3, 3]),
+        np.full(2, 0.5),
+        np.full(2, 0.1),
+        np.array([[0.2, 0.4], [0.4, 0.3]]),
+    )
+    assert 0 < power(estimated, difference(), Margin(1.0, date(2026, 1, 1)), 3) < 1
+
+
+RESAMPLES = Resamples(50, 3)
+BLEU, RATIO = METRICS["bleu"], METRICS["length_ratio"]
+
+
+@pytest.fixture(scope="module")
+def made():
+    """A system of two seeds on 60 sentences, with their lengths."""
+    references = made_references(60, np.random.default_rng(0), longest=15)
+    lines = [corrupted(references, 0.2, np.random.default_rng(seed)) for seed in (1, 2)]
+    lengths = sentence_lengths(None, references, "reference_words")
+    return translated("made", EvalSet(references), *lines), lengths
+
+
+def counts_of(system):
+    return [output.statistics["bleu"] for output in system.outputs]
+
+
+def draws(rows=60):
+    return Draws(np.arange(rows), RESAMPLES)
+
+
+@pytest.mark.parametrize("metric", [BLEU, RATIO])
+def test_a_score_has_the_values_of_the_bootstrap(made, metric):
+    system, _ = made
+    subset = score_subset([system], [metric], None, np.arange(60), RESAMPLES)
+    found = draws().values(ScoreQuantity(metric), counts_of(system))
+    assert found.observed == pytest.approx(subset.scores["made", metric.name])
+    assert found.resampled == pytest.approx(subset.resampled["made", metric.name])
+
+
+def test_a_part_is_scored_on_its_drawn_sentences(made):
+    system, lengths = made
+    long = np.flatnonzero(lengths > 8)
+    found = draws().values(ScoreQuantity(RATIO, long), counts_of(system))
+    masked = [np.where(lengths[:, None] > 8, each, 0) for each in counts_of(system)]
+    expected = draws().values(ScoreQuantity(RATIO), masked)
+    assert found.observed == pytest.approx(expected.observed)
+    assert found.resampled == pytest.approx(expected.resampled)
+
+
+def test_slopes_and_relative_scores_come_from_scores_of_parts(made):
+    system, lengths = made
+    buckets = length_buckets(lengths, [5, 10, 15])
+    parts = [draws().values(ScoreQuantity(BLEU, each.index), counts_of(system)) for each in buckets]
+    slope = draws().values(SlopeQuantity(BLEU, buckets), counts_of(system))
+    for field in ("observed", "resampled"):
+        scores = np.stack([getattr(part, field) for part in parts])
+        assert getattr(slope, field) == pytest.approx(slope_per_ten(buckets, scores))
+    relative = draws().values(
+        RatioQuantity(BLEU, buckets[2].index, buckets[0].index), counts_of(system)
+    )
+    assert relative.resampled == pytest.approx(parts[2].resampled / parts[0].resampled)
+
+
+def test_pairs_of_one_sentence_are_drawn_together():
+    rng = np.random.default_rng(0)
+    sentence = np.repeat(np.arange(40), 3)
+    right = np.stack([rng.integers(2, size=120), np.ones(120)], axis=1).astype(float)
+    summed = np.add.reduceat(right, np.arange(0, 120, 3))
+    found = Draws(sentence, RESAMPLES).values(ScoreQuantity(RightChoices()), [right])
+    expected = draws(40).values(ScoreQuantity(RightChoices()), [summed])
+    assert found.resampled == pytest.approx(expected.resampled)
+    assert found.observed == pytest.approx(100 * right[:, 0].mean())
+
+
+def test_values_do_not_depend_on_what_else_is_asked_for(made):
+    system, lengths = made
+    shared = draws()
+    shared.values(SlopeQuantity(BLEU, length_buckets(lengths, [5, 10, 15])), counts_of(system))
+    again, alone = (
+        each.values(ScoreQuantity(BLEU), counts_of(system)) for each in (shared, draws())
+    )
+    assert np.array_equal(again.resampled, alone.resampled)
+
+
+def test_a_missing_value_is_told():
+    counts = np.zeros((20, 2))
+    with pytest.raises(ValueError, match=r"right choices \(%\) has no value for seed number 2"):
+        draws(20).values(ScoreQuantity(RightChoices()), [counts + 1, counts])
+    counts[0] = 1
+    with pytest.raises(ValueError, match="on some resampled test sets"):
+        draws(20).values(ScoreQuantity(RightChoices()), [counts])
+
+
+pytestmark = pytest.mark.long  # simulations
+COUNT = 4000
+MOST = 0.06
+
+
+@pytest.mark.parametrize("seeds", [3, 5])
+def test_wrong_verdicts_are_rare(seeds):
+    for noise in NOISES:
+        for effect in EFFECTS.values():
+            ours, same = (of_two(effect, noise, seeds, COUNT, margin) for margin in (MARGIN, SAME))
+            assert effect > MARGIN.size or ours.held <= MOST, noise
+            assert effect < MARGIN.size or ours.failed <= MOST, noise
+            assert abs(effect) < SAME.size or same.held <= MOST, noise
+            assert abs(effect) > SAME.size or same.failed <= MOST, noise
+        for optimal in (False, True):
+            for rates in (
+                of_several(1.0, noise, seeds, COUNT, optimal),
+                of_equals(noise, seeds, COUNT, optimal),
+            ):
+                assert max(rates) <= MOST, noise
+
+
+def test_the_rule_decides_what_it_can():
+    """Without seed noise and with little of it, few seeds are enough for an effect of 3."""
+    assert of_two(3.0, NOISES[0], 3, COUNT).held > 0.95
+    assert of_two(3.0, NOISES[1], 5, COUNT).held > 0.95
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("deviation", [0.0, 0.01])
+def test_verdicts_on_resampled_translations(deviation):
+    rates, covered = of_text(deviation, 3, 200)
+    assert max(rates) <= 0.1
+    assert covered > 0.9
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_promised_seeds_decide(known):
+    promise = promises(3.0, NOISES[1], 40, known)
+    assert promise.decided >= 0.78
+    assert promise.wrong <= 0.02
+    assert promise.none < 0.2
