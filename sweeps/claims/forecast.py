@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sweeps.claims.claim import TIERS, Claim, TierName
-from sweeps.claims.intervals import Spread, paired_spread
+from sweeps.claims.intervals import Spread, pair_spread
 from sweeps.claims.plan import Plan, job_time, speeds_of
-from sweeps.claims.power import MOST_SEEDS, needed_seeds, power
+from sweeps.claims.power import MOST_SEEDS, find_seeds, power
 from sweeps.claims.scoreboard import CHANGES, NAME, NOT_RUN, TUNED
 from sweeps.claims.verdict import LEAST_SEEDS
 from sweeps.comparison.numbers import format_duration
@@ -60,10 +60,10 @@ def prospects(plan: Plan) -> dict[str, Prospect]:
 
 def _prospect(claim: Claim, plan: Plan) -> Prospect:
     margin, seeds = claim.rule, plan.seeds_of(claim)
-    spread, differences = assumed(claim), claim.measure.differences
+    spread, differences = assume_spread(claim), claim.measure.differences
     if plan.is_one_training(claim):
-        spread, differences = paired_spread(spread, differences)
-    enough = needed_seeds(spread, differences, margin)
+        spread, differences = pair_spread(spread, differences)
+    enough = find_seeds(spread, differences, margin)
     if seeds < LEAST_SEEDS:
         chance = f"never with {seeds}"
     else:
@@ -71,7 +71,7 @@ def _prospect(claim: Claim, plan: Plan) -> Prospect:
     return Prospect(chance, str(enough) if enough else f"> {MOST_SEEDS}")
 
 
-def assumed(claim: Claim) -> Spread:
+def assume_spread(claim: Claim) -> Spread:
     """Return the means and variances that are assumed of the systems of a claim."""
     differences, unit = claim.measure.differences, claim.margin.value
     effect = claim.published_effect
@@ -101,7 +101,7 @@ State = Mapping[tuple[str, TierName], str]
 """The last verdict on a claim at a tier, with its cost, as text."""
 
 
-def list_of(claims: Iterable[Claim], state: State) -> Group:
+def list_claims(claims: Iterable[Claim], state: State) -> Group:
     """Return all claims, each with its statement and the tiers where the claim can be run."""
     return Group(*(part for claim in claims for part in _listed(claim, state)))
 

@@ -155,7 +155,7 @@ def _half_widths(spread: Spread, weights: Array, tail: float) -> Array:
     return np.sqrt(ndtri(1 - tail) ** 2 * known + t**2 * variance)
 
 
-def paired(
+def pair_differences(
     values: Sequence[SystemValues], differences: Differences
 ) -> tuple[list[SystemValues], Differences]:
     """Return each difference as a system of its own, and the differences of these systems.
@@ -170,7 +170,7 @@ def paired(
     return list(map(SystemValues, observed, resampled)), _each_alone(differences)
 
 
-def paired_spread(spread: Spread, differences: Differences) -> tuple[Spread, Differences]:
+def pair_spread(spread: Spread, differences: Differences) -> tuple[Spread, Differences]:
     """Return the same of assumed variances: what a seed adds to all systems, no difference has.
 
     The differences must be of systems with each other, so that their weights sum to 0.

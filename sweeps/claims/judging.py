@@ -1,4 +1,4 @@
-"""From finished runs to verdicts: each claim is judged alone, on its own systems."""
+"""From finished runs to verdicts: each claim is results alone, on its own systems."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,10 +20,10 @@ from lightning_modules.runs.paths import FAILURE
 from lightning_modules.runs.schema import Result
 from lightning_modules.testing.scoring import Scoring
 from sweeps.claims.claim import Claim
-from sweeps.claims.intervals import Differences, Spread, paired
+from sweeps.claims.intervals import Differences, Spread, pair_differences
 from sweeps.claims.measures import AgreementDifference, Measure, SentenceLengths
 from sweeps.claims.plan import Plan
-from sweeps.claims.power import Requirement, needed
+from sweeps.claims.power import Requirement, find_requirement
 from sweeps.claims.quantities import Draws, Quantity, Rows, SystemValues
 from sweeps.claims.verdict import Outcome, Verdict, correct_verdicts, judge
 from sweeps.comparison.outputs import EvalSetCache, read_output
@@ -214,8 +214,8 @@ class ClaimResult:
     """Mean over seeds of each of ``claim.measure.systems``."""
     verdict: Verdict | None = None
     corrected: Verdict | None = None
-    """The verdict after Holm's correction over all claims that were judged together."""
-    needed: Requirement | None = None
+    """The verdict after Holm's correction over all claims that were results together."""
+    requirement: Requirement | None = None
     """What would decide a claim that is not decidable."""
     failure: str | None = None
     not_run: str | None = None
@@ -236,43 +236,45 @@ def judge_all(plan: Plan, scoring: Scoring) -> list[ClaimResult]:
     Claims that cannot be run at the tier come last.
     """
     records = Records(plan, scoring)
-    judged = [_judged(claim, records) for claim in plan.claims]
-    verdicts = {one.claim.name: one.verdict for one in judged if one.verdict is not None}
+    results = [_judge_claim(claim, records) for claim in plan.claims]
+    verdicts = {one.claim.name: one.verdict for one in results if one.verdict is not None}
     corrected = dict(zip(verdicts, correct_verdicts([*verdicts.values()]), strict=True))
     return [
-        *(replace(one, corrected=corrected.get(one.claim.name)) for one in judged),
+        *(replace(one, corrected=corrected.get(one.claim.name)) for one in results),
         *(ClaimResult(claim, not_run=why) for claim, why in plan.skipped),
     ]
 
 
 def add_untuned_verdicts(
-    judged: Sequence[ClaimResult], untuned: Sequence[ClaimResult]
+    results: Sequence[ClaimResult], untuned: Sequence[ClaimResult]
 ) -> list[ClaimResult]:
     """Return verdicts on tuned systems with those on the same systems, untuned, beside them."""
     known = {one.claim.name: one.verdict for one in untuned}
-    return [replace(one, untuned=known.get(one.claim.name), tuned=True) for one in judged]
+    return [replace(one, untuned=known.get(one.claim.name), tuned=True) for one in results]
 
 
-def _judged(claim: Claim, records: Records) -> ClaimResult:
+def _judge_claim(claim: Claim, records: Records) -> ClaimResult:
     measure = claim.measure
     try:
         evidence = records.evidence(claim)
-        compared = _compared(measure, evidence, measure.quantity(evidence.lengths))
+        compared = _compare(measure, evidence, measure.quantity(evidence.lengths))
         shorter = measure.within_training(evidence.lengths)
-        within = None if shorter is None else _compared(measure, evidence, shorter)
+        within = None if shorter is None else _compare(measure, evidence, shorter)
     except (UnusableError, ValueError) as error:
         return ClaimResult(claim, failure=str(error))
     margin = claim.rule
     verdict = judge(compared.spread, compared.differences, margin)
     missing = None
     if verdict.outcome is Outcome.UNDECIDED:
-        missing = needed(compared.spread, compared.differences, margin, evidence.sentences)
+        missing = find_requirement(
+            compared.spread, compared.differences, margin, evidence.sentences
+        )
     return ClaimResult(
         claim,
         evidence,
         compared.means,
         verdict,
-        needed=missing,
+        requirement=missing,
         on_trained=None if within is None else judge(within.spread, within.differences, margin),
     )
 
@@ -286,10 +288,10 @@ class _Comparison(NamedTuple):
     differences: Differences
 
 
-def _compared(measure: Measure, evidence: Evidence, quantity: Quantity) -> _Comparison:
+def _compare(measure: Measure, evidence: Evidence, quantity: Quantity) -> _Comparison:
     values = [evidence.values(quantity, system) for system in measure.systems]
     means = np.array([each.observed.mean() for each in values])
     differences = measure.differences
     if evidence.one_training:
-        values, differences = paired(values, differences)
+        values, differences = pair_differences(values, differences)
     return _Comparison(means, Spread.of(values), differences)

@@ -15,28 +15,28 @@ from sweeps.report.wandb_comparison import table_data
 
 
 def publish_claims(
-    judged: Sequence[ClaimResult], scale: Scale, out: Path, logger: DictConfig
+    results: Sequence[ClaimResult], scale: Scale, out: Path, logger: DictConfig
 ) -> None:
     """Log the scoreboard in ``out`` as a W&B run, and save a W&B report of it.
 
     Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
     """
-    about = summary(judged, scale)
+    about = summary(results, scale)
     picture = out / FIGURES / f"{FOREST}.png"
     pictures = {FOREST: picture} if picture.is_file() else {}
-    verdicts = {one.claim.name: outcome_of(one) for one in judged}
+    verdicts = {one.claim.name: outcome_of(one) for one in results}
     page = WandbPage(
         job_type="compare",
         name=f"claims at {scale.tier} scale",
         config={"folder": str(out), "tier": scale.tier, "verdicts": verdicts},
         summary={
             name: value
-            for one in judged
+            for one in results
             if (estimate := effect_of(one.verdict)) is not None
             for name, value in with_interval(f"claim/{one.claim.name}", estimate).items()
         },
         pictures=pictures,
-        tables={NAME: table_data(scoreboard(judged, scale))},
+        tables={NAME: table_data(scoreboard(results, scale))},
         page=(out / REPORT).read_text(encoding="utf-8"),
         notes=about,
         title=f"{TITLE}: {scale.tier}",

@@ -56,11 +56,11 @@ def power(
         seeds: seeds of each system in the plan, two or more.
         times: sentences of the plan, as a multiple of those of ``spread``.
     """
-    held, failed = decide(simulated(spread, seeds, times), differences, margin)
+    held, failed = decide(simulate(spread, seeds, times), differences, margin)
     return float(np.mean(held | failed))
 
 
-def simulated(spread: Spread, seeds: int, times: float = 1.0) -> Spread:
+def simulate(spread: Spread, seeds: int, times: float = 1.0) -> Spread:
     """Return what a plan would see in ``SIMULATIONS`` repetitions, as ``power`` takes it."""
     generator = np.random.default_rng(_SEED)
     shape = (SIMULATIONS, len(spread.means))
@@ -69,7 +69,7 @@ def simulated(spread: Spread, seeds: int, times: float = 1.0) -> Spread:
     both, sentences = spread.both / times, spread.sentences / times
     between = (seen - spread.both).clip(0) + both
     shared = generator.multivariate_normal(
-        spread.means, _possible(sentences), SIMULATIONS, method="eigh"
+        spread.means, _nearest_covariance(sentences), SIMULATIONS, method="eigh"
     )
     return Spread(
         means=shared + generator.normal(size=shape) * np.sqrt(between / seeds),
@@ -80,14 +80,16 @@ def simulated(spread: Spread, seeds: int, times: float = 1.0) -> Spread:
     )
 
 
-def _possible(covariance: Array) -> Array:
+def _nearest_covariance(covariance: Array) -> Array:
     """Return the nearest matrix that is a covariance: an estimate from few seeds may be none."""
     variances, directions = np.linalg.eigh(covariance)
     possible: Array = (directions * variances.clip(0)) @ directions.T
     return possible
 
 
-def needed(spread: Spread, differences: Differences, margin: Margin, sentences: int) -> Requirement:
+def find_requirement(
+    spread: Spread, differences: Differences, margin: Margin, sentences: int
+) -> Requirement:
     """Return how many seeds alone, or sentences alone, would decide a claim in 80% of repetitions.
 
     ``sentences`` is the number of test sentences of ``spread``. With too few seeds to see a
@@ -96,7 +98,7 @@ def needed(spread: Spread, differences: Differences, margin: Margin, sentences: 
     fewest = int(spread.seeds.min())
     if fewest < LEAST_SEEDS:
         return Requirement(LEAST_SEEDS, None)
-    seeds = needed_seeds(spread, differences, margin)
+    seeds = find_seeds(spread, differences, margin)
     more = _smallest(
         lambda count: power(spread, differences, margin, fewest, count / sentences),
         sentences,
@@ -105,7 +107,7 @@ def needed(spread: Spread, differences: Differences, margin: Margin, sentences: 
     return Requirement(seeds, more)
 
 
-def needed_seeds(spread: Spread, differences: Differences, margin: Margin) -> int | None:
+def find_seeds(spread: Spread, differences: Differences, margin: Margin) -> int | None:
     """Return the fewest seeds that decide a claim in 80% of repetitions; None if 100 do not."""
     return _smallest(
         lambda count: power(spread, differences, margin, count), LEAST_SEEDS, MOST_SEEDS

@@ -84,14 +84,14 @@ OPTIONAL = ("on_trained", "untuned")
 
 
 def scoreboard(
-    judged: Sequence[ClaimResult], scale: Scale, shown: Collection[str] = EVERY_COLUMN
+    results: Sequence[ClaimResult], scale: Scale, shown: Collection[str] = EVERY_COLUMN
 ) -> Table:
     """Return a row for every claim, also for those without a verdict.
 
     ``shown`` are the keys of the columns; those of other verdicts on the same claims are left out
     if there are none.
     """
-    cells = [_cells(one) for one in judged]
+    cells = [_cells(one) for one in results]
     columns = [
         column
         for column in COLUMNS
@@ -106,8 +106,8 @@ def scoreboard(
         {
             "tier": scale.tier,
             **({CHANGES: " ".join(scale.changes)} if scale.changes else {}),
-            "claims": len(judged),
-            "learning rates": TUNED if any(one.tuned for one in judged) else "of the files",
+            "claims": len(results),
+            "learning rates": TUNED if any(one.tuned for one in results) else "of the files",
         },
         f"Verdicts reach no farther than this: {scale.scope}. Effects, with 95% intervals over "
         "seeds and test sentences, are above 0 in the direction of the claim. "
@@ -117,17 +117,17 @@ def scoreboard(
     )
 
 
-def summary(judged: Sequence[ClaimResult], scale: Scale) -> str:
+def summary(results: Sequence[ClaimResult], scale: Scale) -> str:
     """Return how many claims held, did not hold, and stayed open, in one line."""
-    named = _counted(one.verdict for one in judged)
-    counts = Counter(outcome_of(one) for one in judged)
+    named = _counted(one.verdict for one in results)
+    counts = Counter(outcome_of(one) for one in results)
     if lost := counts[NO_VERDICT]:
         named += f", {lost} without a verdict"
     if not_run := counts[NOT_RUN]:
         named += f", {not_run} not run"
-    corrected = _counted(one.corrected for one in judged)
+    corrected = _counted(one.corrected for one in results)
     return (
-        f"{len(judged)} claims: {named}; after Holm's correction over all: {corrected}; "
+        f"{len(results)} claims: {named}; after Holm's correction over all: {corrected}; "
         f"{scale.scope}"
     )
 
@@ -151,9 +151,9 @@ def effect_of(verdict: Verdict | None) -> Estimate | None:
     return Estimate(verdict.effect, *(verdict.interval or (None, None)))
 
 
-def effects_of(judged: Sequence[ClaimResult]) -> list[Effect]:
+def effects_of(results: Sequence[ClaimResult]) -> list[Effect]:
     """Return the rows of the forest plot: one for each claim with a verdict."""
-    return [_row_of_forest(one.claim, one.verdict) for one in judged if one.verdict is not None]
+    return [_row_of_forest(one.claim, one.verdict) for one in results if one.verdict is not None]
 
 
 def _cells(one: ClaimResult) -> dict[str, Cell]:
@@ -175,7 +175,7 @@ def _cells(one: ClaimResult) -> dict[str, Cell]:
         "untuned_effect": effect_of(one.untuned),
         "untuned": None if one.untuned is None else str(one.untuned.outcome),
         "minutes": None if one.evidence is None else one.evidence.seconds / 60,
-        "why": one.failure or one.not_run or (one.needed.text() if one.needed else None),
+        "why": one.failure or one.not_run or (one.requirement.text() if one.requirement else None),
     }
 
 

@@ -51,7 +51,7 @@ class PublishedComparison(NamedTuple):
     """For tables of at least three values; the data of both sides are unlike."""
 
 
-def beside(claim: Claim, evidence: Evidence) -> PublishedComparison | None:
+def compare_with_published(claim: Claim, evidence: Evidence) -> PublishedComparison | None:
     """Return the published BLEU of a claim beside ours.
 
     None without published BLEU, and where no sentence counts in its flavour.
@@ -183,7 +183,7 @@ FOREST = "forest"
 class ClaimView(NamedTuple):
     """A claim as the page shows it."""
 
-    judged: ClaimResult
+    result: ClaimResult
     outcome: str
     overrides: Mapping[str, Sequence[str]]
     """Overrides of each system, with those of the tier and of the command."""
@@ -191,41 +191,41 @@ class ClaimView(NamedTuple):
     """Learning rates of the systems that were trained."""
     means: Mapping[str, float]
     """What was measured, by system: means over seeds."""
-    beside: PublishedComparison | None
+    comparison: PublishedComparison | None
     curve: str | None
     """Name of the figure of its curves."""
 
 
-def write_scoreboard(judged: Sequence[ClaimResult], scale: Scale, out: Path) -> Path:
+def write_scoreboard(results: Sequence[ClaimResult], scale: Scale, out: Path) -> Path:
     """Write tables, figures and the page into ``out``; return the page.
 
     Each file is written whole or not at all.
     """
-    table = scoreboard(judged, scale)
+    table = scoreboard(results, scale)
     write_tables([table], out / TABLES)
     charts: dict[str, Chart] = {}
-    effects = effects_of(judged)
+    effects = effects_of(results)
     if effects:
         charts[FOREST] = forest_chart(effects, "container")
         for end, width in PAPER.items():
             save_chart(forest_chart(effects, width), out / FIGURES / f"{FOREST}{end}")
-    shown = [_shown(one, scale, charts) for one in judged]
+    shown = [_view(one, scale, charts) for one in results]
     page = render_page(
         "claims.html.j2",
         figures=charts,
         files={table.name: as_csv(table)},
         title=TITLE,
-        summary=summary(judged, scale),
+        summary=summary(results, scale),
         scope=scale.scope,
         narrower=NARROWER,
-        table=scoreboard(judged, scale, ON_PAGE),
+        table=scoreboard(results, scale, ON_PAGE),
         claims=shown,
     )
     write_text(out / REPORT, page)
     return out / REPORT
 
 
-def _shown(one: ClaimResult, scale: Scale, charts: dict[str, Chart]) -> ClaimView:
+def _view(one: ClaimResult, scale: Scale, charts: dict[str, Chart]) -> ClaimView:
     """Return a claim as the page shows it; its curves are added to ``charts``."""
     claim, outcome = one.claim, outcome_of(one)
     systems = claim.systems if one.not_run is None else ()
@@ -239,12 +239,12 @@ def _shown(one: ClaimResult, scale: Scale, charts: dict[str, Chart]) -> ClaimVie
     if curve:
         charts[name] = draw_lines(lines, "container")
     return ClaimView(
-        judged=one,
+        result=one,
         outcome=outcome,
         overrides=overrides,
         rates={system: _rate(first) for system, (first, *_) in one.evidence.runs.items()},
         means=dict(zip(claim.measure.systems, map(float, one.means), strict=True)),
-        beside=beside(claim, one.evidence),
+        comparison=compare_with_published(claim, one.evidence),
         curve=curve,
     )
 

@@ -15,7 +15,7 @@ from lightning_modules.runs.paths import CHECKPOINTS, HISTORY, RESULT
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking.names import is_wandb
 from sweeps.claims.claim import ALL, all_claims
-from sweeps.claims.forecast import JOB_TIME, NOTE, last_verdicts, list_of, plan_table, prospects
+from sweeps.claims.forecast import JOB_TIME, NOTE, last_verdicts, list_claims, plan_table, prospects
 from sweeps.claims.judging import add_untuned_verdicts, judge_all
 from sweeps.claims.plan import Plan, PlannedRun
 from sweeps.claims.scoreboard import PRINTED, Scale, outcome_of, scoreboard, summary
@@ -48,7 +48,7 @@ def retest_claims(config: DictConfig) -> None:
     out = Path(hydra.runtime.output_dir)
     listed = config.claims == LIST
     if listed:
-        console.print(list_of(all_claims().values(), last_verdicts(Path(config.outputs))))
+        console.print(list_claims(all_claims().values(), last_verdicts(Path(config.outputs))))
         config.claims = ALL
     if listed and hydra.runtime.choices.tier is None:
         remove_unused(out)

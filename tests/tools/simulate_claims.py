@@ -19,7 +19,7 @@ from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.metric import Array
 from lightning_modules.metrics.resampling import Resamples
 from sweeps.claims.intervals import Differences, Spread, difference, effect_interval, optimum, order
-from sweeps.claims.power import needed
+from sweeps.claims.power import find_requirement
 from sweeps.claims.quantities import Draws, ScoreQuantity
 from sweeps.claims.verdict import Margin, decide
 from tests.helpers.made_text import corrupted
@@ -167,7 +167,7 @@ def promises(effect: float, noise: Noise, pilots: int, known: bool = False) -> P
     for _ in range(pilots):
         pilot = trained(means, noise, 1000 if known else 3, 1, rng)
         asked = Spread(means, pilot.seeds, pilot.between_seeds[0], pilot.both, pilot.sentences)
-        count = needed(asked, difference(), MARGIN, 1000).seeds
+        count = find_requirement(asked, difference(), MARGIN, 1000).seeds
         if count is None:
             continue
         held, failed = Rates.of(trained(means, noise, count, 20, rng), difference(), MARGIN)

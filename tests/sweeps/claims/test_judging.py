@@ -99,7 +99,7 @@ def test_one_seed_decides_nothing(tmp_path):
     [one] = judged(tmp_path, a_claim(), seeds=[1])
     assert one.verdict.outcome is Outcome.UNDECIDED
     assert one.verdict.interval is None
-    assert one.needed.seeds == 3
+    assert one.requirement.seeds == 3
 
 
 def test_a_failed_system_ends_its_claims_alone(tmp_path):

@@ -9,8 +9,8 @@ import yaml
 from datamodules.errors import UserError
 from lightning_modules.runs.provenance import environment
 from sweeps.claims.claim import TIERS, all_claims
-from sweeps.claims.forecast import assumed, plan_table, prospects
-from sweeps.claims.intervals import paired_spread
+from sweeps.claims.forecast import assume_spread, plan_table, prospects
+from sweeps.claims.intervals import pair_spread
 from sweeps.claims.plan import (
     NONE_FINISHED,
     RATE,
@@ -211,14 +211,16 @@ def test_the_promised_seeds_decide_with_80_percent(tmp_path):
 )
 def test_the_assumed_effect_is_three_margins_unless_published(measure):
     claim = a_claim(measure=measure)
-    effect = claim.measure.differences.effect(assumed(claim).means)
+    effect = claim.measure.differences.effect(assume_spread(claim).means)
     assert effect == pytest.approx(3.0)
     values = {"attention": 30.0, "none": 19.0, "transformer": 12.0}
     values = {system: values[system] for system in claim.systems}
     published = {"unit": "BLEU", "flavour": "sacrebleu", "data": "a corpus", "values": values}
     reported = a_claim(measure=measure, published=published)
     expected = {"difference": 11.0, "level": 1.0, "order": 7.0, "optimum": -11.0}[measure["kind"]]
-    assert reported.measure.differences.effect(assumed(reported).means) == pytest.approx(expected)
+    assert reported.measure.differences.effect(assume_spread(reported).means) == pytest.approx(
+        expected
+    )
 
 
 def test_an_empty_plan_has_no_chances(tmp_path):
@@ -248,8 +250,8 @@ def test_searches_of_one_training_are_planned_within_their_seeds(hydra_of_conf):
 def test_a_paired_spread_is_that_of_pairs_that_were_drawn():
     """The test draws scores of two systems that share their seeds, with the assumed deviations."""
     claim, rng, seeds, times = a_claim(), np.random.default_rng(1), 4, 40_000
-    spread, differences = assumed(claim), claim.measure.differences
-    alone, own = paired_spread(replace(spread, seeds=np.full(2, seeds)), differences)
+    spread, differences = assume_spread(claim), claim.measure.differences
+    alone, own = pair_spread(replace(spread, seeds=np.full(2, seeds)), differences)
     of_seed = rng.normal(scale=1.0, size=(times, seeds, 1))
     of_both = rng.normal(scale=np.sqrt(spread.both), size=(times, seeds, 2))
     of_sentences = rng.multivariate_normal([0, 0], spread.sentences, size=(times, 1))

@@ -12,12 +12,12 @@ from rich.console import Console
 
 from lightning_modules.figures.forest_chart import forest_chart
 from sweeps.claims import online
-from sweeps.claims.forecast import last_verdicts, list_of
+from sweeps.claims.forecast import last_verdicts, list_claims
 from sweeps.claims.judging import add_untuned_verdicts, judge_all
 from sweeps.claims.plan import SkippedClaim
 from sweeps.claims.published_bleu import FLAVOURS
 from sweeps.claims.scoreboard import ON_PAGE, Scale, effects_of, scoreboard, summary
-from sweeps.claims.scoreboard_page import beside, claim_lines, write_scoreboard
+from sweeps.claims.scoreboard_page import claim_lines, compare_with_published, write_scoreboard
 from tests.helpers.pages import needs_axe, screen, serious_violations
 from tests.helpers.run_folders import SCORING, TEXT, make_run
 from tests.sweeps.claims.claim_runs import VARIANTS, a_claim, plan_of
@@ -88,7 +88,7 @@ def test_the_list_of_claims_has_the_last_verdicts(judged, tmp_path):
     tiers = {"laptop": {}, "bench": {"seeds": [1, 2]}, "paper": {"needs": "a corpus"}}
     claims = [a_claim("holds", tiers=tiers), a_claim("lost"), a_claim("new", needs="a part")]
     console = Console(width=80, record=True)
-    console.print(list_of([*claims, a_claim("else")], last_verdicts(tmp_path)))
+    console.print(list_claims([*claims, a_claim("else")], last_verdicts(tmp_path)))
     text = " ".join(console.export_text().split())
     assert "laptop: not run, 6 runs" in text  # another command could not run it
     assert "laptop: held, 6.3 min; bench: not run, 4 runs; paper: needs a corpus" in text
@@ -227,14 +227,14 @@ def test_published_effects_need_values_in_the_unit_of_the_claim():
 
 def test_ours_stands_beside_in_the_flavour_of_the_paper(judged):
     claim, evidence = judged[0].claim, judged[0].evidence
-    found = beside(claim, evidence)
+    found = compare_with_published(claim, evidence)
     assert found is not None
     assert found.flavour == "multi-bleu, tokenised"
     assert found.published == [26.75, 17.82]
     # The made sentences have no punctuation: all tokenisers agree.
     assert found.ours == pytest.approx(judged[0].means, abs=0.5)
     assert found.agreement is None
-    assert beside(judged[1].claim, evidence) is None
+    assert compare_with_published(judged[1].claim, evidence) is None
 
 
 def test_sentences_without_unknown_words_are_those_of_the_claims_own_systems(tmp_path):
@@ -249,7 +249,7 @@ def test_sentences_without_unknown_words_are_those_of_the_claims_own_systems(tmp
     claims = [a_claim("other", systems=systems, measure=measure), a_claim(published=published)]
     [_, one] = judge_all(plan_of(tmp_path, *claims), SCORING)
     assert one.evidence is not None
-    found = beside(one.claim, one.evidence)
+    found = compare_with_published(one.claim, one.evidence)
     assert found is not None
     whole = FLAVOURS["multi-bleu, tokenised"]
     for system, ours in zip(found.systems, found.ours, strict=True):
@@ -267,7 +267,7 @@ def test_without_a_sentence_nothing_stands_beside(tmp_path):
     every = set(range(len(TEXT.references)))
     [one] = judge_all(plan_of(tmp_path, a_claim(published=published), unknown=every), SCORING)
     assert one.evidence is not None
-    assert beside(one.claim, one.evidence) is None
+    assert compare_with_published(one.claim, one.evidence) is None
 
 
 def test_curves_have_a_point_for_each_system_and_length(judged):

@@ -24,7 +24,7 @@ from sweeps.claims.intervals import (
     optimum,
     order,
 )
-from sweeps.claims.power import Requirement, needed, power
+from sweeps.claims.power import Requirement, find_requirement, power
 from sweeps.claims.quantities import (
     Draws,
     RatioQuantity,
@@ -236,7 +236,7 @@ def test_power_grows_with_seeds_effect_and_knowledge():
 
 def test_needed_seeds_keep_the_promise_and_fewer_do_not():
     seen = pilot_spread(2.5)
-    seeds, sentences = needed(seen, difference(), PILOT_MARGIN, 1000)
+    seeds, sentences = find_requirement(seen, difference(), PILOT_MARGIN, 1000)
     assert seeds is not None
     assert power(seen, difference(), PILOT_MARGIN, seeds) >= 0.8
     assert power(seen, difference(), PILOT_MARGIN, seeds - 1) < 0.8
@@ -244,10 +244,12 @@ def test_needed_seeds_keep_the_promise_and_fewer_do_not():
 
 
 def test_what_seeds_cannot_mend_sentences_can_and_the_reverse():
-    of_sentences = needed(pilot_spread(1.5, 3, 0.01, sentences=1), difference(), PILOT_MARGIN, 1000)
+    of_sentences = find_requirement(
+        pilot_spread(1.5, 3, 0.01, sentences=1), difference(), PILOT_MARGIN, 1000
+    )
     assert of_sentences.seeds is None
     assert of_sentences.sentences == pytest.approx(1000 * ((1.96 + 0.915) / 0.5) ** 2, rel=0.1)
-    of_seeds = needed(pilot_spread(1.5, 3, 1), difference(), PILOT_MARGIN, 1000)
+    of_seeds = find_requirement(pilot_spread(1.5, 3, 1), difference(), PILOT_MARGIN, 1000)
     assert of_seeds.sentences is None
 
 
@@ -266,7 +268,7 @@ def test_one_seed_shows_no_variance():
     alone = Spread(
         np.array([9.0, 0]), np.ones(2, int), np.full(2, np.nan), np.zeros(2), np.zeros((2, 2))
     )
-    assert needed(alone, difference(), PILOT_MARGIN, 1000) == (3, None)
+    assert find_requirement(alone, difference(), PILOT_MARGIN, 1000) == (3, None)
 
 
 @pytest.mark.filterwarnings("error")
