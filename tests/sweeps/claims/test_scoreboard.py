@@ -41,7 +41,7 @@ def judged(tmp_path_factory):
         a_claim("lost", systems=systems, measure=lost),
     ]
     unknown = a_claim("else", needs="a thing", systems={}, tiers={})
-    plan = replace(plan_of(folder, *claims), left_out=[SkippedClaim(unknown, "needs a thing")])
+    plan = replace(plan_of(folder, *claims), skipped=[SkippedClaim(unknown, "needs a thing")])
     shutil.rmtree(folder / "transformer-1")
     return judge_all(plan, SCORING)
 
