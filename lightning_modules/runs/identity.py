@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
@@ -193,14 +192,12 @@ def study_identity(
     }
 
 
-def scoreboard_name(config: DictConfig) -> str:
+def scoreboard_name(config: DictConfig, hydra: Any) -> str:
     """Return TIER for all claims as they stand; else TIER-CLAIMS, with eight digits of the rest.
 
     The digits are of the overrides that change a verdict, so that the scoreboards of two commands
-    do not replace each other.
+    do not replace each other. ``hydra`` is Hydra's node.
     """
-    # A task gets its configuration without Hydra's node.
-    hydra: Any = config.hydra if "hydra" in config else HydraConfig.get()
     name, given = str(hydra.runtime.choices.tier), hydra.overrides.task
     further = {each for each in given if key_of(each) in SCOREBOARD_KEYS}
     further |= {*overrides_that_affect(given, RESULTS)} - {f"tier={name}"}

@@ -7,6 +7,7 @@ from glob import escape
 from pathlib import Path
 
 from hydra.core.config_store import ConfigStore
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
 
@@ -69,7 +70,8 @@ def digest(*, _root_: DictConfig) -> str:
 
 def scoreboard(*, _root_: DictConfig) -> str:
     """Return the name of the scoreboard's folder."""
-    return scoreboard_name(_root_)
+    # A task gets its configuration without Hydra's node.
+    return scoreboard_name(_root_, _root_.hydra if "hydra" in _root_ else HydraConfig.get())
 
 
 def register() -> None:
