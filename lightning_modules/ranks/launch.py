@@ -38,6 +38,8 @@ CALL, VALUE, ERROR = "call", "value", "error"
 SECONDS_TO_SAVE = "60"
 """Time for ranks to save a checkpoint on Ctrl-C and SIGTERM, and to end once a rank has failed."""
 POLL_SECONDS = 0.5
+EVENTS = "torchelastic-events-null"
+"""Logger of the events of torch's launcher."""
 
 
 def on_ranks(task: Task) -> Task:
@@ -99,9 +101,9 @@ def _own_signals_and_log() -> Iterator[None]:
     """Restore the handlers that the launcher replaces, and keep its messages out of the log."""
     numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
     handlers = {number: signal.getsignal(number) for number in numbers}
-    for logger in list(logging.root.manager.loggerDict):  # each has a level of its own
-        if logger.startswith("torch.distributed.elastic"):
-            logging.getLogger(logger).setLevel(logging.CRITICAL)
+    for logger in (EVENTS, *logging.root.manager.loggerDict):  # each has a level of its own
+        if logger.startswith(("torch.distributed.elastic", EVENTS)):
+            logging.getLogger(logger).disabled = True
     os.environ["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] = SECONDS_TO_SAVE
     try:
         yield
