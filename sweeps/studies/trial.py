@@ -17,7 +17,6 @@ from lightning_modules.ranks.launch import on_ranks
 from lightning_modules.runs.files import read_record, write_record
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.schema import Record
-from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.tasks.train import identity_of, settings_and_data, tracked_training
 from lightning_modules.tracking.names import TRIAL_BLEU
 from lightning_modules.training.budgets import Cost, total
@@ -196,7 +195,6 @@ def train_seed(overrides: Sequence[str], folder: Path, callback: TrialCallback) 
     """
     # A worker that was silent too long may still train here.
     with locked(folder / LOCK), hydra_job(overrides, folder) as (job, config):
-        check_settings(config)
         settings, data = settings_and_data(config)
         identity = identity_of(config, settings, data).digest(["weights"])
         known = trained_before(folder, identity)
