@@ -155,7 +155,7 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
     if not corpus.generated:
         suspicions += _swapped(corpus, {"training": training.first, "validation": given["val"]})
     seconds = dict(zip(("text", "vocabularies", "tokens"), np.diff(ends).tolist(), strict=True))
-    left_out = {split: text.left_out for split, text in held_out.items()}
+    left_out: dict[str, dict[str, int]] = {split: text.left_out for split, text in held_out.items()}
     statistics = _statistics(training, encoded, left_out, len(leaked), seconds)
     write_json(folder / STATISTICS, statistics.model_dump())
     counted = {step.step: step.count for step in training.steps if step.leaves_out and step.count}
