@@ -333,16 +333,17 @@ def test_published_curves_lie_beside_ours_and_say_what_they_are(judged):
 
 
 def test_wandb_gets_every_verdict(judged, tmp_path, monkeypatch):
-    given = {}
-    monkeypatch.setattr(online, "save_online", lambda **arguments: given.update(arguments))
+    pages = []
+    monkeypatch.setattr(online, "publish_page", lambda page, *_, **__: pages.append(page))
     write_scoreboard(judged, Scale("laptop"), tmp_path)
     online.publish_claims(judged, Scale("laptop"), tmp_path, DictConfig({}))
-    assert given["description"] == summary(judged, Scale("laptop"))
-    data = given["data"]
+    [data] = pages
+    assert data.description == summary(judged, Scale("laptop"))
     assert data.config["verdicts"]["paper.lost"] == "no verdict"
     assert data.summary["claim/paper.holds"] == judged[0].verdict.effect
     assert data.summary["claim/paper.holds_low"] == judged[0].verdict.interval[0]
     assert "claim/paper.lost" not in data.summary
     assert data.pictures["forest"].is_file()
-    assert len(data.tables["claims"].rows) == 4
+    _, rows = data.tables["claims"]
+    assert len(rows) == 4
     assert "paper.fails" in data.page
