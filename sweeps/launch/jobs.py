@@ -186,6 +186,8 @@ class TaskSweeper(Sweeper):
 
     __module__ = "hydra_plugins.attention_bench"  # see ``register``
 
+    config: DictConfig
+
     def __init__(self, task: str, params: dict[str, Any]) -> None:
         self.task = task
 

@@ -50,7 +50,7 @@ def retest_claims(config: DictConfig) -> None:
     if listed:
         console.print(list_claims(all_claims().values(), last_verdicts(Path(config.outputs))))
         config.claims = ALL
-    if listed and hydra.runtime.choices.tier is None:
+    if listed and hydra.runtime.choices["tier"] is None:
         remove_unused(out)
         return
     plan = make_plan(config, hydra)
