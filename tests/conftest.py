@@ -61,6 +61,15 @@ def each_process_does_it_once():
         yield
 
 
+@pytest.fixture(autouse=True)
+def hydra_forgets():
+    """Let no test see the configuration of a command that another test ran in this process."""
+    from hydra.core.hydra_config import HydraConfig
+
+    yield
+    HydraConfig.instance().cfg = None
+
+
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     if not (CHROMIUM and DRIVER):

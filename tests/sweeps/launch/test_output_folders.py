@@ -77,7 +77,7 @@ def test_scoreboards_of_different_claims_do_not_replace_each_other(tmp_path, giv
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         command = ["task=claims", "tier=laptop", f"outputs={tmp_path}", *given]
         config = compose("config", command, return_hydra_config=True)
-    folder = Path(config.hydra.sweep.dir)
+    folder = Path(config.hydra.run.dir)
     assert folder.parent == tmp_path / "claims"
     assert re.fullmatch(name, folder.name)
     settings = OmegaConf.masked_copy(config, ["comparison_name", "claims"])  # as a task gets them
