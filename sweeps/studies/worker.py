@@ -2,9 +2,10 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -37,16 +38,16 @@ def work(plans: Sequence[StudyPlan], out: Path, number: int) -> None:
     So a trial that kills its process disturbs neither the launcher nor the other workers. Raises
     ``BrokenProcessPool`` if the process died before it took a trial.
     """
-    _show_trials_only()
-    while True:
-        begun = run_in_fork(trials_begun, plans, out)
-        try:
-            run_in_fork(take_trials, plans, out, number)
-            return
-        except BrokenProcessPool:
-            if run_in_fork(trials_begun, plans, out) == begun:
-                raise
-            log.warning("worker %s died; another continues", number)
+    with _trials_only():
+        while True:
+            begun = run_in_fork(trials_begun, plans, out)
+            try:
+                run_in_fork(take_trials, plans, out, number)
+                return
+            except BrokenProcessPool:
+                if run_in_fork(trials_begun, plans, out) == begun:
+                    raise
+                log.warning("worker %s died; another continues", number)
 
 
 def run_in_fork(task: Callable[..., Returned], *arguments: object) -> Returned:
@@ -160,8 +161,19 @@ def _log_trial(study: optuna.Study, trial: FrozenTrial) -> None:
     log.info("%s trial %s  %s", study.study_name, trial.user_attrs.get(SLOT, "-"), outcome)
 
 
-def _show_trials_only() -> None:
+@contextmanager
+def _trials_only() -> Iterator[None]:
     """Keep all but the trials off the terminal; the file of the worker has every record."""
-    for handler in logging.getLogger().handlers:
-        if not isinstance(handler, logging.FileHandler):
-            handler.addFilter(lambda record: record.name.startswith("sweeps."))
+    handlers = logging.getLogger().handlers
+    shown = [handler for handler in handlers if not isinstance(handler, logging.FileHandler)]
+    for handler in shown:
+        handler.addFilter(_is_of_trials)
+    try:
+        yield
+    finally:
+        for handler in shown:
+            handler.removeFilter(_is_of_trials)
+
+
+def _is_of_trials(record: logging.LogRecord) -> bool:
+    return record.name.startswith("sweeps.")
