@@ -47,7 +47,10 @@ def test_a_terminal_of_ascii_shows_the_table(tmp_path):
 @pytest.mark.parametrize("seconds", [0.0, 0.2, 0.8])
 def test_ctrl_c_in_the_first_second_prints_no_traceback(tmp_path, seconds):
     command = [*RUN, *TINY, *places(tmp_path), "logger=none"]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # as in a terminal
+    )  # fmt: skip
     imports = Path(f"/proc/{process.pid}/maps")
     while "yaml" not in imports.read_text() and process.poll() is None:
         time.sleep(0.005)  # Python itself still starts
