@@ -1,7 +1,7 @@
 """When are two trainings, runs, folders, comparisons or studies the same? Every answer is here.
 
-An identity holds what affects the results of a run: settings, data, code. Which settings count, and
-whether for the weights or for the test alone, says ``conf/settings.yaml``.
+An identity holds what affects the results of a run: settings, data, code. ``conf/settings.yaml``
+says which settings count, and whether for the weights or only for the test.
 
 - Same training (a checkpoint continues, a claim copies it): ``Identity.training``.
 - Same run (a finished result is used again): ``Identity.run``.
