@@ -11,7 +11,7 @@ import altair as alt
 from lightning_modules.figures.charts import Width, data_of, style_of
 
 COLOURS = ("#333333", "#1248e0", "#a02a04", "#0f9f70", "#b468bf", "#600c7b", "#f05a1e")
-"""Each has a contrast of 3:1 with white, and is told from the others by colour-blind readers."""
+"""Each has a contrast of 3:1 with white; colour-blind readers can tell them apart."""
 SHAPES = (
     "circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right",
     "triangle-left",

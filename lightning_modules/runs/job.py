@@ -70,7 +70,7 @@ def quoted(path: Path) -> str:
 
 
 def next_steps(folder: Path) -> str:
-    """Return a line for each command that goes on from a finished run."""
+    """Return a line for each command that can follow a finished run."""
     run = quoted(folder)
     translate = command("task=translate", f"checkpoint={run}", "input=FILE", "output=FILE")
     compare = command("task=compare", f"runs=[{run},RUN_DIR]")

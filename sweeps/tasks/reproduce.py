@@ -112,7 +112,6 @@ def _settings(record: Path, recorded: Result, config: DictConfig) -> DictConfig:
     plain: Any = OmegaConf.to_container(config)
     from_command = top_keys_that_affect(["presentation", "nothing"])
     with open_dict(settings):
-        settings.setdefault("label", "${variant}")  # a run made before variants had labels
         for key in config:
             if key in from_command or key not in settings:
                 settings[key] = plain[key]

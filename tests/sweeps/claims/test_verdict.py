@@ -368,11 +368,11 @@ def test_a_missing_value_is_told():
         draws(20).values(ScoreQuantity(RightChoices()), [counts])
 
 
-pytestmark = pytest.mark.long  # simulations
 COUNT = 4000
 MOST = 0.06
 
 
+@pytest.mark.long  # simulations
 @pytest.mark.parametrize("seeds", [3, 5])
 def test_wrong_verdicts_are_rare(seeds):
     for noise in NOISES:
@@ -390,12 +390,14 @@ def test_wrong_verdicts_are_rare(seeds):
                 assert max(rates) <= MOST, noise
 
 
+@pytest.mark.long  # simulations
 def test_the_rule_decides_what_it_can():
     """Without seed noise and with little of it, few seeds are enough for an effect of 3."""
     assert of_two(3.0, NOISES[0], 3, COUNT).held > 0.95
     assert of_two(3.0, NOISES[1], 5, COUNT).held > 0.95
 
 
+@pytest.mark.long  # simulations
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("deviation", [0.0, 0.01])
 def test_verdicts_on_resampled_translations(deviation):
@@ -404,6 +406,7 @@ def test_verdicts_on_resampled_translations(deviation):
     assert covered > 0.9
 
 
+@pytest.mark.long  # simulations
 @pytest.mark.parametrize("known", [False, True])
 def test_promised_seeds_decide(known):
     promise = promises(3.0, NOISES[1], 40, known)

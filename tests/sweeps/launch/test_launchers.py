@@ -61,11 +61,18 @@ SUBMITTED = [
     "logger=none",
 ]
 
-pytestmark = [
+ON_SLURM = (
     pytest.mark.slurm,
     pytest.mark.long,
     pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} not installed"),
-]
+)
+
+
+def on_slurm(test):
+    """Mark a test that starts a SLURM of this machine alone."""
+    for mark in ON_SLURM:
+        test = mark(test)
+    return test
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +85,7 @@ def cluster(tmp_path_factory):
     subprocess.run([script, "stop", folder], check=True, timeout=60)
 
 
+@on_slurm
 def test_a_multirun_of_four_jobs_ends_in_one_comparison(cluster, tmp_path):
     secret = f"+trainer.default_root_dir='{tmp_path}/x?password={PLANTED}'"
     lists = ["model=seq2seq,seq2seq_reversed", "seed=1,2"]
@@ -91,6 +99,7 @@ def test_a_multirun_of_four_jobs_ends_in_one_comparison(cluster, tmp_path):
     assert PLANTED not in output
 
 
+@on_slurm
 def test_ranks_that_srun_starts_train_one_model(cluster, tmp_path):
     given = ["trainer=ddp_cpu", *TINY, *places(tmp_path), "logger=none"]
     done = subprocess.run(
@@ -107,6 +116,7 @@ def test_ranks_that_srun_starts_train_one_model(cluster, tmp_path):
     assert (run / "result.json").is_file()
 
 
+@on_slurm
 @pytest.mark.exhaustive
 def test_a_study_of_two_workers_ends_with_the_trials_it_was_to_have(cluster, tmp_path):
     few = ["sweep=recurrent", "sweep.name=few", "sweep.trials=4", "sweep.workers=2"]
