@@ -143,6 +143,12 @@ def page(browser, folder):
     return browser
 
 
+@pytest.fixture(scope="module")
+def space(tmp_path_factory):
+    """A folder for all tests of a file."""
+    return tmp_path_factory.mktemp("space")
+
+
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """The folder with the test set and three systems in files, where the command is run."""

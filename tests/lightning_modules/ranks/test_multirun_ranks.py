@@ -26,11 +26,6 @@ from tests.lightning_modules.ranks import rank_jobs
 RANKS = ["trainer=ddp_cpu", *TINY, "decoding=greedy", "logger.mode=offline"]
 
 
-@pytest.fixture(scope="module")
-def space(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("ranks")
-
-
 @pytest.mark.long
 def test_rank_zero_answers_for_all_and_logs_as_the_job_does(tmp_path, monkeypatch):
     file = logging.FileHandler(tmp_path / "run.log")

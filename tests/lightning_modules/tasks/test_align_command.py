@@ -20,11 +20,6 @@ LAYERS, HEADS = 2, 4
 
 
 @pytest.fixture(scope="module")
-def space(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("align")
-
-
-@pytest.fixture(scope="module")
 def trained(space) -> Path:
     """A tiny Transformer: several layers, several heads."""
     folder = space / "transformer"

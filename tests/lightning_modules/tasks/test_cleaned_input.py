@@ -12,11 +12,6 @@ GIVEN = "l\u2019enfant  dort, \u201cnon\u201d, cafe\u0301."
 
 
 @pytest.fixture(scope="module")
-def space(tmp_path_factory):
-    return tmp_path_factory.mktemp("cleaned")
-
-
-@pytest.fixture(scope="module")
 def trained(space):
     """A run whose source language is French."""
     folder = space / "run"

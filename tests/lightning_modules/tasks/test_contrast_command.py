@@ -19,11 +19,6 @@ pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
-def space(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("contrast")
-
-
-@pytest.fixture(scope="module")
 def untrained(space) -> Path:
     """A model after a few updates: it knows no agreement."""
     folder = space / "run"

@@ -18,12 +18,6 @@ NO_TRACKER = "logger=none"
 
 
 @pytest.fixture(scope="module")
-def space(tmp_path_factory):
-    """The folder of the user's module."""
-    return tmp_path_factory.mktemp("metric")
-
-
-@pytest.fixture(scope="module")
 def compared(space) -> Path:
     """Two runs and their comparison, made with the page's command."""
     [command] = example("metric", space)

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -21,11 +20,6 @@ from lightning_modules.training.settings import TrainingSettings
 from tests.helpers.commands import ROOT, TINY, inside, mistake, places, run
 
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
-
-
-@pytest.fixture(scope="module")
-def space(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("training")
 
 
 def test_early_stopping_and_a_plateau_end_a_hopeless_run(space):

@@ -16,11 +16,6 @@ from tests.helpers.commands import TINY, example, inside, mistake, places, succe
 QUICK = ["model=luong_global", "scale=0.2", "decoding=greedy", "trainer.log_every_n_steps=2"]
 
 
-@pytest.fixture(scope="module")
-def space(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("trackers")
-
-
 def train(space: Path, folder: Path, *arguments: str) -> dict:
     """Train a tiny model in ``folder``; return its result."""
     inside(*QUICK, *TINY, *places(space), f"hydra.run.dir={folder}", *arguments)

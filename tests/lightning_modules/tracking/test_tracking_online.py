@@ -77,11 +77,6 @@ def synchronise(output: str, server: WandbServer, space: Path, replacing: str = 
 
 
 @pytest.fixture(scope="module")
-def space(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("online")
-
-
-@pytest.fixture(scope="module")
 def offline(space) -> tuple[str, float]:
     """Output and seconds of a training without a login."""
     return train(space, "offline", "logger.artifacts=true")

@@ -74,11 +74,6 @@ class Course(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def space(tmp_path_factory):
-    return tmp_path_factory.mktemp("resume")
-
-
-@pytest.fixture(scope="module")
 def train(space):
     """Train in a folder of the space; go on if the folder holds a checkpoint."""
     HydraConfig.instance().cfg = None

@@ -29,11 +29,6 @@ QUICKSTART = SHIPPED.hydra.sweeper.params.model.split(",")
 
 
 @pytest.fixture(scope="module")
-def space(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("commands")
-
-
-@pytest.fixture(scope="module")
 def single(space) -> Path:
     """A tiny run of the default variant."""
     folder = space / "single"

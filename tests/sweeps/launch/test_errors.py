@@ -64,11 +64,6 @@ def test_ctrl_c_in_the_first_second_prints_no_traceback(tmp_path, seconds):
 WIDTHS = ("embedding_size", "hidden_size", "encoder.hidden_size", "readout.size")
 
 
-@pytest.fixture(scope="module")
-def space(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("mistakes")
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -14,11 +14,6 @@ STUDY = ["sweep=recurrent", "model=bahdanau", "decoding=greedy", *TINY]
 
 
 @pytest.fixture(scope="module")
-def space(tmp_path_factory):
-    return tmp_path_factory.mktemp("study")
-
-
-@pytest.fixture(scope="module")
 def output(space) -> str:
     """Run a tracked study of three trials by two workers; return the output."""
     quick = ["sweep.trials=3", "sweep.warmup_trials=1", "sweep.seeds=[1,2]"]

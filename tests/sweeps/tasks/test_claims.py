@@ -64,11 +64,6 @@ def test_any_launcher_may_start_the_workers(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def space(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("claims")
-
-
-@pytest.fixture(scope="module")
 def tested(space) -> tuple[list[str], str]:
     """The command of the page, with small trainings, and what the command printed."""
     _, command = example("claim", space)

@@ -13,11 +13,6 @@ from tests.helpers.run_folders import unsealed
 
 
 @pytest.fixture(scope="module")
-def space(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("reproduce")
-
-
-@pytest.fixture(scope="module")
 def run(space) -> Path:
     folder = space / "run"
     settings = ["model=luong_global", "seed=3", "model.dropout=0.3", "logger=none"]
