@@ -58,10 +58,8 @@ def name_runs(results: Sequence[Result]) -> list[SystemName]:
 class Run:
     """A finished run, with the name of its system."""
 
-    name: str
-    """Key of the system; its seeds share the name."""
-    label: str
-    """What people read in place of the name."""
+    name: str  # key of the system; its seeds share the name
+    label: str  # what people read in place of the name
     folder: Path
     result: Result
     test: EvalSet

@@ -25,8 +25,7 @@ MARKS: dict[State, str] = {"held": "✓", "differs by design": "◆", "NOT HELD"
 """Signs before the states, for readers who see no colours."""
 PARAMETER_TOLERANCE = 0.10
 """Largest relative difference of parameters between variants that were not matched in size."""
-MATCH_TOLERANCE = 0.02
-"""Largest relative difference between sizes that were to match."""
+MATCH_TOLERANCE = 0.02  # largest relative difference between sizes that were to match
 BATCH_TOLERANCE = 0.01
 """Largest share of a budget that the last batch may add; the last batch depends on the seed."""
 FOR_RESULTS = ("precision", "decoding", "attention step")
@@ -42,8 +41,7 @@ FOR_TRAINING = (
 """Conditions on settings in which systems may differ by design."""
 MEASUREMENTS = ("seconds", "sentences_per_second")
 """Entries of ``Result.decoding`` that are not settings."""
-WITHOUT_EFFECT = ("_partial_", "fused")
-"""Keys that change no result beyond the last digits."""
+WITHOUT_EFFECT = ("_partial_", "fused")  # keys that change no result beyond the last digits
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,7 @@ class Condition:
     """One condition of a fair comparison; ``text`` gives the compared values in one line."""
 
     name: str
-    holds: bool
-    """Whether the comparison is fair in this respect."""
+    holds: bool  # whether the comparison is fair in this respect
     text: str
     by_design: bool = False
     """Whether the values differ because the comparison, or the files of its systems, say so."""
@@ -403,8 +400,7 @@ class StudyCost(NamedTuple):
 
     study: str
     trials: int
-    spent: float
-    """In the unit of the trials' budget."""
+    spent: float  # in the unit of the trials' budget
 
 
 def not_tuned() -> Condition:

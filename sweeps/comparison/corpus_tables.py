@@ -7,10 +7,8 @@ from datamodules.corpus_statistics import CorpusStatistics, Lengths, SideStatist
 from lightning_modules.runs.schema import Data
 from sweeps.comparison.tables import Cell, Column, Table
 
-CORPORA, SPLITS, CLEANING = "corpora", "corpus_splits", "corpus_cleaning"
-"""Names of the tables."""
-HISTOGRAM = "length_histogram"
-"""Name of the figure."""
+CORPORA, SPLITS, CLEANING = "corpora", "corpus_splits", "corpus_cleaning"  # names of the tables
+HISTOGRAM = "length_histogram"  # name of the figure
 SIDES = ("source", "target")
 STAGES = ("text", "vocabularies", "tokens")
 LENGTHS = ("mean", "median", "percentile_95", "longest")

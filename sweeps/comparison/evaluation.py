@@ -27,10 +27,8 @@ class EvalGroup:
 
     systems: list[System]
     buckets: list[Bucket]
-    subsets: list[ScoredSubset]
-    """The whole test set, then the buckets."""
-    baselines: list[System]
-    """Translations without a model, scored in ``subsets`` but not tested."""
+    subsets: list[ScoredSubset]  # the whole test set, then the buckets
+    baselines: list[System]  # translations without a model, scored in `subsets` but not tested
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +38,8 @@ class Evaluation:
     systems: list[System]
     groups: list[EvalGroup]
     scoring: Scoring
-    draws: Resamples
-    """``scoring.resamples`` draws, or more where many tests are corrected."""
-    metrics: list[Metric]
-    """The metrics that at least one system has, in the order of the tables."""
+    draws: Resamples  # `scoring.resamples` draws, or more where many tests are corrected
+    metrics: list[Metric]  # the metrics that at least one system has, in the order of the tables
 
     @property
     def bounds(self) -> list[Bounds]:

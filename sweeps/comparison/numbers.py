@@ -7,8 +7,7 @@ from lightning_modules.metrics.bootstrap import Estimate
 
 NOTHING = "–"
 MINUS = "\u2212"
-EXACT_BELOW = 10_000
-"""Sizes from here on have three digits and a unit."""
+EXACT_BELOW = 10_000  # sizes from here on have three digits and a unit
 UNITS = {1e9: "G", 1e6: "M", 1e3: "k"}
 
 

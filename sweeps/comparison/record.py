@@ -23,8 +23,7 @@ class SystemRecord(Record):
 
     name: str
     seeds: list[int]
-    sentences: int
-    """Number of test sentences."""
+    sentences: int  # number of test sentences
 
 
 class JobRecord(Record):
@@ -50,18 +49,13 @@ class ComparisonRecord(Record):
 
     name: str
     scoring: Scoring
-    resamples: int
-    """Number of resamples drawn, at least those of ``scoring``."""
-    signatures: dict[str, str]
-    """Signatures of sacreBLEU by score."""
+    resamples: int  # number of resamples drawn, at least those of `scoring`
+    signatures: dict[str, str]  # signatures of sacreBLEU by score
     systems: list[SystemRecord]
-    tables: list[str]
-    """Names of the files in ``tables/``, without ending."""
-    figures: list[str]
-    """Names of the files in ``figures/``, without ending."""
+    tables: list[str]  # names of the files in `tables/`, without ending
+    figures: list[str]  # names of the files in `figures/`, without ending
     conditions: list[Condition]
-    runs: list[RunRecord]
-    """Finished runs; none in an evaluation of text files."""
+    runs: list[RunRecord]  # finished runs; none in an evaluation of text files
     failed: list[FailureRecord]
 
     def folders(self, out: Path) -> list[Path]:
@@ -88,11 +82,9 @@ SETTINGS = (MULTIRUN, f"{HYDRA}/config.yaml")
 class Origin:
     """How a comparison came about: its question, command and date."""
 
-    title: str | None = None
-    """``about.title`` of the configuration."""
+    title: str | None = None  # `about.title` of the configuration
     question: str | None = None
-    papers: Sequence[str] = ()
-    """Addresses of the papers that the question comes from."""
+    papers: Sequence[str] = ()  # addresses of the papers that the question comes from
     command: str | None = None
     date: str | None = None
     """Day on which the last run ended, or the evaluation was made: ``2026-01-31``."""

@@ -14,8 +14,7 @@ from sweeps.comparison.score_tables import origin, system_column
 from sweeps.comparison.tables import Cell, Column, Table
 
 SIGNIFICANT = 0.05
-DAGGER = "†"
-"""Mark of a pair about which bootstrap and randomisation disagree."""
+DAGGER = "†"  # mark of a pair about which bootstrap and randomisation disagree
 WHY_THEY_DISAGREE = (
     f"{DAGGER} Only one of bootstrap and randomisation finds a difference. They ask different "
     "questions: the bootstrap draws other test sentences, and of several seeds other trainings; "
@@ -41,8 +40,7 @@ class SignificanceTests:
     metric: Metric
     tests: Sequence[CorrectedTest]
     """Tests with their p-values after Holm's correction over all of them."""
-    resamples: int
-    """Number of resamples of each test."""
+    resamples: int  # number of resamples of each test
 
     @property
     def floor(self) -> float:
@@ -131,10 +129,8 @@ def _conclusions(bleu: SignificanceTests, labels: Mapping[str, str]) -> Iterator
 class Parts(NamedTuple):
     """Names of the parts of the data that are tested, and of the units in a part."""
 
-    subset: str
-    """Title of the column that names the tested part of the data."""
-    counted: str
-    """Name of the units that the tests resample and exchange."""
+    subset: str  # title of the column that names the tested part of the data
+    counted: str  # name of the units that the tests resample and exchange
 
 
 SENTENCES = Parts("lengths", "sentences")

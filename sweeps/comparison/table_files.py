@@ -19,10 +19,8 @@ from sweeps.comparison.tables import Cell, Column, Table
 
 MOST_ROWS = 45
 """Rows of a LaTeX table that a page of a paper has room for; the other files have all."""
-LONGEST_TEXT = 80
-"""Characters of a text in a LaTeX table; the other files have all."""
-WIDE = 6
-"""Columns from which a LaTeX table is as wide as the page."""
+LONGEST_TEXT = 80  # characters of a text in a LaTeX table; the other files have all
+WIDE = 6  # columns from which a LaTeX table is as wide as the page
 LATEX = r"""% Needs \usepackage{{booktabs,graphicx}}.
 \begin{{{environment}}}
 \centering

@@ -24,8 +24,7 @@ class Column:
     """What readers see in place of some texts; files keep the texts."""
     floor: float | None = None
     """The least p-value that the resamples can give, in a column of p-values."""
-    best: int = 0
-    """1 where the highest value is the best, -1 where the lowest is; 0: neither."""
+    best: int = 0  # 1 where the highest value is the best, -1 where the lowest is; 0: neither
 
     def shown(self, cell: Cell) -> str:
         """Return a cell as one line of text for readers."""
@@ -61,15 +60,13 @@ class Column:
 class Table:
     """Rows and columns of cells, with the origin of their numbers."""
 
-    name: str
-    """Name of the table's files, without ending."""
+    name: str  # name of the table's files, without ending
     title: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     origin: Mapping[str, str | int]
     """Settings that the numbers depend on: signature, seed and number of resamples, sentences, …"""
-    note: str = ""
-    """Explanation that a reader needs to understand the numbers."""
+    note: str = ""  # explanation that a reader needs to understand the numbers
 
     def __post_init__(self) -> None:
         """Check that every row has a cell for every column."""

@@ -33,18 +33,14 @@ class StudySection:
     """What there is to report of one study, or of several studies side by side."""
 
     costs: Sequence[StudyCost]
-    kind: str
-    """The budget of the trials."""
-    studies: Table
-    """A row for each study."""
-    performance: Table
-    """What each study is expected to find, by its number of trials."""
+    kind: str  # the budget of the trials
+    studies: Table  # a row for each study
+    performance: Table  # what each study is expected to find, by its number of trials
     curves: Callable[[Width], dict[str, Chart]]
     """Draws search performance by trials and by tokens; no chart if no trial finished."""
     figures: Mapping[str, Sequence[StudyFigure]]
     """Figures of the trials, by the names of the studies."""
-    parameters: Mapping[str, Sequence[str]]
-    """Tuned settings, by the names of the studies."""
+    parameters: Mapping[str, Sequence[str]]  # tuned settings, by the names of the studies
 
     @property
     def tuned(self) -> set[str]:
@@ -89,12 +85,9 @@ class Findings:
 
     name: str
     evaluation: Evaluation
-    comparison: Comparison
-    """Runs, failed jobs and conditions; empty for an evaluation of files."""
-    studies: StudySection | None = None
-    """Studies that tuned the systems; None without tuning."""
-    origin: Origin = field(default_factory=Origin)
-    """Command, question and date, where known."""
+    comparison: Comparison  # runs, failed jobs and conditions; empty for an evaluation of files
+    studies: StudySection | None = None  # studies that tuned the systems; None without tuning
+    origin: Origin = field(default_factory=Origin)  # command, question and date, where known
 
     @cached_property
     def significance(self) -> dict[str, SignificanceTests]:

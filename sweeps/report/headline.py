@@ -24,12 +24,9 @@ from sweeps.comparison.numbers import (
 from sweeps.comparison.significance_tables import SIGNIFICANT, SignificanceTests
 from sweeps.report.system_pairs import BLEU, WHOLE, Difference, Finding, GroupTests, quote
 
-LISTED = 4
-"""Most systems that a sentence lists."""
-TIMED = 5
-"""Most systems of which a sentence tells the time."""
-LengthLead = tuple[Bounds, Difference]
-"""A length group, and how two systems differ in this group."""
+LISTED = 4  # most systems that a sentence lists
+TIMED = 5  # most systems of which a sentence tells the time
+LengthLead = tuple[Bounds, Difference]  # a length group, and how two systems differ in this group
 
 
 def headline(

@@ -19,8 +19,7 @@ from sweeps.comparison.tables import Cell, Column, Kind, Table
 from sweeps.report.page_top import PageTop
 from sweeps.report.report import Report
 
-MOST_ROWS = 100
-"""Most rows of a table on the page, so that the page can be mailed; files have all."""
+MOST_ROWS = 100  # most rows of a table on the page, so that the page can be mailed; files have all
 
 
 def render_page(
@@ -71,8 +70,7 @@ class PageCell:
 
     kind: Kind
     shown: str
-    value: int | float | str
-    """Value to sort by; empty for a missing value."""
+    value: int | float | str  # value to sort by; empty for a missing value
 
 
 def page_cells(table: Table) -> list[list[PageCell]]:

@@ -13,8 +13,7 @@ from sweeps.comparison.numbers import in_words
 from sweeps.report.findings import Findings
 from sweeps.report.headline import cost_range
 
-NAMED = 3
-"""Most systems that a title names."""
+NAMED = 3  # most systems that a title names
 QUESTION = "Which system translates best, and how does that change with sentence length?"
 """The question of a comparison that has none of its own."""
 

@@ -23,18 +23,15 @@ Named = TypeVar("Named")
 class ReportSettings(BaseModel, extra="forbid"):
     """The group ``report`` of the configuration."""
 
-    sections: dict[str, str]
-    """Dotted paths of the sections, by any names, in the order of the page."""
+    sections: dict[str, str]  # dotted paths of the sections, by any names, in the order of the page
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
     """A section with its tables and figures, which are made once."""
 
-    name: str
-    """The name of the section in ``report.sections``."""
-    setting: str
-    """Override that names the section, such as ``report.sections.mine=my_section.Mine``."""
+    name: str  # the name of the section in `report.sections`
+    setting: str  # override that names the section, such as `report.sections.mine=my_section.Mine`
     section: Section
 
     @cached_property

@@ -31,8 +31,7 @@ from lightning_modules.runs.files import (
 from lightning_modules.runs.schema import HeadWeights, SentenceAttention
 from sweeps.comparison.evaluation import EvalGroup
 
-MOST_WEIGHTS = 800_000
-"""Most weights of single heads on a page, about 2 MB."""
+MOST_WEIGHTS = 800_000  # most weights of single heads on a page, about 2 MB
 SCRIPTED = ("label", "hypothesis", "heat_map", "note")
 """What the script of the page knows of a translation."""
 HeatMap = dict[str, Any]
@@ -94,10 +93,8 @@ class TranslationCard:
     label: str
     hypothesis: str
     bleu: float
-    panel: Panel | None
-    """The attention on this sentence, with its title."""
-    heat_map: HeatMap | None
-    """The same for the page."""
+    panel: Panel | None  # the attention on this sentence, with its title
+    heat_map: HeatMap | None  # the same for the page
     note: str
     parts: list[tuple[str, bool]]
     """The hypothesis cut up: words, and whether the reference lacks them at their place."""
@@ -168,8 +165,7 @@ class _SystemAttention:
 
     output: Output
     heads: HeadWeights
-    numbers: list[int]
-    """Numbers of the sentences that are shown."""
+    numbers: list[int]  # numbers of the sentences that are shown
 
     @cached_property
     def recorded(self) -> tuple[dict[int, SentenceAttention], str]:

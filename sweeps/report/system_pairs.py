@@ -35,8 +35,7 @@ def quote(system: System) -> str:
 
 
 BLEU = "bleu"
-WHOLE = "all"
-"""The name of the whole test set among its parts."""
+WHOLE = "all"  # the name of the whole test set among its parts
 
 
 @dataclass(frozen=True)
@@ -44,10 +43,8 @@ class Difference:
     """The score of one system less that of another."""
 
     value: Estimate
-    p: float
-    """p-value of the bootstrap after Holm's correction over all tests."""
-    real: bool
-    """Whether bootstrap and randomisation both find the difference."""
+    p: float  # p-value of the bootstrap after Holm's correction over all tests
+    real: bool  # whether bootstrap and randomisation both find the difference
 
     @property
     def ahead(self) -> bool:

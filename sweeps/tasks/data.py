@@ -29,15 +29,13 @@ from sweeps.report.terminal import rich_table, rich_table_of_columns
 SUMMARY = "data.json"
 GROUPS = ("data", "cleaning", "tokenizer", "batching")
 """Groups of the configuration that the tracker gets."""
-WITHOUT_EXAMPLES = 7
-"""Columns of the table of cleaning that a terminal has room for."""
+WITHOUT_EXAMPLES = 7  # columns of the table of cleaning that a terminal has room for
 
 
 class ExamplePair(Record):
     """A training pair, with ``|`` between the tokens of a word."""
 
-    id: int
-    """Index of the pair in the training text."""
+    id: int  # index of the pair in the training text
     source: str
     target: str
 

@@ -36,8 +36,7 @@ from sweeps.studies.storage import open_storage, silence_optuna
 from sweeps.studies.worker import work
 from sweeps.tasks.compare import compare_jobs
 
-MOST_ROWS = 10
-"""Number of trials in the table of an outcome."""
+MOST_ROWS = 10  # number of trials in the table of an outcome
 
 
 def study(config: DictConfig) -> None:

@@ -33,8 +33,7 @@ COLUMNS = [
 ]
 TITLES = {column.key: column.title for column in COLUMNS}
 Pace = Literal["target_tokens", "seconds"]
-PACES: tuple[Pace, ...] = ("target_tokens", "seconds")
-"""Columns of the horizontal axes."""
+PACES: tuple[Pace, ...] = ("target_tokens", "seconds")  # columns of the horizontal axes
 MEASURES = {"bleu": ("val_bleu",), "loss": ("train_loss", "val_loss")}
 """Columns that each figure draws."""
 
@@ -65,8 +64,7 @@ class LearningCurve:
 
     system: System
     seed: int
-    points: Sequence[HistoryPoint]
-    """Progress at each validation; never empty."""
+    points: Sequence[HistoryPoint]  # progress at each validation; never empty
 
 
 def learning_curves(comparison: Comparison) -> list[LearningCurve]:

@@ -26,13 +26,10 @@ SYMBOLS = {"better": "▲", "worse": "▼", "alike": "≈"}
 class MatrixCell:
     """Difference of two systems: the row's score minus the column's score."""
 
-    verdict: str
-    """A key of ``SYMBOLS``; ``alike`` unless both tests find a difference."""
+    verdict: str  # a key of `SYMBOLS`; `alike` unless both tests find a difference
     difference: str
-    p: str
-    """p by paired bootstrap: ``p = 0.0312``, or ``p < 0.0071`` at the floor of the resamples."""
-    disagreement: str = ""
-    """p by randomisation, where it disagrees with the bootstrap."""
+    p: str  # p by paired bootstrap: `p = 0.0312`, or `p < 0.0071` at the floor of the resamples
+    disagreement: str = ""  # p by randomisation, where it disagrees with the bootstrap
 
     @property
     def symbol(self) -> str:

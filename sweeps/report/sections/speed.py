@@ -63,8 +63,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return float(mean(known)) if known else None
 
 
-PRINTED = 5
-"""Number of columns that the terminal prints: more would not fit 80 columns."""
+PRINTED = 5  # number of columns that the terminal prints: more would not fit 80 columns
 
 
 class Speed(Section):

@@ -8,8 +8,7 @@ from lightning_modules.figures.charts import Chart, Width
 from sweeps.comparison.tables import Table
 from sweeps.report.sections import Section
 
-STUDY_FIGURES = ("importances", "slices")
-"""Figures of each study on the page of a comparison."""
+STUDY_FIGURES = ("importances", "slices")  # figures of each study on the page of a comparison
 
 
 class Studies(Section):

@@ -46,8 +46,7 @@ class WindowCost(NamedTuple):
     bleu: Estimate | None
     without: System
     bleu_without: Estimate | None
-    cost: Estimate | None
-    """BLEU without the window less BLEU with it; None for an untested pair."""
+    cost: Estimate | None  # BLEU without the window less BLEU with it; None for an untested pair
     p: float | None
 
 

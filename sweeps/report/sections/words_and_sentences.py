@@ -57,10 +57,8 @@ class WordGroup(NamedTuple):
 
     system: System
     frequency: str
-    words: int
-    """Number of such words in the references."""
-    estimates: list[Estimate | None]
-    """Precision, recall and F1."""
+    words: int  # number of such words in the references
+    estimates: list[Estimate | None]  # precision, recall and F1
 
 
 class WordAccuracy(Section):
@@ -196,8 +194,7 @@ class ScoreRange(NamedTuple):
     system: System
     scores: str
     sentences: float
-    bleu: float
-    """Corpus BLEU of these sentences."""
+    bleu: float  # corpus BLEU of these sentences
 
 
 def _score_ranges(evaluation: Evaluation) -> Iterator[ScoreRange]:
