@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from lightning_modules.metrics.contrast_choices import RANGE, PairChoices
 from lightning_modules.metrics.lengths import length_buckets, sentence_lengths
 from lightning_modules.metrics.metric import Array
-from lightning_modules.metrics.systems import EvalSet, Output
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.files import read_failure, read_run
 from lightning_modules.runs.identity import Identity
 from lightning_modules.runs.paths import FAILURE
-from lightning_modules.runs.schema import Result
 from lightning_modules.testing.scoring import Scoring
 from sweeps.claims.claim import Claim
 from sweeps.claims.intervals import Differences, Spread, pair_differences
@@ -26,7 +24,7 @@ from sweeps.claims.plan import Plan
 from sweeps.claims.power import Requirement, find_requirement
 from sweeps.claims.quantities import Draws, Quantity, Rows, SystemValues
 from sweeps.claims.verdict import Outcome, Verdict, correct_verdicts, judge
-from sweeps.comparison.outputs import EvalSetCache, read_output
+from sweeps.comparison.outputs import EvalSetCache, RunOutput, read_output
 
 FARTHEST = 20
 """Distances of contrastive pairs beyond which all are in one group."""
@@ -37,19 +35,10 @@ class UnusableError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class SystemRun:
-    """A finished run of a system."""
-
-    result: Result
-    test: EvalSet
-    output: Output
-
-
-@dataclass(frozen=True, eq=False)
 class Evidence:
     """The runs of a claim's systems, on rows that are test sentences or contrastive pairs."""
 
-    runs: Mapping[str, Sequence[SystemRun]]
+    runs: Mapping[str, Sequence[RunOutput]]
     """Runs of each system, one for each seed."""
     statistics: Mapping[str, Sequence[Array]]
     """What the metric counts, ``(rows, columns)`` for each run."""
@@ -88,7 +77,7 @@ class Records:
         scores = {claim.measure.score for claim in plan.claims}
         # Scores of translations that ``scoring.metrics`` left out are counted here.
         self._tests = EvalSetCache(None, [name for name in TEXT_METRICS if name in scores])
-        self._runs: dict[Path, SystemRun] = {}
+        self._runs: dict[Path, RunOutput] = {}
         self._draws: dict[bytes, Draws] = {}
 
     def evidence(self, claim: Claim) -> Evidence:
@@ -101,7 +90,7 @@ class Records:
             return self._of_choices(claim.measure, runs)
         return self._of_translations(claim, runs)
 
-    def _of_system(self, claim: Claim, system: str) -> list[SystemRun]:
+    def _of_system(self, claim: Claim, system: str) -> list[RunOutput]:
         """Return the runs of a system in the order of their seeds, as pairs of systems need it."""
         needed = sorted(
             (need.seed, self._plan.folder(run))
@@ -113,19 +102,18 @@ class Records:
             raise UnusableError(f"{system}: the command has no run of it")
         return [self._run(folder, f"{system}, seed {seed}") for seed, folder in needed]
 
-    def _run(self, folder: Path, name: str) -> SystemRun:
+    def _run(self, folder: Path, name: str) -> RunOutput:
         if folder not in self._runs:
             try:
                 run = read_run(folder)
                 if run is None:
                     raise UnusableError(f"{name}: {_why_missing(folder)}")
-                output = read_output(folder, run, self._tests)
-                self._runs[folder] = SystemRun(run.result, *output)
+                self._runs[folder] = read_output(folder, run, self._tests)
             except BrokenFileError as error:
                 raise UnusableError(f"{name}: {error}") from None
         return self._runs[folder]
 
-    def _of_translations(self, claim: Claim, runs: Mapping[str, Sequence[SystemRun]]) -> Evidence:
+    def _of_translations(self, claim: Claim, runs: Mapping[str, Sequence[RunOutput]]) -> Evidence:
         every = [run for of_system in runs.values() for run in of_system]
         test = every[0].test
         if any(run.test is not test for run in every):
@@ -149,7 +137,7 @@ class Records:
         )
 
     def _of_choices(
-        self, measure: AgreementDifference, runs: Mapping[str, Sequence[SystemRun]]
+        self, measure: AgreementDifference, runs: Mapping[str, Sequence[RunOutput]]
     ) -> Evidence:
         choices = {key: [_choices(run) for run in of] for key, of in runs.items()}
         first, *others = [each for of_system in choices.values() for each in of_system]
@@ -177,7 +165,7 @@ class Records:
         return self._draws[key]
 
 
-def _training(run: SystemRun) -> str:
+def _training(run: RunOutput) -> str:
     """Return a key that is equal for identical trainings."""
     return Identity.of_result(run.result).training
 
@@ -186,13 +174,13 @@ def _why_missing(folder: Path) -> str:
     return read_failure(folder).error if (folder / FAILURE).is_file() else "was not trained"
 
 
-def _statistics(run: SystemRun, name: str) -> Array:
+def _statistics(run: RunOutput, name: str) -> Array:
     if name not in run.output.statistics:
         raise UnusableError(f"{run.result.variant} has no {name}")
     return run.output.statistics[name]
 
 
-def _choices(run: SystemRun) -> PairChoices:
+def _choices(run: RunOutput) -> PairChoices:
     if run.output.contrast is None:
         raise UnusableError(f"{run.result.variant} was trained without scoring.contrastive=true")
     return run.output.contrast

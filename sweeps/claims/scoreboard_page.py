@@ -18,7 +18,7 @@ from lightning_modules.runs.files import read_predictions
 from lightning_modules.runs.paths import FIGURES, REPORT, TABLES
 from sweeps.claims.claim import Claim
 from sweeps.claims.intervals import Spread, above, effect_interval
-from sweeps.claims.judging import ClaimResult, Evidence, SystemRun
+from sweeps.claims.judging import ClaimResult, Evidence
 from sweeps.claims.published_bleu import FLAVOURS, Flavour, TableAgreement, agreement
 from sweeps.claims.quantities import Rows, ScoreQuantity
 from sweeps.claims.scoreboard import (
@@ -32,6 +32,7 @@ from sweeps.claims.scoreboard import (
     summary,
 )
 from sweeps.claims.verdict import WIDE
+from sweeps.comparison.outputs import RunOutput
 from sweeps.comparison.table_files import as_csv, write_tables
 from sweeps.report.html import render_page
 
@@ -92,15 +93,13 @@ def _rows(flavour: Flavour, evidence: Evidence) -> tuple[int, ...]:
 
 
 @cache
-def _unknown(run: SystemRun) -> set[int]:
+def _unknown(run: RunOutput) -> set[int]:
     """Return the sentences with a word that this run does not know; its test set has all runs'."""
-    folder = run.output.folder
-    predictions = read_predictions(folder) if folder else []
-    return {row for row, each in enumerate(predictions) if each.unknown}
+    return {row for row, each in enumerate(read_predictions(run.folder)) if each.unknown}
 
 
 @cache
-def _score(flavour: Flavour, run: SystemRun, rows: tuple[int, ...]) -> float:
+def _score(flavour: Flavour, run: RunOutput, rows: tuple[int, ...]) -> float:
     """Return the score of a run on some sentences, which several claims may share."""
     hypotheses = [run.output.hypotheses[row] for row in rows]
     references = [run.test.references[row] for row in rows]
@@ -249,5 +248,5 @@ def _view(one: ClaimResult, scale: Scale, charts: dict[str, Chart]) -> ClaimView
     )
 
 
-def _rate(run: SystemRun) -> float:
+def _rate(run: RunOutput) -> float:
     return float(run.result.config["optimizer"]["lr"])

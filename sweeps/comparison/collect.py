@@ -2,17 +2,18 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from lightning_modules.metrics.systems import EvalSet, Output, System
+from lightning_modules.metrics.systems import EvalSet, System
 from lightning_modules.runs.files import BrokenFileError, read_failure, read_run
 from lightning_modules.runs.job import label_of, label_with_changes
 from lightning_modules.runs.schema import Failure, Result
 from lightning_modules.runs.settings import labelling_overrides
 from sweeps.comparison.conditions import Condition, check_conditions
-from sweeps.comparison.outputs import EvalSetCache, read_output
+from sweeps.comparison.outputs import EvalSetCache, RunOutput, read_output
 
 
 class SystemName(NamedTuple):
@@ -32,18 +33,18 @@ def name_runs(results: Sequence[Result]) -> list[SystemName]:
     Seeds of one variant share a name. A run that repeats name and seed gets ``#2``, ``#3``, …
     Variants of one label are told apart by their names in parentheses.
     """
-    all_overrides = [labelling_overrides(result.overrides, result.variant) for result in results]
-    labels = [label_of(result.variant, result.overrides, result.config) for result in results]
+    labels = [label_of(each.variant, each.overrides, each.config) for each in results]
+    overrides_by_variant: dict[str, list[list[str]]] = {}
     variants_by_label: dict[str, set[str]] = {}
     for result, label in zip(results, labels, strict=True):
+        overrides = labelling_overrides(result.overrides, result.variant)
+        overrides_by_variant.setdefault(result.variant, []).append(overrides)
         variants_by_label.setdefault(label, set()).add(result.variant)
     named: list[SystemName] = []
     repetitions: Counter[tuple[str, int]] = Counter()
-    for result, label, overrides in zip(results, labels, all_overrides, strict=True):
-        siblings = [
-            o for r, o in zip(results, all_overrides, strict=True) if r.variant == result.variant
-        ]
-        shared = set(siblings[0]).intersection(*siblings)
+    for result, label in zip(results, labels, strict=True):
+        shared = set.intersection(*map(set, overrides_by_variant[result.variant]))
+        overrides = labelling_overrides(result.overrides, result.variant)
         own = [part for part in overrides if part not in shared]
         if len(variants_by_label[label]) > 1:
             label = f"{label} ({result.variant})"
@@ -54,20 +55,7 @@ def name_runs(results: Sequence[Result]) -> list[SystemName]:
     return named
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
-    """A finished run, with the name of its system."""
-
-    name: str  # key of the system; its seeds share the name
-    label: str  # what people read in place of the name
-    folder: Path
-    result: Result
-    test: EvalSet
-    output: Output
-
-
-@dataclass(frozen=True)
-class FailedJob:
+class FailedJob(NamedTuple):
     """A job without a result."""
 
     label: str
@@ -76,36 +64,29 @@ class FailedJob:
 
 
 @dataclass(frozen=True, eq=False)
-class Variant:
-    """The runs of one name, one for each seed: a line of the figure."""
-
-    name: str
-    label: str
-    runs: list[Run]
-
-    @property
-    def system(self) -> System:
-        """The runs' outputs as one system to be scored."""
-        outputs = [run.output for run in self.runs]
-        return System(self.name, self.runs[0].test, outputs, self.label)
-
-
-@dataclass(frozen=True, eq=False)
 class Comparison:
     """Finished runs, failed jobs, and the conditions of a fair comparison."""
 
-    runs: list[Run]
+    runs: list[RunOutput]
     """In run order, those of systems without attention first: others are compared with them."""
     failed: list[FailedJob]
     conditions: list[Condition]
 
-    @property
-    def variants(self) -> list[Variant]:
-        """The runs grouped by name, in the order in which the names first appear."""
-        groups: dict[str, list[Run]] = {}
+    @cached_property
+    def by_system(self) -> dict[System, list[RunOutput]]:
+        """The runs of each system, one for each seed, in the order of their first runs."""
+        groups: dict[str, list[RunOutput]] = {}
         for run in self.runs:
             groups.setdefault(run.name, []).append(run)
-        return [Variant(name, runs[0].label, runs) for name, runs in groups.items()]
+        return {
+            System(name, runs[0].test, [run.output for run in runs], runs[0].label): runs
+            for name, runs in groups.items()
+        }
+
+    @property
+    def systems(self) -> list[System]:
+        """The systems to be scored."""
+        return list(self.by_system)
 
     @property
     def train_limits(self) -> list[int]:
@@ -126,25 +107,26 @@ def collect(
     those of an earlier comparison, and a user's metric may be gone. ``tuned`` are the keys of the
     settings that studies have chosen.
     """
-    finished: list[tuple[Path, Result, EvalSet, Output]] = []
+    finished: list[RunOutput] = []
     failed: list[FailedJob] = []
     tests = EvalSetCache(None, metrics, recorded)
     for folder in run_dirs:
-        if not folder.is_dir():
-            failed.append(FailedJob(folder.name, folder, "the folder is missing"))
-            continue
         try:
-            run = read_run(folder)
-            if run is None:
+            if not folder.is_dir():
+                failed.append(FailedJob(folder.name, folder, "the folder is missing"))
+            elif (run := read_run(folder)) is None:
                 failed.append(_failed_job(folder, read_failure(folder)))
             else:
-                finished.append((folder, run.result, *read_output(folder, run, tests)))
+                finished.append(read_output(folder, run, tests))
         except BrokenFileError as error:
             failed.append(FailedJob(folder.name, folder, str(error)))
-    results = [result for _, result, _, _ in finished]
-    named = _name_test_sets(name_runs(results), [test for _, _, test, _ in finished])
-    labels = [each.label for each in named]
-    runs = [Run(each.name, each.label, *parts) for each, parts in zip(named, finished, strict=True)]
+    results = [run.result for run in finished]
+    named = _name_test_sets(name_runs(results), [run.test for run in finished])
+    runs = [
+        replace(run, name=each.name, label=each.label)
+        for run, each in zip(finished, named, strict=True)
+    ]
+    labels = [run.label for run in runs]
     runs.sort(key=lambda run: has_attention(run.result))
     return Comparison(runs, failed, check_conditions(labels, results, tuned) if runs else [])
 

@@ -7,6 +7,7 @@
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +26,7 @@ from lightning_modules.metrics.word_accuracy import tokens
 from lightning_modules.metrics.word_alignment import Gold, parse_gold
 from lightning_modules.runs.files import BrokenFileError, RunScores
 from lightning_modules.runs.paths import PREDICTIONS
+from lightning_modules.runs.schema import Result
 
 log = logging.getLogger(__name__)
 
@@ -121,6 +123,18 @@ def _word_counts(file: str | None) -> Mapping[str, int] | None:
 # Run folders
 
 
+@dataclass(frozen=True, eq=False)
+class RunOutput:
+    """A finished run, its test set, and its translations."""
+
+    folder: Path
+    result: Result
+    test: EvalSet
+    output: Output
+    name: str = ""  # key of the system in a comparison; its seeds share the name
+    label: str = ""  # what people read in place of the name
+
+
 class EvalSetCache:
     """The test sets read so far; runs on equal text share one test set."""
 
@@ -171,8 +185,8 @@ class EvalSetCache:
         return self._gold[lines]
 
 
-def read_output(folder: Path, run: RunScores, tests: EvalSetCache) -> tuple[EvalSet, Output]:
-    """Return a run's test set, and its translations with the statistics of each sentence.
+def read_output(folder: Path, run: RunScores, tests: EvalSetCache) -> RunOutput:
+    """Return a run with its translations and the statistics of each sentence.
 
     Raises ``BrokenFileError`` for gold alignments that cannot be read.
     """
@@ -197,7 +211,7 @@ def read_output(folder: Path, run: RunScores, tests: EvalSetCache) -> tuple[Eval
         phrase_table=phrase_table if len(phrase_table) == len(predictions) else None,
         attention_step=result.attention_step if "links" in statistics else None,
     )
-    return test, output
+    return RunOutput(folder, result, test, output)
 
 
 def _gold_of_run(lines: Sequence[str | None]) -> list[Gold] | None:

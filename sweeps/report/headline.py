@@ -11,7 +11,7 @@ from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.pair_tests import Trend, compare_trends
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.schema import Result
-from sweeps.comparison.collect import Comparison, Run
+from sweeps.comparison.collect import Comparison
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import (
     format_duration,
@@ -21,6 +21,7 @@ from sweeps.comparison.numbers import (
     p_floor,
     p_statement,
 )
+from sweeps.comparison.outputs import RunOutput
 from sweeps.comparison.significance_tables import SIGNIFICANT, SignificanceTests
 from sweeps.report.system_pairs import BLEU, WHOLE, Difference, Finding, GroupTests, quote
 
@@ -266,16 +267,14 @@ def _cost(comparison: Comparison, best: System) -> Iterator[Finding]:
     Of many systems: of the fastest, the best and the slowest. Then sizes, memory and hardware.
     """
     timed = {
-        variant.system: variant.runs
-        for variant in comparison.variants
-        if all(_is_timed(run) for run in variant.runs)
+        system: runs for system, runs in comparison.by_system.items() if all(map(_is_timed, runs))
     }
-    if best.name not in {system.name for system in timed}:
+    if best not in timed:
         return
     fastest_first = sorted(timed, key=lambda system: _seconds(timed[system]))
     shown = fastest_first
     if len(shown) > TIMED:
-        shown = [each for each in shown if each.name == best.name or each in (shown[0], shown[-1])]
+        shown = [each for each in shown if each in (best, shown[0], shown[-1])]
     times = [f"{format_duration(_seconds(timed[each]))} ({quote(each)})" for each in shown]
     sizes = [_parameters(runs) for runs in timed.values()]
     size = _span(sizes, format_size)
@@ -304,16 +303,16 @@ def _span(values: Sequence[float], shown: Callable[[float], str]) -> str:
     return " to ".join(dict.fromkeys([shown(min(values)), shown(max(values))]))
 
 
-def _is_timed(run: Run) -> bool:
+def _is_timed(run: RunOutput) -> bool:
     training = run.result.training
     return bool(training.seconds and run.result.parameters)
 
 
-def _seconds(runs: Sequence[Run]) -> float:
+def _seconds(runs: Sequence[RunOutput]) -> float:
     return mean(run.result.training.seconds or 0 for run in runs)
 
 
-def _parameters(runs: Sequence[Run]) -> float:
+def _parameters(runs: Sequence[RunOutput]) -> float:
     return mean(run.result.parameters or 0 for run in runs)
 
 

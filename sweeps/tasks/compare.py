@@ -101,7 +101,7 @@ def build_comparison(
             jobs.setdefault(job.error, []).append(job.label)
         causes = "; ".join(f"{error} ({', '.join(labels)})" for error, labels in jobs.items())
         raise UserError(f"no run finished, so there is nothing to compare: {causes}")
-    evaluation = evaluate([variant.system for variant in comparison.variants], scoring)
+    evaluation = evaluate(comparison.systems, scoring)
     tuning = equally_tuned(studies.costs, studies.kind) if studies else not_tuned()
     comparison = replace(comparison, conditions=[*comparison.conditions, tuning])
     origin = origin_of(out, [run.folder for run in comparison.runs])

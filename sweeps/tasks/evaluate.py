@@ -97,23 +97,24 @@ def _run_system(name: str, folders: Sequence[Path], tests: EvalSetCache) -> Syst
     test = tests.given
     for folder in folders:
         try:
-            run = read_run(folder)
-            if run is None:
+            scores = read_run(folder)
+            if scores is None:
                 raise UserError(f"systems.{name}={folder}: is not the folder of a finished run")
-            run_test, output = read_output(folder, run, tests)
+            run = read_output(folder, scores, tests)
         except BrokenFileError as error:
             raise UserError(f"systems.{name}={folder}: {error}") from None
-        if output.seed in [other.seed for other in outputs]:
+        seed = run.output.seed
+        if seed in [other.seed for other in outputs]:
             raise UserError(
-                f"systems.{name}={folder}: seed {output.seed} is there already; give each seed once"
+                f"systems.{name}={folder}: seed {seed} is there already; give each seed once"
             )
-        test = run_test if test is None else test
-        if run_test is not test:
+        test = run.test if test is None else test
+        if run.test is not test:
             raise UserError(
-                f"systems.{name}={folder}: {_difference(run_test, test)}; compare systems on one "
+                f"systems.{name}={folder}: {_difference(run.test, test)}; compare systems on one "
                 "test set only"
             )
-        outputs.append(output)
+        outputs.append(run.output)
     assert test is not None
     return System(name, test, outputs)
 

@@ -16,7 +16,8 @@ from lightning_modules.figures.system_looks import end_labels, legend_of
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.files import BrokenFileError, read_history
 from lightning_modules.runs.schema import HistoryPoint
-from sweeps.comparison.collect import Comparison, Run
+from sweeps.comparison.collect import Comparison
+from sweeps.comparison.outputs import RunOutput
 from sweeps.comparison.score_tables import system_column
 from sweeps.comparison.tables import Column, Table
 from sweeps.report.sections import Section
@@ -70,14 +71,14 @@ class LearningCurve:
 def learning_curves(comparison: Comparison) -> list[LearningCurve]:
     """Return the curve of every run that has a readable history."""
     curves = [
-        LearningCurve(variant.system, run.result.seed, _history(run))
-        for variant in comparison.variants
-        for run in variant.runs
+        LearningCurve(system, run.result.seed, _history(run))
+        for system, runs in comparison.by_system.items()
+        for run in runs
     ]
     return [curve for curve in curves if curve.points]
 
 
-def _history(run: Run) -> Sequence[HistoryPoint]:
+def _history(run: RunOutput) -> Sequence[HistoryPoint]:
     try:
         return list(read_history(run.folder))
     except BrokenFileError as error:

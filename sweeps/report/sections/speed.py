@@ -42,12 +42,14 @@ def speed_table(comparison: Comparison) -> Table:
     """
     means = {column: _means(comparison, measure) for column, measure in MEASURES.items()}
     known = {column: cells for column, cells in means.items() if cells.count(None) < len(cells)}
-    names = [each.name for each in comparison.variants]
-    rows = [[name, *cells] for name, *cells in zip(names, *known.values(), strict=True)]
+    rows = [
+        [system.name, *cells]
+        for system, *cells in zip(comparison.systems, *known.values(), strict=True)
+    ]
     return Table(
         "speed",
         "Size and speed",
-        [system_column(each.system for each in comparison.variants), *known],
+        [system_column(comparison.systems), *known],
         rows,
         {"finished runs": len(comparison.runs)},
         "Means over seeds.",
@@ -55,7 +57,7 @@ def speed_table(comparison: Comparison) -> Table:
 
 
 def _means(comparison: Comparison, measure: Callable[[Result], float | None]) -> list[float | None]:
-    return [_mean([measure(run.result) for run in each.runs]) for each in comparison.variants]
+    return [_mean([measure(run.result) for run in runs]) for runs in comparison.by_system.values()]
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

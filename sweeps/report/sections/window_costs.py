@@ -12,7 +12,7 @@ from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.word_alignment import Gold
 from lightning_modules.runs.settings import flatten
-from sweeps.comparison.collect import Comparison, Variant
+from sweeps.comparison.collect import Comparison
 from sweeps.comparison.evaluation import EvalGroup, Evaluation
 from sweeps.comparison.numbers import format_interval, format_number
 from sweeps.comparison.score_tables import origin, system_column
@@ -90,9 +90,8 @@ def window_costs(
     evaluation: Evaluation, comparison: Comparison, bleu: SignificanceTests | None
 ) -> list[WindowCost]:
     """Return the cost of each window whose system without a window is in the same comparison."""
-    variants = {variant.name: variant for variant in comparison.variants}
     return [
-        cost for group in evaluation.groups for cost in _costs(evaluation, group, variants, bleu)
+        cost for group in evaluation.groups for cost in _costs(evaluation, group, comparison, bleu)
     ]
 
 
@@ -142,13 +141,12 @@ def _sentences(costs: Iterable[WindowCost]) -> Iterator[str]:
 
 
 def _costs(
-    evaluation: Evaluation,
-    group: EvalGroup,
-    variants: Mapping[str, Variant],
-    bleu: SignificanceTests | None,
+    evaluation: Evaluation, group: EvalGroup, comparison: Comparison, bleu: SignificanceTests | None
 ) -> Iterator[WindowCost]:
     models = {
-        system: _model(variants[system.name]) for system in group.systems if system.name in variants
+        system: flatten(runs[0].result.config.get("model") or {})
+        for system, runs in comparison.by_system.items()
+        if system in group.systems
     }
     whole = {
         _without_window(model): system
@@ -174,11 +172,6 @@ def _costs(
             cost=cost.value if cost else None,
             p=cost.p if cost else None,
         )
-
-
-def _model(variant: Variant) -> dict[str, Any]:
-    """Return the settings of a variant's model by dotted key."""
-    return flatten(variant.runs[0].result.config.get("model") or {})
 
 
 def _without_window(model: Mapping[str, Any]) -> frozenset[tuple[str, str]]:

@@ -114,13 +114,13 @@ def test_systems_without_attention_come_first(tmp_path):
             ("bahdanau", "Bahdanau", {"attention": {"score": "additive"}}),
         ]
     ]
-    systems = [variant.system for variant in collect(runs).variants]
+    systems = collect(runs).systems
     assert [system.name for system in systems] == ["seq2seq", "transformer", "bahdanau"]
     assert [system.label for system in systems] == ["No attention", "Transformer", "Bahdanau"]
 
 
 def evaluated(runs, scoring=SCORING):
-    return evaluate([variant.system for variant in collect(runs).variants], scoring)
+    return evaluate(collect(runs).systems, scoring)
 
 
 def test_buckets_are_averaged_over_seeds_and_run_order_is_kept(tmp_path):
@@ -129,7 +129,7 @@ def test_buckets_are_averaged_over_seeds_and_run_order_is_kept(tmp_path):
         for place, (variant, seed) in enumerate([("transformer", 1), ("luong", 1), ("luong", 2)])
     ]
     comparison = collect(runs)
-    assert [variant.name for variant in comparison.variants] == ["transformer", "luong"]
+    assert [system.name for system in comparison.systems] == ["transformer", "luong"]
     evaluation = evaluated(runs, scoring_of(edges=[10, 20, 30, 40], resamples=100))
     inside = [n for n, line in enumerate(TEXT.sources) if 11 <= len(line.split()) <= 20]
     scores = [
@@ -176,8 +176,8 @@ def test_seeds_that_were_tested_on_other_text_are_no_seeds_of_one_line(tmp_path)
         make_run(tmp_path / "2", "luong", 3, text=text(1), data={"fingerprint": "ffff"}),
     ]
     comparison = collect(runs)
-    assert [variant.name for variant in comparison.variants] == ["luong", "luong, test set 2"]
-    assert [len(variant.runs) for variant in comparison.variants] == [2, 1]
+    assert [system.name for system in comparison.systems] == ["luong", "luong, test set 2"]
+    assert [len(system.outputs) for system in comparison.systems] == [2, 1]
     assert not condition(comparison, "data").holds
 
 

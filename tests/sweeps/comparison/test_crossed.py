@@ -73,7 +73,7 @@ def test_a_broken_condition_of_one_corpus_is_told(tmp_path, crossed):
 
 
 def findings_of(comparison: Comparison) -> Findings:
-    evaluation = evaluate([variant.system for variant in comparison.variants], SCORING)
+    evaluation = evaluate(comparison.systems, SCORING)
     return Findings("a sweep", evaluation, comparison)
 
 

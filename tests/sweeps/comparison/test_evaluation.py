@@ -27,7 +27,7 @@ def findings_of(tmp_path):
     def findings(*runs, scoring=SCORING):
         folders = [make_run(tmp_path / str(n), **run) for n, run in enumerate(runs)]
         comparison = collect(folders)
-        evaluation = evaluate([variant.system for variant in comparison.variants], scoring)
+        evaluation = evaluate(comparison.systems, scoring)
         return Findings("a sweep", evaluation, comparison)
 
     return findings
@@ -148,7 +148,7 @@ SETS = ["talks" if number % 3 else "news" for number in range(SENTENCES)]
 
 
 def systems(*runs):
-    return [variant.system for variant in collect(runs).variants]
+    return collect(runs).systems
 
 
 def chosen(lines, numbers):

@@ -216,7 +216,7 @@ def report(tmp_path_factory):
     ]
     comparison = collect(runs)
     assert not comparison.failed
-    evaluation = evaluate([variant.system for variant in comparison.variants], SCORING)
+    evaluation = evaluate(comparison.systems, SCORING)
     return make_report(Findings("tables", evaluation, comparison), REPORT)
 
 

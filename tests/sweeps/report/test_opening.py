@@ -32,7 +32,7 @@ from tests.helpers.run_folders import CONFIG, REPORT, SCORING, make_run, scoring
 
 def found(runs, origin=None):
     comparison = collect(runs)
-    evaluation = evaluate([variant.system for variant in comparison.variants], SCORING)
+    evaluation = evaluate(comparison.systems, SCORING)
     return Findings("sweep-0123", evaluation, comparison, origin=origin or Origin())
 
 

@@ -53,7 +53,7 @@ def built(tmp_path_factory):
 def report_of(runs, scoring=SCORING):
     """The report of a comparison, without its files."""
     comparison = collect(runs)
-    evaluation = evaluate([variant.system for variant in comparison.variants], scoring)
+    evaluation = evaluate(comparison.systems, scoring)
     return make_report(Findings("a sweep", evaluation, comparison), REPORT)
 
 
@@ -331,7 +331,7 @@ def undrawn(monkeypatch):
 
 
 def systems_of(comparison):
-    return [variant.system for variant in comparison.variants]
+    return comparison.systems
 
 
 def bare_report_of(*folders):

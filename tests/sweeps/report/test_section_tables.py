@@ -83,7 +83,7 @@ def folder(tmp_path):
 @pytest.fixture
 def findings(folder):
     comparison = collect([folder / str(number) for number in range(4)])
-    evaluation = evaluate([variant.system for variant in comparison.variants], SCORING)
+    evaluation = evaluate(comparison.systems, SCORING)
     return Findings("a sweep", evaluation, comparison)
 
 
@@ -126,7 +126,7 @@ def test_every_form_of_the_report_has_the_choices(findings, capsys, tmp_path):
 def test_without_choices_there_is_no_section(tmp_path):
     make_run(tmp_path / "0", "old")
     comparison = collect([tmp_path / "0"])
-    evaluation = evaluate([variant.system for variant in comparison.variants], SCORING)
+    evaluation = evaluate(comparison.systems, SCORING)
     report = make_report(Findings("a sweep", evaluation, comparison), REPORT)
     assert not any(name.startswith("contrast") for name in report.tables)
     assert "Agreement against distance" not in render_report(report)

@@ -33,7 +33,7 @@ def runs(tmp_path_factory):
 @pytest.fixture(scope="module")
 def findings(runs):
     comparison = collect([runs / "0", runs / "1"])
-    evaluation = evaluate([variant.system for variant in comparison.variants], SCORING)
+    evaluation = evaluate(comparison.systems, SCORING)
     return Findings("a sweep", evaluation, comparison)
 
 
@@ -210,7 +210,7 @@ def test_a_defect_of_the_harness_keeps_its_traceback(findings, monkeypatch):
 def test_sections_without_anything_are_left_out(tmp_path):
     """Files have no speed, no learning curves and no studies."""
     comparison = collect([make_run(tmp_path / "0", "none")])
-    evaluation = evaluate([variant.system for variant in comparison.variants], SCORING)
+    evaluation = evaluate(comparison.systems, SCORING)
     report = make_report(Findings("files", evaluation, Comparison([], [], [])), REPORT)
     page = render_report(report)
     headings = [section.heading for section in report_sections(report) if any(section[1:])]
