@@ -74,6 +74,11 @@ class Evaluation:
         subsets = [subset for subset in self.group(system).subsets if subset.bounds == bounds]
         return subsets[0].estimate(system.name, metric) if subsets else None
 
+    def mean(self, system: System, bounds: Bounds | None, metric: str) -> float | None:
+        """Return the value of ``estimate`` alone."""
+        estimate = self.estimate(system, bounds, metric)
+        return None if estimate is None else estimate.value
+
     def mean_length(self, bounds: Bounds) -> float:
         """Return the mean length of all test sentences in a bucket."""
         buckets = [

@@ -3,6 +3,7 @@
 A sentence says that systems differ only where a test after Holm's correction says so.
 """
 
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from statistics import mean
 
@@ -16,6 +17,7 @@ from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import (
     format_duration,
     format_estimate,
+    format_number,
     format_size,
     in_words,
     p_floor,
@@ -83,8 +85,9 @@ def _best(group: GroupTests) -> Iterator[Finding]:
         return
     next_of = ", the next" if len(behind) > 1 else ""
     yield Finding(
-        f"{quote(best)} has the highest BLEU on the whole test set, {group.score(best, None)}: "
-        f"{lead.size} more than {quote(behind[0])}{next_of}",
+        f"{quote(best)} has the highest BLEU on the whole test set, "
+        f"{format_estimate(group.bleu(best), 1)}: {lead.size} more than "
+        f"{quote(behind[0])}{next_of}",
         group.tested(lead.p),
         f"{quote(best)} has the highest BLEU",
     )
@@ -100,7 +103,9 @@ def answer(findings: Sequence[Finding]) -> str | None:
 
 
 def _scored(group: GroupTests, systems: Sequence[System]) -> str:
-    shown = [f"{quote(each)} with {group.score(each, None)}" for each in systems[:LISTED]]
+    shown = [
+        f"{quote(each)} with {format_estimate(group.bleu(each), 1)}" for each in systems[:LISTED]
+    ]
     if len(systems) > LISTED:
         shown.append(f"{len(systems) - LISTED} more")
     return in_words(shown)
@@ -114,14 +119,17 @@ def _lengths(group: GroupTests, train_limits: Collection[int]) -> Iterator[Findi
     """
     trend = _widest(group)
     if trend is None:
-        yield from _parting(group)
+        ahead, behind = group.ranked[0], group.ranked[-1]
+        if leading := _leading(group, ahead, behind):
+            test = f"{group.tested(max(each.p for _, each in leading))} in each length group"
+            yield Finding(_ahead(group, ahead, behind, leading), test)
         return
     by_name = {system.name: system for system in group.group.systems}
     gaining, losing, slope = by_name[trend.first], by_name[trend.second], trend.slope
     if slope.value < 0:
         gaining, losing, slope = losing, gaining, -slope
     first, last = group.bounds[0], group.bounds[-1]
-    pairs = len(group.group.systems) * (len(group.group.systems) - 1) // 2
+    pairs = math.comb(len(group.group.systems), 2)
     p = p_statement(trend.p, p_floor(group.evaluation.draws.count, pairs))
     leading = _leading(group, gaining, losing)
     test = (
@@ -129,18 +137,19 @@ def _lengths(group: GroupTests, train_limits: Collection[int]) -> Iterator[Findi
         f"{'grows' if leading else 'changes'} by {format_estimate(slope, 1)}, paired bootstrap, "
         f"{p} (Holm, {pairs} {'pair' if pairs == 1 else 'pairs'})"
     )
+    in_words_of_source = group.evaluation.scoring.unit.endswith("words")
+    beyond = bool(train_limits) and in_words_of_source and last.low > max(train_limits)
+    note = f" (training sentences have at most {max(train_limits)})" if beyond else ""
     claim = (
-        f"From {first.label} to {group.evaluation.scoring.bucket_name(last)}"
-        f"{_beyond(last, train_limits, group)}, BLEU of {quote(losing)} "
-        f"{_change(group, losing, first, last)}; BLEU of {quote(gaining)} "
-        f"{_change(group, gaining, first, last)}"
+        f"From {first.label} to {group.named(last)}{note}, BLEU of {quote(losing)} "
+        f"{_change(group, losing)}; BLEU of {quote(gaining)} {_change(group, gaining)}"
     )
     if not leading:
         yield Finding(claim, test)
         return
     claim += f". {_ahead(group, gaining, losing, leading)}"
     test += f"; each length group: {group.tested(max(each.p for _, each in leading))}"
-    yield Finding(claim, test, _ends(group, gaining, losing, train_limits))
+    yield Finding(claim, test, _ends(group, gaining, losing, beyond))
 
 
 def _crossing(group: GroupTests) -> Iterator[Finding]:
@@ -156,10 +165,10 @@ def _crossing(group: GroupTests) -> Iterator[Finding]:
     if not found:
         return
     other, ahead, behind = max(found, key=lambda each: _value(each[1]) - _value(each[2]))
-    name = group.evaluation.scoring.bucket_name
     yield Finding(
         f"The curves of {quote(best)} and {quote(other)} cross: {quote(other)} is ahead by "
-        f"{ahead[1].size} at {name(ahead[0])}, and behind by {behind[1].size} at {name(behind[0])}",
+        f"{ahead[1].size} at {group.named(ahead[0])}, and behind by {behind[1].size} at "
+        f"{group.named(behind[0])}",
         group.tested(max(ahead[1].p, behind[1].p)),
     )
 
@@ -184,17 +193,10 @@ def _widest(group: GroupTests) -> Trend | None:
     return max(of_best or real, key=lambda each: abs(each.slope.value), default=None)
 
 
-def _beyond(last: Bounds, train_limits: Collection[int], group: GroupTests) -> str:
-    """Return a note if all sentences of the last group are longer than those of training."""
-    counted_in_words = group.evaluation.scoring.unit.endswith("words")
-    if not train_limits or not counted_in_words or last.low <= max(train_limits):
-        return ""
-    return f" (training sentences have at most {max(train_limits)})"
-
-
-def _change(group: GroupTests, system: System, first: Bounds, last: Bounds) -> str:
-    start, end = (group.evaluation.estimate(system, each, BLEU) for each in (first, last))
-    shown = group.score(system, first), group.score(system, last)
+def _change(group: GroupTests, system: System) -> str:
+    """Say how BLEU changes from the shortest to the longest group: by disjoint intervals."""
+    start, end = (group.bleu(system, each) for each in (group.bounds[0], group.bounds[-1]))
+    shown = format_estimate(start, 1), format_estimate(end, 1)
     if _below(end, start):
         return f"falls from {shown[0]} to {shown[1]}"
     if _below(start, end):
@@ -202,11 +204,8 @@ def _change(group: GroupTests, system: System, first: Bounds, last: Bounds) -> s
     return f"stays about the same, {shown[0]} and {shown[1]}"
 
 
-def _below(one: Estimate | None, other: Estimate | None) -> bool:
-    """Return whether the whole interval of an estimate is below that of another."""
-    if one is None or other is None or one.high is None or other.low is None:
-        return False
-    return one.high < other.low
+def _below(one: Estimate, other: Estimate) -> bool:
+    return one.high is not None and other.low is not None and one.high < other.low
 
 
 def _leading(group: GroupTests, ahead: System, behind: System) -> list[LengthLead]:
@@ -218,46 +217,29 @@ def _leading(group: GroupTests, ahead: System, behind: System) -> list[LengthLea
     return found[start:]
 
 
-def _where(group: GroupTests, leading: list[LengthLead], found: list[LengthLead]) -> str:
-    """Return ``in every length group``, or from which of the ``found`` groups on."""
-    if len(leading) == len(found):
-        return "in every length group"
-    where = f"from {group.evaluation.scoring.bucket_name(leading[0][0])} on"
-    before = found[: -len(leading)]
-    return where if any(each.real for _, each in before) else f"{where}, and not before"
-
-
 def _ahead(group: GroupTests, ahead: System, behind: System, leading: list[LengthLead]) -> str:
     """Say in which groups a system leads, and how far: in the first, the widest and the last."""
-    where = _where(group, leading, group.by_length(ahead, behind))
-    name = group.evaluation.scoring.bucket_name
+    before = group.by_length(ahead, behind)[: -len(leading)]
+    where = f"from {group.named(leading[0][0])} on" if before else "in every length group"
+    if before and not any(each.real for _, each in before):
+        where += ", and not before"
     shown = dict([leading[0], max(leading, key=_value), leading[-1]])
-    sizes = [f"by {lead.size} at {name(bounds)}" for bounds, lead in shown.items()]
+    sizes = [f"by {lead.size} at {group.named(bounds)}" for bounds, lead in shown.items()]
     return f"{quote(ahead)} is ahead of {quote(behind)} {where}: {in_words(sizes)}"
 
 
-def _ends(group: GroupTests, ahead: System, behind: System, train_limits: Collection[int]) -> str:
+def _ends(group: GroupTests, ahead: System, behind: System, beyond: bool) -> str:
     """Return BLEU of two systems in the longest and the shortest group, without intervals."""
-    name, first, last = group.evaluation.scoring.bucket_name, group.bounds[0], group.bounds[-1]
+    first, last = group.bounds[0], group.bounds[-1]
     at_last, at_first = (
-        [group.bleu_alone(system, bounds) for system in (ahead, behind)] for bounds in (last, first)
+        [format_number(group.bleu(system, bounds).value, 1) for system in (ahead, behind)]
+        for bounds in (last, first)
     )
-    longer = ", longer than any training sentence" if _beyond(last, train_limits, group) else ""
+    longer = ", longer than any training sentence" if beyond else ""
     return (
-        f"At {name(last)}{longer}, BLEU is {at_last[0]} with {quote(ahead)} and {at_last[1]} with "
-        f"{quote(behind)}; at {name(first)}, {at_first[0]} and {at_first[1]}"
-    )
-
-
-def _parting(group: GroupTests) -> Iterator[Finding]:
-    """Say from which lengths on the best system is ahead of the last."""
-    ahead, behind = group.ranked[0], group.ranked[-1]
-    leading = _leading(group, ahead, behind)
-    if not leading:
-        return
-    yield Finding(
-        _ahead(group, ahead, behind, leading),
-        f"{group.tested(max(each.p for _, each in leading))} in each length group",
+        f"At {group.named(last)}{longer}, BLEU is {at_last[0]} with {quote(ahead)} and "
+        f"{at_last[1]} with {quote(behind)}; at {group.named(first)}, {at_first[0]} and "
+        f"{at_first[1]}"
     )
 
 
@@ -276,13 +258,15 @@ def _cost(comparison: Comparison, best: System) -> Iterator[Finding]:
     if len(shown) > TIMED:
         shown = [each for each in shown if each in (best, shown[0], shown[-1])]
     times = [f"{format_duration(_seconds(timed[each]))} ({quote(each)})" for each in shown]
-    sizes = [_parameters(runs) for runs in timed.values()]
+    sizes = [mean(run.result.parameters or 0 for run in runs) for runs in timed.values()]
     size = _span(sizes, format_size)
     several = any(len(runs) > 1 for runs in timed.values())
     trained = [run.result for runs in timed.values() for run in runs]
+    peak = max(result.peak_memory_mib or 0 for result in trained)
+    memory = f"; no process took more than {peak:,.0f} MiB of memory" if peak else ""
     yield Finding(
         f"A training{_hardware(trained)} took {in_words(times)}; the models have {size} "
-        f"parameters{_memory(trained)}",
+        f"parameters{memory}",
         f"{'means over seeds, ' if several else ''}no test; jobs side by side slow each other",
     )
 
@@ -304,27 +288,14 @@ def _span(values: Sequence[float], shown: Callable[[float], str]) -> str:
 
 
 def _is_timed(run: RunOutput) -> bool:
-    training = run.result.training
-    return bool(training.seconds and run.result.parameters)
+    return bool(run.result.training.seconds and run.result.parameters)
 
 
 def _seconds(runs: Sequence[RunOutput]) -> float:
     return mean(run.result.training.seconds or 0 for run in runs)
 
 
-def _parameters(runs: Sequence[RunOutput]) -> float:
-    return mean(run.result.parameters or 0 for run in runs)
-
-
 def _hardware(results: Sequence[Result]) -> str:
-    devices = {result.environment.device for result in results} - {None}
-    return f" on {in_words(sorted(map(_device_name, devices)))}" if devices else ""
-
-
-def _device_name(device: str | None) -> str:
-    return "a CPU" if device == "cpu" else f"a {device}"
-
-
-def _memory(results: Sequence[Result]) -> str:
-    peaks = [result.peak_memory_mib for result in results if result.peak_memory_mib]
-    return f"; no process took more than {max(peaks):,.0f} MiB of memory" if peaks else ""
+    names = {each.environment.device for each in results if each.environment.device}
+    devices = ["a CPU" if name == "cpu" else f"a {name}" for name in sorted(names)]
+    return f" on {in_words(devices)}" if devices else ""

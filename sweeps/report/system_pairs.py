@@ -1,13 +1,13 @@
 """Systems of one test set, their differences by tests, and sentences about these."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import EvalGroup, Evaluation
-from sweeps.comparison.numbers import format_estimate, format_number, p_statement
+from sweeps.comparison.numbers import format_estimate, p_statement
 from sweeps.comparison.significance_tables import SignificanceTests, differ
 
 
@@ -68,7 +68,7 @@ class GroupTests:
 
     evaluation: Evaluation
     group: EvalGroup
-    bleu: SignificanceTests
+    tests: SignificanceTests
 
     @cached_property
     def ranked(self) -> list[System]:
@@ -86,7 +86,7 @@ class GroupTests:
     def _tests(self) -> dict[tuple[str, str, str], Difference]:
         """Tests by the names of first and second system and the lengths, in both directions."""
         found: dict[tuple[str, str, str], Difference] = {}
-        for each in self.bleu.tests:
+        for each in self.tests.tests:
             test, p, real = each.test, each.p_bootstrap, differ(each)
             found[test.first, test.second, test.subset] = Difference(test.difference, p, real)
             found[test.second, test.first, test.subset] = Difference(-test.difference, p, real)
@@ -104,21 +104,19 @@ class GroupTests:
             if (found := self.difference(first, second, bounds.label)) is not None
         ]
 
-    def score(self, system: System, bounds: Bounds | None) -> str:
+    def bleu(self, system: System, bounds: Bounds | None = None) -> Estimate:
         """Return BLEU with its interval over sentences, without the deviation over seeds."""
         estimate = self.evaluation.estimate(system, bounds, BLEU)
         assert estimate is not None
-        return format_estimate(Estimate(estimate.value, estimate.low, estimate.high), 1)
+        return replace(estimate, deviation=None)
 
-    def bleu_alone(self, system: System, bounds: Bounds) -> str:
-        """Return BLEU without an interval."""
-        estimate = self.evaluation.estimate(system, bounds, BLEU)
-        assert estimate is not None
-        return format_number(estimate.value, 1)
+    def named(self, bounds: Bounds) -> str:
+        """Return the name of a length group with its unit."""
+        return self.evaluation.scoring.bucket_name(bounds)
 
     def tested(self, p: float) -> str:
         """Return how a difference was tested; ``p`` is the largest of the p-values meant."""
         return (
-            f"paired bootstrap, {p_statement(p, self.bleu.floor)} "
-            f"(Holm, {len(self.bleu.tests)} tests)"
+            f"paired bootstrap, {p_statement(p, self.tests.floor)} "
+            f"(Holm, {len(self.tests.tests)} tests)"
         )

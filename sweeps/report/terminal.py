@@ -1,5 +1,6 @@
 """Print a report in the terminal."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -12,12 +13,12 @@ from sweeps.report.report import Report
 
 def rich_table(table: Table, columns: int | None = None) -> Printed:
     """Return a table to print, its first ``columns`` only where the others would not fit."""
-    first, *others = table.titles[:columns]
-    printed = empty_table(table.title, first, *others)
+    titles = table.titles[:columns]
+    printed = _printed(table.title, titles)
     for each, column in zip(printed.columns, table.columns, strict=False):
         each.justify = "left" if column.kind == "text" else "right"
-    for label, *values in table.shown:
-        printed.add_row(Text(label), *map(Text, values[: len(others)]))
+    for row in table.shown:
+        printed.add_row(*map(Text, row[: len(titles)]))
     return printed
 
 
@@ -27,20 +28,20 @@ def rich_table_of_columns(table: Table, names: int) -> Printed:
     The first ``names`` columns name the rows of ``table``, which become columns.
     """
     rows = table.shown
-    printed = empty_table(table.title, "", *("\n".join(row[:names]) for row in rows))
+    printed = _printed(table.title, ["", *("\n".join(row[:names]) for row in rows)])
     for place, title in enumerate(table.titles[names:], start=names):
         printed.add_row(Text(title), *(Text(row[place]) for row in rows))
     return printed
 
 
-def empty_table(title: str, first: str, *others: str) -> Printed:
-    """Return a table without rows, its first column for names."""
+def _printed(title: str, columns: Sequence[str]) -> Printed:
     printed = Printed(
         title=title, title_justify="left", padding=(0, 1, 0, 0), box=None, pad_edge=False
     )
-    printed.add_column(first, overflow="fold", min_width=11)
-    for name in others:
+    for name in columns:
         printed.add_column(name, justify="right")
+    printed.columns[0].overflow, printed.columns[0].min_width = "fold", 11
+    printed.columns[0].justify = "left"
     return printed
 
 

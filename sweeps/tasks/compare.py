@@ -1,4 +1,4 @@
-"""``task=compare``: build a comparison from run folders, or from the jobs of a multirun."""
+"""``task=compare`` and ``task=report``: a comparison of run folders, or of a multirun's jobs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,12 +9,12 @@ from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError, validated
 from lightning_modules.runs.files import find_runs
-from lightning_modules.runs.paths import FAILURE, MULTIRUN, RESULT, STUDIES
+from lightning_modules.runs.paths import COMPARISON, FAILURE, MULTIRUN, RESULT, STUDIES
 from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.collect import collect
 from sweeps.comparison.conditions import equally_tuned, not_tuned
 from sweeps.comparison.evaluation import evaluate
-from sweeps.comparison.record import origin_of
+from sweeps.comparison.record import origin_of, read_comparison
 from sweeps.launch.compose import use_hydra_config
 from sweeps.launch.jobs import JobPlan, combinations, run_jobs
 from sweeps.launch.live import labels_of
@@ -27,9 +27,8 @@ def compare(config: DictConfig) -> None:
     """Task: compare ``config.runs``, each a run folder or a folder of runs.
 
     Raises ``UserError`` when there is nothing to compare, and ends the program with status 1 if a
-    job failed or a run is broken.
+    job failed or a run is broken; ``report`` and ``compare_jobs`` do so too.
     """
-    out = Path(HydraConfig.get().runtime.output_dir)
     named = [config.runs] if isinstance(config.runs, str) else list(config.runs or [])
     if not named:
         raise UserError("nothing to compare: name run folders, like runs=[DIR,DIR]")
@@ -39,17 +38,38 @@ def compare(config: DictConfig) -> None:
         if not inside:
             raise UserError(f"{folder} is not a run and holds none: name a folder of runs")
         runs += inside
-    scoring = validated(Scoring, config.scoring, "scoring")
-    sections = validated(ReportSettings, config.report, "report")
-    report = build_comparison(runs, out, scoring, sections)
-    publish(report, out, config.logger)
-    end_for_failures(report)
+    _compare_and_publish(config, runs, Path(HydraConfig.get().runtime.output_dir))
+
+
+def report(config: DictConfig) -> None:
+    """Task: build the report of ``config.runs``, a folder with runs, again and in that folder.
+
+    The runs of a comparison are scored as before.
+    """
+    if not isinstance(config.runs, str):
+        raise UserError(f"runs={config.runs}: give one folder; task=compare takes several")
+    out, scoring = Path(config.runs), None
+    if (out / COMPARISON).is_file():
+        overrides = HydraConfig.get().overrides.task
+        asked = [override for override in overrides if override.startswith("scoring.")]
+        if asked:
+            raise UserError(
+                f"{asked[0]}: task=report keeps to the scoring that it finds; to score anew give "
+                f"task=compare runs=[{out}]"
+            )
+        comparison = read_comparison(out)
+        runs, scoring = comparison.folders(out), comparison.scoring
+    else:
+        runs = find_runs(out)
+    if not runs:
+        raise UserError(f"runs={out}: holds no runs; name the folder of a comparison or of runs")
+    _compare_and_publish(config, runs, out, scoring)
 
 
 def train_and_compare(config: DictConfig) -> None:
     """Run a job for every combination of the lists of a command, and compare the runs.
 
-    ``config`` has Hydra's node. Raises ``UserError`` as ``compare_jobs`` does.
+    ``config`` has Hydra's node.
     """
     check_sections(config)
     out, jobs = Path(config.hydra.sweep.dir), combinations(config)
@@ -59,23 +79,20 @@ def train_and_compare(config: DictConfig) -> None:
 
 
 def compare_jobs(config: DictConfig, out: Path) -> None:
-    """Compare the runs in ``out``, the folder of a command; do nothing if no job was a run.
-
-    Raises ``UserError`` when no run finished, and ends the program with status 1 if a job failed.
-    """
+    """Compare the runs in ``out``, the folder of a command; do nothing if no job was a run."""
     jobs = find_runs(out)
-    if not any((job / name).is_file() for job in jobs for name in (RESULT, FAILURE)):
-        return
-    scoring = validated(Scoring, config.scoring, "scoring")
-    sections = validated(ReportSettings, config.report, "report")
-    report = build_comparison(jobs, out, scoring, sections)
-    publish(report, out, config.logger)
-    end_for_failures(report)
+    if any((job / name).is_file() for job in jobs for name in (RESULT, FAILURE)):
+        _compare_and_publish(config, jobs, out)
 
 
-def end_for_failures(report: Report) -> None:
-    """End the program with status 1 if a job failed or a run is broken."""
-    if report.findings.comparison.failed:
+def _compare_and_publish(
+    config: DictConfig, runs: Sequence[Path], out: Path, recorded: Scoring | None = None
+) -> None:
+    scoring = recorded or validated(Scoring, config.scoring, "scoring")
+    settings = validated(ReportSettings, config.report, "report")
+    made = build_comparison(runs, out, scoring, settings, recorded is not None)
+    publish(made, out, config.logger)
+    if made.findings.comparison.failed:
         raise SystemExit(1)
 
 

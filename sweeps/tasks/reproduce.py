@@ -7,7 +7,7 @@ from typing import Any
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf, open_dict
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as Printed
 from yaml import YAMLError
 
 from datamodules.errors import UserError
@@ -21,7 +21,9 @@ from lightning_modules.runs.settings import top_keys_that_affect
 from lightning_modules.tasks.train import train_in
 from lightning_modules.training.process import prepare_process
 from lightning_modules.training.settings import training_settings
+from sweeps.comparison.tables import Column, Table
 from sweeps.launch.compose import use_hydra_config
+from sweeps.report.terminal import rich_table
 
 TRAINING = "lightning_modules.tasks.train.train"
 
@@ -139,10 +141,10 @@ def _read(file: Path) -> DictConfig:
     return content
 
 
-def _table(title: str, rows: Mapping[str, ValueComparison]) -> Table:
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for heading in ("", "then", "now", ""):
-        table.add_column(heading)
-    for name, each in rows.items():
-        table.add_row(name, str(each.then), str(each.now), "" if each.same else "differs")
-    return table
+def _table(title: str, compared: Mapping[str, ValueComparison]) -> Printed:
+    columns = [Column(heading, heading) for heading in ("", "then", "now", "")]
+    rows = [
+        [name, str(each.then), str(each.now), "" if each.same else "differs"]
+        for name, each in compared.items()
+    ]
+    return rich_table(Table("reproduction", title, columns, rows, {}))

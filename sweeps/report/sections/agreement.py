@@ -7,24 +7,22 @@ from functools import cached_property
 
 from rich.console import RenderableType
 from rich.table import Table as Printed
-from rich.text import Text
 from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.figures.lines import distance_lines, figures_of
-from lightning_modules.metrics.bootstrap import RIGHT_CHOICES, Estimate, ScoredGroup, score_groups
+from lightning_modules.metrics.bootstrap import RIGHT_CHOICES, ScoredGroup, score_groups
 from lightning_modules.metrics.contrast_choices import ALL, PairChoices
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correct
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import Evaluation, enough_draws
-from sweeps.comparison.numbers import NOTHING, format_estimate
 from sweeps.comparison.score_tables import how_to_read, seeds, system_column
 from sweeps.comparison.significance_tables import Parts, SignificanceTests, table_of_tests
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.report.sections import Section
-from sweeps.report.terminal import empty_table
+from sweeps.report.terminal import rich_table
 
 BY_DISTANCE, BY_CATEGORY = "contrast_by_distance", "contrast_by_category"
 PAIRS = Parts("pairs", "source sentences")
@@ -201,20 +199,13 @@ def _every_distance(contrast: Contrast, name: str) -> Table:
 
 def _printed(contrast: Contrast) -> Printed:
     """Return right choices by distance: with all intervals a row would not fit 80 columns."""
-    groups = contrast.of_kind("all", "distances")
-    everything, *ranges = [group.name for group in groups]
-    title = "Right choices between two translations (%) [95%], and by distance in words"
-    printed = empty_table(title, "system", everything, *ranges)
+    everything, *ranges = contrast.of_kind("all", "distances")
+    columns = [system_column(contrast.systems), Column("all", everything.name, "estimate")]
+    columns += [Column(group.name, group.name, "number") for group in ranges]
+    rows: list[list[Cell]] = []
     for system in contrast.systems:
-        whole, *others = [group.estimate(system.name) for group in groups]
-        printed.add_row(
-            Text(system.label), _shown(whole, interval=True), *(_shown(each) for each in others)
-        )
-    return printed
-
-
-def _shown(estimate: Estimate | None, interval: bool = False) -> str:
-    if estimate is None:
-        return NOTHING
-    shown = estimate if interval else Estimate(estimate.value)
-    return format_estimate(replace(shown, deviation=None), RIGHT_CHOICES.decimals)
+        whole, *others = (group.estimate(system.name) for group in (everything, *ranges))
+        rows.append([system.name, whole and replace(whole, deviation=None)])
+        rows[-1] += [None if each is None else each.value for each in others]
+    title = "Right choices between two translations (%) [95%], and by distance in words"
+    return rich_table(Table("printed", title, columns, rows, {}))
