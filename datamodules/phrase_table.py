@@ -47,7 +47,7 @@ class PhraseTable(NamedTuple):
         the number of the line from 1.
         """
         source, target = " ".join(text.source).split(), " ".join(text.target).split()
-        links = _links(text)
+        links = read_links(text)
         words = [_numbered(source), _numbered(target)]
         phrases: dict[str, str] = {}
         for length, spans in enumerate(_consistent_spans(text.source, links, len(target)), 1):
@@ -75,8 +75,11 @@ class PhraseTable(NamedTuple):
         return " ".join(translated)
 
 
-def _links(text: ParallelText) -> Numbers:
-    """Return source and target word of every link, counted over all sentences: ``(2, links)``."""
+def read_links(text: ParallelText) -> Numbers:
+    """Return source and target word of every link, counted over all sentences: ``(2, links)``.
+
+    Raises ``ValueError`` as ``PhraseTable.of`` does.
+    """
     lines = text.alignments or []
     for number, line in enumerate(lines, start=1):
         if not LINKS.fullmatch(line):

@@ -10,7 +10,8 @@ import altair as alt
 
 from lightning_modules.figures.charts import GREY, Chart, Width, data_of, style_of
 from lightning_modules.figures.system_looks import end_labels, legend_of, looks_of
-from lightning_modules.metrics.bootstrap import RIGHT_CHOICES, Estimate, ScoredGroup
+from lightning_modules.metrics.bootstrap import Estimate, ScoredGroup
+from lightning_modules.metrics.contrast_choices import RIGHT_CHOICES
 
 Point = dict[str, Any]
 Range = tuple[float, float]

@@ -1,13 +1,13 @@
 """Scores of systems on subsets of the test sentences, and on bootstrap resamples of a subset."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lightning_modules.metrics.contrast_choices import PairChoices, RightChoices
+from lightning_modules.metrics.contrast_choices import RIGHT_CHOICES, PairChoices
 from lightning_modules.metrics.lengths import THIN, Bounds, Bucket
 from lightning_modules.metrics.metric import Array, Metric
 from lightning_modules.metrics.resampling import Resamples, interval, resampled_sums
@@ -104,15 +104,11 @@ def score_subsets(
     must not share their draws. Metrics for which a system has no counts are left out.
     """
     whole = np.arange(len(systems[0].test.references))
-    subsets: Iterable[tuple[Bounds | None, NDArray[np.int64]]] = [
-        (None, whole),
-        *((bucket.bounds, bucket.index) for bucket in buckets),
-    ]
+    subsets = [(None, whole), *((bucket.bounds, bucket.index) for bucket in buckets)]
+    draws = [Resamples(resamples.count, resamples.seed + k) for k in range(len(subsets))]
     return [
-        score_subset(
-            systems, metrics, bounds, index, Resamples(resamples.count, resamples.seed + k)
-        )
-        for k, (bounds, index) in enumerate(subsets)
+        score_subset(systems, metrics, bounds, index, each)
+        for (bounds, index), each in zip(subsets, draws, strict=True)
     ]
 
 
@@ -160,9 +156,6 @@ def _split(joined: Array, counts: Mapping[tuple[str, str], Array]) -> dict[tuple
     return parts
 
 
-RIGHT_CHOICES = RightChoices()
-
-
 class ScoredGroup(NamedTuple):
     """Scores of systems on a group of pairs."""
 
@@ -186,21 +179,20 @@ def score_groups(
 
     Pairs of the same source sentence are resampled together. Group k is drawn with seed + k.
     """
+    if not systems:
+        return []
     first = next(iter(next(iter(systems.values())).values()))
     scored = []
     for number, (kind, name, chosen) in enumerate(first.groups):
         if not chosen.any():
             continue
-        members = [
-            System(each, EvalSet([]), [_counted_choices(s, c, chosen) for s, c in by_seed.items()])
-            for each, by_seed in systems.items()
-        ]
+        members = []
+        for each, by_seed in systems.items():
+            counts = {s: {RIGHT_CHOICES.counts: c.counts(chosen)} for s, c in by_seed.items()}
+            outputs = [Output(seed, [], statistics, ()) for seed, statistics in counts.items()]
+            members.append(System(each, EvalSet([]), outputs))
         sources = np.arange(len(np.unique(first.source[chosen])))
         draws = Resamples(resamples.count, resamples.seed + number)
         subset = score_subset(members, [RIGHT_CHOICES], None, sources, draws)
         scored.append(ScoredGroup(kind, name, int(chosen.sum()), members, subset))
     return scored
-
-
-def _counted_choices(seed: int, choices: PairChoices, chosen: NDArray[np.bool_]) -> Output:
-    return Output(seed, [], {RIGHT_CHOICES.statistics: choices.counts(chosen)}, metrics=())

@@ -1,7 +1,7 @@
-"""Metrics chosen by name or dotted path, and the counting of their statistics."""
+"""All metrics of the harness, those chosen by name or dotted path, and their statistics."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -9,38 +9,66 @@ import numpy as np
 from datamodules.corpus import USABLE_NAME
 from datamodules.errors import UserError
 from datamodules.plugs import check_shape, find_plug, make_plug
-from lightning_modules.metrics.metric import Array, Metric, Statistics, TextMetric
-from lightning_modules.metrics.model_metrics import MODEL_METRICS
+from lightning_modules.metrics.metric import (
+    Array,
+    FormulaMetric,
+    Metric,
+    Statistics,
+    TextMetric,
+    ratio,
+)
 from lightning_modules.metrics.text_metrics import (
     SENTENCE_BLEU,
     TEXT_METRICS,
     Bleu,
     sentence_bleu_signature,
 )
+from lightning_modules.metrics.word_alignment import error_precision_recall
 
 log = logging.getLogger(__name__)
 
 SETTING = "scoring.metrics"
+MOST_NATS = np.log(np.finfo(np.float64).max)
+"""Largest number of nats whose exponential is finite."""
+
+
+def perplexity(sums: Array) -> Array:
+    """Return the exponential of the mean negative log-likelihood, from ``nats, tokens``.
+
+    NaN on overflow, as for a model that diverged.
+    """
+    nats = ratio(sums)
+    return np.exp(nats, where=nats < MOST_NATS, out=np.full(nats.shape, np.nan))
+
+
+def _percent(row: int) -> Callable[[Array], Array]:
+    return lambda sums: 100 * error_precision_recall(sums)[row]
+
+
+MODEL_METRICS = (
+    FormulaMetric("length_ratio", "length ratio", 0, "bleu", decimals=3, from_zero=False),
+    FormulaMetric(
+        *("perplexity", "perplexity of a reference token", -1, "likelihood", perplexity),
+        decimals=2,
+        in_summary=True,
+    ),
+    FormulaMetric("aer", "alignment error (%)", -1, "links", _percent(0), in_summary=True),
+    FormulaMetric("precision", "alignment precision (%)", 1, "links", _percent(1)),
+    FormulaMetric("recall", "alignment recall (%)", 1, "links", _percent(2)),
+    FormulaMetric("entropy", "entropy of attention (nats)", 0, "entropy", decimals=2),
+    FormulaMetric("distance", "distance from the diagonal", 0, "distance", decimals=3),
+    FormulaMetric("coverage", "coverage of source words", 1, "coverage", decimals=3),
+)
+"""Hypothesis tokens per reference token, with which the counts of BLEU begin; likelihood of the
+references; their alignment; and the attention of the translations (``attention_statistics``)."""
 METRICS: Mapping[str, Metric] = {
     metric.name: metric for metric in (*(kind() for kind in TEXT_METRICS.values()), *MODEL_METRICS)
 }
 """The harness's metrics by name, in the order of the tables."""
 COLUMNS = {
-    "bleu_high",
-    "bleu_low",
-    "file",
-    "group",
-    "length_high",
-    "length_low",
-    "resamples",
-    "resampling_seed",
-    "seed",
-    "seeds",
-    "sentences",
-    "signature",
-    "system",
-    "variant",
-}
+    "bleu_high", "bleu_low", "file", "group", "length_high", "length_low", "resamples",
+    "resampling_seed", "seed", "seeds", "sentences", "signature", "system", "variant",
+}  # fmt: skip
 """Columns of tables that are no metrics."""
 TAKEN = COLUMNS.union(METRICS, (metric.statistics for metric in METRICS.values()))
 """Names of metrics, of statistics and of columns, which no further metric may have."""
@@ -98,9 +126,9 @@ def signatures(metrics: Iterable[Metric] = ()) -> dict[str, str]:
     }
 
 
-def try_metrics(metrics: Iterable[TextMetric]) -> None:
-    """Raise ``UserError`` for a metric that cannot score two sentences."""
-    translation_statistics(metrics, *EXAMPLE)
+def try_metrics(names: Iterable[str]) -> None:
+    """Raise ``UserError`` for a name as ``find_metrics`` does, or a metric that cannot score."""
+    translation_statistics(find_metrics(names), *EXAMPLE)
 
 
 def translation_statistics(
@@ -163,7 +191,8 @@ def _check_attributes(metric: TextMetric) -> None:
         if not hasattr(metric, attribute):
             refuse(attribute, "is missing; give one")
     for attribute in ("name", "statistics"):
-        if not _usable(getattr(metric, attribute)):
+        name = getattr(metric, attribute)
+        if not (isinstance(name, str) and USABLE_NAME.fullmatch(name)):
             refuse(attribute, "give letters, digits, and + . - after them")
     if metric.name in TAKEN:
         refuse("name", "this name is taken; give another")
@@ -174,10 +203,6 @@ def _check_attributes(metric: TextMetric) -> None:
         refuse("label", "give a text")
     if metric.better not in (1, -1, 0):
         refuse("better", "give 1, -1 or 0")
-
-
-def _usable(name: object) -> bool:
-    return isinstance(name, str) and USABLE_NAME.fullmatch(name) is not None
 
 
 def _checked(metric: TextMetric, counts: Array, sentences: int) -> Array:

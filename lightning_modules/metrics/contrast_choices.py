@@ -6,11 +6,16 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import override
 
 from datamodules.contrast_pairs import ContrastPair
-from lightning_modules.metrics.metric import Array, Metric, ratio
+from lightning_modules.metrics.metric import Array, FormulaMetric, ratio
 
+RIGHT_CHOICES = FormulaMetric(
+    *("contrast", "right choices (%)", 1, "contrast", lambda sums: 100 * ratio(sums)),
+    from_zero=False,
+    tested=True,
+)
+"""Share of pairs whose right translation the model finds more probable than the wrong one."""
 ALL = "all"
 ATTRACTORS = {"no attractor": 0, "attractor": 1}
 RANGE = 5
@@ -60,20 +65,23 @@ class PairChoices(NamedTuple):
         return np.where(self.right < self.wrong, 1.0, np.where(self.right == self.wrong, 0.5, 0.0))
 
     @property
-    def groups(self) -> Iterator["PairGroup"]:
-        """The groups of pairs, by kind: all, category, attractor, range of distances, distance."""
-        yield PairGroup(ALL, ALL, np.ones(len(self.source), bool))
+    def groups(self) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
+        """Kind and name of each group, and whether a pair belongs to the group, ``(pairs,)``.
+
+        The kinds are: all, category, attractor, range of distances, distance.
+        """
+        yield ALL, ALL, np.ones(len(self.source), bool)
         for category in dict.fromkeys(self.category.tolist()):
-            yield PairGroup("category", category, self.category == category)
+            yield "category", category, self.category == category
         for name, value in ATTRACTORS.items():
-            yield PairGroup("attractor", name, self.attractor == value)
+            yield "attractor", name, self.attractor == value
         distances = sorted({*self.distance.tolist()} - {UNKNOWN})
         for number in sorted({_range(distance) for distance in distances}):
             low, high = RANGE * number + 1, RANGE * (number + 1)
             chosen = (self.distance >= (low if number else 0)) & (self.distance <= high)
-            yield PairGroup("distances", f"{low}–{high}", chosen)
+            yield "distances", f"{low}–{high}", chosen
         for distance in distances:
-            yield PairGroup("distance", str(distance), self.distance == distance)
+            yield "distance", str(distance), self.distance == distance
 
     def counts(self, chosen: NDArray[np.bool_]) -> Array:
         """Return right choices and pairs of each source sentence with a chosen pair.
@@ -83,30 +91,6 @@ class PairChoices(NamedTuple):
         sources, number = np.unique(self.source[chosen], return_inverse=True)
         right = np.bincount(number, self.right_choices[chosen], len(sources))
         return np.stack([right, np.bincount(number, minlength=len(sources))], axis=1)
-
-
-class PairGroup(NamedTuple):
-    """A group of contrastive pairs."""
-
-    kind: str
-    name: str
-    chosen: NDArray[np.bool_]
-    """Whether a pair belongs to the group, ``(pairs,)``."""
-
-
-class RightChoices(Metric):
-    """Share of pairs whose right translation the model finds more probable than the wrong one."""
-
-    name = "contrast"
-    label = "right choices (%)"
-    better = 1
-    from_zero = False
-    tested = True
-
-    @override
-    def score(self, sums: Array) -> Array:
-        """Return percentages ``(…)`` from right choices and pairs ``(…, 2)``."""
-        return 100 * ratio(sums)
 
 
 def _hash(pair: ContrastPair) -> int:

@@ -14,11 +14,6 @@ from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.resampling import Interval, Resamples, interval
 from lightning_modules.metrics.systems import System
 
-FIRST_COLUMNS = ("variant", "seed", "length_low", "length_high", "sentences", "bleu")
-INTERVAL_COLUMNS = ("bleu_low", "bleu_high")
-ORIGIN_COLUMNS = ("signature", "resamples", "resampling_seed")
-OTHER_METRICS = [name for name in METRICS if name != "bleu"]
-
 
 @dataclass(frozen=True)
 class CurvePoint:
@@ -42,29 +37,25 @@ class CurvePoint:
 def curve_points(systems: Sequence[System], subsets: Sequence[ScoredSubset]) -> list[CurvePoint]:
     """Return a point for every seed of every system in every length bucket of ``subsets``."""
     return [
-        _point(system, row, subset, subset.bounds)
+        CurvePoint(
+            variant=system.name,
+            seed=output.seed,
+            bounds=subset.bounds,
+            sentences=len(subset.index),
+            scores={
+                metric: float(values[row])
+                for (name, metric), values in subset.scores.items()
+                if name == system.name and not np.isnan(values[row])
+            },
+            bleu_interval=interval(subset.resampled[system.name, "bleu"][row])
+            if len(subset.index) > 1
+            else None,
+        )
         for system in systems
-        for row in range(len(system.outputs))
+        for row, output in enumerate(system.outputs)
         for subset in subsets
         if subset.bounds is not None
     ]
-
-
-def _point(system: System, row: int, subset: ScoredSubset, bounds: Bounds) -> CurvePoint:
-    scores = {
-        metric: float(values[row])
-        for (name, metric), values in subset.scores.items()
-        if name == system.name and not np.isnan(values[row])
-    }
-    several = len(subset.index) > 1
-    return CurvePoint(
-        variant=system.name,
-        seed=system.outputs[row].seed,
-        bounds=bounds,
-        sentences=len(subset.index),
-        scores=scores,
-        bleu_interval=interval(subset.resampled[system.name, "bleu"][row]) if several else None,
-    )
 
 
 def format_csv(points: Sequence[CurvePoint], resamples: Resamples) -> str:
@@ -74,17 +65,18 @@ def format_csv(points: Sequence[CurvePoint], resamples: Resamples) -> str:
     and the number and seed of the ``resamples`` of its interval.
     """
     scored = dict.fromkeys(name for point in points for name in point.scores)
-    names = [*OTHER_METRICS, *(name for name in scored if name not in METRICS)]
+    names = [name for name in dict.fromkeys([*METRICS, *scored]) if name != "bleu"]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*FIRST_COLUMNS, *INTERVAL_COLUMNS, *names, *ORIGIN_COLUMNS])
+    first = ("variant", "seed", "length_low", "length_high", "sentences")
+    scores = ("bleu", "bleu_low", "bleu_high", *names)
+    writer.writerow([*first, *scores, "signature", "resamples", "resampling_seed"])
     origin = (signatures()["bleu"], resamples.count, resamples.seed)
     for point in points:
         low, high = point.bleu_interval or (None, None)
-        scores = [point.bleu, low, high, *(point.scores.get(name) for name in names)]
+        known = [point.bleu, low, high, *(point.scores.get(name) for name in names)]
         bounds = (point.bounds.low, point.bounds.high)
-        cells = (None if score is None else f"{score:.4f}" for score in scores)
-        writer.writerow(
-            [as_cell(point.variant), point.seed, *bounds, point.sentences, *cells, *origin]
-        )
+        cells = ("" if score is None else f"{score:.4f}" for score in known)
+        place = (as_cell(point.variant), point.seed, *bounds, point.sentences)
+        writer.writerow([*place, *cells, *origin])
     return text.getvalue()

@@ -5,10 +5,12 @@ the same arrays; nothing is counted twice.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 Array = NDArray[np.float64]
 Statistics = Mapping[str, Array]
@@ -66,6 +68,32 @@ def ratio(sums: Array) -> Array:
     """Return the first column divided by the second; NaN where the second is 0."""
     first, second = sums[..., 0], sums[..., 1]
     return np.divide(first, second, where=second != 0, out=np.full(first.shape, np.nan))
+
+
+@dataclass(frozen=True)
+class FormulaMetric(Metric):
+    """A metric by a formula, from statistics that no text gives."""
+
+    name: str
+    label: str
+    better: int
+    counts: str
+    """Name of the statistics."""
+    formula: Callable[[Array], Array] = ratio
+    """Scores ``(…)`` from sums ``(…, columns)``."""
+    decimals: int = 1
+    from_zero: bool = True
+    tested: bool = False
+    in_summary: bool = False
+
+    @property
+    @override
+    def statistics(self) -> str:
+        return self.counts
+
+    @override
+    def score(self, sums: Array) -> Array:
+        return self.formula(sums)
 
 
 def check_aligned(**lists: Sized) -> None:

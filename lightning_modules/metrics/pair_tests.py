@@ -1,28 +1,22 @@
-"""Paired tests between systems: on each length bucket, and of the slope of their difference."""
+"""Paired tests between systems: on each length bucket, and of the slope of their difference.
+
+p-values are corrected by Holm (1979) within these families, each method apart: the tests of one
+metric between all pairs of systems on all subsets (``correct``); the slopes of one metric between
+all pairs of systems on one test set (``compare_trends``).
+"""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
+from lightning_modules.metrics import resampling
 from lightning_modules.metrics.bootstrap import Estimate, ScoredSubset
 from lightning_modules.metrics.lengths import Bucket, slope_per_ten
 from lightning_modules.metrics.metric import Array, Metric
-from lightning_modules.metrics.resampling import (
-    Resamples,
-    bootstrap_p,
-    degrees_of_freedom,
-    expansion,
-    holm,
-    interval,
-    mean_over_seeds,
-    moses_p,
-    randomisation_p,
-    randomised_differences,
-    student_p,
-)
+from lightning_modules.metrics.resampling import Resamples, holm
 from lightning_modules.metrics.systems import System
 
 
@@ -43,15 +37,9 @@ class PairTest:
     """p-value over sentences for fixed outputs: would the outputs differ on another test set?"""
     p_moses: float | None
     """p-value of ``sacrebleu --paired-bs``; None with several seeds or for a difference of 0."""
-
-
-@dataclass(frozen=True)
-class CorrectedTest:
-    """A test with p-values corrected for its whole family of tests (Holm 1979)."""
-
-    test: PairTest
-    p_bootstrap: float
-    p_randomisation: float
+    p_bootstrap_holm: float = math.nan
+    """``p_bootstrap`` after ``correct``."""
+    p_randomisation_holm: float = math.nan
 
 
 def compare_pairs(
@@ -71,15 +59,14 @@ def compare_pairs(
     ]
 
 
-def correct(tests: Sequence[PairTest]) -> list[CorrectedTest]:
-    """Correct a family of tests (all pairs of systems on all subsets), each method separately."""
-    adjusted = zip(
-        tests,
-        holm([test.p_bootstrap for test in tests]),
-        holm([test.p_randomisation for test in tests]),
-        strict=True,
-    )
-    return [CorrectedTest(*parts) for parts in adjusted]
+def correct(tests: Sequence[PairTest]) -> list[PairTest]:
+    """Return a family of tests (all pairs of systems on all subsets) with corrected p-values."""
+    bootstrap = holm([test.p_bootstrap for test in tests])
+    randomisation = holm([test.p_randomisation for test in tests])
+    return [
+        replace(test, p_bootstrap_holm=p, p_randomisation_holm=other)
+        for test, p, other in zip(tests, bootstrap, randomisation, strict=True)
+    ]
 
 
 def _tests(
@@ -89,48 +76,58 @@ def _tests(
     pairs = list(combinations(range(len(systems)), 2))
     if not pairs:
         return []
-    names = [system.name for system in systems]
-    scores = [subset.scores[name, metric.name] for name in names]
-    resampled = [
-        mean_over_seeds(subset.resampled[name, metric.name], [resamples.seed, number])
-        for number, name in enumerate(names, start=1)  # [seed, 0] would repeat the draws of seed
-    ]
-    resampled_sentences = [subset.resampled[name, metric.name].mean(0) for name in names]
+    keys = [(system.name, metric.name) for system in systems]
+    scores, resampled = ([each[key] for key in keys] for each in (subset.scores, subset.resampled))
     counts = [_mean_counts(system, subset, metric) for system in systems]
-    randomised = randomised_differences(pairs, counts, metric.score, resamples)
+    trials = resampling.randomised_differences(pairs, counts, metric.score, resamples)
     scores_of_means = [float(metric.score(each.sum(0))) for each in counts]
     tests = []
-    for (a, b), trials in zip(pairs, randomised, strict=True):
-        observed = float(scores[a].mean() - scores[b].mean())
-        differences = resampled[a] - resampled[b]
-        sentence_variance = float((resampled_sentences[a] - resampled_sentences[b]).var())
-        degrees = degrees_of_freedom([scores[a], scores[b]], sentence_variance)
-        difference, p = difference_with_p(observed, differences, degrees)
-        single = len(scores[a]) == len(scores[b]) == 1
+    for row, found in enumerate(_differences(scores, resampled, resamples.seed)):
+        a, b, difference, p, differences = found
+        between = scores_of_means[a] - scores_of_means[b]
+        moses = None
+        if len(scores[a]) == len(scores[b]) == 1 and difference.value:
+            moses = resampling.moses_p(differences, difference.value)
         tests.append(
             PairTest(
-                first=names[a],
-                second=names[b],
+                first=systems[a].name,
+                second=systems[b].name,
                 subset=subset.label,
                 sentences=len(subset.index),
                 difference=difference,
                 p_bootstrap=p,
-                p_randomisation=randomisation_p(trials, scores_of_means[a] - scores_of_means[b]),
-                p_moses=moses_p(differences, observed) if single and observed else None,
+                p_randomisation=resampling.randomisation_p(trials[row], between),
+                p_moses=moses,
             )
         )
     return tests
 
 
-def difference_with_p(
-    observed: float, differences: Array, degrees: float
-) -> tuple[Estimate, float]:
-    """Return a difference with its interval, and its p-value."""
-    deviations = differences - observed
-    estimate = Estimate(observed, *interval(observed + expansion(degrees) * deviations))
-    if math.isinf(degrees):
-        return estimate, bootstrap_p(differences, observed)
-    return estimate, student_p(deviations, observed, degrees)
+def _differences(
+    scores: Sequence[Array], resampled: Sequence[Array], seed: int
+) -> Iterator[tuple[int, int, Estimate, float, Array]]:
+    """Yield each pair of systems: numbers, difference, p-value, differences ``(resamples,)``.
+
+    Each system has scores ``(seeds,)`` and resampled scores ``(seeds, resamples)``.
+    """
+    means = [
+        resampling.mean_over_seeds(each, [seed, number])
+        for number, each in enumerate(
+            resampled, start=1
+        )  # [seed, 0] would repeat the draws of seed
+    ]
+    for a, b in combinations(range(len(scores)), 2):
+        observed = float(scores[a].mean() - scores[b].mean())
+        differences = means[a] - means[b]
+        deviations = differences - observed
+        sentence_variance = float((resampled[a].mean(0) - resampled[b].mean(0)).var())
+        degrees = resampling.degrees_of_freedom([scores[a], scores[b]], sentence_variance)
+        ends = resampling.interval(observed + resampling.expansion(degrees) * deviations)
+        if math.isinf(degrees):
+            p = resampling.bootstrap_p(differences, observed)
+        else:
+            p = resampling.student_p(deviations, observed, degrees)
+        yield a, b, Estimate(observed, *ends), p, differences
 
 
 def _mean_counts(system: System, subset: ScoredSubset, metric: Metric) -> Array:
@@ -151,8 +148,8 @@ class Trend:
     slope: Estimate
     """Rise of the first's score less the second's for every ten words, with the 95% interval over
     sentences and seeds."""
-    p: float
-    """p-value of the paired bootstrap, after Holm's correction over all pairs of systems."""
+    p_holm: float
+    """p-value of the paired bootstrap, corrected."""
 
 
 def compare_trends(
@@ -168,50 +165,18 @@ def compare_trends(
     least-squares line through the buckets (``slope_per_ten``). Nothing with fewer than two buckets.
     """
     used = [pair for pair in zip(buckets, subsets, strict=True) if not pair[0].thin]
-    keys = [(system.name, metric.name) for system in systems]
-    keys = [key for key in keys if all(key in subset.scores for _, subset in used)]
     if len(used) < 2:
         return []
-    slopes = [_slopes(used, [subset.scores[key] for _, subset in used]) for key in keys]
-    resampled = [_slopes(used, [subset.resampled[key] for _, subset in used]) for key in keys]
+    keys = [(system.name, metric.name) for system in systems]
+    keys = [key for key in keys if all(key in subset.scores for _, subset in used)]
+    lengths = [bucket for bucket, _ in used]
+    slopes, resampled = (
+        [slope_per_ten(lengths, np.stack([scores[key] for scores in of_bucket])) for key in keys]
+        for of_bucket in zip(*((each.scores, each.resampled) for _, each in used), strict=True)
+    )
     tested = [
-        (
-            keys[a][0],
-            keys[b][0],
-            *_difference((slopes[a], slopes[b]), (resampled[a], resampled[b]), (a, b), resamples),
-        )
-        for a, b in combinations(range(len(keys)), 2)
+        (keys[a][0], keys[b][0], slope, p)
+        for a, b, slope, p, _ in _differences(slopes, resampled, resamples.seed)
     ]
     adjusted = holm([p for *_, p in tested])
-    return [
-        Trend(first, second, slope, p)
-        for (first, second, slope, _), p in zip(tested, adjusted, strict=True)
-    ]
-
-
-def _slopes(used: Sequence[tuple[Bucket, ScoredSubset]], scores: Sequence[Array]) -> Array:
-    """Return the slope of scores of each bucket, ``(…)`` each."""
-    return slope_per_ten([bucket for bucket, _ in used], np.stack(scores))
-
-
-def _difference(
-    slopes: tuple[Array, Array],
-    resampled: tuple[Array, Array],
-    numbers: tuple[int, int],
-    resamples: Resamples,
-) -> tuple[Estimate, float]:
-    """Return the difference of two slopes ``(seeds,)``, with its interval, and its p-value.
-
-    Args:
-        slopes: of each seed, ``(seeds,)``.
-        resampled: of each seed and resample, ``(seeds, resamples)``.
-        numbers: those of the systems, each of which draws its own seeds.
-        resamples: the draws.
-    """
-    first, second = (
-        mean_over_seeds(each, [resamples.seed, number + 1])
-        for each, number in zip(resampled, numbers, strict=True)
-    )
-    fixed = float((resampled[0].mean(0) - resampled[1].mean(0)).var())
-    observed = float(slopes[0].mean() - slopes[1].mean())
-    return difference_with_p(observed, first - second, degrees_of_freedom(slopes, fixed))
+    return [Trend(*each[:3], p) for each, p in zip(tested, adjusted, strict=True)]

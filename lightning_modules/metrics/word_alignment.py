@@ -8,14 +8,25 @@ error rate ``1 - (|A∩S| + |A∩P|) / (|A| + |S|)``.
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from datamodules.errors import UserError
-from datamodules.lines import read_lines
+from datamodules.corpus import ParallelText
+from datamodules.phrase_table import read_links
+
+Pair = tuple[int, int]
+"""Source word and target word, both counted from 0."""
+Counts = NDArray[Any]
+
+_LINK = re.compile(r"([0-9]+)([-?])([0-9]+)")
+_NUMBERED = re.compile(
+    r"(?P<sentence>[0-9]+)\s+(?P<source>[0-9]+|NULL)\s+(?P<target>[0-9]+|NULL)"
+    r"(\s+(?P<kind>[SP]))?(\s+[0-9.]+)?"
+)
 
 
 def shared_words(reference: Sequence[str], translation: Sequence[str]) -> dict[int, int]:
@@ -31,12 +42,6 @@ def shared_words(reference: Sequence[str], translation: Sequence[str]) -> dict[i
     }
 
 
-Pair = tuple[int, int]
-"""Source word and target word, both counted from 0."""
-
-_PAIR = re.compile(r"([0-9]+)-([0-9]+)")
-
-
 def word_weights(
     weights: NDArray[np.floating], src_words: Sequence[int], tgt_words: Sequence[int]
 ) -> NDArray[np.float64]:
@@ -46,23 +51,16 @@ def word_weights(
     is dropped; ``tgt_words[j]`` is the word of target token ``j`` in the same way. Attention *to* a
     word is the sum over its pieces, attention *from* a word the mean over its pieces, so that a row
     still sums to at most 1 (Clark et al. 2019). The weights of a word without pieces are 0.
-
-    Raises ``ValueError`` when the shapes disagree or an index is below -1.
     """
-    weights = np.asarray(weights, dtype=np.float64)
-    expected = (len(tgt_words), len(src_words))
-    if weights.shape[-2:] != expected:
-        raise ValueError(f"weights have shape {weights.shape}, the tokens ask for {expected}")
     from_target = _membership(tgt_words)
     pieces = from_target.sum(axis=1, keepdims=True)
-    return (from_target / np.maximum(pieces, 1)) @ weights @ _membership(src_words).T
+    averaged = (from_target / np.maximum(pieces, 1)) @ np.asarray(weights, dtype=np.float64)
+    return averaged @ _membership(src_words).T
 
 
 def _membership(words: Sequence[int]) -> NDArray[np.float64]:
     """Return a matrix ``(words, tokens)`` that is 1 where the token is a piece of the word."""
     index = np.asarray(words, dtype=np.int64)
-    if (index < -1).any():
-        raise ValueError(f"word indices must be -1 or more, not {index.min()}")
     count = int(index.max(initial=-1)) + 1
     return (index == np.arange(count)[:, None]).astype(np.float64)
 
@@ -76,11 +74,8 @@ def hard_alignment(weights: NDArray[np.floating]) -> list[Pair]:
 
 
 def format_pharaoh(pairs: Iterable[Pair]) -> str:
-    """Return pairs as ``0-0 1-2``, sorted, source word first. Raises ``ValueError`` below 0."""
-    ordered = sorted(set(pairs))
-    if any(source < 0 or target < 0 for source, target in ordered):
-        raise ValueError(f"word positions count from 0, not {ordered[0]}")
-    return " ".join(f"{source}-{target}" for source, target in ordered)
+    """Return pairs as ``0-0 1-2``, sorted, source word first."""
+    return " ".join(f"{source}-{target}" for source, target in sorted(set(pairs)))
 
 
 def format_soft_pharaoh(weights: NDArray[np.floating], at_least: float = 0.01) -> str:
@@ -93,28 +88,6 @@ def format_soft_pharaoh(weights: NDArray[np.floating], at_least: float = 0.01) -
         f"{source}-{target}:{weights[target, source]:.4g}"
         for target, source in np.argwhere((weights >= at_least) & (weights > 0))
     )
-
-
-def parse_pharaoh(line: str) -> list[Pair]:
-    """Read a line like ``0-0 1-2``. Raises ``ValueError`` that names a wrong pair."""
-    pairs = []
-    for piece in line.split():
-        match = _PAIR.fullmatch(piece)
-        if match is None:
-            raise ValueError(f"{piece!r} is no alignment pair: write source-target, like 0-0 1-2")
-        pairs.append((int(match[1]), int(match[2])))
-    return pairs
-
-
-Lengths = tuple[int, int]
-"""Source words and target words of a sentence pair."""
-Counts = NDArray[Any]
-
-_POSSIBLE = re.compile(r"[0-9]+\?[0-9]+")
-_NUMBERED = re.compile(
-    r"(?P<sentence>[0-9]+)\s+(?P<source>[0-9]+|NULL)\s+(?P<target>[0-9]+|NULL)"
-    r"(\s+(?P<kind>[SP]))?(\s+[0-9.]+)?"
-)
 
 
 class Gold(NamedTuple):
@@ -131,7 +104,18 @@ class Gold(NamedTuple):
         return cls(sure, sure.union(possible))
 
 
-def read_gold(lines: Sequence[str], lengths: Sequence[Lengths]) -> list[Gold]:
+def parse_gold(line: str) -> Gold:
+    """Read a line like ``0-0 1?2``. Raises ``ValueError`` that names a wrong pair."""
+    links: dict[str, set[Pair]] = {"-": set(), "?": set()}
+    for piece in line.split():
+        match = _LINK.fullmatch(piece)
+        if match is None:
+            raise ValueError(f"{piece!r} is no alignment pair: write source-target, like 0-0 1-2")
+        links[match[2]].add((int(match[1]), int(match[3])))
+    return Gold.of(links["-"], links["?"])
+
+
+def read_gold(lines: Sequence[str], text: ParallelText) -> list[Gold]:
     """Read the gold alignments of a text, in the format of the first line that has links.
 
     - Pharaoh: a line for each sentence pair, ``i-j`` a sure link, ``i?j`` a possible link, source
@@ -140,81 +124,50 @@ def read_gold(lines: Sequence[str], lengths: Sequence[Lengths]) -> list[Gold]:
       counted from 1, then optionally ``S`` (the default) or ``P``, and a confidence, which is not
       read. A word numbered ``0`` or ``NULL`` has no link, nor has a sentence without lines.
 
-    Args:
-        lines: lines of the file.
-        lengths: source words and target words of each sentence pair.
-
-    Raises:
-        ValueError: for a line that is no link, or a link past its sentence or to no sentence, with
-            the number of the line; in the Pharaoh format, also for another number of lines.
+    Raises ``ValueError``, with the number of the line, for a line that is no link, or a link past
+    its sentence or to no sentence; in the Pharaoh format, also for another number of lines.
     """
     first = next((line.split()[0] for line in lines if line.strip()), "")
-    return (_read_naacl if first.isdecimal() else read_pharaoh)(lines, lengths)
-
-
-def parse_gold(line: str) -> Gold:
-    """Read a line like ``0-0 1?2``. Raises ``ValueError`` that names a wrong pair."""
-    pieces = line.split()
-    possible = [piece for piece in pieces if _POSSIBLE.fullmatch(piece)]
-    sure = [piece for piece in pieces if piece not in possible]
-    return Gold.of(
-        parse_pharaoh(" ".join(sure)), parse_pharaoh(" ".join(possible).replace("?", "-"))
-    )
-
-
-def read_pharaoh(lines: Sequence[str], lengths: Sequence[Lengths]) -> list[Gold]:
-    """Read the gold alignments of a text in the Pharaoh format; see ``read_gold``."""
-    if len(lines) != len(lengths):
+    if first.isdecimal():
+        return _read_naacl(lines, text)
+    if len(lines) != len(text):
         raise ValueError(
-            f"{len(lines)} lines for {len(lengths)} sentence pairs: write one line for each, empty "
+            f"{len(lines)} lines for {len(text)} sentence pairs: write one line for each, empty "
             "where nothing is linked"
         )
-    alignments = []
-    for number, (line, words) in enumerate(zip(lines, lengths, strict=True), start=1):
-        try:
-            gold = parse_gold(line)
-        except ValueError as error:
-            raise ValueError(f"line {number}: {error}") from None
-        for source, target in sorted(gold.possible):
-            if source >= words[0] or target >= words[1]:
-                raise ValueError(f"line {number}: {source}-{target} {_past_the_end(words, 0)}")
-        alignments.append(gold)
-    return alignments
+    read_links(replace(text, alignments=list(lines)))
+    return [parse_gold(line) for line in lines]
 
 
-def _read_naacl(lines: Sequence[str], lengths: Sequence[Lengths]) -> list[Gold]:
+def _read_naacl(lines: Sequence[str], text: ParallelText) -> list[Gold]:
     links: dict[str, defaultdict[int, set[Pair]]] = {kind: defaultdict(set) for kind in "SP"}
-    for number, line in enumerate(lines, start=1):
-        match = _NUMBERED.fullmatch(line.strip())
+    for number, line in enumerate(map(str.strip, lines), start=1):
+        match = _NUMBERED.fullmatch(line)
         if match is None:
-            if not line.strip():
+            if not line:
                 continue
             raise ValueError(
-                f"line {number}: {line.strip()!r} is no link: write sentence, source word, target "
+                f"line {number}: {line!r} is no link: write sentence, source word, target "
                 "word, maybe S or P, like 1 3 2 S"
             )
-        sentence = int(match["sentence"])
-        if not 1 <= sentence <= len(lengths):
+        row = int(match["sentence"]) - 1
+        if not 0 <= row < len(text):
             raise ValueError(
-                f"line {number}: there is no sentence {sentence}: the text has {len(lengths)}, "
+                f"line {number}: there is no sentence {row + 1}: the text has {len(text)}, "
                 "counted from 1"
             )
-        words = lengths[sentence - 1]
+        words = len(text.source[row].split()), len(text.target[row].split())
         source, target = (
             0 if match[side] == "NULL" else int(match[side]) for side in ("source", "target")
         )
         if source > words[0] or target > words[1]:
-            raise ValueError(f"line {number}: {source} {target} {_past_the_end(words, 1)}")
+            raise ValueError(
+                f"line {number}: {source} {target} points past its sentence pair ({words[0]} "
+                f"source and {words[1]} target words, counted from 1)"
+            )
         if source and target:
-            links[match["kind"] or "S"][sentence - 1].add((source - 1, target - 1))
-    return [Gold.of(links["S"][row], links["P"][row]) for row in range(len(lengths))]
-
-
-def _past_the_end(words: Lengths, first: int) -> str:
-    return (
-        f"points past its sentence pair ({words[0]} source and {words[1]} target words, counted "
-        f"from {first})"
-    )
+            links[match["kind"] or "S"][row].add((source - 1, target - 1))
+    return [Gold.of(links["S"][row], links["P"][row]) for row in range(len(text))]
 
 
 def links_of_translation(
@@ -242,55 +195,36 @@ def alignment_statistics(
     return np.array(counts, dtype=np.int64).reshape(-1, 4)
 
 
-def alignment_error_rate(counts: Counts) -> NDArray[np.float64]:
-    """Return 0 to 1 from summed counts, ``(…, 4) -> (…)``; NaN without predicted or sure links."""
-    in_sure, in_possible, predicted, sure = np.moveaxis(np.asarray(counts), -1, 0)
-    return 1 - _ratio(in_sure + in_possible, predicted + sure)
+def error_precision_recall(counts: Counts) -> NDArray[np.float64]:
+    """Return error rate, precision and recall, 0 to 1, from summed counts: ``(…, 4) -> (3, …)``.
+
+    NaN where there is nothing to divide by.
+    """
+    in_sure, in_possible, predicted, sure = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    parts = np.stack([in_sure + in_possible, in_possible, in_sure])
+    wholes = np.stack([predicted + sure, predicted, sure])
+    shares = np.divide(parts, wholes, out=np.full(parts.shape, np.nan), where=wholes != 0)
+    shares[0] = 1 - shares[0]
+    return shares
 
 
-def alignment_precision(counts: Counts) -> NDArray[np.float64]:
-    """Return 0 to 1 from summed counts, ``(…, 4) -> (…)``; NaN without predicted links."""
-    counts = np.asarray(counts)
-    return _ratio(counts[..., 1], counts[..., 2])
-
-
-def alignment_recall(counts: Counts) -> NDArray[np.float64]:
-    """Return 0 to 1 from summed counts, ``(…, 4) -> (…)``; NaN without sure links."""
-    counts = np.asarray(counts)
-    return _ratio(counts[..., 0], counts[..., 3])
-
-
-def _ratio(part: Counts, whole: Counts) -> NDArray[np.float64]:
-    undefined = np.full(np.shape(whole), np.nan)
-    return np.divide(part, whole, out=undefined, where=whole != 0)
-
-
-class AttentionValues(NamedTuple):
-    """Values described in ``attention_statistics``; NaN where nothing was counted."""
-
-    entropy: float
-    distance: float
-    coverage: float
+ATTENTION_VALUES = ("entropy", "distance", "coverage")
+"""Names of the rows of ``attention_statistics``."""
 
 
 def attention_statistics(weights: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Sum up entropy, distance and coverage over the words of one sentence.
+    """Return sum and count of entropy, distance and coverage, ``(3, 2)``, of one sentence.
 
-    For entropy and distance, target words whose weights are all 0 are left out, and the weights of
-    each other target word are scaled to sum to 1.
+    ``weights`` are ``(tgt words, src words)`` from ``word_weights``. For entropy and distance,
+    target words whose weights are all 0 are left out, and the weights of each other target word are
+    scaled to sum to 1.
 
-    Args:
-        weights: ``(tgt words, src words)`` from ``word_weights``, not negative.
-
-    Returns:
-        Rows of sum and count, ``(3, 2)``:
-
-        - entropy of each target word's weights, ``-Σ_i p_i ln p_i`` in nats, 0 (all weight on one
-          source word) to ln S (equal weights on all S), over target words;
-        - distance from the diagonal, ``Σ_i p_i |(i + ½)/S - (j + ½)/T|`` between the middles of
-          the words as shares of their sentences, from 0 to less than 1, over target words;
-        - coverage, ``min(1, Σ_j w_ij)``, 0 to 1, over source words: how much weight each source
-          word receives, at most 1 (Wu et al. 2016, arXiv 1609.08144, eq. 14).
+    - entropy of each target word's weights, ``-Σ_i p_i ln p_i`` in nats, 0 (all weight on one
+      source word) to ln S (equal weights on all S), over target words;
+    - distance from the diagonal, ``Σ_i p_i |(i + ½)/S - (j + ½)/T|`` between the middles of the
+      words as shares of their sentences, from 0 to less than 1, over target words;
+    - coverage, ``min(1, Σ_j w_ij)``, 0 to 1, over source words: how much weight each source word
+      receives, at most 1 (Wu et al. 2016, arXiv 1609.08144, eq. 14).
     """
     weights = np.asarray(weights, dtype=np.float64)
     sums = weights.sum(1)
@@ -307,26 +241,3 @@ def attention_statistics(weights: NDArray[np.floating]) -> NDArray[np.float64]:
             (covered.sum(), len(covered)),
         ]
     )
-
-
-def attention_values(sums: NDArray[np.floating]) -> AttentionValues:
-    """Divide summed statistics ``(3, 2)`` by their counts."""
-    totals, counts = np.asarray(sums, dtype=np.float64).T
-    ratios = np.divide(totals, counts, out=np.full(3, np.nan), where=counts > 0)
-    return AttentionValues(*ratios.tolist())
-
-
-def pair_lengths(sources: Sequence[str], targets: Sequence[str]) -> list[Lengths]:
-    """Return the number of words on both sides of each sentence pair."""
-    pairs = zip(sources, targets, strict=True)
-    return [(len(source.split()), len(target.split())) for source, target in pairs]
-
-
-def read_gold_file(
-    name: str, option: str, sources: Sequence[str], targets: Sequence[str]
-) -> list[Gold]:
-    """Read the gold alignments of sentence pairs. Raises ``UserError`` that names ``option``."""
-    try:
-        return read_gold(read_lines(name, option), pair_lengths(sources, targets))
-    except ValueError as error:
-        raise UserError(f"{option}={name}, {error}") from None

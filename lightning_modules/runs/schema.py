@@ -4,6 +4,7 @@ Each JSON object has the number ``SCHEMA`` under the key ``schema``; the number 
 stands for all files of the folder, as arrays, CSV and lines of JSON have none.
 """
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -273,20 +274,33 @@ class SentenceAttention(BaseModel):
     """Gold links, source word first, counted from 0; empty where none are known."""
 
     @classmethod
+    def between(
+        cls,
+        number: int,
+        source: str,
+        target: str,
+        weights: NDArray[np.floating],
+        gold: Iterable[tuple[int, int]] = (),
+    ) -> Self:
+        """Name the words of two lines, whose weights are ``(tgt words, src words)``."""
+        return cls(
+            id=number,
+            source_words=source.split(),
+            target_words=target.split(),
+            weights=weights.tolist(),
+            gold=sorted(gold),
+        )
+
+    @classmethod
     def of(cls, prediction: Prediction, weights: NDArray[np.floating]) -> Self:
         """Join a translation and its weights ``(tgt words, src words)``.
 
         Gold links are known for the words that the translation shares with its reference.
         """
-        translated = prediction.hypothesis.split()
-        links = parse_gold(prediction.gold or "").possible
-        return cls(
-            id=prediction.id,
-            source_words=prediction.source.split(),
-            target_words=translated,
-            weights=weights.astype(float).round(4).tolist(),
-            gold=links_of_translation(links, prediction.reference.split(), translated),
-        )
+        hypothesis, gold = prediction.hypothesis, parse_gold(prediction.gold or "").possible
+        links = links_of_translation(gold, prediction.reference.split(), hypothesis.split())
+        rounded = weights.astype(float).round(4)
+        return cls.between(prediction.id, prediction.source, hypothesis, rounded, links)
 
 
 class WordCounts(Record):

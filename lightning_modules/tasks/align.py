@@ -1,12 +1,19 @@
-"""``task=align``: force a trained run through given translations, and write its attention."""
+"""``task=align``: force a trained run through given translations, and write its attention.
+
+Word alignments come from all layers and heads; one layer and head, or their means, is written.
+"""
 
 import logging
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
+import torch
 from hydra.core.hydra_config import HydraConfig
+from numpy.typing import NDArray
 from omegaconf import DictConfig
 
 from datamodules.batching import EncodedPairs, Sequences
@@ -17,30 +24,15 @@ from datamodules.lines import read_lines
 from datamodules.tokenization import Tokenizers
 from lightning_modules.figures.charts import save_chart
 from lightning_modules.figures.heat_map import attention_map
-from lightning_modules.metrics.word_alignment import (
-    Gold,
-    Pair,
-    format_pharaoh,
-    format_soft_pharaoh,
-    hard_alignment,
-    parse_gold,
-    read_gold_file,
-)
+from lightning_modules.metrics import word_alignment as links
+from lightning_modules.metrics.metric import ratio
+from lightning_modules.metrics.word_alignment import Gold
 from lightning_modules.runs.files import BrokenFileError, read_predictions, write_record
 from lightning_modules.runs.job import label_of
 from lightning_modules.runs.paths import PREDICTIONS
-from lightning_modules.runs.schema import SentenceAttention
-from lightning_modules.testing.forced_decoding import step_by_rule
-from lightning_modules.testing.text_alignment import (
-    MEAN,
-    Alignment,
-    AlignmentSummary,
-    GoldSummary,
-    HeadChoice,
-    Index,
-    align_text,
-    summarise,
-)
+from lightning_modules.runs.schema import Record, SentenceAttention
+from lightning_modules.testing import forced_decoding
+from lightning_modules.testing.forced_decoding import Step
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
 from lightning_modules.training.input_checks import check_text
 from lightning_modules.training.process import prepare_process
@@ -55,6 +47,72 @@ RUN_TARGETS = ("reference", "hypothesis")
 """Names of targets in the test set of a run."""
 DEFAULT_HEAT_MAPS = 3
 """How many heat maps are drawn where ``sentences`` is null."""
+STEPS: tuple[Step, ...] = get_args(Step)
+MEAN = "mean"
+Index = int | str
+"""A layer or a head, counted from 0 or backwards from -1; ``mean`` for the mean of all."""
+
+
+class AlignmentSummary(Record):
+    """``alignment.json`` without gold alignments; a ratio without a denominator is None."""
+
+    variant: str
+    pairs: int
+    """Number of sentence pairs given."""
+    aligned: int
+    """Number of pairs with words on both sides."""
+    layer: Index
+    layers: int
+    head: Index
+    heads: int
+    step: Step
+    entropy: float | None
+    """Mean entropy of a target word's weights, in nats."""
+    distance: float | None
+    """Mean distance from the diagonal."""
+    coverage: float | None
+
+
+class GoldSummary(AlignmentSummary):
+    """``alignment.json`` with gold alignments: errors, 0 to 1, and the numbers of links."""
+
+    aer: float | None
+    precision: float | None
+    recall: float | None
+    found_and_sure: int
+    found_and_possible: int
+    found: int
+    sure: int
+    aer_by_step: dict[Step, float | None]
+    aer_by_layer: dict[str, dict[str, float | None]]
+    """Errors by layer, then by head, with the means under ``mean``."""
+
+
+class HeadChoice(NamedTuple):
+    """Layer, head and step of the attention weights to use."""
+
+    layer: Index
+    head: Index
+    step: Step
+
+
+class Alignment(NamedTuple):
+    """The attention over a text, between words."""
+
+    view: HeadChoice
+    """Layer, head and step of ``weights``; layer and head are counted from 0."""
+    layers: int
+    heads: int
+    weights: list[NDArray[np.float64] | None]
+    """Weights of each pair, ``(tgt words, src words)``; None where a side is empty."""
+    statistics: NDArray[np.float64]
+    """Sum of ``attention_statistics`` over all pairs, ``(3, 2)``."""
+    counts: NDArray[np.int64] | None
+    """Sum of ``alignment_statistics`` over all pairs, ``(2, layers + 1, heads + 1, 4)``.
+
+    The axes are step, layer, head and count; the last layer and the last head are the means. None
+    without gold alignments.
+    """
 
 
 def align(config: DictConfig) -> None:
@@ -66,19 +124,26 @@ def align(config: DictConfig) -> None:
     prepare_process(training_settings(config))
     trained = load_trained(config.checkpoint)
     text = read_text(config.sources, config.targets, trained)
-    gold = _gold(config.gold, text)
+    gold = read_gold(config.gold, text)
     pairs = encode(text, trained.tokenizers)
     numbers = sentences_to_draw(config.sentences, pairs, len(text))
     check_text(trained.config, trained.model, trained.tokenizers.source, {"given": pairs})
-    choice = HeadChoice(config.layer, config.head, step_by_rule(config.step, trained.model))
+    step = forced_decoding.step_by_rule(config.step, trained.model)
+    choice = HeadChoice(config.layer, config.head, step)
     limit = config.batching.decode_max_tokens
     alignment = align_text(trained, text, pairs, gold, choice, limit)
     write_lines(folder, alignment)
     label = label_of(trained.config.variant, [], trained.config)
     for number in numbers:
-        links = sorted(gold[number].possible) if gold else []
-        attention = sentence_attention(number, text, alignment, links)
-        draw(folder / f"heat_map_{number}", attention, alignment, label)
+        weights = alignment.weights[number]
+        assert weights is not None
+        lines = text.source[number], text.target[number]
+        drawn = gold[number].possible if gold else ()
+        attention = SentenceAttention.between(number, *lines, weights, drawn)
+        title = f"sentence {number}"
+        if alignment.layers * alignment.heads > 1:
+            title += f", layer {alignment.view.layer}, head {alignment.view.head}"
+        save_chart(attention_map(attention, label, title), folder / f"heat_map_{number}")
     summary = summarise(alignment, trained.config.variant)
     write_record(folder / ALIGNMENT_JSON, summary)
     log.info("\n".join([*summary_lines(summary), f"results: {folder}"]))
@@ -103,6 +168,37 @@ def read_text(sources: str | None, targets: str, trained: TrainedModel) -> Paral
         )
     source = trained.cleaning.aligned_lines(text.source, trained.languages[0])
     return replace(text, source=source)
+
+
+def _test_set(targets: str, run: Path) -> ParallelText:
+    if targets not in RUN_TARGETS:
+        raise UserError(
+            f"targets={targets}: give sources=FILE too, or one of {', '.join(RUN_TARGETS)}"
+        )
+    remedy = "give sources=FILE targets=FILE"
+    try:
+        predictions = read_predictions(run)
+    except BrokenFileError as error:
+        raise UserError(f"{run}: {error}; {remedy}") from None
+    if not predictions:
+        raise UserError(f"{run / PREDICTIONS} is missing or has no rows: {remedy}")
+    gold = [each.gold for each in predictions if each.gold is not None]
+    return ParallelText(
+        [each.source for each in predictions],
+        [getattr(each, targets) for each in predictions],
+        gold if targets == "reference" and len(gold) == len(predictions) else None,
+    )
+
+
+def read_gold(file: str | None, text: ParallelText) -> list[Gold] | None:
+    """Return the gold alignments of a file, or else of the run's test set; None without gold."""
+    if file is None:
+        lines = text.alignments
+        return None if lines is None else [links.parse_gold(line) for line in lines]
+    try:
+        return links.read_gold(read_lines(file, "gold"), text)
+    except ValueError as error:
+        raise UserError(f"gold={file}, {error}") from None
 
 
 def encode(text: ParallelText, tokenizers: Tokenizers) -> EncodedPairs:
@@ -130,36 +226,130 @@ def sentences_to_draw(chosen: Sequence[int] | None, pairs: EncodedPairs, count: 
     return list(chosen)
 
 
-def write_lines(folder: Path, alignment: Alignment) -> None:
-    """Write hard and soft alignments, a line for each pair, empty for a pair with an empty side."""
-    known = [np.zeros((0, 0)) if weights is None else weights for weights in alignment.weights]
-    hard = (format_pharaoh(hard_alignment(weights)) for weights in known)
-    write_text(folder / ALIGNMENTS, "".join(f"{line}\n" for line in hard))
-    soft = (format_soft_pharaoh(weights) for weights in known)
-    write_text(folder / SOFT, "".join(f"{line}\n" for line in soft))
+def align_text(
+    trained: TrainedModel,
+    text: ParallelText,
+    pairs: EncodedPairs,
+    gold: Sequence[Gold] | None,
+    view: HeadChoice,
+    decode_max_tokens: int,
+) -> Alignment:
+    """Align ``pairs``, the pairs of ``text`` with words on both sides, by forced decoding.
 
-
-def sentence_attention(
-    number: int, text: ParallelText, alignment: Alignment, gold: Sequence[Pair]
-) -> SentenceAttention:
-    """Return the weights of one pair that has words on both sides."""
-    weights = alignment.weights[number]
-    assert weights is not None
-    return SentenceAttention(
-        id=number,
-        source_words=text.source[number].split(),
-        target_words=text.target[number].split(),
-        weights=weights.tolist(),
-        gold=list(gold),
+    Raises ``UserError`` for a model without attention, or without the layer or head of ``view``.
+    """
+    weights: list[NDArray[np.float64] | None] = [None] * len(text)
+    statistics, counts = [], []
+    layers = heads = 0
+    for number, by_token in forced_decoding.forced_head_weights(
+        trained.model, pairs, decode_max_tokens
+    ):
+        if not layers:
+            layers, heads = by_token.shape[:2]
+            view = resolve_indices(view, layers, heads, trained.config.variant)
+        by_step = torch.stack([forced_decoding.weights_at(step, by_token) for step in STEPS])
+        lines = text.source[number], text.target[number]
+        by_word = with_means(forced_decoding.merge_words(by_step, *lines, trained.tokenizers))
+        chosen = by_word[place(view, layers, heads)].copy()  # a copy frees the other weights
+        weights[number] = chosen
+        statistics.append(links.attention_statistics(chosen))
+        if gold is not None:
+            counts.append(_counts(by_word, gold[number]))
+    if not layers:
+        raise UserError(
+            f"task=align: {trained.config.variant} has no attention to align by; give "
+            "checkpoint=... of another run"
+        )
+    return Alignment(
+        view, layers, heads, weights, np.sum(statistics, 0), np.sum(counts, 0) if counts else None
     )
 
 
-def draw(stem: Path, attention: SentenceAttention, alignment: Alignment, label: str) -> None:
-    """Save the heat map of one pair; its title names the head where a model has several."""
-    sentence = f"sentence {attention.id}"
-    if alignment.layers * alignment.heads > 1:
-        sentence += f", layer {alignment.view.layer}, head {alignment.view.head}"
-    save_chart(attention_map(attention, label, sentence), stem)
+def with_means(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Append the means: ``(2, layers, heads, …) -> (2, layers + 1, heads + 1, …)``."""
+    for axis in (1, 2):
+        weights = np.concatenate([weights, weights.mean(axis, keepdims=True)], axis)
+    return weights
+
+
+def place(view: HeadChoice, layers: int, heads: int) -> tuple[int, int, int]:
+    """Return the index of the weights of ``view`` in an array from ``with_means``."""
+    layer, head = (
+        count if index == MEAN else int(index)
+        for index, count in ((view.layer, layers), (view.head, heads))
+    )
+    return STEPS.index(view.step), layer, head
+
+
+def resolve_indices(view: HeadChoice, layers: int, heads: int, variant: str) -> HeadChoice:
+    """Count layer and head from 0. Raises ``UserError`` if ``variant`` lacks the layer or head."""
+
+    def from_start(name: str, index: Index, count: int) -> Index:
+        if index == MEAN:
+            return index
+        if isinstance(index, int) and -count <= index < count:
+            return index % count
+        raise UserError(
+            f"{name}={index}: {variant} has {count}, counted from 0 (the last is {count - 1} or "
+            f"-1): give one of them or {name}=mean"
+        )
+
+    return HeadChoice(
+        from_start("layer", view.layer, layers), from_start("head", view.head, heads), view.step
+    )
+
+
+def _counts(weights: NDArray[np.float64], gold: Gold) -> NDArray[np.int64]:
+    """Count the links of one pair: ``(…, tgt words, src words) -> (…, 4)``."""
+    matrices = weights.reshape(-1, *weights.shape[-2:])
+    found = [links.hard_alignment(matrix) for matrix in matrices]
+    counts = links.alignment_statistics(found, [gold] * len(found))
+    return counts.reshape(*weights.shape[:-2], 4)
+
+
+def write_lines(folder: Path, alignment: Alignment) -> None:
+    """Write hard and soft alignments, a line for each pair, empty for a pair with an empty side."""
+    known = [np.zeros((0, 0)) if weights is None else weights for weights in alignment.weights]
+    hard = (links.format_pharaoh(links.hard_alignment(weights)) for weights in known)
+    write_text(folder / ALIGNMENTS, "".join(f"{line}\n" for line in hard))
+    soft = (links.format_soft_pharaoh(weights) for weights in known)
+    write_text(folder / SOFT, "".join(f"{line}\n" for line in soft))
+
+
+def summarise(alignment: Alignment, variant: str) -> AlignmentSummary:
+    """Return the content of ``alignment.json``, a ``GoldSummary`` with gold alignments."""
+    view, counts = alignment.view, alignment.counts
+    content: dict[str, Any] = {
+        "variant": variant,
+        "pairs": len(alignment.weights),
+        "aligned": sum(weights is not None for weights in alignment.weights),
+        "layer": view.layer,
+        "layers": alignment.layers,
+        "head": view.head,
+        "heads": alignment.heads,
+        "step": view.step,
+        **_known(links.ATTENTION_VALUES, ratio(alignment.statistics)),
+    }
+    if counts is None:
+        return AlignmentSummary(**content)
+    step, layer, head = place(view, alignment.layers, alignment.heads)
+    measures = links.error_precision_recall(counts)
+    errors = measures[0]
+    layers, heads = ([*map(str, range(each)), MEAN] for each in (alignment.layers, alignment.heads))
+    found = ("found_and_sure", "found_and_possible", "found", "sure")
+    content |= _known(("aer", "precision", "recall"), measures[:, step, layer, head])
+    content |= dict(zip(found, counts[step, layer, head].tolist(), strict=True))
+    content["aer_by_step"] = _known(STEPS, errors[:, layer, head])
+    content["aer_by_layer"] = {
+        name: _known(heads, row) for name, row in zip(layers, errors[step], strict=True)
+    }
+    return GoldSummary(**content)
+
+
+def _known(names: Sequence[Any], values: NDArray[np.float64]) -> dict[Any, float | None]:
+    """Return values by name, None for NaN."""
+    known = (None if math.isnan(value) else float(value) for value in values)
+    return dict(zip(names, known, strict=True))
 
 
 def summary_lines(summary: AlignmentSummary) -> Iterator[str]:
@@ -187,33 +377,6 @@ def summary_lines(summary: AlignmentSummary) -> Iterator[str]:
     yield _row(["layer", *summary.aer_by_layer[MEAN]])
     for name, by_head in summary.aer_by_layer.items():
         yield _row([name, *map(_number, by_head.values())])
-
-
-def _test_set(targets: str, run: Path) -> ParallelText:
-    if targets not in RUN_TARGETS:
-        raise UserError(
-            f"targets={targets}: give sources=FILE too, or one of {', '.join(RUN_TARGETS)}"
-        )
-    remedy = "give sources=FILE targets=FILE"
-    try:
-        predictions = read_predictions(run)
-    except BrokenFileError as error:
-        raise UserError(f"{run}: {error}; {remedy}") from None
-    if not predictions:
-        raise UserError(f"{run / PREDICTIONS} is missing or has no rows: {remedy}")
-    gold = [prediction.gold for prediction in predictions if prediction.gold is not None]
-    return ParallelText(
-        [prediction.source for prediction in predictions],
-        [getattr(prediction, targets) for prediction in predictions],
-        gold if targets == "reference" and len(gold) == len(predictions) else None,
-    )
-
-
-def _gold(file: str | None, text: ParallelText) -> list[Gold] | None:
-    """Return the gold alignments of a file, or else of the run's test set; None without gold."""
-    if file is not None:
-        return read_gold_file(file, "gold", text.source, text.target)
-    return None if text.alignments is None else [parse_gold(line) for line in text.alignments]
 
 
 def _one_of(name: str, index: Index, count: int) -> str:

@@ -8,7 +8,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError, validated
 from datamodules.translation_data import TranslationData
-from lightning_modules.metrics.chosen_metrics import find_metrics, try_metrics
+from lightning_modules.metrics.chosen_metrics import try_metrics
 from lightning_modules.ranks.environment import is_rank_zero
 from lightning_modules.ranks.launch import on_ranks
 from lightning_modules.runs.checksums import verify_files
@@ -46,7 +46,7 @@ def score(config: DictConfig) -> float | None:
     job = Job.of(HydraConfig.get())
     OmegaConf.resolve(config)
     scoring = validated(Scoring, config.scoring, "scoring")
-    try_metrics(find_metrics(scoring.metrics))
+    try_metrics(scoring.metrics)
     read_replacement(config.decoding)
     data = build_data(config)
     check_test_set(data, scoring)

@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from datamodules.errors import validated
 from datamodules.files import locked
 from datamodules.translation_data import TranslationData
-from lightning_modules.metrics.chosen_metrics import find_metrics, try_metrics
+from lightning_modules.metrics.chosen_metrics import try_metrics
 from lightning_modules.ranks.environment import is_rank_zero, world_size
 from lightning_modules.ranks.launch import on_ranks
 from lightning_modules.runs.files import clear_results, renew_hydra_digests, write_run
@@ -54,7 +54,7 @@ def train_in(job: Job, config: DictConfig) -> float | None:
     """Train in the folder of ``job``; see ``train``."""
     settings, data = settings_and_data(config)
     scoring = validated(Scoring, config.scoring, "scoring")
-    try_metrics(find_metrics(scoring.metrics))
+    try_metrics(scoring.metrics)
     read_replacement(config.decoding)
     with _alone_in(job.folder):
         wanted = identity_of(config, settings, data)

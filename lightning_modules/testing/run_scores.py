@@ -12,16 +12,12 @@ from omegaconf import DictConfig, OmegaConf
 
 from datamodules.corpus import ParallelText, check_sets
 from datamodules.errors import UserError
+from datamodules.phrase_table import read_links
 from datamodules.tokenization import UNK, Tokenizers
 from datamodules.translation_data import TranslationData
+from lightning_modules.decoding import Hypothesis
 from lightning_modules.kernels.device import peak_device_memory_mib
-from lightning_modules.metrics.bootstrap import (
-    ScoredGroup,
-    ScoredSubset,
-    score_groups,
-    score_subset,
-    score_subsets,
-)
+from lightning_modules.metrics import bootstrap, word_alignment
 from lightning_modules.metrics.chosen_metrics import find_metrics, in_order, translation_statistics
 from lightning_modules.metrics.contrast_choices import PairChoices
 from lightning_modules.metrics.curves import CurvePoint, curve_points
@@ -29,50 +25,17 @@ from lightning_modules.metrics.metric import Array, Metric, Statistics
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.metrics.text_metrics import Bleu, sentence_bleu
 from lightning_modules.metrics.word_accuracy import tokens
-from lightning_modules.metrics.word_alignment import (
-    attention_statistics,
-    format_pharaoh,
-    hard_alignment,
-    pair_lengths,
-    read_pharaoh,
-)
 from lightning_modules.ranks.updates import gather_by_key
+from lightning_modules.runs import provenance, schema
 from lightning_modules.runs.files import RunScores
-from lightning_modules.runs.provenance import (
-    code_versions,
-    environment,
-    git_commit,
-    peak_memory_mib,
-)
 from lightning_modules.runs.redaction import redacted
-from lightning_modules.runs.schema import (
-    Data,
-    Environment,
-    Prediction,
-    Result,
-    SubsetScores,
-    WordCounts,
-)
-from lightning_modules.testing.contrastive_pairs import (
-    accuracies,
-    both_translations,
-    choices_of,
-    corpus_pairs,
-)
-from lightning_modules.testing.forced_decoding import (
-    ForcedDecoding,
-    ForcedSentence,
-    forced_statistics,
-    head_attention,
-    shown_sentences,
-    step_by_rule,
-    words_attention,
-)
+from lightning_modules.testing import contrastive_pairs, forced_decoding
+from lightning_modules.testing.forced_decoding import ForcedDecoding, ForcedSentence
 from lightning_modules.testing.output_suspicions import suspicions_of_output
 from lightning_modules.testing.scoring import Scoring, baselines_of_run
 from lightning_modules.testing.unknown_words import read_replacement, write_out
 from lightning_modules.training.callbacks import enter_phase
-from lightning_modules.training.module import Translation, Translator
+from lightning_modules.training.module import Translator
 from lightning_modules.variants import EncoderDecoder, count_parameters
 
 log = logging.getLogger(__name__)
@@ -93,11 +56,11 @@ def check_test_set(data: TranslationData, scoring: Scoring) -> None:
     text, place = data.text("test"), f"data={data.corpus.name}, test"
     if text.alignments is not None:
         try:
-            read_pharaoh(text.alignments, pair_lengths(text.source, text.target))
+            read_links(text)
         except ValueError as error:
             raise UserError(f"{place}: gold alignments, {error}") from None
     if scoring.contrastive:
-        corpus_pairs(data.corpus, data.cache_dir)
+        contrastive_pairs.corpus_pairs(data.corpus, data.cache_dir)
     check_sets(text, place)
     step = -(-len(text) // TRIED)
     references = text.target[::step]
@@ -113,9 +76,9 @@ def check_test_set(data: TranslationData, scoring: Scoring) -> None:
 
 
 class _Found(NamedTuple):
-    """What all ranks found together."""
+    """What all ranks found together, in the order of the sentences."""
 
-    translations: list[Translation]
+    best: list[Hypothesis]
     seconds: float
     """Time spent searching."""
     forced: list[ForcedSentence]
@@ -137,10 +100,10 @@ def score_model(
     """
     enter_phase(trainer, "translating the test set")
     started = time.perf_counter()
-    translations: list[Translation] = _predict(trainer, module, datamodule=data)
+    best = [each.hypotheses[0] for each in _predict(trainer, module, datamodule=data)]
     seconds = time.perf_counter() - started
     enter_phase(trainer, "alignments of references")
-    forced: list[ForcedSentence] = _predict(trainer, ForcedDecoding(module.model), datamodule=data)
+    forced = _predict(trainer, ForcedDecoding(module.model), datamodule=data)
     choices = None
     if scoring.contrastive:
         enter_phase(trainer, "contrastive pairs")
@@ -148,8 +111,7 @@ def score_model(
     if not trainer.is_global_zero:
         return None
     enter_phase(trainer, "scoring")
-    found = _Found(translations, seconds, forced, choices)
-    run = _run_scores(module.model, data, scoring, config, found)
+    run = _run_scores(module.model, data, scoring, config, _Found(best, seconds, forced, choices))
     run.result.peak_device_memory_mib = peak_device_memory_mib(trainer.strategy.root_device)
     return run
 
@@ -162,50 +124,33 @@ def _run_scores(
     found: _Found,
 ) -> RunScores:
     text, tokenizers = data.text("test"), data.tokenizers
-    by_id = {translation.id: translation.hypotheses[0] for translation in found.translations}
-    best = [by_id[number] for number in range(len(text))]
     dictionary = read_replacement(config.decoding)
-    hypotheses, replaced = write_out(best, text.source, tokenizers, dictionary)
+    hypotheses, replaced = write_out(found.best, text.source, tokenizers, dictionary)
     attention = [
-        words_attention(hypothesis, source, tokenizers)
-        for hypothesis, source in zip(best, text.source, strict=True)
+        forced_decoding.words_attention(hypothesis, source, tokenizers)
+        for hypothesis, source in zip(found.best, text.source, strict=True)
     ]
-    chosen = find_metrics(scoring.metrics)
-    step = step_by_rule(scoring.attention_step, model)
+    metrics = find_metrics(scoring.metrics)
+    step = forced_decoding.step_by_rule(scoring.attention_step, model)
+    statistics = {
+        **translation_statistics(metrics, text.source, hypotheses, text.target),
+        **forced_decoding.forced_statistics(found.forced, text, tokenizers, step),
+        **_attention_statistics(attention),
+    }
+    table = data.encoded_corpus.phrase_table
     output = Output(
-        seed=config.seed,
-        hypotheses=hypotheses,
-        statistics={
-            **translation_statistics(chosen, text.source, hypotheses, text.target),
-            **forced_statistics(found.forced, text, tokenizers, step),
-            **_attention_statistics(attention),
-        },
-        metrics=chosen,
-        contrast=found.choices,
-        phrase_table=data.encoded_corpus.phrase_table,
+        config.seed, hypotheses, statistics, metrics, contrast=found.choices, phrase_table=table
     )
     system = System(config.variant, _eval_set(text, tokenizers), [output])
     scores, curve = score_output(system, scoring)
-    result = Result(
-        variant=config.variant,
-        seed=config.seed,
-        replaced=replaced,
-        parameters=count_parameters(model),
-        decoding=_decoding(config, len(text), found.seconds),
-        **scores,
-        **_circumstances(config, data),
-    )
-    pairs, limit = data.encoded_corpus.encoded["test"], config.batching.decode_max_tokens
-    [buckets] = scoring.buckets([system.test])
-    shown = {number: best[number] for number in shown_sentences(text.source, buckets)}
     return RunScores(
-        result=result,
+        result=_result(model, data, config, found.seconds, replaced=replaced, **scores),
         predictions=list(_predictions(text, system, attention)),
-        statistics=output.statistics,
+        statistics=statistics,
         word_counts=_word_counts(data, hypotheses),
         curve=curve,
         attention=attention,
-        heads=head_attention(model, shown, pairs, text, tokenizers, limit),
+        heads=_heads(model, data, scoring, config, found.best),
         choices=found.choices,
     )
 
@@ -220,12 +165,12 @@ def _predict(trainer: pl.Trainer, module: pl.LightningModule, **given: Any) -> l
 
 def _choices(trainer: pl.Trainer, module: Translator, data: TranslationData) -> PairChoices:
     """Choose between the contrastive pairs of the corpus, on all ranks together."""
-    pairs = corpus_pairs(data.corpus, data.cache_dir)
+    pairs = contrastive_pairs.corpus_pairs(data.corpus, data.cache_dir)
     languages = data.corpus.source, data.corpus.target
-    encoded = both_translations(pairs, data.cleaning, languages, data.tokenizers)
-    loader = data.decoding_loader(encoded)
+    encoded = contrastive_pairs.both_translations(pairs, data.cleaning, languages, data.tokenizers)
     forcing = ForcedDecoding(module.model, weights=False)
-    return choices_of(pairs, _predict(trainer, forcing, dataloaders=loader))
+    forced = _predict(trainer, forcing, dataloaders=data.decoding_loader(encoded))
+    return contrastive_pairs.choices_of(pairs, forced)
 
 
 def _eval_set(text: ParallelText, tokenizers: Tokenizers) -> EvalSet:
@@ -241,10 +186,10 @@ def _eval_set(text: ParallelText, tokenizers: Tokenizers) -> EvalSet:
 
 
 def _attention_statistics(attention: Sequence[Array | None]) -> Statistics:
-    known = [attention_statistics(weights) for weights in attention if weights is not None]
+    known = [word_alignment.attention_statistics(each) for each in attention if each is not None]
     if len(known) < len(attention):
         return {}
-    return dict(zip(("entropy", "distance", "coverage"), np.stack(known, axis=1), strict=True))
+    return dict(zip(word_alignment.ATTENTION_VALUES, np.stack(known, axis=1), strict=True))
 
 
 def score_output(system: System, scoring: Scoring) -> tuple[dict[str, Any], list[CurvePoint]]:
@@ -255,30 +200,33 @@ def score_output(system: System, scoring: Scoring) -> tuple[dict[str, Any], list
     [output], test = system.outputs, system.test
     metrics = in_order(output.metrics)
     [buckets] = scoring.buckets([test])
-    subsets = score_subsets([system], metrics, buckets, scoring.draws)
+    subsets = bootstrap.score_subsets([system], metrics, buckets, scoring.draws)
     parts = {
-        name: score_subset([system], metrics, None, index, scoring.draws)
+        name: bootstrap.score_subset([system], metrics, None, index, scoring.draws)
         for name, index in test.subsets.items()
     }
-    groups: list[ScoredGroup] = []
-    if output.contrast is not None:
-        groups = score_groups({system.name: {0: output.contrast}}, scoring.draws)
+    choices = {} if output.contrast is None else {system.name: {0: output.contrast}}
+    groups = bootstrap.score_groups(choices, scoring.draws)
     warnings = suspicions_of_output(test.references, output.hypotheses, test.sources)
     fields = {
         **_estimates(subsets[0], system.name, metrics),
         "subsets": {
-            name: SubsetScores(sentences=len(part.index), **_estimates(part, system.name, metrics))
+            name: schema.SubsetScores(
+                sentences=len(part.index), **_estimates(part, system.name, metrics)
+            )
             for name, part in parts.items()
         },
         "signature": Bleu().signature,
         "baselines": baselines_of_run(test, output.phrase_table, metrics, buckets),
-        "contrast": accuracies(groups, system.name),
+        "contrast": contrastive_pairs.accuracies(groups, system.name),
         "suspicions": [str(each) for each in warnings],
     }
     return fields, curve_points([system], subsets)
 
 
-def _estimates(subset: ScoredSubset, system: str, metrics: Sequence[Metric]) -> dict[str, Any]:
+def _estimates(
+    subset: bootstrap.ScoredSubset, system: str, metrics: Sequence[Metric]
+) -> dict[str, Any]:
     """Return the known scores of a system and their intervals, each by the names of metrics."""
     found = {each.name: subset.estimate(system, each.name) for each in metrics}
     known = {name: estimate for name, estimate in found.items() if estimate is not None}
@@ -292,42 +240,64 @@ def _estimates(subset: ScoredSubset, system: str, metrics: Sequence[Metric]) -> 
     }
 
 
-def _circumstances(config: DictConfig, data: TranslationData) -> dict[str, Any]:
-    """Return settings, corpus, machine and code of a run, by the fields of ``Result``."""
-    code = code_versions(config)
+def _result(
+    model: EncoderDecoder, data: TranslationData, config: DictConfig, seconds: float, **scores: Any
+) -> schema.Result:
+    """Join scores with settings, corpus, machine and code of a run."""
+    code = provenance.code_versions(config)
     settings: Any = OmegaConf.to_container(config, resolve=True)
-    return {
-        "train_max_words": data.corpus.train_max_words,
-        "data": Data.model_validate(data.statistics),
-        "environment": Environment.model_validate(environment()),
-        "peak_memory_mib": peak_memory_mib(),
-        "git_commit": git_commit(),
-        "code": code.training,
-        "testing_code": code.testing,
-        "config": redacted(settings),
+    decoding = dict(settings["decoding"])
+    search = decoding.pop("_target_").rpartition(".")[2]
+    speed = {"seconds": seconds, "sentences_per_second": len(data.text("test")) / seconds}
+    return schema.Result(
+        variant=config.variant,
+        seed=config.seed,
+        parameters=count_parameters(model),
+        decoding={"search": search, **decoding, **speed},
+        train_max_words=data.corpus.train_max_words,
+        data=schema.Data.model_validate(data.statistics),
+        environment=schema.Environment.model_validate(provenance.environment()),
+        peak_memory_mib=provenance.peak_memory_mib(),
+        git_commit=provenance.git_commit(),
+        code=code.training,
+        testing_code=code.testing,
+        config=redacted(settings),
+        **scores,
+    )
+
+
+def _heads(
+    model: EncoderDecoder,
+    data: TranslationData,
+    scoring: Scoring,
+    config: DictConfig,
+    best: Sequence[Hypothesis],
+) -> schema.HeadWeights:
+    """Return the weights of single heads for an easily read sentence of each length bucket."""
+    text, limit = data.text("test"), config.batching.decode_max_tokens
+    [buckets] = scoring.buckets([EvalSet(text.target, text.source)])
+    shown = {
+        number: best[number] for number in forced_decoding.shown_sentences(text.source, buckets)
     }
-
-
-def _decoding(config: DictConfig, sentences: int, seconds: float) -> dict[str, Any]:
-    settings: Any = OmegaConf.to_container(config.decoding, resolve=True)
-    search = settings.pop("_target_").rpartition(".")[2]
-    speed = {"seconds": seconds, "sentences_per_second": sentences / seconds}
-    return {"search": search, **settings, **speed}
+    pairs = data.encoded_corpus.encoded["test"]
+    return forced_decoding.head_attention(model, shown, pairs, text, data.tokenizers, limit)
 
 
 def _predictions(
     text: ParallelText, system: System, attention: Sequence[Array | None]
-) -> Iterator[Prediction]:
+) -> Iterator[schema.Prediction]:
     [output], test = system.outputs, system.test
     for number, bleu in enumerate(sentence_bleu(output.statistics)):
         weights = attention[number]
-        yield Prediction(
+        yield schema.Prediction(
             id=number,
             source=text.source[number],
             reference=text.target[number],
             hypothesis=output.hypotheses[number],
             score=round(float(bleu), 2),
-            alignment=None if weights is None else format_pharaoh(hard_alignment(weights)),
+            alignment=None
+            if weights is None
+            else word_alignment.format_pharaoh(word_alignment.hard_alignment(weights)),
             gold=_at(text.alignments, number),
             set=_at(test.sets, number),
             unknown=number in (test.unknown or ()),
@@ -339,8 +309,10 @@ def _at(values: Sequence[Value] | None, number: int) -> Value | None:
     return None if values is None else values[number]
 
 
-def _word_counts(data: TranslationData, hypotheses: Sequence[str]) -> WordCounts:
+def _word_counts(data: TranslationData, hypotheses: Sequence[str]) -> schema.WordCounts:
     """Count in the training text the tokens of references and translations."""
     counts = data.encoded_corpus.word_counts["target"]
     lines = tokens([*data.text("test").target, *hypotheses])
-    return WordCounts(target={word: counts.get(word, 0) for word in sorted(set(chain(*lines)))})
+    return schema.WordCounts(
+        target={word: counts.get(word, 0) for word in sorted(set(chain(*lines)))}
+    )

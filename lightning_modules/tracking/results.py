@@ -50,15 +50,10 @@ class AttentionMaps(pl.Callback):
         if weights is None:
             return
         number = int(pairs.ids[row])
-        source, target = text.source[number], text.target[number]
-        words = merge_words(weights[0].float().cpu(), source, target, data.tokenizers)
-        sentence = SentenceAttention(
-            id=number,
-            source_words=source.split(),
-            target_words=target.split(),
-            weights=words.tolist(),
-            gold=sorted(parse_gold(text.alignments[number]).possible) if text.alignments else [],
-        )
+        lines = text.source[number], text.target[number]
+        words = merge_words(weights[0].float().cpu(), *lines, data.tokenizers)
+        gold = parse_gold(text.alignments[number]).possible if text.alignments else ()
+        sentence = SentenceAttention.between(number, *lines, words, gold)
         self.tracker.log_attention("attention/validation", sentence, trainer.global_step)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from lightning_modules.metrics.chosen_metrics import METRICS
-from lightning_modules.metrics.contrast_choices import PairChoices, RightChoices
+from lightning_modules.metrics.contrast_choices import RIGHT_CHOICES, PairChoices
 from lightning_modules.metrics.lengths import Bucket
 from lightning_modules.metrics.metric import Metric
 from sweeps.claims.intervals import Differences, above, below, difference, optimum, order
@@ -236,7 +236,7 @@ class AgreementDifference(Pair):
     @property
     def metric(self) -> Metric:
         """Right choices in percent."""
-        return RightChoices()
+        return RIGHT_CHOICES
 
     def quantity(self, lengths: SentenceLengths) -> Quantity:
         """Return the share of right choices among the rows, which are pairs."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.metric import Metric
-from lightning_modules.metrics.pair_tests import CorrectedTest, compare_pairs, correct
+from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correct
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import format_p, p_floor, p_statement
@@ -23,14 +23,14 @@ WHY_THEY_DISAGREE = (
 )
 
 
-def differ(corrected: CorrectedTest) -> bool:
+def differ(test: PairTest) -> bool:
     """Return whether bootstrap and randomisation both find a difference."""
-    return max(corrected.p_bootstrap, corrected.p_randomisation) < SIGNIFICANT
+    return max(test.p_bootstrap_holm, test.p_randomisation_holm) < SIGNIFICANT
 
 
-def disagree(corrected: CorrectedTest) -> bool:
+def disagree(test: PairTest) -> bool:
     """Return whether only one of bootstrap and randomisation finds a difference."""
-    return (corrected.p_bootstrap < SIGNIFICANT) != (corrected.p_randomisation < SIGNIFICANT)
+    return (test.p_bootstrap_holm < SIGNIFICANT) != (test.p_randomisation_holm < SIGNIFICANT)
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SignificanceTests:
     """Tests of one metric: all pairs of systems, on the whole test set and in each bucket."""
 
     metric: Metric
-    tests: Sequence[CorrectedTest]
+    tests: Sequence[PairTest]
     """Tests with their p-values after Holm's correction over all of them."""
     resamples: int  # number of resamples of each test
 
@@ -67,9 +67,9 @@ class SignificanceTests:
         return max(2, self.metric.decimals)
 
     @property
-    def whole(self) -> list[CorrectedTest]:
+    def whole(self) -> list[PairTest]:
         """The tests on the whole test set."""
-        return [each for each in self.tests if each.test.subset == "all"]
+        return [each for each in self.tests if each.subset == "all"]
 
 
 def significance_tests(evaluation: Evaluation) -> dict[str, SignificanceTests]:
@@ -103,11 +103,11 @@ def conclusions(evaluation: Evaluation, bleu: SignificanceTests | None) -> list[
 def _conclusions(bleu: SignificanceTests, labels: Mapping[str, str]) -> Iterator[str]:
     whole = bleu.whole
     for method, p_values in (
-        ("paired bootstrap", [each.p_bootstrap for each in whole]),
-        ("approximate randomisation", [each.p_randomisation for each in whole]),
+        ("paired bootstrap", [each.p_bootstrap_holm for each in whole]),
+        ("approximate randomisation", [each.p_randomisation_holm for each in whole]),
     ):
         alike = [
-            f"{labels[each.test.first]} and {labels[each.test.second]}"
+            f"{labels[each.first]} and {labels[each.second]}"
             for each, p in zip(whole, p_values, strict=True)
             if p >= SIGNIFICANT
         ]
@@ -118,9 +118,9 @@ def _conclusions(bleu: SignificanceTests, labels: Mapping[str, str]) -> Iterator
         )
     for each in filter(disagree, whole):
         yield (
-            f"{labels[each.test.first]} and {labels[each.test.second]}: bootstrap "
-            f"({p_statement(each.p_bootstrap, bleu.floor)}) and randomisation "
-            f"({p_statement(each.p_randomisation, bleu.floor)}) disagree {DAGGER}"
+            f"{labels[each.first]} and {labels[each.second]}: bootstrap "
+            f"({p_statement(each.p_bootstrap_holm, bleu.floor)}) and randomisation "
+            f"({p_statement(each.p_randomisation_holm, bleu.floor)}) disagree {DAGGER}"
         )
     if any(map(disagree, whole)):
         yield WHY_THEY_DISAGREE
@@ -189,8 +189,7 @@ def _columns(tests: SignificanceTests, systems: Sequence[System], parts: Parts) 
     ]
 
 
-def _row(corrected: CorrectedTest, seeds: Mapping[str, int]) -> list[Cell]:
-    test = corrected.test
+def _row(test: PairTest, seeds: Mapping[str, int]) -> list[Cell]:
     return [
         test.first,
         test.second,
@@ -199,18 +198,18 @@ def _row(corrected: CorrectedTest, seeds: Mapping[str, int]) -> list[Cell]:
         test.sentences,
         test.difference,
         test.p_bootstrap,
-        corrected.p_bootstrap,
+        test.p_bootstrap_holm,
         test.p_randomisation,
-        corrected.p_randomisation,
+        test.p_randomisation_holm,
         test.p_moses,
-        _outcome(corrected),
+        _outcome(test),
     ]
 
 
-def _outcome(corrected: CorrectedTest) -> str:
-    if disagree(corrected):
+def _outcome(test: PairTest) -> str:
+    if disagree(test):
         return f"methods disagree {DAGGER}"
-    return "differ" if corrected.p_bootstrap < SIGNIFICANT else "not told apart"
+    return "differ" if test.p_bootstrap_holm < SIGNIFICANT else "not told apart"
 
 
 def _how_to_read(

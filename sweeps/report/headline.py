@@ -130,7 +130,7 @@ def _lengths(group: GroupTests, train_limits: Collection[int]) -> Iterator[Findi
         gaining, losing, slope = losing, gaining, -slope
     first, last = group.bounds[0], group.bounds[-1]
     pairs = math.comb(len(group.group.systems), 2)
-    p = p_statement(trend.p, p_floor(group.evaluation.draws.count, pairs))
+    p = p_statement(trend.p_holm, p_floor(group.evaluation.draws.count, pairs))
     leading = _leading(group, gaining, losing)
     test = (
         "straight-line trend over all lengths: for every ten words more, the difference "
@@ -187,7 +187,7 @@ def _widest(group: GroupTests) -> Trend | None:
         metric,
         group.evaluation.draws,
     )
-    real = [each for each in trends if each.p < SIGNIFICANT]
+    real = [each for each in trends if each.p_holm < SIGNIFICANT]
     best = group.ranked[0].name
     of_best = [each for each in real if best in (each.first, each.second)]
     return max(of_best or real, key=lambda each: abs(each.slope.value), default=None)

@@ -86,8 +86,8 @@ class GroupTests:
     def _tests(self) -> dict[tuple[str, str, str], Difference]:
         """Tests by the names of first and second system and the lengths, in both directions."""
         found: dict[tuple[str, str, str], Difference] = {}
-        for each in self.tests.tests:
-            test, p, real = each.test, each.p_bootstrap, differ(each)
+        for test in self.tests.tests:
+            p, real = test.p_bootstrap_holm, differ(test)
             found[test.first, test.second, test.subset] = Difference(test.difference, p, real)
             found[test.second, test.first, test.subset] = Difference(-test.difference, p, real)
         return found

@@ -14,7 +14,7 @@ from lightning_modules.metrics.bleu import bleu
 from lightning_modules.metrics.bootstrap import score_subsets
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import length_buckets, sentence_lengths, slope_per_ten
-from lightning_modules.metrics.pair_tests import CorrectedTest, PairTest, compare_pairs, correct
+from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correct
 from lightning_modules.metrics.resampling import Resamples, interval, resampled_sums
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from tests.helpers.made_text import corrupted, made_references, measured, statistics_of
@@ -67,10 +67,11 @@ def rejected(p_values: Iterable[Sequence[float]]) -> list[float]:
     return (np.array(list(p_values)) <= LEVEL).mean(axis=0).tolist()
 
 
-def smallest(corrected: Iterable[CorrectedTest]) -> tuple[float, float]:
+def smallest(corrected: Iterable[PairTest]) -> tuple[float, float]:
     """The smallest p-value of a family, by bootstrap and by randomisation."""
     tests = list(corrected)
-    return min(each.p_bootstrap for each in tests), min(each.p_randomisation for each in tests)
+    by_bootstrap = min(each.p_bootstrap_holm for each in tests)
+    return by_bootstrap, min(each.p_randomisation_holm for each in tests)
 
 
 def score_coverage(count: int) -> tuple[float, float]:

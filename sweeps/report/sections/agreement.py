@@ -11,8 +11,8 @@ from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.figures.lines import distance_lines, figures_of
-from lightning_modules.metrics.bootstrap import RIGHT_CHOICES, ScoredGroup, score_groups
-from lightning_modules.metrics.contrast_choices import ALL, PairChoices
+from lightning_modules.metrics.bootstrap import ScoredGroup, score_groups
+from lightning_modules.metrics.contrast_choices import ALL, RIGHT_CHOICES, PairChoices
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correct
 from lightning_modules.metrics.resampling import Resamples
@@ -104,7 +104,7 @@ def contrasts(evaluation: Evaluation) -> list[Contrast]:
 
 def _contrast(systems: list[System], draws: Resamples) -> Contrast:
     choices = {system.name: _choices(system) for system in systems}
-    tested = sum(group.kind != "distance" for group in _first(systems).groups)
+    tested = sum(kind != "distance" for kind, *_ in _first(systems).groups)
     draws = enough_draws(draws, tested * math.comb(len(systems), 2))
     groups = score_groups(choices, draws)
     tests = [test for group in groups if group.kind != "distance" for test in _tests(group, draws)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from typing_extensions import override
 
-from lightning_modules.metrics.pair_tests import CorrectedTest
+from lightning_modules.metrics.pair_tests import PairTest
 from sweeps.comparison.numbers import format_number, p_statement
 from sweeps.comparison.significance_tables import (
     DAGGER,
@@ -55,10 +55,10 @@ def significance_matrices(tests: SignificanceTests, labels: Mapping[str, str]) -
     """
     cells: dict[str, dict[tuple[str, str], MatrixCell]] = {}
     sentences: dict[str, set[str]] = {}
-    for corrected in tests.tests:
-        test, pairs = corrected.test, cells.setdefault(corrected.test.subset, {})
-        pairs[test.first, test.second] = _cell(tests, corrected, test.difference.value)
-        pairs[test.second, test.first] = _cell(tests, corrected, -test.difference.value)
+    for test in tests.tests:
+        pairs = cells.setdefault(test.subset, {})
+        pairs[test.first, test.second] = _cell(tests, test, test.difference.value)
+        pairs[test.second, test.first] = _cell(tests, test, -test.difference.value)
         sentences.setdefault(test.subset, set()).add(str(test.sentences))
     return [
         Matrix(
@@ -73,13 +73,13 @@ def significance_matrices(tests: SignificanceTests, labels: Mapping[str, str]) -
     ]
 
 
-def _cell(tests: SignificanceTests, corrected: CorrectedTest, difference: float) -> MatrixCell:
-    other = p_statement(corrected.p_randomisation, tests.floor)
+def _cell(tests: SignificanceTests, test: PairTest, difference: float) -> MatrixCell:
+    other = p_statement(test.p_randomisation_holm, tests.floor)
     return MatrixCell(
-        verdict="alike" if not differ(corrected) else "better" if difference > 0 else "worse",
+        verdict="alike" if not differ(test) else "better" if difference > 0 else "worse",
         difference=format_number(difference, tests.decimals, signed=True),
-        p=p_statement(corrected.p_bootstrap, tests.floor),
-        disagreement=f"by randomisation {other}" if disagree(corrected) else "",
+        p=p_statement(test.p_bootstrap_holm, tests.floor),
+        disagreement=f"by randomisation {other}" if disagree(test) else "",
     )
 
 

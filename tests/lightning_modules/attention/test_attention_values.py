@@ -1,17 +1,26 @@
 """Entropy, distance and coverage of attention, by hand and by brute force."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightning_modules.metrics.word_alignment import attention_statistics, attention_values
+from lightning_modules.metrics.metric import ratio
+from lightning_modules.metrics.word_alignment import ATTENTION_VALUES, attention_statistics
+
+
+class Values(NamedTuple):
+    entropy: float
+    distance: float
+    coverage: float
 
 
 def values(*weights):
-    return attention_values(np.sum([attention_statistics(np.array(one)) for one in weights], 0))
+    assert Values._fields == ATTENTION_VALUES
+    return Values(*ratio(np.sum([attention_statistics(np.array(one)) for one in weights], 0)))
 
 
 @pytest.mark.parametrize("sources", [1, 2, 7])
@@ -88,7 +97,7 @@ def test_brute_force_and_bounds(targets, sources, seed):
     expected = [[entropy, looking], [distance, looking], [coverage, sources]]
     statistics = attention_statistics(weights)
     np.testing.assert_allclose(statistics, expected, atol=1e-12)
-    actual = attention_values(statistics)
+    actual = Values(*ratio(statistics))
     assert 0 <= actual.coverage <= 1 + 1e-12
     if looking:
         assert 0 <= actual.entropy <= math.log(sources) + 1e-12

@@ -147,7 +147,7 @@ def test_a_metric_stands_there_once(given, line):
 @pytest.mark.parametrize(("path", "line"), MISTAKES.items(), ids=list(MISTAKES))
 def test_a_mistake_is_one_line(path, line):
     with pytest.raises(UserError, match=line) as caught:
-        try_metrics(find_metrics([path]))
+        try_metrics([path])
     assert len(str(caught.value).splitlines()) == 1
 
 

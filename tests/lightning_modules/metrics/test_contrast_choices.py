@@ -40,8 +40,8 @@ def test_pairs_are_grouped_by_kind():
         pair("d", "case", None),
         pair("e", "case", 0),
     ]
-    groups = {(group.kind, group.name): group.chosen for group in choices(pairs, 1.0).groups}
-    members = {key: np.flatnonzero(chosen).tolist() for key, chosen in groups.items()}
+    groups = choices(pairs, 1.0).groups
+    members = {(kind, name): np.flatnonzero(chosen).tolist() for kind, name, chosen in groups}
     assert members == {
         ("all", "all"): [0, 1, 2, 3, 4],
         ("category", "number"): [0, 1],

@@ -6,7 +6,7 @@ The seeds are fixed; the bounds leave room for about three standard errors of a 
 import numpy as np
 import pytest
 
-from lightning_modules.metrics import pair_tests
+from lightning_modules.metrics import resampling
 from tests.helpers.simulations import (
     LEVEL,
     equal_pairs,
@@ -65,7 +65,7 @@ def test_equal_systems_of_three_seeds(deviation, without, monkeypatch):
     assert by_bootstrap(tests) <= 0.07
     ends = np.array([(test.difference.low, test.difference.high) for test in tests], np.float64)
     assert np.mean((ends[:, 0] > 0) | (ends[:, 1] < 0)) <= 0.07
-    monkeypatch.setattr(pair_tests, "degrees_of_freedom", lambda scores, variance: np.inf)
+    monkeypatch.setattr(resampling, "degrees_of_freedom", lambda scores, variance: np.inf)
     assert by_bootstrap(trained_pairs(500, deviation, seeds=3)) >= without
 
 

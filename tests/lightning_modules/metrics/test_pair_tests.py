@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from lightning_modules.metrics import pair_tests
+from lightning_modules.metrics import resampling
 from lightning_modules.metrics.bleu import bleu
 from lightning_modules.metrics.bootstrap import score_subsets
 from lightning_modules.metrics.chosen_metrics import METRICS
@@ -135,9 +135,10 @@ def test_one_system_alone_is_not_tested(systems, scored):
 
 def test_a_family_is_corrected_for_each_method_apart(tests):
     corrected = correct(tests)
-    assert [each.test for each in corrected] == tests
-    assert [each.p_bootstrap for each in corrected] == holm([t.p_bootstrap for t in tests])
-    assert [each.p_randomisation for each in corrected] == holm([t.p_randomisation for t in tests])
+    for name in ("p_bootstrap", "p_randomisation"):
+        alone = [getattr(test, name) for test in tests]
+        assert [getattr(each, name) for each in corrected] == alone
+        assert [getattr(each, f"{name}_holm") for each in corrected] == holm(alone)
 
 
 def test_seeds_are_drawn_apart_from_sentences_and_from_each_other(monkeypatch):
@@ -151,7 +152,7 @@ def test_seeds_are_drawn_apart_from_sentences_and_from_each_other(monkeypatch):
         seeds.append(seed)
         return scores.mean(0)
 
-    monkeypatch.setattr(pair_tests, "mean_over_seeds", drawn)
+    monkeypatch.setattr(resampling, "mean_over_seeds", drawn)
     compare_pairs(systems, scored, METRICS["entropy"], DRAWS)
     streams = [DRAWS.seed, *seeds]
     starts = {np.random.default_rng(seed).integers(2**60) for seed in streams}

@@ -9,7 +9,7 @@ import pytest
 
 from datamodules.grammar import GrammarCorpus
 from datamodules.tokenization import UNK
-from lightning_modules.metrics.word_alignment import hard_alignment, parse_gold, parse_pharaoh
+from lightning_modules.metrics.word_alignment import hard_alignment, parse_gold
 from lightning_modules.runs.files import read_attention, read_predictions
 from lightning_modules.training.checkpoints import load_trained
 from tests.helpers.commands import TINY, inside, mistake, places, succeed
@@ -74,7 +74,7 @@ def soft(line: str, source: str, target: str) -> np.ndarray:
     weights = np.zeros((len(target.split()), len(source.split())))
     for piece in line.split():
         pair, weight = piece.split(":")
-        [(i, j)] = parse_pharaoh(pair)
+        [(i, j)] = parse_gold(pair).sure
         weights[j, i] = float(weight)
     return weights
 
@@ -87,13 +87,13 @@ def test_hard_and_soft_alignments_agree(aligned, trained):
         weights = soft(line, one["source"], one["reference"])
         assert weights.max(1).min() > 0
         assert weights.sum(1).max() <= 1.01
-        for source, target in parse_pharaoh(pairs):
+        for source, target in parse_gold(pairs).sure:
             assert weights[target, source] == weights[target].max()
 
 
 def test_the_error_rate_is_that_of_the_alignments_written(aligned, gold):
     """Counted here once more, with sets."""
-    predicted = [set(parse_pharaoh(line)) for line in lines(aligned / "alignments.txt")]
+    predicted = [parse_gold(line).sure for line in lines(aligned / "alignments.txt")]
     drawn = [parse_gold(line) for line in lines(gold)]
     sure = sum(len(a & links.sure) for a, links in zip(predicted, drawn, strict=True))
     possible = sum(len(a & links.possible) for a, links in zip(predicted, drawn, strict=True))
@@ -225,7 +225,7 @@ def test_translations_come_with_hard_and_soft_alignments(space, trained):
     for source, target, pairs, line in written:
         weights = soft(line, source, target)
         assert weights[weights > 0].min(initial=1) >= 0.01
-        assert hard_alignment(weights) == sorted(parse_pharaoh(pairs), key=lambda pair: pair[1])
+        assert hard_alignment(weights) == sorted(parse_gold(pairs).sure, key=lambda pair: pair[1])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 from lightning_modules.metrics.bootstrap import score_subset
 from lightning_modules.metrics.chosen_metrics import METRICS
-from lightning_modules.metrics.contrast_choices import RightChoices
+from lightning_modules.metrics.contrast_choices import RIGHT_CHOICES
 from lightning_modules.metrics.lengths import length_buckets, sentence_lengths, slope_per_ten
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.systems import EvalSet
@@ -343,8 +343,8 @@ def test_pairs_of_one_sentence_are_drawn_together():
     sentence = np.repeat(np.arange(40), 3)
     right = np.stack([rng.integers(2, size=120), np.ones(120)], axis=1).astype(float)
     summed = np.add.reduceat(right, np.arange(0, 120, 3))
-    found = Draws(sentence, RESAMPLES).values(ScoreQuantity(RightChoices()), [right])
-    expected = draws(40).values(ScoreQuantity(RightChoices()), [summed])
+    found = Draws(sentence, RESAMPLES).values(ScoreQuantity(RIGHT_CHOICES), [right])
+    expected = draws(40).values(ScoreQuantity(RIGHT_CHOICES), [summed])
     assert found.resampled == pytest.approx(expected.resampled)
     assert found.observed == pytest.approx(100 * right[:, 0].mean())
 
@@ -362,10 +362,10 @@ def test_values_do_not_depend_on_what_else_is_asked_for(made):
 def test_a_missing_value_is_told():
     counts = np.zeros((20, 2))
     with pytest.raises(ValueError, match=r"right choices \(%\) has no value for seed number 2"):
-        draws(20).values(ScoreQuantity(RightChoices()), [counts + 1, counts])
+        draws(20).values(ScoreQuantity(RIGHT_CHOICES), [counts + 1, counts])
     counts[0] = 1
     with pytest.raises(ValueError, match="on some resampled test sets"):
-        draws(20).values(ScoreQuantity(RightChoices()), [counts])
+        draws(20).values(ScoreQuantity(RIGHT_CHOICES), [counts])
 
 
 COUNT = 4000

@@ -45,7 +45,7 @@ def test_baselines_are_no_systems(findings_of):
     found = findings_of(run(), run("luong"))
     assert names(found.evaluation.systems) == ["none", "luong"]
     assert names(found.evaluation.baselines) == ["phrase table", "copy"]
-    tests = [each.test for each in found.significance["bleu"].tests]
+    tests = found.significance["bleu"].tests
     assert {(test.first, test.second) for test in tests} == {("none", "luong")}
     assert "phrase table" not in found.every_seed
 

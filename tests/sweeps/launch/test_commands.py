@@ -15,7 +15,7 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.word_accuracy import tokens
-from lightning_modules.metrics.word_alignment import parse_pharaoh
+from lightning_modules.metrics.word_alignment import parse_gold
 from lightning_modules.runs.files import read_arrays, read_attention, read_predictions
 from lightning_modules.training.module import Translator
 from tests.helpers.commands import TESTED, TINY, in_process, inside, mistake, places, succeed
@@ -156,7 +156,7 @@ def test_attention_belongs_to_the_predictions(single):
         assert sentence.target_words == line["hypothesis"].split()
         weights = np.array(sentence.weights)
         assert weights.shape == (len(sentence.target_words), len(sentence.source_words))
-        for source, target in parse_pharaoh(line["alignment"]):
+        for source, target in parse_gold(line["alignment"]).sure:
             assert weights[target, source] == pytest.approx(max(weights[target]), abs=1e-3)
 
 
@@ -203,7 +203,7 @@ def test_translate_keeps_lines_and_aligns_words(single, space, capsys):
     assert len(written) == len(aligned) == 4
     assert written[1] == written[3] == aligned[1] == ""
     for line, words, pairs in zip(lines, written, aligned, strict=False):
-        for source, target in parse_pharaoh(pairs):
+        for source, target in parse_gold(pairs).sure:
             assert source < len(line.split())
             assert target < len(words.split())
     piped = succeed("task=translate", f"checkpoint={single}", stdin="\n".join(lines) + "\n")

@@ -371,8 +371,8 @@ def test_a_difference_that_one_of_two_tests_finds_is_not_told():
     """As the section of the tests says: take such a pair as not told apart."""
     evaluation = evaluate([system("a", "falling"), system("b", "steady")], LENGTHS)
     bleu = significance_tests(evaluation)["bleu"]
-    apart = [replace(each, p_randomisation=0.06) for each in bleu.tests]
-    assert all(each.p_bootstrap < 0.05 for each in bleu.tests if each.test.subset == "all")
+    apart = [replace(each, p_randomisation_holm=0.06) for each in bleu.tests]
+    assert all(each.p_bootstrap_holm < 0.05 for each in bleu.tests if each.subset == "all")
     found = headline(evaluation, replace(bleu, tests=apart), Trained([], [], []))
     assert found[0].claim.startswith("No system is shown to have a higher BLEU than another: ")
     assert not any("is ahead" in each.claim for each in found)

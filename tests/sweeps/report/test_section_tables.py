@@ -21,7 +21,7 @@ from lightning_modules.figures.charts import as_spec
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.contrast_choices import PairChoices
-from lightning_modules.metrics.pair_tests import CorrectedTest, PairTest
+from lightning_modules.metrics.pair_tests import PairTest
 from lightning_modules.ranks.updates import RankFlags
 from lightning_modules.runs.files import (
     BrokenFileError,
@@ -92,12 +92,12 @@ def test_systems_are_compared_on_the_same_pairs_only(findings):
     assert [system.name for system in first.systems] == ["good", "bad"]
     assert [system.name for system in second.systems] == ["other"]
     assert not second.tests.tests
-    tested = {each.test.subset: each for each in first.tests.tests}
+    tested = {each.subset: each for each in first.tests.tests}
     wanted = {"all pairs", "number", "case", "no attractor", "attractor"}
     assert set(tested) == wanted | {"distance 1–5", "distance 6–10", "distance 11–15"}
-    assert tested["all pairs"].p_bootstrap < 0.05
-    assert tested["all pairs"].p_randomisation < 0.05
-    assert tested["all pairs"].test.difference.value == pytest.approx(
+    assert tested["all pairs"].p_bootstrap_holm < 0.05
+    assert tested["all pairs"].p_randomisation_holm < 0.05
+    assert tested["all pairs"].difference.value == pytest.approx(
         100 * (choices_of(0.9).right_choices - choices_of(0.5).right_choices).mean()
     )
 
@@ -147,7 +147,7 @@ def test_a_damaged_file_is_named(folder, damage):
 def family(*rows):
     """Tests given as (first, second, lengths, sentences, difference, corrected p-value)."""
     tests = [
-        CorrectedTest(PairTest(first, second, lengths, count, Estimate(value), p, p, None), p, p)
+        PairTest(first, second, lengths, count, Estimate(value), p, p, None, p, p)
         for first, second, lengths, count, value, p in rows
     ]
     return SignificanceTests(METRICS["bleu"], tests, resamples=10_000)
@@ -199,7 +199,7 @@ def test_a_p_value_at_the_floor_is_shown_as_less_with_the_reason():
 def test_methods_that_disagree_are_marked_and_explained():
     made = family(("a", "b", "all", 65, 1.0, 0.01), ("a", "c", "all", 65, 1.0, 0.01))
     assert not made.why_they_disagree
-    apart = replace(made.tests[1], p_randomisation=0.06)
+    apart = replace(made.tests[1], p_randomisation_holm=0.06)
     made = replace(made, tests=[made.tests[0], apart])
     [matrix] = significance_matrices(made, {"a": "a", "b": "b", "c": "c"})
     [_, agreed, marked] = dict(matrix.rows)["a"]
@@ -217,7 +217,7 @@ def test_methods_that_disagree_are_marked_and_explained():
 
 def test_the_terminal_explains_once_why_methods_disagree():
     pairs = family(*((first, "z", "all", 65, 1.0, 0.01) for first in "abc"))
-    apart = [replace(each, p_randomisation=0.06) for each in pairs.tests[:2]]
+    apart = [replace(each, p_randomisation_holm=0.06) for each in pairs.tests[:2]]
     made = replace(pairs, tests=[*apart, pairs.tests[2]])
     systems = [SimpleNamespace(name=name) for name in "abcz"]
     evaluation: Any = SimpleNamespace(

@@ -5,7 +5,7 @@ import pytest
 
 from datamodules.errors import UserError
 from lightning_modules.runs.files import read_record, write_record
-from lightning_modules.testing.text_alignment import (
+from lightning_modules.tasks.align import (
     STEPS,
     Alignment,
     GoldSummary,
