@@ -36,8 +36,7 @@ OF_COMMANDS = (
 """Keys, or their first parts, that are a command's and no training's."""
 CHOICES = "scoring.contrastive"
 """The only key of scoring that a claim sets: all claims of a command are scored alike."""
-MOST = 1e6
-"""Largest size of a number in a claim's file; all scores are far below."""
+MOST = 1e6  # largest size of a number in a claim's file; all scores are far below
 Number = Annotated[float, Field(strict=True, ge=-MOST, le=MOST)]
 Positive = Annotated[float, Field(strict=True, gt=0, le=MOST)]
 Text = Annotated[str, Field(min_length=1)]
@@ -57,17 +56,13 @@ class Paper(ClaimPart):
 class PublishedValues(ClaimPart):
     """Values that the paper reports for the systems of a claim."""
 
-    unit: str
-    """What the values are, such as ``BLEU`` or ``AER (%)``."""
-    flavour: str | None = None
-    """How the paper computed BLEU: a name of ``flavours``."""
+    unit: str  # what the values are, such as `BLEU` or `AER (%)`
+    flavour: str | None = None  # how the paper computed BLEU: a name of `flavours`
     data: str
-    values: dict[str, Number]
-    """By the names of the systems."""
+    values: dict[str, Number]  # by the names of the systems
     curves: dict[str, tuple[tuple[Positive, Number], ...]] = Field(default_factory=dict)
     """Sentence lengths with values at these lengths, by the names of systems."""
-    read_off: bool = False
-    """Whether values and curves were read off a picture."""
+    read_off: bool = False  # whether values and curves were read off a picture
 
     @field_validator("flavour")
     @classmethod
@@ -89,8 +84,7 @@ class SmallestEffect(ClaimPart):
 
     value: Positive
     why: str
-    written: date
-    """The day on which the margin was written, before the first run."""
+    written: date  # the day on which the margin was written, before the first run
 
     @field_validator("written")
     @classmethod
@@ -103,14 +97,12 @@ class SmallestEffect(ClaimPart):
 class Tier(ClaimPart):
     """How a claim is run at one scale."""
 
-    overrides: tuple[str, ...] = ()
-    """Overrides of all systems, after those of ``conf/tier``."""
+    overrides: tuple[str, ...] = ()  # overrides of all systems, after those of `conf/tier`
     systems: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Overrides that replace those of a system of the claim."""
     seeds: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (1, 2, 3)
     """Seed 0 is that of the trials that choose learning rates."""
-    needs: Text | None = None
-    """What the harness lacks to run the claim at this scale."""
+    needs: Text | None = None  # what the harness lacks to run the claim at this scale
 
     @field_validator("seeds")
     @classmethod
@@ -123,24 +115,19 @@ class Tier(ClaimPart):
 class Claim(ClaimPart):
     """A statement of a paper about systems that can be trained here."""
 
-    name: str
-    """``PAPER.NAME``, from the path of the file."""
+    name: str  # `PAPER.NAME`, from the path of the file
     paper: Paper
-    statement: str
-    """In our words."""
-    place: str
-    """Section, table or figure of the paper."""
+    statement: str  # in our words
+    place: str  # section, table or figure of the paper
     figures: Literal["copied from the paper", "not verified"]
     """Whether the published figures are those of the paper itself; others come from other texts."""
     published: PublishedValues | None = None
-    systems: dict[str, tuple[str, ...]]
-    """Overrides of each system over the defaults and the tier."""
+    systems: dict[str, tuple[str, ...]]  # overrides of each system over the defaults and the tier
     measure: AnyMeasure
     says: Says = "larger"
     """Whether the effect is ``larger`` than 0, ``not_smaller``, or there is ``no_difference``."""
     margin: SmallestEffect
-    needs: Text | None = None
-    """What the harness lacks to run the claim at any scale."""
+    needs: Text | None = None  # what the harness lacks to run the claim at any scale
     tiers: dict[TierName, Tier] = Field(default_factory=dict)
 
     @model_validator(mode="after")

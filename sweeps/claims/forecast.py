@@ -29,8 +29,7 @@ says that the effect is not smaller, or that there is no difference."""
 SEEDS, BOTH, SENTENCES, TOGETHER = 1.0, 0.3, 0.5, 0.8
 """Assumed deviations in multiples of the margin, over seeds, over seeds and sentences, and over
 sentences; and the correlation of two systems over sentences."""
-MANY = 1000
-"""Seeds from which an assumed variance is as good as known."""
+MANY = 1000  # seeds from which an assumed variance is as good as known
 NOTE = (
     "decides: the chance of a verdict under two assumptions. First, the true effect is the "
     "published effect; without published values, it is three times the smallest effect that "
@@ -43,10 +42,8 @@ NOTE = (
 class Prospect(NamedTuple):
     """How probably a plan decides a claim, as text."""
 
-    chance: str
-    """With the seeds of the plan."""
-    seeds: str
-    """Seeds that decide with a chance of 80%."""
+    chance: str  # with the seeds of the plan
+    seeds: str  # seeds that decide with a chance of 80%
 
 
 def prospects(plan: Plan) -> dict[str, Prospect]:

@@ -23,8 +23,7 @@ class Differences:
 
     weights: Array
     """What each difference adds of each system's mean over seeds: ``(rows, columns, systems)``."""
-    reference: float = 0.0
-    """Subtracted from each difference."""
+    reference: float = 0.0  # subtracted from each difference
 
     def entries(self, means: Array) -> Array:
         """Return the differences ``(…, rows, columns)`` of means ``(…, systems)``."""
@@ -82,14 +81,11 @@ more than 5% at any ratio of the variances.
 class Spread:
     """Means of systems over seeds, and what they vary by; ``…`` are simulated repetitions."""
 
-    means: Array
-    """Mean over seeds, ``(…, systems)``."""
-    seeds: NDArray[np.int64]
-    """Number of seeds, ``(systems,)``."""
+    means: Array  # mean over seeds, `(…, systems)`
+    seeds: NDArray[np.int64]  # number of seeds, `(systems,)`
     between_seeds: Array
     """Variance between the seeds' values on one test set, ``(…, systems)``; NaN for one seed."""
-    both: Array
-    """Part of ``between_seeds`` that the sentences explain, σ²(both), ``(systems,)``."""
+    both: Array  # part of `between_seeds` that the sentences explain, σ²(both), `(systems,)`
     sentences: Array
     """Covariance over sentences that all seeds share, σ²(sentences), ``(systems, systems)``."""
 

@@ -26,8 +26,7 @@ from sweeps.claims.quantities import Draws, Quantity, Rows, SystemValues
 from sweeps.claims.verdict import Outcome, Verdict, correct_verdicts, judge
 from sweeps.comparison.outputs import EvalSetCache, RunOutput, read_output
 
-FARTHEST = 20
-"""Distances of contrastive pairs beyond which all are in one group."""
+FARTHEST = 20  # distances of contrastive pairs beyond which all are in one group
 
 
 class UnusableError(Exception):
@@ -38,14 +37,12 @@ class UnusableError(Exception):
 class Evidence:
     """The runs of a claim's systems, on rows that are test sentences or contrastive pairs."""
 
-    runs: Mapping[str, Sequence[RunOutput]]
-    """Runs of each system, one for each seed."""
+    runs: Mapping[str, Sequence[RunOutput]]  # runs of each system, one for each seed
     statistics: Mapping[str, Sequence[Array]]
     """What the metric counts, ``(rows, columns)`` for each run."""
     draws: Draws
     lengths: SentenceLengths
-    axis: str
-    """What ``lengths`` are, for readers."""
+    axis: str  # what `lengths` are, for readers
 
     def values(self, quantity: Quantity, system: str) -> SystemValues:
         """Return a quantity of a system. Raises ``ValueError`` if a seed has no value."""
@@ -198,24 +195,20 @@ class ClaimResult:
 
     claim: Claim
     evidence: Evidence | None = None
-    means: Array | None = None
-    """Mean over seeds of each of ``claim.measure.systems``."""
+    means: Array | None = None  # mean over seeds of each of `claim.measure.systems`
     verdict: Verdict | None = None
     corrected: Verdict | None = None
     """The verdict after Holm's correction over all claims that were results together."""
-    requirement: Requirement | None = None
-    """What would decide a claim that is not decidable."""
+    requirement: Requirement | None = None  # what would decide a claim that is not decidable
     failure: str | None = None
-    not_run: str | None = None
-    """Why the claim cannot be run at the tier."""
+    not_run: str | None = None  # why the claim cannot be run at the tier
     untuned: Verdict | None = None
     """The verdict with the learning rates of the files, where the systems were tuned and both
     exist."""
     on_trained: Verdict | None = None
     """The verdict on test sentences no longer than those of training, where longer ones count too:
     most papers' test sentences are no longer."""
-    tuned: bool = False
-    """Whether the learning rates were tuned alike."""
+    tuned: bool = False  # whether the learning rates were tuned alike
 
 
 def judge_all(plan: Plan, scoring: Scoring) -> list[ClaimResult]:
@@ -270,8 +263,7 @@ def _judge_claim(claim: Claim, records: Records) -> ClaimResult:
 class _Comparison(NamedTuple):
     """The values of a claim's systems, and how they are compared."""
 
-    means: Array
-    """Mean over seeds of each system."""
+    means: Array  # mean over seeds of each system
     spread: Spread
     differences: Differences
 

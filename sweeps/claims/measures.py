@@ -37,12 +37,9 @@ ALL: Range = (None, None)
 class SentenceLengths(NamedTuple):
     """Lengths of the sentences of a test set."""
 
-    words: NDArray[np.int64]
-    """Source words of each sentence, ``(sentences,)``."""
-    buckets: Sequence[Bucket]
-    """Length buckets with enough sentences."""
-    longest_trained: int | None
-    """Longest training sentence of all systems of the claim, in words."""
+    words: NDArray[np.int64]  # source words of each sentence, `(sentences,)`
+    buckets: Sequence[Bucket]  # length buckets with enough sentences
+    longest_trained: int | None  # longest training sentence of all systems of the claim, in words
     trained_by_all: int | None
     """Longest sentence, in words, that no system's limit of training sentences left out."""
 

@@ -74,17 +74,13 @@ class Need(NamedTuple):
 class PlannedRun(NamedTuple):
     """A run that at least one system of a claim needs."""
 
-    identity: str
-    """``Identity.run``, before data is read."""
+    identity: str  # `Identity.run`, before data is read
     training: str
     """Runs with equal trainings differ only in how the model is tested, as in the search."""
     overrides: tuple[str, ...]
-    folder: Path
-    """The folder that the same overrides have as a single run."""
-    workload: str
-    """What decides the speed of the training; see ``workload``."""
-    budget: Mapping[str, Any]
-    """The group ``budget`` of the configuration: an amount by its kind."""
+    folder: Path  # the folder that the same overrides have as a single run
+    workload: str  # what decides the speed of the training; see `workload`
+    budget: Mapping[str, Any]  # the group `budget` of the configuration: an amount by its kind
     needs: list[Need]
 
 
@@ -98,8 +94,7 @@ class SkippedClaim(NamedTuple):
 class FinishedRuns(NamedTuple):
     """Folders of finished runs."""
 
-    runs: dict[str, Path]
-    """By the identity of the run."""
+    runs: dict[str, Path]  # by the identity of the run
     trainings: dict[str, Path]
     """By the training alone; a run whose checkpoints are gone does not count."""
 
@@ -114,8 +109,7 @@ class Plan:
     claims: Sequence[Claim]
     skipped: Sequence[SkippedClaim]
     runs: Sequence[PlannedRun]
-    finished: FinishedRuns = NONE_FINISHED
-    """The runs that existed when the plan was made."""
+    finished: FinishedRuns = NONE_FINISHED  # the runs that existed when the plan was made
     untuned: Sequence[PlannedRun] = ()
     """The same runs with the learning rates of the files, where others are given."""
 
@@ -360,10 +354,8 @@ def _same_machine(one: Environment, other: Environment) -> bool:
 class JobTime(NamedTuple):
     """Estimate of the summed time of jobs."""
 
-    seconds: float
-    """Time of the jobs for which a finished run gives the speed."""
-    unknown: int
-    """Number of jobs without such a run."""
+    seconds: float  # time of the jobs for which a finished run gives the speed
+    unknown: int  # number of jobs without such a run
 
     def text(self, at_once: int = 1) -> str:
         """Return the time in words, with some jobs at the same time."""

@@ -15,11 +15,9 @@ from lightning_modules.metrics.metric import Array
 from sweeps.claims.intervals import Differences, Spread
 from sweeps.claims.verdict import LEAST_SEEDS, Margin, decide
 
-PROMISE = 0.8
-"""Probability with which promised seeds or sentences decide."""
+PROMISE = 0.8  # probability with which promised seeds or sentences decide
 MOST_SEEDS = 100
-MOST_TIMES = 100
-"""Largest multiples of the seen test set that are asked for."""
+MOST_TIMES = 100  # largest multiples of the seen test set that are asked for
 SIMULATIONS = 2000
 _LEAST_SHARE = PROMISE + 0.02
 """Share of the simulations that must be decided: the promise and two standard errors."""
@@ -29,8 +27,7 @@ _SEED = 0
 class Requirement(NamedTuple):
     """What would decide a claim, if its true effect is the effect that was seen."""
 
-    seeds: int | None
-    """Seeds of each system on the same test set; None if 100 would not do."""
+    seeds: int | None  # seeds of each system on the same test set; None if 100 would not do
     sentences: int | None
     """Test sentences with the same seeds; None if 100 times as many would not do."""
 

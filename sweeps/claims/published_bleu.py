@@ -20,8 +20,7 @@ class Flavour(NamedTuple):
     """A way to compute BLEU; two scores of one flavour may stand in one column."""
 
     name: str
-    tokenized_by: str
-    """Tokeniser of sacreBLEU, or ``moses``, as for ``multi-bleu.perl``."""
+    tokenized_by: str  # tokeniser of sacreBLEU, or `moses`, as for `multi-bleu.perl`
     lowercase: bool = False
     no_unknown: bool = False
     """Whether only sentences count of which neither source nor reference has an unknown word."""

@@ -14,8 +14,7 @@ from lightning_modules.metrics.lengths import Bucket, slope_per_ten
 from lightning_modules.metrics.metric import Array, Metric, ratio
 from lightning_modules.metrics.resampling import Resamples, resampled_counts
 
-Rows = NDArray[np.int64]
-"""Numbers of sentences, or of contrastive pairs."""
+Rows = NDArray[np.int64]  # numbers of sentences, or of contrastive pairs
 
 
 class Quantity(ABC):
@@ -95,10 +94,8 @@ class RatioQuantity(Quantity):
 class SystemValues(NamedTuple):
     """A quantity of one system."""
 
-    observed: Array
-    """On the test set, ``(seeds,)``."""
-    resampled: Array
-    """On resampled test sets, ``(seeds, resamples)``."""
+    observed: Array  # on the test set, `(seeds,)`
+    resampled: Array  # on resampled test sets, `(seeds, resamples)`
 
 
 class Draws:

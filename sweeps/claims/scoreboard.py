@@ -26,8 +26,7 @@ class Scale(NamedTuple):
     """A tier, and what a command changed of the tier."""
 
     tier: TierName
-    changes: tuple[str, ...] = ()
-    """Overrides of the command that may change results."""
+    changes: tuple[str, ...] = ()  # overrides of the command that may change results
 
     @classmethod
     def of(cls, tier: TierName, shared: Sequence[str]) -> Self:
@@ -77,8 +76,7 @@ NARROWER = (
 )
 """Why an effect that is shown may look undecided beside its verdict."""
 TUNED = "tuned alike"
-CHANGES = "changed by"
-"""Where a table says which overrides changed its tier."""
+CHANGES = "changed by"  # where a table says which overrides changed its tier
 OPTIONAL = ("on_trained", "untuned")
 """What begins the keys of columns that are left out if they are empty."""
 

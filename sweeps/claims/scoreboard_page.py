@@ -36,8 +36,7 @@ from sweeps.comparison.outputs import RunOutput
 from sweeps.comparison.table_files import as_csv, write_tables
 from sweeps.report.html import render_page
 
-LEAST_VALUES = 3
-"""Fewest values of a table whose agreement says anything."""
+LEAST_VALUES = 3  # fewest values of a table whose agreement says anything
 
 
 class PublishedComparison(NamedTuple):
@@ -46,8 +45,7 @@ class PublishedComparison(NamedTuple):
     flavour: str
     systems: Sequence[str]
     published: Sequence[float]
-    ours: Sequence[float]
-    """Means over seeds."""
+    ours: Sequence[float]  # means over seeds
     agreement: TableAgreement | None
     """For tables of at least three values; the data of both sides are unlike."""
 
@@ -186,13 +184,10 @@ class ClaimView(NamedTuple):
     outcome: str
     overrides: Mapping[str, Sequence[str]]
     """Overrides of each system, with those of the tier and of the command."""
-    rates: Mapping[str, float]
-    """Learning rates of the systems that were trained."""
-    means: Mapping[str, float]
-    """What was measured, by system: means over seeds."""
+    rates: Mapping[str, float]  # learning rates of the systems that were trained
+    means: Mapping[str, float]  # what was measured, by system: means over seeds
     comparison: PublishedComparison | None
-    curve: str | None
-    """Name of the figure of its curves."""
+    curve: str | None  # name of the figure of its curves
 
 
 def write_scoreboard(results: Sequence[ClaimResult], scale: Scale, out: Path) -> Path:

@@ -14,8 +14,7 @@ from sweeps.claims.intervals import Differences, Spread, effect_interval
 
 LEAST_SEEDS = 3
 """Seeds of each system without which nothing is decided: the rule was calibrated from three on."""
-LEVEL = 0.05
-"""Largest p-value of a decided verdict."""
+LEVEL = 0.05  # largest p-value of a decided verdict
 WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
 """Levels of intervals. Of a claim of an effect, *held* needs the wide one, and *did not hold* the
 narrow one; of a claim of no difference, the other way round."""
@@ -38,10 +37,8 @@ class Outcome(StrEnum):
 class Margin:
     """The smallest effect that counts. Raises ``ValueError`` unless ``size`` is above 0."""
 
-    size: float
-    """In units of the quantity."""
-    written: date
-    """The day on which the margin was written: before the first run."""
+    size: float  # in units of the quantity
+    written: date  # the day on which the margin was written: before the first run
     says: Says = "larger"
 
     def __post_init__(self) -> None:
@@ -83,15 +80,12 @@ class Verdict:
     """The verdict on one claim."""
 
     outcome: Outcome
-    effect: float
-    """In units of the quantity; above 0 in the direction of the claim."""
+    effect: float  # in units of the quantity; above 0 in the direction of the claim
     interval: Interval | None
     """95%, over seeds and sentences; None where a system has a single seed."""
-    p: float
-    """At most 0.05 exactly when the verdict is decided; 1 with too few seeds."""
+    p: float  # at most 0.05 exactly when the verdict is decided; 1 with too few seeds
     margin: Margin
-    seeds: int
-    """The fewest seeds that a system has."""
+    seeds: int  # the fewest seeds that a system has
 
 
 def judge(spread: Spread, differences: Differences, margin: Margin) -> Verdict:

@@ -28,15 +28,13 @@ TITLES = {
 }
 """Titles of the objectives."""
 DECIMALS = {"bleu": 2, "loss": 3, "parameters": 0, "seconds": 1}
-WHOLE: Mapping[str, Any] = {"tickMinStep": 1, "format": "~s"}
-"""Ticks of an axis of whole numbers."""
+WHOLE: Mapping[str, Any] = {"tickMinStep": 1, "format": "~s"}  # ticks of an axis of whole numbers
 
 
 class Goal(NamedTuple):
     """An objective of a study."""
 
-    place: int
-    """Place of the objective among the values of a trial."""
+    place: int  # place of the objective among the values of a trial
     title: str
     maximize: bool
 

@@ -20,8 +20,7 @@ from sweeps.studies.plan import SLOT, StudyPlan, seed_folder, trial_folder
 from sweeps.studies.settings import shown_value
 from sweeps.studies.storage import open_storage
 
-ENDED = 10
-"""Number of ended trials in the table of a study."""
+ENDED = 10  # number of ended trials in the table of a study
 STATES = {
     TrialState.COMPLETE: Text("done", "green"),
     TrialState.PRUNED: Text("pruned", "dim"),

@@ -53,8 +53,7 @@ class Best(NamedTuple):
     slot: int
     scores: str
     settings: dict[str, Any]
-    command: str
-    """Command that trains with the best settings again."""
+    command: str  # command that trains with the best settings again
 
     @property
     def line(self) -> str:
@@ -118,8 +117,7 @@ class Outcome:
     folder: Path
     best: Sequence[Best]
     """Best trials: none if no trial finished; the Pareto front for several objectives."""
-    kind: str
-    """Kind of budget of the trials."""
+    kind: str  # kind of budget of the trials
 
     @cached_property
     def trials(self) -> list[FrozenTrial]:

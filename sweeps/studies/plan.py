@@ -28,8 +28,7 @@ SLOT, REASON = "slot", "reason"
 """Attributes of trials: place in the queue, the same for all attempts; reason for no value."""
 COST, BY_SEED = "cost", "by_seed"
 """Attributes of trials: cost by kind of budget, and validation BLEU of each seed."""
-IDENTITY = "identity"
-"""Attribute of a study: what all of its trials share."""
+IDENTITY = "identity"  # attribute of a study: what all of its trials share
 LABELS = ("job_type", "group", "name")
 """Keys of a logger whose values tell the runs of a study from others."""
 NOT_OF_TRIALS = ("task=", "seed=", "sweep.worker=")
@@ -40,8 +39,7 @@ class Tuned(BaseModel, extra="forbid"):
     """The group ``tuned``: variants, each with the family whose space is searched."""
 
     variants: dict[str, str] = Field(min_length=1)
-    seeds: list[int] = Field(min_length=1)
-    """Seeds of the final runs, which are compared."""
+    seeds: list[int] = Field(min_length=1)  # seeds of the final runs, which are compared
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,8 @@ class StudyPlan:
 
     variant: str
     sweep: Sweep
-    overrides: list[str]
-    """Overrides that all of its trainings share."""
-    code: str
-    """Version of the code that trains."""
+    overrides: list[str]  # overrides that all of its trainings share
+    code: str  # version of the code that trains
     folder: Path
     labels: tuple[str, ...]
     """Keys of the logger that label a trial; none for a logger without groups."""

@@ -29,10 +29,8 @@ NOTE = (
 class Search(NamedTuple):
     """Values that a study has found, and their cost."""
 
-    values: Sequence[float]
-    """Values of the finished trials."""
-    target_tokens: float
-    """Target tokens for each finished trial."""
+    values: Sequence[float]  # values of the finished trials
+    target_tokens: float  # target tokens for each finished trial
 
 
 class SearchPoint(NamedTuple):
@@ -41,8 +39,7 @@ class SearchPoint(NamedTuple):
     study: str
     trials: int
     target_tokens: int
-    expected: float
-    """Mean of the best value."""
+    expected: float  # mean of the best value
     deviation: float
     low: float
     high: float
@@ -119,10 +116,8 @@ def _curve(points: Sequence[SearchPoint], objective: str, pace: str, width: Widt
 class Expected(NamedTuple):
     """Distribution of the best of n draws from N values: arrays with an entry for n = 1 … N."""
 
-    value: Array
-    """Mean of the best of n draws."""
-    deviation: Array
-    """Standard deviation of the best of n draws."""
+    value: Array  # mean of the best of n draws
+    deviation: Array  # standard deviation of the best of n draws
     low: Array
     high: Array
     """Mean less (``low``) and plus one deviation, but within the smallest and largest value."""

@@ -16,8 +16,7 @@ from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, field_validat
 
 from datamodules.plugs import find_plug, make_plug
 
-TRIAL_STEPS = 100
-"""Steps of a trial for a pruner: hundredths of its budget, over all of its seeds."""
+TRIAL_STEPS = 100  # steps of a trial for a pruner: hundredths of its budget, over all of its seeds
 SAMPLERS: dict[str, type[samplers.BaseSampler]] = {
     "tpe": samplers.TPESampler,
     "multivariate_tpe": samplers.TPESampler,
@@ -314,26 +313,21 @@ class Sweep(BaseModel, extra="forbid"):
     seeds: list[int] = Field(min_length=1)
     """Seeds of each trial, which is scored by the mean over them."""
     objectives: list[Objective] = Field(min_length=1)
-    sampler: str
-    """Name in ``SAMPLERS``, or the dotted path of an Optuna sampler."""
+    sampler: str  # name in `SAMPLERS`, or the dotted path of an Optuna sampler
     sampler_options: dict[str, Any]
     """Arguments of the sampler's class, before those that the harness gives."""
     sampler_seed: int
-    pruner: str
-    """Name in ``PRUNERS``, or the dotted path of an Optuna pruner."""
+    pruner: str  # name in `PRUNERS`, or the dotted path of an Optuna pruner
     pruner_options: dict[str, Any]
     """Arguments of the pruner's class, before those that the harness gives."""
     warmup_trials: int
     """Number of trials that are drawn at random, and must finish before the first is pruned."""
-    known: list[dict[str, Any]]
-    """Settings to try first, such as those of a paper."""
+    known: list[dict[str, Any]]  # settings to try first, such as those of a paper
     storage: str | None
     """Address of a database, or a SQLite file; None: a file in the folder of the study."""
     workers: int
-    worker: int | None
-    """Number of a worker, from 0; None for the command."""
-    retries: int
-    """How often a trial continues after the death of its worker."""
+    worker: int | None  # number of a worker, from 0; None for the command
+    retries: int  # how often a trial continues after the death of its worker
     heartbeat_seconds: int
     """Interval of the heartbeat of a trial; after three silent intervals its worker is dead."""
 

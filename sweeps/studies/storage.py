@@ -17,12 +17,9 @@ from sweeps.studies.settings import Sweep
 
 log = logging.getLogger(__name__)
 
-DATABASE = "study.db"
-"""SQLite file in the folder of a study."""
-SILENT_SECONDS = 10
-"""Longest wait for a connection to a server, and for an answer of its network."""
-PATIENCE_SECONDS = 120.0
-"""How long a database may be silent, as during a restart."""
+DATABASE = "study.db"  # SQLite file in the folder of a study
+SILENT_SECONDS = 10  # longest wait for a connection to a server, and for an answer of its network
+PATIENCE_SECONDS = 120.0  # how long a database may be silent, as during a restart
 
 
 def open_storage(sweep: Sweep, folder: Path) -> BaseStorage:

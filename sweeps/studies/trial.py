@@ -144,18 +144,13 @@ TRAINED, LOCK = "trained.json", ".lock"
 class SeedResult(Record):
     """``trained.json``: results of one seed of a trial."""
 
-    bleu: float
-    """Best BLEU in validation."""
-    loss: float
-    """Lowest loss in validation, nats a target token."""
+    bleu: float  # best BLEU in validation
+    loss: float  # lowest loss in validation, nats a target token
     parameters: int
-    seconds: float
-    """Seconds of training, validation left out."""
+    seconds: float  # seconds of training, validation left out
     cost: Cost
-    reports: list[tuple[int, float]]
-    """Reports to the trial: steps and values."""
-    identity: str | None = None
-    """Digest of the settings, data and code that decide the weights."""
+    reports: list[tuple[int, float]]  # reports to the trial: steps and values
+    identity: str | None = None  # digest of the settings, data and code that decide the weights
 
 
 def train_trial(

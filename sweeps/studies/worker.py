@@ -26,8 +26,7 @@ from sweeps.studies.trial import train_trial
 
 log = logging.getLogger(__name__)
 
-POLL_SECONDS = 1.0
-"""Polling interval of a worker that waits for the last trials of other workers."""
+POLL_SECONDS = 1.0  # polling interval of a worker that waits for the last trials of other workers
 Objective = Callable[[optuna.Trial], list[float] | float]
 Returned = TypeVar("Returned")
 

@@ -3,8 +3,7 @@
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-TYPES = {torch.float32: 1e-6, torch.float64: 1e-12}
-"""Tolerance by type."""
+TYPES = {torch.float32: 1e-6, torch.float64: 1e-12}  # tolerance by type
 
 
 class Largest(TorchDispatchMode):

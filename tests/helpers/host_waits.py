@@ -34,8 +34,7 @@ class HostWaits(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.where: list[str] = []
-        """Names of the operators and functions that wait, in their order."""
+        self.where: list[str] = []  # names of the operators and functions that wait, in their order
         self._functions = _SilentCopies(self.where)
 
     @property

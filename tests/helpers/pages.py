@@ -49,8 +49,7 @@ def number(cell):
     return float(cell.removeprefix("< ").split()[0].replace("−", "-"))
 
 
-AXE = os.environ.get("AXE")
-"""Path of ``axe.min.js``, from ``npm pack axe-core``."""
+AXE = os.environ.get("AXE")  # path of `axe.min.js`, from `npm pack axe-core`
 needs_axe = pytest.mark.skipif(
     not AXE, reason="the variable AXE names no axe.min.js (npm pack axe-core)"
 )

@@ -13,8 +13,7 @@ import pytest
 
 INSTALLED = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 """Where Debian puts the programs of each version."""
-PASSWORD = "correct-horse"
-"""Output or a file that contains the password is a leak."""
+PASSWORD = "correct-horse"  # output or a file that contains the password is a leak
 
 
 class Postgres:

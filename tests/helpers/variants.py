@@ -64,8 +64,7 @@ OPTIONS = {
 }
 ALL = [*NAMES, *OPTIONS]
 VOCABULARY = 23
-LARGEST = 24
-"""Approximate width of a small model's largest layer."""
+LARGEST = 24  # approximate width of a small model's largest layer
 
 
 def configuration(*overrides: str) -> DictConfig:

@@ -37,8 +37,7 @@ class Run:
         self.console: list[str] = []
         self.alerts: list[dict[str, Any]] = []
         """Variables of ``NotifyScriptableRunAlert``: ``title``, ``text``, ``severity``…"""
-        self.used: list[str] = []
-        """Names of the artifacts that the run used."""
+        self.used: list[str] = []  # names of the artifacts that the run used
         self.exit_code: int | None = None
 
     def upsert(self, variables: dict[str, Any]) -> None:

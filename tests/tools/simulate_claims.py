@@ -149,14 +149,10 @@ def collapsed(count: int, seeds: int, share: float = 0.1, fall: float = 20.0) ->
 class Promise(NamedTuple):
     """What became of the planner's promises."""
 
-    decided: float
-    """Share of the promised plans that decide."""
-    wrong: float
-    """Share of the promised plans that decide wrongly."""
-    median: float
-    """Median number of promised seeds."""
-    none: float
-    """Share of pilots for which the planner promises nothing."""
+    decided: float  # share of the promised plans that decide
+    wrong: float  # share of the promised plans that decide wrongly
+    median: float  # median number of promised seeds
+    none: float  # share of pilots for which the planner promises nothing
 
 
 def promises(effect: float, noise: Noise, pilots: int, known: bool = False) -> Promise:

@@ -19,8 +19,7 @@ from sweeps.tasks.study import enqueue
 from tests.helpers.commands import TINY, example, mistake, places
 from tests.sweeps.studies.test_studies import SCORE, chosen_rate, sweep_of, worked
 
-IN_TURN = ["hydra/launcher=basic", "sweep.workers=1", "logger=csv"]
-"""One worker."""
+IN_TURN = ["hydra/launcher=basic", "sweep.workers=1", "logger=csv"]  # one worker
 QUICK = ["model=bahdanau", "scale=0.1", "decoding=greedy", "sweep.warmup_trials=1"]
 
 METHODS = """
