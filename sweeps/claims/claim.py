@@ -22,16 +22,8 @@ from sweeps.claims.verdict import Margin, Says
 TierName = Literal["laptop", "bench", "paper"]
 TIERS: tuple[TierName, ...] = get_args(TierName)
 OF_COMMANDS = (
-    "task",
-    "claims",
-    "tier",
-    "plan",
-    "seed_count",
-    "tune",
-    "learning_rates",
-    "workers",
-    "comparison_name",
-    "hydra",
+    *("task", "claims", "tier", "plan", "seed_count", "tune", "learning_rates"),
+    *("workers", "comparison_name", "hydra"),
 )
 """Keys, or their first parts, that are a command's and no training's."""
 CHOICES = "scoring.contrastive"
@@ -64,18 +56,12 @@ class PublishedValues(ClaimPart):
     """Sentence lengths with values at these lengths, by the names of systems."""
     read_off: bool = False  # whether values and curves were read off a picture
 
-    @field_validator("flavour")
-    @classmethod
-    def _known(cls, name: str | None) -> str | None:
-        """Refuse a flavour in which our own runs cannot be scored: unlike numbers compare badly."""
-        if name is not None and name not in FLAVOURS:
-            raise ValueError(f"no known flavour of BLEU; give one of {'; '.join(FLAVOURS)}")
-        return name
-
     @model_validator(mode="after")
-    def _bleu_has_a_flavour(self) -> Self:
+    def _bleu_has_a_known_flavour(self) -> Self:
         if _is_unit_of(self.unit, "bleu") != (self.flavour is not None):
             raise ValueError(f"unit={self.unit}: published BLEU has a flavour, and nothing else")
+        if self.flavour is not None and self.flavour not in FLAVOURS:
+            raise ValueError(f"no known flavour of BLEU; give one of {'; '.join(FLAVOURS)}")
         return self
 
 
@@ -134,10 +120,9 @@ class Claim(ClaimPart):
     def _names_agree(self) -> Self:
         if self.needs is not None:
             return self
-        published = self.published
         named = [*self.measure.systems]
-        if published is not None:
-            named += [*published.values, *published.curves]
+        if self.published is not None:
+            named += [*self.published.values, *self.published.curves]
         named += [system for tier in self.tiers.values() for system in tier.systems]
         for system in named:
             if system not in self.systems:
@@ -176,21 +161,19 @@ class Claim(ClaimPart):
         return self
 
     @property
-    def rule(self) -> Margin:
+    def decision_margin(self) -> Margin:
         """The margin with its direction, as verdicts and plans need it."""
-        return Margin(self.margin.value, self.margin.written, self.says)
+        return Margin(self.margin.value, self.says)
 
     @property
     def published_effect(self) -> float | None:
-        """The effect that the paper's values have.
-
-        None unless the paper has a value of every system, and in the unit that the claim measures.
-        """
+        """The effect of the paper's values; None unless each system has one in the right unit."""
         published, measure = self.published, self.measure
         if published is None or not measure.of_scores:
             return None
-        in_unit = _is_unit_of(published.unit, measure.score)
-        if not in_unit or not set(measure.systems) <= set(published.values):
+        if not _is_unit_of(published.unit, measure.score):
+            return None
+        if not set(measure.systems) <= set(published.values):
             return None
         values = np.array([published.values[system] for system in measure.systems])
         effect = float(measure.differences.effect(values))
@@ -212,9 +195,7 @@ class Claim(ClaimPart):
 
 
 def _is_unit_of(unit: str, score: str) -> bool:
-    """Whether values in a unit such as ``BLEU`` or ``AER (%)`` are of a score."""
-    name = score.replace("_", " ")
-    return re.match(rf"{name}(?![\w+])", unit, re.IGNORECASE) is not None
+    return re.match(rf"{score.replace('_', ' ')}(?![\w+])", unit, re.IGNORECASE) is not None
 
 
 def _not_of_training(overrides: Iterable[str]) -> str | None:
@@ -235,15 +216,9 @@ ALL = "all"
 @cache
 def all_claims() -> dict[str, Claim]:
     """Return every claim of ``conf/claim`` by its name, papers in the order of their years."""
-    claims = [
-        read_claim(file)
-        for folder in CLAIMS.iterdir()
-        for file in folder.glob("*.yaml")
-        if file.name != PAPER
-    ]
-    return {
-        claim.name: claim for claim in sorted(claims, key=lambda one: (one.paper.year, one.name))
-    }
+    claims = [read_claim(file) for file in CLAIMS.glob("*/*.yaml") if file.name != PAPER]
+    claims.sort(key=lambda claim: (claim.paper.year, claim.name))
+    return {claim.name: claim for claim in claims}
 
 
 def read_claim(file: Path) -> Claim:
@@ -286,10 +261,9 @@ def _named(name: str) -> dict[str, Claim]:
     if name.endswith(".yaml") and Path(name).is_file():
         claim = read_claim(Path(name))
         return {claim.name: claim}
-    known = all_claims()
     return {
         key: claim
-        for key, claim in known.items()
+        for key, claim in all_claims().items()
         if name in (ALL, key) or key.startswith(f"{name}.")
     }
 

@@ -56,7 +56,7 @@ def prospects(plan: Plan) -> dict[str, Prospect]:
 
 
 def _prospect(claim: Claim, plan: Plan) -> Prospect:
-    margin, seeds = claim.rule, plan.seeds_of(claim)
+    margin, seeds = claim.decision_margin, plan.seeds_of(claim)
     spread, differences = assume_spread(claim), claim.measure.differences
     if plan.is_one_training(claim):
         spread, differences = pair_spread(spread, differences)

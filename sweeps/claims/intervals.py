@@ -1,16 +1,106 @@
-"""Which differences between systems a claim is about: two systems, an order, an optimum."""
+"""The effect of a claim: what is measured on each seed, differences of systems, and an interval."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from functools import cached_property, partial
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from lightning_modules.metrics.metric import Array
-from lightning_modules.metrics.resampling import Interval
-from sweeps.claims.quantities import SystemValues
+from lightning_modules.metrics.lengths import Bucket, slope_per_ten
+from lightning_modules.metrics.metric import Array, Metric, ratio
+from lightning_modules.metrics.resampling import Interval, Resamples, resampled_counts
+
+Rows = NDArray[np.int64]  # numbers of sentences, or of contrastive pairs
+
+
+class Quantity(NamedTuple):
+    """A number computed from a metric's scores on parts of a test set."""
+
+    metric: Metric
+    parts: Sequence[Rows | None]  # what is scored; None for the whole test set
+    value: Callable[[Array], Array]  # `(parts, …) -> (…)`; NaN where a value is not defined
+
+
+def score_on(metric: Metric, rows: Rows | None = None) -> Quantity:
+    """Return a score on the whole test set, or on some rows."""
+    return Quantity(metric, [rows], lambda scores: scores[0])
+
+
+def slope_over(metric: Metric, buckets: Sequence[Bucket]) -> Quantity:
+    """Return the rise of a score for every ten words (``slope_per_ten``)."""
+    return Quantity(metric, [bucket.index for bucket in buckets], partial(slope_per_ten, buckets))
+
+
+def share_left(metric: Metric, beyond: Rows, inside: Rows) -> Quantity:
+    """Return the score beyond the lengths of training divided by that inside; 1 is no fall.
+
+    NaN where the score inside is 0.
+    """
+    return Quantity(metric, [beyond, inside], lambda scores: ratio(np.moveaxis(scores, 0, -1)))
+
+
+class SystemValues(NamedTuple):
+    """A quantity of one system."""
+
+    observed: Array  # on the test set, `(seeds,)`
+    resampled: Array  # on resampled test sets, `(seeds, resamples)`
+
+
+class Draws:
+    """Resamples of one test set, drawn once.
+
+    A row of the statistics is a sentence, or one of several contrastive pairs of a sentence; rows
+    of a sentence are drawn together.
+
+    Args:
+        sentence: number of the sentence of each row, ``(rows,)``, from 0 without gaps.
+        resamples: number and seed of the draws.
+    """
+
+    def __init__(self, sentence: Rows, resamples: Resamples) -> None:
+        self._sentence = sentence
+        self._resamples = resamples
+        self.sentences = int(sentence.max()) + 1
+
+    @cached_property
+    def _times(self) -> Array:
+        """How often each resample has each sentence, ``(sentences, resamples)``."""
+        times = np.empty((self.sentences, self._resamples.count))
+        for chosen, counts in resampled_counts(self.sentences, self._resamples):
+            times[:, chosen] = counts.T
+        return times
+
+    def values(self, quantity: Quantity, statistics: Sequence[Array]) -> SystemValues:
+        """Return a quantity of a system from each seed's statistics, ``(rows, columns)``.
+
+        The values depend on nothing else that is asked for. Raises ``ValueError`` if a seed has no
+        value, on the test set or on a resample.
+        """
+        joined = np.stack(statistics, axis=1)  # (rows, seeds, columns)
+        scores = [self._scores(quantity, joined, part) for part in quantity.parts]
+        observed, resampled = (quantity.value(np.stack(each)) for each in zip(*scores, strict=True))
+        name = quantity.metric.label
+        if not np.isfinite(observed).all():
+            seed = int(np.flatnonzero(~np.isfinite(observed))[0]) + 1
+            raise ValueError(f"{name} has no value for seed number {seed}")
+        if not np.isfinite(resampled).all():
+            raise ValueError(f"{name} has no value on some resampled test sets: too few sentences")
+        return SystemValues(observed, resampled)
+
+    def _scores(self, quantity: Quantity, joined: Array, part: Rows | None) -> tuple[Array, Array]:
+        """Return scores ``(seeds,)`` and ``(seeds, resamples)`` of one part of the test set."""
+        rows = np.arange(len(joined)) if part is None else part
+        drawn, place = np.unique(self._sentence[rows], return_inverse=True)
+        sums = np.zeros((len(drawn), *joined.shape[1:]))
+        np.add.at(sums, place, joined[rows])
+        times = self._times if len(drawn) == self.sentences else self._times[drawn]
+        _, seeds, columns = sums.shape
+        resampled = sums.reshape(len(drawn), -1).T @ times
+        by_seed = np.moveaxis(resampled.reshape(seeds, columns, -1), 1, 2)
+        return quantity.metric.score(sums.sum(0)), quantity.metric.score(by_seed)
 
 
 @dataclass(frozen=True, eq=False)

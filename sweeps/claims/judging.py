@@ -18,11 +18,18 @@ from lightning_modules.runs.identity import Identity
 from lightning_modules.runs.paths import FAILURE
 from lightning_modules.testing.scoring import Scoring
 from sweeps.claims.claim import Claim
-from sweeps.claims.intervals import Differences, Spread, pair_differences
+from sweeps.claims.intervals import (
+    Differences,
+    Draws,
+    Quantity,
+    Rows,
+    Spread,
+    SystemValues,
+    pair_differences,
+)
 from sweeps.claims.measures import AgreementDifference, Measure, SentenceLengths
 from sweeps.claims.plan import Plan
 from sweeps.claims.power import Requirement, find_requirement
-from sweeps.claims.quantities import Draws, Quantity, Rows, SystemValues
 from sweeps.claims.verdict import Outcome, Verdict, correct_verdicts, judge
 from sweeps.comparison.outputs import EvalSetCache, RunOutput, read_output
 
@@ -53,11 +60,6 @@ class Evidence:
         """Whether all systems have the same trainings, and differ in how these are tested."""
         first, *others = ([*map(_training, of_system)] for of_system in self.runs.values())
         return bool(others) and all(each == first for each in others)
-
-    @property
-    def sentences(self) -> int:
-        """Number of test sentences."""
-        return self.draws.sentences
 
     @property
     def seconds(self) -> float:
@@ -104,7 +106,9 @@ class Records:
             try:
                 run = read_run(folder)
                 if run is None:
-                    raise UnusableError(f"{name}: {_why_missing(folder)}")
+                    failed = (folder / FAILURE).is_file()
+                    why = read_failure(folder).error if failed else "was not trained"
+                    raise UnusableError(f"{name}: {why}")
                 self._runs[folder] = read_output(folder, run, self._tests)
             except BrokenFileError as error:
                 raise UnusableError(f"{name}: {error}") from None
@@ -116,8 +120,7 @@ class Records:
         if any(run.test is not test for run in every):
             raise UnusableError("its systems were tested on different sentences")
         limits = [run.result.train_max_words for run in every]
-        known = [limit for limit in limits if limit is not None]
-        all_known = len(known) == len(limits)
+        known = [] if None in limits else [limit for limit in limits if limit is not None]
         [buckets] = self._scoring.buckets([test])
         name = claim.measure.metric.statistics
         return Evidence(
@@ -127,8 +130,8 @@ class Records:
             lengths=SentenceLengths(
                 words=sentence_lengths(test.sources, test.references, self._scoring.unit),
                 buckets=[bucket for bucket in buckets if not bucket.thin],
-                longest_trained=max(known) if all_known else None,
-                trained_by_all=min(known) if all_known else None,
+                longest_trained=max(known, default=None),
+                trained_by_all=min(known, default=None),
             ),
             axis=self._scoring.length_axis,
         )
@@ -167,10 +170,6 @@ def _training(run: RunOutput) -> str:
     return Identity.of_result(run.result).training
 
 
-def _why_missing(folder: Path) -> str:
-    return read_failure(folder).error if (folder / FAILURE).is_file() else "was not trained"
-
-
 def _statistics(run: RunOutput, name: str) -> Array:
     if name not in run.output.statistics:
         raise UnusableError(f"{run.result.variant} has no {name}")
@@ -197,17 +196,14 @@ class ClaimResult:
     evidence: Evidence | None = None
     means: Array | None = None  # mean over seeds of each of `claim.measure.systems`
     verdict: Verdict | None = None
-    corrected: Verdict | None = None
-    """The verdict after Holm's correction over all claims that were results together."""
+    corrected: Verdict | None = None  # after Holm's correction over all claims of the command
     requirement: Requirement | None = None  # what would decide a claim that is not decidable
     failure: str | None = None
     not_run: str | None = None  # why the claim cannot be run at the tier
     untuned: Verdict | None = None
-    """The verdict with the learning rates of the files, where the systems were tuned and both
-    exist."""
+    """The verdict with the learning rates of the files, where tuned and untuned runs exist."""
     on_trained: Verdict | None = None
-    """The verdict on test sentences no longer than those of training, where longer ones count too:
-    most papers' test sentences are no longer."""
+    """On test sentences no longer than those of training, as in most papers."""
     tuned: bool = False  # whether the learning rates were tuned alike
 
 
@@ -243,13 +239,11 @@ def _judge_claim(claim: Claim, records: Records) -> ClaimResult:
         within = None if shorter is None else _compare(measure, evidence, shorter)
     except (UnusableError, ValueError) as error:
         return ClaimResult(claim, failure=str(error))
-    margin = claim.rule
-    verdict = judge(compared.spread, compared.differences, margin)
+    spread, differences, margin = compared.spread, compared.differences, claim.decision_margin
+    verdict = judge(spread, differences, margin)
     missing = None
     if verdict.outcome is Outcome.UNDECIDED:
-        missing = find_requirement(
-            compared.spread, compared.differences, margin, evidence.sentences
-        )
+        missing = find_requirement(spread, differences, margin, evidence.draws.sentences)
     return ClaimResult(
         claim,
         evidence,

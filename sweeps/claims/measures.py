@@ -10,14 +10,25 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from typing_extensions import override
 
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.contrast_choices import RIGHT_CHOICES, PairChoices
 from lightning_modules.metrics.lengths import Bucket
 from lightning_modules.metrics.metric import Metric
-from sweeps.claims.intervals import Differences, above, below, difference, optimum, order
-from sweeps.claims.quantities import Quantity, RatioQuantity, ScoreQuantity
-from sweeps.claims.quantities import SlopeQuantity as SlopeOf
+from sweeps.claims.intervals import (
+    Differences,
+    Quantity,
+    Rows,
+    above,
+    below,
+    difference,
+    optimum,
+    order,
+    score_on,
+    share_left,
+    slope_over,
+)
 
 ScoreName = Literal["bleu", "exact", "chrf", "length_ratio", "aer", "perplexity"]
 
@@ -53,12 +64,11 @@ class ClaimPart(BaseModel):
 class Measure(ClaimPart, ABC):
     """A quantity of systems, and the differences of systems that make the effect of a claim.
 
-    The metric is BLEU unless ``score`` names another.
+    The quantity is a score on the whole test set: BLEU unless ``score`` names another.
     """
 
     score: ScoreName = "bleu"
-    of_scores: ClassVar[bool] = True
-    """Whether the effect is a difference of scores, and not of slopes or shares."""
+    of_scores: ClassVar[bool] = True  # a difference of scores, and not of slopes or shares
 
     @model_validator(mode="after")
     def _names_each_system_once(self) -> Self:
@@ -69,28 +79,31 @@ class Measure(ClaimPart, ABC):
         return self
 
     @property
-    def metric(self) -> Metric:
-        """The metric of the score."""
-        return METRICS[self.score]
-
-    @property
     @abstractmethod
     def systems(self) -> Sequence[str]:
         """The systems whose outputs are read, in the order of ``differences``."""
+
+    @property
+    def metric(self) -> Metric:
+        """The metric of the score."""
+        return METRICS[self.score]
 
     @property
     def differences(self) -> Differences:
         """The differences of systems that make the effect."""
         return difference()
 
-    @abstractmethod
-    def quantity(self, lengths: SentenceLengths) -> Quantity:
-        """Return what is computed for each seed of each system."""
-
     @property
     def every_length(self) -> bool:
         """Whether a score on the whole test set is measured, whatever the sentences' lengths."""
-        return False
+        return self.of_scores
+
+    def quantity(self, lengths: SentenceLengths) -> Quantity:
+        """Return what is computed for each seed of each system.
+
+        Raises ``ValueError`` where the lengths of the sentences do not allow it.
+        """
+        return score_on(self.metric)
 
     def within_training(self, lengths: SentenceLengths) -> Quantity | None:
         """Return the score on sentences no longer than those of any system's training.
@@ -102,94 +115,13 @@ class Measure(ClaimPart, ABC):
             return None
         if not lengths.words.min() <= limit < lengths.words.max():
             return None
-        return ScoreQuantity(self.metric, _within(lengths.words, (None, limit)))
+        return score_on(self.metric, _rows(lengths.words, (None, limit)))
 
 
-class Single(Measure):
-    """A measure of one system."""
+class _Single(Measure):
+    """A measure of one system: how far a value lies above ``above``, or below ``below``."""
 
     system: str
-
-    @property
-    def systems(self) -> Sequence[str]:
-        """The one system."""
-        return (self.system,)
-
-
-class Pair(Measure):
-    """A measure of two systems: that of ``more`` minus that of ``less``."""
-
-    more: str
-    less: str
-
-    @property
-    def systems(self) -> Sequence[str]:
-        """The two systems."""
-        return self.more, self.less
-
-
-class _OnLengths(Measure):
-    """A score on the sentences of some source lengths."""
-
-    lengths: Range = ALL
-
-    @property
-    def every_length(self) -> bool:
-        """Whether the claim names no lengths."""
-        return self.lengths == ALL
-
-    def quantity(self, lengths: SentenceLengths) -> Quantity:
-        """Return the score on these sentences."""
-        return ScoreQuantity(self.metric, _within(lengths.words, self.lengths))
-
-
-class _OnAll(Measure):
-    """A score on the whole test set."""
-
-    @property
-    def every_length(self) -> bool:
-        """The whole test set counts."""
-        return True
-
-    def quantity(self, lengths: SentenceLengths) -> Quantity:
-        """Return the score on all sentences."""
-        return ScoreQuantity(self.metric)
-
-
-class ScoreDifference(Pair, _OnLengths):
-    """Difference of a score on the sentences of some source lengths."""
-
-    kind: Literal["difference"]
-
-
-class SlopeDifference(Pair):
-    """Difference of the slopes of a score over the length, for every ten words."""
-
-    kind: Literal["slope_difference"]
-    of_scores: ClassVar[bool] = False
-
-    def quantity(self, lengths: SentenceLengths) -> Quantity:
-        """Return the slope over the length buckets."""
-        return _slope(self.metric, lengths)
-
-
-class Beyond(Pair):
-    """Difference of what is left of a score beyond the lengths of training, as a share.
-
-    1 is no loss: the score on sentences longer than those of training, divided by that on others.
-    """
-
-    kind: Literal["beyond"]
-    of_scores: ClassVar[bool] = False
-
-    def quantity(self, lengths: SentenceLengths) -> Quantity:
-        """Return the share. Raises ``ValueError`` if the lengths of training are not known."""
-        return _left_beyond(self.metric, lengths)
-
-
-class _FromLevel(Single):
-    """How far a value lies above ``above``, or below ``below``."""
-
     above: float | None = None
     below: float | None = None
 
@@ -200,24 +132,99 @@ class _FromLevel(Single):
         return self
 
     @property
+    @override
+    def systems(self) -> Sequence[str]:
+        return (self.system,)
+
+    @property
+    @override
     def differences(self) -> Differences:
-        """The distance from the level."""
         return above(self.above) if self.above is not None else below(self.below or 0.0)
 
 
-class LeftBeyond(_FromLevel):
-    """How far the share of a score that is left beyond the lengths of training is from a level."""
+class _Pair(Measure):
+    """A measure of two systems: that of ``more`` minus that of ``less``."""
 
-    kind: Literal["left_beyond"]
+    more: str
+    less: str
+
+    @property
+    @override
+    def systems(self) -> Sequence[str]:
+        return self.more, self.less
+
+
+class _OnLengths(Measure):
+    """A score on the sentences of some source lengths."""
+
+    lengths: Range = ALL
+
+    @property
+    @override
+    def every_length(self) -> bool:
+        return self.lengths == ALL
+
+    @override
+    def quantity(self, lengths: SentenceLengths) -> Quantity:
+        return score_on(
+            self.metric, None if self.every_length else _rows(lengths.words, self.lengths)
+        )
+
+
+class _OverLength(Measure):
+    """The slope of a score over the length, for every ten words."""
+
     of_scores: ClassVar[bool] = False
 
+    @override
     def quantity(self, lengths: SentenceLengths) -> Quantity:
-        """Return the share. Raises ``ValueError`` if the lengths of training are not known."""
-        return _left_beyond(self.metric, lengths)
+        if len(lengths.buckets) < 2:
+            raise ValueError(
+                "a slope needs two length buckets with enough sentences: scoring.edges"
+            )
+        return slope_over(self.metric, lengths.buckets)
 
 
-class AgreementDifference(Pair):
-    """Difference of the share of right choices between two translations, in points."""
+class _BeyondTraining(Measure):
+    """The score on sentences longer than those of training, as a share of that on others."""
+
+    of_scores: ClassVar[bool] = False
+
+    @override
+    def quantity(self, lengths: SentenceLengths) -> Quantity:
+        limit = lengths.longest_trained
+        if limit is None:
+            raise ValueError("the lengths of the training sentences are not known")
+        beyond, inside = (
+            _rows(lengths.words, (limit + 1, None)),
+            _rows(lengths.words, (None, limit)),
+        )
+        return share_left(self.metric, beyond, inside)
+
+
+class ScoreDifference(_Pair, _OnLengths):
+    """Difference of a score on the sentences of some source lengths."""
+
+    kind: Literal["difference"]
+
+
+class SlopeDifference(_Pair, _OverLength):
+    """Difference of the slopes of a score."""
+
+    kind: Literal["slope_difference"]
+
+
+class BeyondDifference(_Pair, _BeyondTraining):
+    """Difference of what is left of a score beyond the lengths of training; 1 is no loss."""
+
+    kind: Literal["beyond"]
+
+
+class AgreementDifference(_Pair):
+    """Difference of the share of right choices between two translations, in points.
+
+    Its rows are pairs of translations.
+    """
 
     kind: Literal["agreement"]
     of_scores: ClassVar[bool] = False
@@ -231,13 +238,9 @@ class AgreementDifference(Pair):
         return self
 
     @property
+    @override
     def metric(self) -> Metric:
-        """Right choices in percent."""
         return RIGHT_CHOICES
-
-    def quantity(self, lengths: SentenceLengths) -> Quantity:
-        """Return the share of right choices among the rows, which are pairs."""
-        return ScoreQuantity(self.metric)
 
     def chosen(self, choices: PairChoices) -> NDArray[np.bool_]:
         """Return which pairs count, ``(pairs,)``."""
@@ -245,47 +248,54 @@ class AgreementDifference(Pair):
         return np.asarray(of_category & _inside(choices.distance, self.distances))
 
 
-class Level(_FromLevel, _OnLengths):
+class Level(_Single, _OnLengths):
     """How far a score on the sentences of some source lengths is from a level."""
 
     kind: Literal["level"]
 
 
-class Slope(Single):
-    """Slope of a score over the length for every ten words, times ``sign``."""
+class LeftBeyond(_Single, _BeyondTraining):
+    """How far the share of a score that is left beyond the lengths of training is from a level."""
+
+    kind: Literal["left_beyond"]
+
+
+class Slope(_OverLength):
+    """Slope of a score, times ``sign``."""
 
     kind: Literal["slope"]
-    of_scores: ClassVar[bool] = False
+    system: str
     sign: Literal[1, -1] = 1
 
     @property
+    @override
+    def systems(self) -> Sequence[str]:
+        return (self.system,)
+
+    @property
+    @override
     def differences(self) -> Differences:
-        """The distance of the slope from 0."""
         return above(0.0) if self.sign > 0 else below(0.0)
 
-    def quantity(self, lengths: SentenceLengths) -> Quantity:
-        """Return the slope over the length buckets."""
-        return _slope(self.metric, lengths)
 
-
-class Order(_OnAll):
+class Order(Measure):
     """The smallest step down between neighbours in ``order``, the highest score first."""
 
     kind: Literal["order"]
     order: Annotated[list[str], Field(min_length=3)]
 
     @property
+    @override
     def systems(self) -> Sequence[str]:
-        """The systems, the highest first."""
         return self.order
 
     @property
+    @override
     def differences(self) -> Differences:
-        """The steps between neighbours."""
         return order(len(self.order))
 
 
-class Optimum(_OnAll):
+class Optimum(Measure):
     """How far the score at ``best`` lies above the best score of all other rungs."""
 
     kind: Literal["optimum"]
@@ -299,13 +309,13 @@ class Optimum(_OnAll):
         return self
 
     @property
+    @override
     def systems(self) -> Sequence[str]:
-        """The rungs, in order."""
         return self.rungs
 
     @property
+    @override
     def differences(self) -> Differences:
-        """The best rung against each other one."""
         return optimum(len(self.rungs), self.rungs.index(self.best), self.metric.better or 1)
 
 
@@ -314,7 +324,7 @@ AnyMeasure = Annotated[
     | Level
     | Slope
     | SlopeDifference
-    | Beyond
+    | BeyondDifference
     | LeftBeyond
     | Order
     | Optimum
@@ -323,41 +333,16 @@ AnyMeasure = Annotated[
 ]
 
 
-def _left_beyond(metric: Metric, lengths: SentenceLengths) -> Quantity:
-    """Return the score beyond the lengths of training, as a share of the score inside."""
-    limit = lengths.longest_trained
-    if limit is None:
-        raise ValueError("the lengths of the training sentences are not known")
-    return RatioQuantity(
-        metric,
-        beyond=_rows(lengths.words, (limit + 1, None)),
-        inside=_rows(lengths.words, (None, limit)),
-    )
-
-
-def _within(words: NDArray[np.int64], lengths: Range) -> NDArray[np.int64] | None:
-    return None if lengths == ALL else _rows(words, lengths)
-
-
-def _slope(metric: Metric, lengths: SentenceLengths) -> SlopeOf:
-    if len(lengths.buckets) < 2:
-        raise ValueError("a slope needs two length buckets with enough sentences: scoring.edges")
-    return SlopeOf(metric, lengths.buckets)
-
-
-def _rows(words: NDArray[np.int64], lengths: Range) -> NDArray[np.int64]:
+def _rows(words: NDArray[np.int64], lengths: Range) -> Rows:
     """Return the sentences of these lengths. Raises ``ValueError`` if there are none."""
     found = np.flatnonzero(_inside(words, lengths))
     if not len(found):
-        raise ValueError(f"no test sentence has {_in_words(lengths)}")
+        low, high = lengths
+        upper = f"{low} words or more" if high is None else f"{low} to {high} words"
+        raise ValueError(
+            f"no test sentence has {f'at most {high} words' if low is None else upper}"
+        )
     return found
-
-
-def _in_words(lengths: Range) -> str:
-    low, high = lengths
-    if low is None:
-        return f"at most {high} words"
-    return f"{low} words or more" if high is None else f"{low} to {high} words"
 
 
 def _inside(numbers: NDArray[Any], limits: Range) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Published values beside ours, in the paper's own flavour of a score."""
+"""The page of claims, also in W&B: effects, verdicts, and published values beside ours."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 import numpy as np
+from omegaconf import DictConfig
 
 from datamodules.files import write_text
 from lightning_modules.figures.charts import PAPER, Chart, Width, save_chart
@@ -16,16 +17,18 @@ from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.runs.files import read_predictions
 from lightning_modules.runs.paths import FIGURES, REPORT, TABLES
+from lightning_modules.tracking.names import with_interval
 from sweeps.claims.claim import Claim
-from sweeps.claims.intervals import Spread, above, effect_interval
+from sweeps.claims.intervals import Rows, Spread, above, effect_interval, score_on
 from sweeps.claims.judging import ClaimResult, Evidence
 from sweeps.claims.published_bleu import FLAVOURS, Flavour, TableAgreement, agreement
-from sweeps.claims.quantities import Rows, ScoreQuantity
 from sweeps.claims.scoreboard import (
+    NAME,
     NARROWER,
     ON_PAGE,
     TITLE,
     Scale,
+    effect_of,
     effects_of,
     outcome_of,
     scoreboard,
@@ -36,48 +39,38 @@ from sweeps.comparison.outputs import RunOutput
 from sweeps.comparison.table_files import as_csv, write_tables
 from sweeps.report.html import render_page
 
+FOREST = "forest"
 LEAST_VALUES = 3  # fewest values of a table whose agreement says anything
 
 
 class PublishedComparison(NamedTuple):
-    """Values of a paper and of our runs, in one flavour."""
+    """Our values of the published systems, in the paper's flavour of BLEU."""
 
-    flavour: str
-    systems: Sequence[str]
-    published: Sequence[float]
-    ours: Sequence[float]  # means over seeds
+    ours: Mapping[str, float]  # means over seeds by system
     agreement: TableAgreement | None
     """For tables of at least three values; the data of both sides are unlike."""
 
 
 def compare_with_published(claim: Claim, evidence: Evidence) -> PublishedComparison | None:
-    """Return the published BLEU of a claim beside ours.
+    """Return ours beside the published BLEU of a claim.
 
     None without published BLEU, and where no sentence counts in its flavour.
     """
     published = claim.published
     if published is None or published.flavour is None:
         return None
-    systems = [system for system in published.values if system in evidence.runs]
-    if not systems:
-        return None
-    theirs = [published.values[system] for system in systems]
     flavour = FLAVOURS[published.flavour]
     rows = _rows(flavour, evidence)
-    if not rows:
+    systems = [system for system in published.values if system in evidence.runs]
+    if not systems or not rows:
         return None
-    ours = [
-        float(np.mean([_score(flavour, run, rows) for run in evidence.runs[system]]))
+    ours = {
+        system: float(np.mean([_score(flavour, run, rows) for run in evidence.runs[system]]))
         for system in systems
-    ]
+    }
+    theirs = [published.values[system] for system in systems]
     many = len(systems) >= LEAST_VALUES
-    return PublishedComparison(
-        flavour=flavour.name,
-        systems=systems,
-        published=theirs,
-        ours=ours,
-        agreement=agreement(theirs, ours) if many else None,
-    )
+    return PublishedComparison(ours, agreement(theirs, [*ours.values()]) if many else None)
 
 
 def _rows(flavour: Flavour, evidence: Evidence) -> tuple[int, ...]:
@@ -92,13 +85,12 @@ def _rows(flavour: Flavour, evidence: Evidence) -> tuple[int, ...]:
 
 @cache
 def _unknown(run: RunOutput) -> set[int]:
-    """Return the sentences with a word that this run does not know; its test set has all runs'."""
+    # The test set itself has the sentences that any run of the command does not know.
     return {row for row, each in enumerate(read_predictions(run.folder)) if each.unknown}
 
 
 @cache
 def _score(flavour: Flavour, run: RunOutput, rows: tuple[int, ...]) -> float:
-    """Return the score of a run on some sentences, which several claims may share."""
     hypotheses = [run.output.hypotheses[row] for row in rows]
     references = [run.test.references[row] for row in rows]
     return flavour.score(hypotheses, references, run.result.data.target)
@@ -113,10 +105,8 @@ def claim_lines(evidence: Evidence, claim: Claim, width: Width) -> Lines:
     published = list(_published(claim))
     systems, buckets = list(evidence.runs), evidence.lengths.buckets
     points = [
-        {
-            "place": round(bucket.mean_length or 0.0, 2),
-            **point(system, bucket.bounds.label, estimate),
-        }
+        {"place": round(bucket.mean_length or 0.0, 2)}
+        | point(system, bucket.bounds.label, estimate)
         for system in systems
         for bucket in buckets
         if (estimate := estimate_of(evidence, metric, system, bucket.index)) is not None
@@ -147,13 +137,11 @@ def _published(claim: Claim) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         return
     how = "published, read off" if claim.published.read_off else "published"
     for system, curve in claim.published.curves.items():
-        yield (
-            f"{system}, {how}",
-            [
-                {"place": length, "score": value, "group": f"{length:g} words"}
-                for length, value in sorted(curve)
-            ],
-        )
+        points = [
+            {"place": length, "score": value, "group": f"{length:g} words"}
+            for length, value in sorted(curve)
+        ]
+        yield f"{system}, {how}", points
 
 
 def estimate_of(
@@ -164,7 +152,7 @@ def estimate_of(
     None where the score is not defined; no interval for one seed.
     """
     try:
-        values = evidence.values(ScoreQuantity(metric, rows), system)
+        values = evidence.values(score_on(metric, rows), system)
     except ValueError:  # such as a length ratio without references
         return None
     seeds = tuple(map(float, values.observed))
@@ -172,22 +160,6 @@ def estimate_of(
         return Estimate(seeds[0], seeds=seeds)
     low, high = effect_interval(Spread.of([values]), above(0.0), WIDE)
     return Estimate(float(np.mean(seeds)), float(low), float(high), seeds=seeds)
-
-
-FOREST = "forest"
-
-
-class ClaimView(NamedTuple):
-    """A claim as the page shows it."""
-
-    result: ClaimResult
-    outcome: str
-    overrides: Mapping[str, Sequence[str]]
-    """Overrides of each system, with those of the tier and of the command."""
-    rates: Mapping[str, float]  # learning rates of the systems that were trained
-    means: Mapping[str, float]  # what was measured, by system: means over seeds
-    comparison: PublishedComparison | None
-    curve: str | None  # name of the figure of its curves
 
 
 def write_scoreboard(results: Sequence[ClaimResult], scale: Scale, out: Path) -> Path:
@@ -198,12 +170,11 @@ def write_scoreboard(results: Sequence[ClaimResult], scale: Scale, out: Path) ->
     table = scoreboard(results, scale)
     write_tables([table], out / TABLES)
     charts: dict[str, Chart] = {}
-    effects = effects_of(results)
-    if effects:
+    if effects := effects_of(results):
         charts[FOREST] = forest_chart(effects, "container")
         for end, width in PAPER.items():
             save_chart(forest_chart(effects, width), out / FIGURES / f"{FOREST}{end}")
-    shown = [_view(one, scale, charts) for one in results]
+    shown = [_shown(one, scale, charts) for one in results]
     page = render_page(
         "claims.html.j2",
         figures=charts,
@@ -219,29 +190,63 @@ def write_scoreboard(results: Sequence[ClaimResult], scale: Scale, out: Path) ->
     return out / REPORT
 
 
-def _view(one: ClaimResult, scale: Scale, charts: dict[str, Chart]) -> ClaimView:
-    """Return a claim as the page shows it; its curves are added to ``charts``."""
-    claim, outcome = one.claim, outcome_of(one)
-    systems = claim.systems if one.not_run is None else ()
-    overrides = {
-        system: [*claim.overrides(system, scale.tier), *scale.changes] for system in systems
+def _shown(one: ClaimResult, scale: Scale, charts: dict[str, Chart]) -> dict[str, Any]:
+    """Return a claim as the template shows it; its curves are added to ``charts``."""
+    claim, evidence = one.claim, one.evidence
+    shown: dict[str, Any] = {"claim": claim, "result": one, "outcome": outcome_of(one)}
+    if one.not_run is None:
+        shown["overrides"] = {
+            system: [*claim.overrides(system, scale.tier), *scale.changes]
+            for system in claim.systems
+        }
+    if evidence is None or one.means is None:
+        return shown
+    lines = claim_lines(evidence, claim, "container")
+    if len({each["place"] for each in lines.points}) > 1:
+        shown["curve"] = claim.name.replace(".", "_")
+        charts[shown["curve"]] = draw_lines(lines, "container")
+    rates = {
+        name: run.result.config["optimizer"]["lr"] for name, (run, *_) in evidence.runs.items()
     }
-    if one.evidence is None or one.means is None:
-        return ClaimView(one, outcome, overrides, {}, {}, None, None)
-    lines, name = claim_lines(one.evidence, claim, "container"), claim.name.replace(".", "_")
-    curve = name if len({each["place"] for each in lines.points}) > 1 else None
-    if curve:
-        charts[name] = draw_lines(lines, "container")
-    return ClaimView(
-        result=one,
-        outcome=outcome,
-        overrides=overrides,
-        rates={system: _rate(first) for system, (first, *_) in one.evidence.runs.items()},
-        means=dict(zip(claim.measure.systems, map(float, one.means), strict=True)),
-        comparison=compare_with_published(claim, one.evidence),
-        curve=curve,
+    means = dict(zip(claim.measure.systems, map(float, one.means), strict=True))
+    comparison = compare_with_published(claim, evidence)
+    return shown | {"rates": rates, "means": means, "comparison": comparison}
+
+
+def publish_scoreboard(
+    results: Sequence[ClaimResult], scale: Scale, out: Path, logger: DictConfig
+) -> None:
+    """Log the scoreboard in ``out`` as a W&B run, and save a W&B report of it.
+
+    Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
+    """
+    from lightning_modules.tracking.wandb_report import ReportSection, WandbPage, publish_page
+    from sweeps.report.wandb_comparison import table_data
+
+    about = summary(results, scale)
+    picture = out / FIGURES / f"{FOREST}.png"
+    pictures = {FOREST: picture} if picture.is_file() else {}
+    verdicts = {one.claim.name: outcome_of(one) for one in results}
+    page = WandbPage(
+        job_type="compare",
+        name=f"claims at {scale.tier} scale",
+        config={"folder": str(out), "tier": scale.tier, "verdicts": verdicts},
+        summary={
+            name: value
+            for one in results
+            if (estimate := effect_of(one.verdict)) is not None
+            for name, value in with_interval(f"claim/{one.claim.name}", estimate).items()
+        },
+        pictures=pictures,
+        tables={NAME: table_data(scoreboard(results, scale))},
+        page=(out / REPORT).read_text(encoding="utf-8"),
+        notes=about,
+        title=f"{TITLE}: {scale.tier}",
+        description=about,
+        sections=[
+            ReportSection("Summary", [about], [], []),
+            ReportSection("Effects", [], [*pictures], []),
+            ReportSection("Claims", [], [], [NAME]),
+        ],
     )
-
-
-def _rate(run: RunOutput) -> float:
-    return float(run.result.config["optimizer"]["lr"])
+    publish_page(page, out, logger, again="the same command")

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,27 +32,16 @@ class Outcome(StrEnum):
     UNDECIDED = "not decidable"
 
 
-@dataclass(frozen=True)
-class Margin:
-    """The smallest effect that counts. Raises ``ValueError`` unless ``size`` is above 0."""
+class Margin(NamedTuple):
+    """The smallest effect that counts, and what the claim says of its effect."""
 
-    size: float  # in units of the quantity
-    written: date  # the day on which the margin was written: before the first run
+    size: float  # above 0, in units of the quantity
     says: Says = "larger"
 
-    def __post_init__(self) -> None:
-        if not self.size > 0:
-            raise ValueError(f"a margin must be above 0, not {self.size}")
-
     @property
-    def held_level(self) -> float:
-        """Level of the interval that must show that the claim holds."""
-        return NARROW if self.says == "no_difference" else WIDE
-
-    @property
-    def failed_level(self) -> float:
-        """Level of the interval that must show that the claim does not hold."""
-        return WIDE if self.says == "no_difference" else NARROW
+    def levels(self) -> tuple[float, float]:
+        """Levels of the intervals that show that the claim holds, and that it does not."""
+        return (NARROW, WIDE) if self.says == "no_difference" else (WIDE, NARROW)
 
     @property
     def threshold(self) -> float:
@@ -84,26 +72,19 @@ class Verdict:
     interval: Interval | None
     """95%, over seeds and sentences; None where a system has a single seed."""
     p: float  # at most 0.05 exactly when the verdict is decided; 1 with too few seeds
-    margin: Margin
     seeds: int  # the fewest seeds that a system has
 
 
 def judge(spread: Spread, differences: Differences, margin: Margin) -> Verdict:
-    """Return the verdict on a claim, from nothing but the claim's own systems."""
+    """Return the verdict on a claim from its own systems alone."""
     effect, seeds = float(differences.effect(spread.means)), int(spread.seeds.min())
     if seeds < LEAST_SEEDS:
         interval = _interval(spread, differences) if seeds > 1 else None
-        return Verdict(Outcome.UNDECIDED, effect, interval, 1.0, margin, seeds)
+        return Verdict(Outcome.UNDECIDED, effect, interval, 1.0, seeds)
     held, failed = decide(spread, differences, margin)
     outcome = Outcome.HELD if held else Outcome.FAILED if failed else Outcome.UNDECIDED
-    return Verdict(
-        outcome=outcome,
-        effect=effect,
-        interval=_interval(spread, differences),
-        p=_p(spread, differences, margin),
-        margin=margin,
-        seeds=seeds,
-    )
+    interval, p = _interval(spread, differences), _p(spread, differences, margin)
+    return Verdict(outcome, effect, interval, p, seeds)
 
 
 def decide(
@@ -117,8 +98,8 @@ def decide(
     (-margin, margin), as two one-sided tests would have it, and does not if the 95% interval lies
     wholly outside.
     """
-    held = margin.held(effect_interval(spread, differences, margin.held_level))
-    return held, margin.failed(effect_interval(spread, differences, margin.failed_level))
+    first, second = (effect_interval(spread, differences, level) for level in margin.levels)
+    return margin.held(first), margin.failed(second)
 
 
 def correct_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -152,4 +133,4 @@ def _p(spread: Spread, differences: Differences, margin: Margin) -> float:
                 low = middle
         return float(np.exp(high)) * LEVEL / (1 - level) if high < 0 else 1.0
 
-    return min(least(margin.held, margin.held_level), least(margin.failed, margin.failed_level))
+    return min(map(least, (margin.held, margin.failed), margin.levels))

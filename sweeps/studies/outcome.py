@@ -1,4 +1,4 @@
-"""Outcome of a study: trials as a table, best settings as a file, and costs."""
+"""StudyOutcome of a study: trials as a table, best settings as a file, and costs."""
 
 import math
 import shlex
@@ -25,14 +25,15 @@ from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.launch.compose import composed, training_config
 from sweeps.report.findings import StudySection
 from sweeps.report.html import render_page
-from sweeps.studies.figures import DECIMALS, TITLES, study_figures
-from sweeps.studies.plan import COST, IDENTITY, REASON, SLOT, StudyPlan
-from sweeps.studies.search_performance import (
-    Search,
+from sweeps.studies.figures import (
+    DECIMALS,
+    TITLES,
     performance_curves,
     performance_table,
     search_performance,
+    study_figures,
 )
+from sweeps.studies.plan import COST, IDENTITY, REASON, SLOT, StudyPlan
 from sweeps.studies.settings import (
     Choices,
     Floats,
@@ -109,7 +110,7 @@ TRIALS = "trials"
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class StudyOutcome:
     """The outcome of a study so far."""
 
     sweep: Sweep
@@ -161,16 +162,14 @@ class Outcome:
         return sum(_seconds(trial) or 0.0 for trial in self.trials)
 
     @property
-    def search(self) -> Search:
-        """Values of the first objective, and the target tokens per finished trial."""
-        values = [trial.values[0] for trial in self.finished]
-        return Search(values, self.target_tokens / max(1, len(values)))
+    def upwards(self) -> bool:
+        """Whether high values of the first objective are good."""
+        return self.sweep.directions[0] == "maximize"
 
     @property
-    def top(self) -> float | None:
-        """The best value of the first objective."""
-        best = max if self.sweep.directions[0] == "maximize" else min
-        return best(self.search.values, default=None)
+    def values(self) -> list[float]:
+        """Values of the first objective of the finished trials."""
+        return [trial.values[0] for trial in self.finished]
 
     @property
     def cost(self) -> StudyCost:
@@ -238,7 +237,7 @@ class Outcome:
         return Column(name, name, "number", max(1, 2 - math.floor(math.log10(smallest))))
 
 
-def find_outcomes(plans: Sequence[StudyPlan], out: Path, kind: str) -> list[Outcome]:
+def find_outcomes(plans: Sequence[StudyPlan], out: Path, kind: str) -> list[StudyOutcome]:
     """Return the outcome so far of each study; ``kind`` is the kind of the trials' budget."""
     silence_optuna()
     storage = open_storage(plans[0].sweep, out)
@@ -246,14 +245,14 @@ def find_outcomes(plans: Sequence[StudyPlan], out: Path, kind: str) -> list[Outc
     return [_outcome(plan, each, kind) for plan, each in zip(plans, studies, strict=True)]
 
 
-def _outcome(plan: StudyPlan, study: optuna.Study, kind: str) -> Outcome:
+def _outcome(plan: StudyPlan, study: optuna.Study, kind: str) -> StudyOutcome:
     """Gather the trials of a study, and write its best settings as files for Hydra."""
     sweep = plan.sweep
     trials: list[FrozenTrial] = []
     if study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
         trials = study.best_trials if len(sweep.objectives) > 1 else [study.best_trial]
     best = [write_best(trial, sweep, plan.overrides, plan.folder) for trial in trials]
-    return Outcome(sweep, study, plan.folder, best, kind)
+    return StudyOutcome(sweep, study, plan.folder, best, kind)
 
 
 def _reason(trial: FrozenTrial) -> str | None:
@@ -278,12 +277,20 @@ def _seconds(trial: FrozenTrial) -> float | None:
     return trial.duration.total_seconds() if trial.duration else None
 
 
-def study_section(outcomes: Sequence[Outcome]) -> StudySection:
+def study_section(outcomes: Sequence[StudyOutcome]) -> StudySection:
     """Return tables and figures of studies that have the same first objective."""
     first = outcomes[0].sweep
     objective = first.objectives[0]
-    searches = {outcome.sweep.name: outcome.search for outcome in outcomes}
-    points = search_performance(searches, largest=first.directions[0] == "maximize")
+    points = [
+        point
+        for each in outcomes
+        for point in search_performance(
+            each.sweep.name,
+            each.values,
+            each.target_tokens / max(1, len(each.values)),
+            each.upwards,
+        )
+    ]
     return StudySection(
         costs=[outcome.cost for outcome in outcomes],
         kind=outcomes[0].kind,
@@ -298,7 +305,7 @@ def study_section(outcomes: Sequence[Outcome]) -> StudySection:
     )
 
 
-def _studies_table(outcomes: Sequence[Outcome]) -> Table:
+def _studies_table(outcomes: Sequence[StudyOutcome]) -> Table:
     first, kind = outcomes[0].sweep.objectives[0], outcomes[0].kind
     columns = [
         Column("study", "study"),
@@ -317,7 +324,7 @@ def _studies_table(outcomes: Sequence[Outcome]) -> Table:
             *(outcome.counts.get(state, 0) for state in ("complete", "pruned", "fail")),
             outcome.cost.spent,
             outcome.seconds,
-            outcome.top,
+            (max if outcome.upwards else min)(outcome.values, default=None),
         ]
         for outcome in outcomes
     ]
@@ -325,7 +332,7 @@ def _studies_table(outcomes: Sequence[Outcome]) -> Table:
     return Table(STUDIES, "Studies", columns, rows, {"objective": first}, note)
 
 
-def write_outcome(outcome: Outcome) -> Path:
+def write_outcome(outcome: StudyOutcome) -> Path:
     """Write ``tables/``, ``figures/`` and ``report.html`` into the study's folder; return the page.
 
     Each file is written whole or not at all.
@@ -346,7 +353,7 @@ def write_outcome(outcome: Outcome) -> Path:
     return folder / REPORT
 
 
-def render_outcome(outcome: Outcome, section: StudySection) -> str:
+def render_outcome(outcome: StudyOutcome, section: StudySection) -> str:
     """Return the page as text."""
     tables = [outcome.trials_table, section.studies, section.performance]
     return render_page(
@@ -361,7 +368,7 @@ def render_outcome(outcome: Outcome, section: StudySection) -> str:
     )
 
 
-def method(outcome: Outcome) -> list[tuple[str, list[str]]]:
+def method(outcome: StudyOutcome) -> list[tuple[str, list[str]]]:
     """Return how the settings were chosen, as (aspect, lines)."""
     sweep = outcome.sweep
     goals = zip(sweep.directions, sweep.objectives, strict=True)

@@ -22,7 +22,7 @@ from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.redaction import redacted
 from sweeps.launch.compose import composed, use_hydra_config
 from sweeps.launch.errors import as_user_error
-from sweeps.studies.settings import Sweep, Value, as_overrides, grid
+from sweeps.studies.settings import Choices, Sweep, as_overrides, grid
 
 SLOT, REASON = "slot", "reason"
 """Attributes of trials: place in the queue, the same for all attempts; reason for no value."""
@@ -98,11 +98,10 @@ def tuned_settings(config: DictConfig) -> Tuned | None:
 def check_space(study: StudyPlan) -> None:
     """Raise ``UserError`` for a parameter that is not an override of Hydra."""
     for name, parameter in study.sweep.space.items():
-        chosen: dict[str, Value] = {
-            other: wanted[0] if isinstance(wanted, list) else wanted
-            for other, wanted in parameter.when.items()
-        }
-        chosen[name] = parameter.example
+        when = parameter.when.items()
+        wanted = {key: each if isinstance(each, list) else [each] for key, each in when}
+        values = parameter.choices if isinstance(parameter, Choices) else [parameter.low]
+        chosen = {key: first for key, (first, *_) in wanted.items()} | {name: values[0]}
         _composed([*study.overrides, *as_overrides(chosen)], f"sweep.space.{name}")
 
 

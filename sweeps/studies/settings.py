@@ -1,16 +1,14 @@
-"""Samplers and pruners: Optuna's or a user's, by name or by dotted path."""
+"""Settings of a study: its search space, its sampler and its pruner, Optuna's or a user's."""
 
 import itertools
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import hydra.utils
 from optuna import pruners, samplers
-from optuna.pruners import BasePruner
-from optuna.samplers import BaseSampler
+from optuna.distributions import FloatDistribution
 from optuna.trial import BaseTrial
 from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
@@ -35,208 +33,99 @@ PRUNERS: dict[str, type[pruners.BasePruner]] = {
 PrunesBy = Literal["validations", "seeds", "nothing"]
 Method = TypeVar("Method", samplers.BaseSampler, pruners.BasePruner)
 Options = Mapping[str, Any]
-
-
-def make_sampler(
-    name: str, options: Options, seed: int, worker: int, warmup_trials: int
-) -> samplers.BaseSampler:
-    """Make the sampler of a worker.
-
-    Args:
-        name: a name in ``SAMPLERS``, or a dotted path.
-        options: arguments of the user, before all others.
-        seed: seed of the first worker; the following workers have the following seeds.
-        worker: number of the worker, from 0.
-        warmup_trials: number of trials that are drawn at random first.
-
-    Raises ``UserError`` for a class or an argument that cannot be used.
-    """
-    kind = find_plug("sweep.sampler", name, SAMPLERS, samplers.BaseSampler)
-    usual = {"seed": seed + worker, "n_startup_trials": warmup_trials}
-    named: dict[str, Options] = {
-        "tpe": {"constant_liar": True},
-        "multivariate_tpe": {"multivariate": True, "group": True, "constant_liar": True},
-        "cmaes": {"n_startup_trials": max(1, warmup_trials)},
-        "gp": {"n_startup_trials": max(1, warmup_trials)},
-        "qmc": {"seed": seed, "scramble": True},  # all workers draw from one sequence
-    }
-    return _made("sweep.sampler", name, kind, usual, {**named.get(name, {}), **options})
-
-
-def make_pruner(name: str, options: Options, warmup_trials: int) -> pruners.BasePruner:
-    """Make the pruner of a study; its steps are ``TRIAL_STEPS``, or seeds for Wilcoxon's test.
-
-    Args:
-        name: a name in ``PRUNERS``, or a dotted path.
-        options: arguments of the user, before all others.
-        warmup_trials: number of trials that must finish before the first is pruned.
-
-    Raises ``UserError`` for a class or an argument that cannot be used.
-    """
-    usual = {"n_startup_trials": warmup_trials}
-    named: dict[str, Options] = {
-        "hyperband": {"min_resource": TRIAL_STEPS // 9, "max_resource": TRIAL_STEPS},
-        "wilcoxon": {"n_startup_steps": 1},
-    }
-    kind = _pruner_kind(name)
-    return _made("sweep.pruner", name, kind, usual, {**named.get(name, {}), **options})
-
-
-def prunes_by(name: str) -> PrunesBy:
-    """Return which values a pruner gets: those of validations, those of whole seeds, or none.
-
-    Raises ``UserError`` for a class that is no pruner.
-    """
-    kind = _pruner_kind(name)
-    if issubclass(kind, pruners.NopPruner):
-        return "nothing"
-    return "seeds" if issubclass(kind, pruners.WilcoxonPruner) else "validations"
-
-
-def _pruner_kind(name: str) -> type[pruners.BasePruner]:
-    return find_plug("sweep.pruner", name, PRUNERS, pruners.BasePruner)
-
-
-def _made(setting: str, name: str, kind: type[Method], usual: Options, given: Options) -> Method:
-    """Make a sampler or pruner; ``usual`` arguments go only to a class whose constructor has them.
-
-    Raises ``UserError`` for an argument that the class refuses.
-    """
-    taken = {key: usual[key] for key in usual.keys() & signature(kind).parameters.keys()}
-    options = hydra.utils.instantiate({**taken, **given}, _convert_="all")  # a pruner in a pruner
-    return make_plug(setting, name, kind, **options)
-
-
 Value = str | int | float | bool | None
 
 
-class Parameter(BaseModel, ABC, extra="forbid"):
+class Parameter(BaseModel, extra="forbid"):
     """One override of Hydra, and the values it may take."""
 
     when: dict[str, Value | list[Value]] = {}
     """Conditions: this parameter is tuned where the named parameters have these values."""
 
-    @abstractmethod
-    def suggest(self, trial: BaseTrial, name: str) -> Value:
-        """Ask a trial for a value."""
-
-    @abstractmethod
-    def grid(self) -> list[Value]:
-        """Return all values. Raises ``ValueError`` for a range without steps."""
-
-    @property
-    @abstractmethod
-    def example(self) -> Value:
-        """One value of the parameter."""
+    def applies(self, chosen: Mapping[str, Value]) -> bool:
+        """Return whether the conditions hold for the values chosen so far."""
+        return all(
+            other in chosen and chosen[other] in (wanted if isinstance(wanted, list) else [wanted])
+            for other, wanted in self.when.items()
+        )
 
 
-class Floats(Parameter):
-    """Numbers from ``low`` to ``high``, both included."""
+class NumberRange(Parameter):
+    """Numbers from ``low`` to ``high``, both included, uniform or uniform in the logarithm."""
 
-    type: Literal["float"]
     low: float
     high: float
     log: bool = False
-    step: PositiveFloat | None = None
+    step: float | None = None
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        _check_range(self.low, self.high, self.log, self.step)
+        if not self.low < self.high:
+            raise ValueError(f"from {self.low:g} to {self.high:g} there is nothing to choose")
+        FloatDistribution(self.low, self.high, self.log, self.step)  # refuses what does not fit
         return self
 
-    def suggest(self, trial: BaseTrial, name: str) -> float:
-        """Suggest a number, uniform in the number or in its logarithm."""
+
+class Floats(NumberRange):
+    """Numbers."""
+
+    type: Literal["float"]
+    step: PositiveFloat | None = None
+
+    def suggest(self, trial: BaseTrial, name: str) -> Value:
+        """Ask a trial for a value."""
         return trial.suggest_float(name, self.low, self.high, log=self.log, step=self.step)
 
-    def grid(self) -> list[Value]:
-        """Return all steps."""
+    def values(self) -> list[Value]:
+        """Return all values. Raises ``ValueError`` for a range without steps."""
         if self.step is None:
             raise ValueError("has no step, which a grid needs")
         count = math.floor((self.high - self.low) / self.step + 1e-9) + 1
         return [self.low + place * self.step for place in range(count)]
 
-    @property
-    def example(self) -> float:
-        """The lowest value."""
-        return self.low
 
-
-class Integers(Parameter):
-    """Whole numbers from ``low`` to ``high``, both included."""
+class Integers(NumberRange):
+    """Whole numbers."""
 
     type: Literal["int"]
     low: int
     high: int
-    log: bool = False
-    step: PositiveInt = 1
+    step: PositiveInt | None = None
 
-    @model_validator(mode="after")
-    def _usable(self) -> Self:
-        _check_range(self.low, self.high, self.log, None if self.step == 1 else self.step)
-        return self
+    def suggest(self, trial: BaseTrial, name: str) -> Value:
+        """Ask a trial for a value."""
+        return trial.suggest_int(name, self.low, self.high, log=self.log, step=self.step or 1)
 
-    def suggest(self, trial: BaseTrial, name: str) -> int:
-        """Suggest a number, uniform in the number or in its logarithm."""
-        return trial.suggest_int(name, self.low, self.high, log=self.log, step=self.step)
-
-    def grid(self) -> list[Value]:
-        """Return all steps."""
-        return list(range(self.low, self.high + 1, self.step))
-
-    @property
-    def example(self) -> int:
-        """The lowest value."""
-        return self.low
+    def values(self) -> list[Value]:
+        """Return all values."""
+        return list(range(self.low, self.high + 1, self.step or 1))
 
 
 class Choices(Parameter):
-    """Any of the choices."""
+    """Any of the choices, which have no order."""
 
     type: Literal["categorical"]
     choices: list[Value] = Field(min_length=1)
 
     def suggest(self, trial: BaseTrial, name: str) -> Value:
-        """Suggest a choice; choices have no order."""
+        """Ask a trial for a value."""
         return trial.suggest_categorical(name, self.choices)
 
-    def grid(self) -> list[Value]:
-        """Return the choices in their order."""
-        return list(self.choices)
-
-    @property
-    def example(self) -> Value:
-        """The first choice."""
-        return self.choices[0]
+    def values(self) -> list[Value]:
+        """Return all values."""
+        return self.choices
 
 
-def _check_range(low: float, high: float, log: bool, step: float | None) -> None:
-    if not low < high:
-        raise ValueError(f"from {low:g} to {high:g} there is nothing to choose")
-    if log and low <= 0:
-        raise ValueError(f"log=true needs a range above 0, not from {low:g}")
-    if log and step is not None:
-        raise ValueError("log=true has no step; leave one of them out")
-
-
+AnyParameter = Annotated[Floats | Integers | Choices, Field(discriminator="type")]
 Space = Mapping[str, Floats | Integers | Choices]
 """Parameters by the name of their override, in the order in which a trial chooses them."""
-
-
-def check_conditions(space: Space) -> None:
-    """Raise ``ValueError`` for a parameter that depends on a later one."""
-    known: set[str] = set()
-    for name, parameter in space.items():
-        for other in parameter.when:
-            if other not in known:
-                raise ValueError(f"{name}: when: {other} is no parameter that stands above it")
-        known.add(name)
 
 
 def suggest(trial: BaseTrial, space: Space) -> dict[str, Value]:
     """Return the values of a trial for the parameters whose conditions hold."""
     chosen: dict[str, Value] = {}
     for name, parameter in space.items():
-        if _applies(parameter, chosen):
+        if parameter.applies(chosen):
             chosen[name] = parameter.suggest(trial, name)
     return chosen
 
@@ -246,25 +135,18 @@ def grid(space: Space) -> list[dict[str, Value]]:
     axes: list[Sequence[tuple[str, Value]]] = []
     for name, parameter in space.items():
         try:
-            axes.append([(name, value) for value in parameter.grid()])
+            axes.append([(name, value) for value in parameter.values()])
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
     points: list[dict[str, Value]] = []
     for point in itertools.product(*axes):
         chosen: dict[str, Value] = {}
         for name, value in point:
-            if _applies(space[name], chosen):
+            if space[name].applies(chosen):
                 chosen[name] = value
         if chosen not in points:
             points.append(chosen)
     return points
-
-
-def _applies(parameter: Parameter, chosen: Mapping[str, Value]) -> bool:
-    return all(
-        other in chosen and chosen[other] in (wanted if isinstance(wanted, list) else [wanted])
-        for other, wanted in parameter.when.items()
-    )
 
 
 def as_overrides(chosen: Mapping[str, Any]) -> list[str]:
@@ -278,18 +160,16 @@ def hydra_value(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
-    return repr(_as_written(value)) if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        # 0.3 for the third step of 0.1, which Optuna computes as 0.30000000000000004.
+        written = float(f"{value:.12g}")
+        return repr(written if abs(written - value) <= 2 * math.ulp(value) else value)
+    return str(value)
 
 
 def shown_value(value: Any) -> str:
     """Return a value for people: four digits of a number."""
     return f"{value:.4g}" if isinstance(value, float) else hydra_value(value)
-
-
-def _as_written(value: float) -> float:
-    """Return 0.3 for the third step of 0.1, which Optuna computes as 0.30000000000000004."""
-    written = float(f"{value:.12g}")
-    return written if abs(written - value) <= 2 * math.ulp(value) else value
 
 
 Objective = Literal["bleu", "loss", "parameters", "seconds"]
@@ -299,7 +179,6 @@ DIRECTIONS: dict[Objective, Literal["minimize", "maximize"]] = {
     "parameters": "minimize",
     "seconds": "minimize",
 }
-AnyParameter = Annotated[Floats | Integers | Choices, Field(discriminator="type")]
 
 
 class Sweep(BaseModel, extra="forbid"):
@@ -334,7 +213,12 @@ class Sweep(BaseModel, extra="forbid"):
     @field_validator("space")
     @classmethod
     def _ordered(cls, space: Space) -> Space:
-        check_conditions(space)
+        known: set[str] = set()
+        for name, parameter in space.items():
+            for other in parameter.when:
+                if other not in known:
+                    raise ValueError(f"{name}: when: {other} is no parameter that stands above it")
+            known.add(name)
         return space
 
     @field_validator("seeds", "objectives")
@@ -367,8 +251,18 @@ class Sweep(BaseModel, extra="forbid"):
 
     @property
     def prunes_by(self) -> PrunesBy:
-        """What the pruner gets: values of validations, of whole seeds, or nothing."""
-        return prunes_by(self.pruner)
+        """What the pruner gets: values of validations, of whole seeds, or nothing.
+
+        Raises ``UserError`` for a class that is no pruner.
+        """
+        kind = self._pruner_kind
+        if issubclass(kind, pruners.NopPruner):
+            return "nothing"
+        return "seeds" if issubclass(kind, pruners.WilcoxonPruner) else "validations"
+
+    @property
+    def _pruner_kind(self) -> type[pruners.BasePruner]:
+        return find_plug("sweep.pruner", self.pruner, PRUNERS, pruners.BasePruner)
 
     @property
     def sampler_label(self) -> str:
@@ -380,12 +274,43 @@ class Sweep(BaseModel, extra="forbid"):
         """Name and options of the pruner."""
         return " ".join([self.pruner, *as_overrides(self.pruner_options)])
 
-    def make_sampler(self, worker: int = 0) -> BaseSampler:
-        """Return the sampler of a worker; each has random numbers of its own."""
-        return make_sampler(
-            self.sampler, self.sampler_options, self.sampler_seed, worker, self.warmup_trials
-        )
+    def make_sampler(self, worker: int = 0) -> samplers.BaseSampler:
+        """Return the sampler of a worker; each has random numbers of its own.
 
-    def make_pruner(self) -> BasePruner:
-        """Return the pruner."""
-        return make_pruner(self.pruner, self.pruner_options, self.warmup_trials)
+        Raises ``UserError`` for a class or an argument that cannot be used.
+        """
+        kind = find_plug("sweep.sampler", self.sampler, SAMPLERS, samplers.BaseSampler)
+        seed, first = self.sampler_seed, self.warmup_trials
+        named: dict[str, Options] = {
+            "tpe": {"constant_liar": True},
+            "multivariate_tpe": {"multivariate": True, "group": True, "constant_liar": True},
+            "cmaes": {"n_startup_trials": max(1, first)},
+            "gp": {"n_startup_trials": max(1, first)},
+            "qmc": {"seed": seed, "scramble": True},  # all workers draw from one sequence
+        }
+        usual = {"seed": seed + worker, "n_startup_trials": first}
+        given = {**named.get(self.sampler, {}), **self.sampler_options}
+        return _made("sweep.sampler", self.sampler, kind, usual, given)
+
+    def make_pruner(self) -> pruners.BasePruner:
+        """Return the pruner; its steps are ``TRIAL_STEPS``, or seeds for Wilcoxon's test.
+
+        Raises ``UserError`` for a class or an argument that cannot be used.
+        """
+        named: dict[str, Options] = {
+            "hyperband": {"min_resource": TRIAL_STEPS // 9, "max_resource": TRIAL_STEPS},
+            "wilcoxon": {"n_startup_steps": 1},
+        }
+        usual = {"n_startup_trials": self.warmup_trials}
+        given = {**named.get(self.pruner, {}), **self.pruner_options}
+        return _made("sweep.pruner", self.pruner, self._pruner_kind, usual, given)
+
+
+def _made(setting: str, name: str, kind: type[Method], usual: Options, given: Options) -> Method:
+    """Make a sampler or pruner; ``usual`` arguments go only to a class whose constructor has them.
+
+    Raises ``UserError`` for an argument that the class refuses.
+    """
+    taken = {key: usual[key] for key in usual.keys() & signature(kind).parameters.keys()}
+    options = hydra.utils.instantiate({**taken, **given}, _convert_="all")  # a pruner in a pruner
+    return make_plug(setting, name, kind, **options)

@@ -19,7 +19,7 @@ from sweeps.claims.forecast import JOB_TIME, NOTE, last_verdicts, list_claims, p
 from sweeps.claims.judging import add_untuned_verdicts, judge_all
 from sweeps.claims.plan import Plan, PlannedRun
 from sweeps.claims.scoreboard import PRINTED, Scale, outcome_of, scoreboard, summary
-from sweeps.claims.scoreboard_page import write_scoreboard
+from sweeps.claims.scoreboard_page import publish_scoreboard, write_scoreboard
 from sweeps.claims.selection import (
     FILE,
     make_plan,
@@ -140,9 +140,7 @@ def _judge(plan: Plan, config: DictConfig, hydra: Any, console: Console) -> None
             console.print(f"{one.claim.name}: {outcome_of(one)}; {why}", **PLAIN)
     page = write_scoreboard(results, scale, out)
     if is_wandb(config.logger):
-        from sweeps.claims.online import publish_claims
-
-        publish_claims(results, scale, out, config.logger)
+        publish_scoreboard(results, scale, out, config.logger)
     for line in (summary(results, scale), f"open {page} in a browser"):
         console.print(line, **PLAIN)
     if any(one.failure is not None for one in results):

@@ -21,7 +21,7 @@ from sweeps.launch.live import labels_of
 from sweeps.report.report import check_sections
 from sweeps.report.terminal import print_page
 from sweeps.studies.live_trials import StudyView
-from sweeps.studies.outcome import Outcome, find_outcomes, write_outcome
+from sweeps.studies.outcome import StudyOutcome, find_outcomes, write_outcome
 from sweeps.studies.plan import (
     SLOT,
     StudyPlan,
@@ -90,7 +90,7 @@ def _train_best(
     config: DictConfig,
     plans: Sequence[StudyPlan],
     tuned: Tuned,
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[StudyOutcome],
     out: Path,
 ) -> None:
     """Train and test the best settings of each variant with fresh seeds, and compare the runs."""
@@ -113,7 +113,7 @@ def _train_best(
     compare_jobs(config, out)
 
 
-def print_outcome(outcome: Outcome, console: Console) -> None:
+def print_outcome(outcome: StudyOutcome, console: Console) -> None:
     """Print the best trials of a study and the failed ones, and write its page."""
     states = ", ".join(f"{count} {state}" for state, count in outcome.counts.items())
     title = f"study {outcome.sweep.name}: {states}; {outcome.target_tokens:,} target tokens"
@@ -127,7 +127,7 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
     print_page(write_outcome(outcome), console)
 
 
-def _table(outcome: Outcome) -> Table:
+def _table(outcome: StudyOutcome) -> Table:
     """Return a table of the best trials by the first objective, the best first."""
     sweep = outcome.sweep
     table = Table(box=None, padding=(0, 1, 0, 0))

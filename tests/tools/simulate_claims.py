@@ -7,7 +7,6 @@ random, scored with BLEU and resampled, fewer times.
 
 import sys
 from collections.abc import Iterator
-from datetime import date
 from functools import cache
 from itertools import product
 from typing import NamedTuple
@@ -18,16 +17,23 @@ from lightning_modules.metrics.bleu import bleu_counts
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.metric import Array
 from lightning_modules.metrics.resampling import Resamples
-from sweeps.claims.intervals import Differences, Spread, difference, effect_interval, optimum, order
+from sweeps.claims.intervals import (
+    Differences,
+    Draws,
+    Spread,
+    difference,
+    effect_interval,
+    optimum,
+    order,
+    score_on,
+)
 from sweeps.claims.power import find_requirement
-from sweeps.claims.quantities import Draws, ScoreQuantity
 from sweeps.claims.verdict import Margin, decide
 from tests.helpers.made_text import corrupted
 from tests.helpers.simulations import POPULATION, population
 
-DAY = date(2026, 1, 1)
-MARGIN = Margin(1.0, DAY)
-SAME = Margin(1.0, DAY, "no_difference")
+MARGIN = Margin(1.0)
+SAME = Margin(1.0, "no_difference")
 EFFECTS = {"opposite": -1.0, "0": 0.0, "at the margin": 1.0, "beyond": 3.0}
 BOTH, SENTENCES, SHARED = 0.3, 0.5, 0.8
 """Deviations over sentences in BLEU, as on 1,200; two systems correlate in the second."""
@@ -142,7 +148,7 @@ def collapsed(count: int, seeds: int, share: float = 0.1, fall: float = 20.0) ->
     spread = Spread(
         values.mean(-1), np.full(2, seeds), values.var(-1, ddof=1), np.zeros(2), np.zeros((2, 2))
     )
-    margin = Margin(share * fall, DAY)
+    margin = Margin(share * fall)
     return float(decide(spread, difference(), margin)[1].mean())
 
 
@@ -201,7 +207,7 @@ def of_text(deviation: float, seeds: int, count: int, equal: bool = False) -> tu
     trainings = [pool(RATES["first" if equal or not n else "second"], deviation) for n in (0, 1)]
     truth = np.array([bleu.score(each.sum(1)).mean() for each in trainings])
     effect = float(truth[0] - truth[1])
-    margin = Margin(max(effect, 1e-9), DAY)
+    margin = Margin(max(effect, 1e-9))
     rng = np.random.default_rng([11, seeds])
     outcomes, covered = [], []
     for number in range(count):
@@ -212,7 +218,7 @@ def of_text(deviation: float, seeds: int, count: int, equal: bool = False) -> tu
             chosen[1] = rng.permutation(np.setdiff1d(np.arange(POOL), chosen[0]))[:seeds]
         spread = Spread.of(
             [
-                draws.values(ScoreQuantity(bleu), list(of[which][:, drawn]))
+                draws.values(score_on(bleu), list(of[which][:, drawn]))
                 for of, which in zip(trainings, chosen, strict=True)
             ]
         )

@@ -308,7 +308,7 @@ def test_right_choices_of_a_category_and_distance_are_compared(tmp_path):
         make_run(tmp_path / f"none-{seed}", "none", seed, choices=choices(0.5, seed + 10))
     [one] = judged(tmp_path, claim)
     assert one.verdict.outcome is Outcome.HELD
-    assert one.evidence.sentences == 100  # sources with such a pair
+    assert one.evidence.draws.sentences == 100  # sources with such a pair
     assert set(one.evidence.lengths.words) == {*range(11, 21, 2)}
 
 

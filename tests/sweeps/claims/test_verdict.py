@@ -1,7 +1,5 @@
 """Verdicts: rules, swapped systems, independence of other claims."""
 
-from datetime import date
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,22 +14,20 @@ from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.systems import EvalSet
 from sweeps.claims.intervals import (
     Differences,
+    Draws,
     Spread,
+    SystemValues,
     above,
     below,
     difference,
     effect_interval,
     optimum,
     order,
+    score_on,
+    share_left,
+    slope_over,
 )
 from sweeps.claims.power import Requirement, find_requirement, power
-from sweeps.claims.quantities import (
-    Draws,
-    RatioQuantity,
-    ScoreQuantity,
-    SlopeQuantity,
-    SystemValues,
-)
 from sweeps.claims.verdict import Margin, Outcome, Says, correct_verdicts, decide, judge
 from tests.helpers.made_text import corrupted, made_references, translated
 from tests.tools.simulate_claims import (
@@ -46,7 +42,6 @@ from tests.tools.simulate_claims import (
     promises,
 )
 
-DAY = date(2026, 11, 25)
 HELD, FAILED, UNDECIDED = Outcome.HELD, Outcome.FAILED, Outcome.UNDECIDED
 
 
@@ -64,7 +59,7 @@ def spread(means, seeds=3, deviation=0.1, both=0.0, sentences=0.0):
 
 def outcome(means, differences=None, margin=1.0, says: Says = "larger", **noise):
     differences = differences or difference()
-    return judge(spread(means, **noise), differences, Margin(margin, DAY, says)).outcome
+    return judge(spread(means, **noise), differences, Margin(margin, says)).outcome
 
 
 @pytest.mark.parametrize(
@@ -92,9 +87,9 @@ def test_much_noise_decides_nothing():
 
 
 def test_one_and_two_seeds_decide_nothing():
-    one = judge(spread([100, 0], seeds=1, deviation=np.nan), difference(), Margin(1, DAY))
+    one = judge(spread([100, 0], seeds=1, deviation=np.nan), difference(), Margin(1))
     assert (one.outcome, one.interval, one.p, one.effect) == (UNDECIDED, None, 1.0, 100)
-    two = judge(spread([100, 0], seeds=2), difference(), Margin(1, DAY))
+    two = judge(spread([100, 0], seeds=2), difference(), Margin(1))
     assert two.outcome is UNDECIDED
     assert two.interval is not None
 
@@ -136,8 +131,8 @@ def test_swapped_systems_get_the_opposite_verdict(means, noise, claim, margin, s
     values = spread(
         means[: claim.weights.shape[-1]], seeds, deviation, both=both, sentences=sentences
     )
-    ours = judge(values, claim, Margin(margin, DAY))
-    theirs = judge(values, opposite(claim), Margin(margin, DAY))
+    ours = judge(values, claim, Margin(margin))
+    theirs = judge(values, opposite(claim), Margin(margin))
     assert theirs.effect == pytest.approx(-ours.effect)
     assert theirs.interval is not None
     assert ours.interval == pytest.approx([-end for end in theirs.interval[::-1]])
@@ -148,8 +143,7 @@ def test_swapped_systems_get_the_opposite_verdict(means, noise, claim, margin, s
     for verdict in (ours, theirs):
         assert (verdict.p <= 0.05) == (verdict.outcome is not UNDECIDED)
     both_ways = [
-        judge(values, each, Margin(margin, DAY, "no_difference"))
-        for each in (claim, opposite(claim))
+        judge(values, each, Margin(margin, "no_difference")) for each in (claim, opposite(claim))
     ]
     assert both_ways[0].outcome is both_ways[1].outcome
 
@@ -163,8 +157,8 @@ def test_more_confidence_needs_a_wider_interval():
 
 
 def test_holm_takes_back_verdicts_that_are_barely_decided():
-    barely = judge(spread([11.38, 10.0]), difference(), Margin(1, DAY))
-    clearly = judge(spread([30.0, 10.0]), difference(), Margin(1, DAY))
+    barely = judge(spread([11.38, 10.0]), difference(), Margin(1))
+    clearly = judge(spread([30.0, 10.0]), difference(), Margin(1))
     assert (barely.outcome, clearly.outcome) == (HELD, HELD)
     assert barely.p > 0.01
     assert [each.outcome for each in correct_verdicts([barely, clearly])] == [HELD, HELD]
@@ -172,16 +166,11 @@ def test_holm_takes_back_verdicts_that_are_barely_decided():
     assert [each.outcome for each in corrected] == [UNDECIDED] * 5 + [HELD]
 
 
-def test_a_margin_is_above_0():
-    with pytest.raises(ValueError, match="above 0"):
-        Margin(0.0, DAY)
-
-
 def test_repetitions_are_decided_as_one_by_one():
     means = np.random.default_rng(0).normal([11, 10, 8], 2, (20, 3))
     one = spread([0, 0, 0], sentences=0.2)
     many = Spread(means, one.seeds, np.tile(one.between_seeds, (20, 1)), one.both, one.sentences)
-    margin = Margin(0.5, DAY)
+    margin = Margin(0.5)
     held, failed = decide(many, order(3), margin)
     for number, each in enumerate(means):
         alone = judge(spread(each, sentences=0.2), order(3), margin).outcome
@@ -206,7 +195,7 @@ def test_a_spread_has_the_parts_of_its_making():
     assert found.seeds.tolist() == [5, 5]
 
 
-PILOT_MARGIN = Margin(1.0, date(2026, 1, 1))
+PILOT_MARGIN = Margin(1.0)
 
 
 def pilot_spread(effect, seeds=1000, deviation=1.0, sentences=0.0):
@@ -281,7 +270,7 @@ def test_an_estimate_that_is_no_covariance_gives_no_warning():
         np.full(2, 0.1),
         np.array([[0.2, 0.4], [0.4, 0.3]]),
     )
-    assert 0 < power(estimated, difference(), Margin(1.0, date(2026, 1, 1)), 3) < 1
+    assert 0 < power(estimated, difference(), Margin(1.0), 3) < 1
 
 
 RESAMPLES = Resamples(50, 3)
@@ -309,7 +298,7 @@ def draws(rows=60):
 def test_a_score_has_the_values_of_the_bootstrap(made, metric):
     system, _ = made
     subset = score_subset([system], [metric], None, np.arange(60), RESAMPLES)
-    found = draws().values(ScoreQuantity(metric), counts_of(system))
+    found = draws().values(score_on(metric), counts_of(system))
     assert found.observed == pytest.approx(subset.scores["made", metric.name])
     assert found.resampled == pytest.approx(subset.resampled["made", metric.name])
 
@@ -317,9 +306,9 @@ def test_a_score_has_the_values_of_the_bootstrap(made, metric):
 def test_a_part_is_scored_on_its_drawn_sentences(made):
     system, lengths = made
     long = np.flatnonzero(lengths > 8)
-    found = draws().values(ScoreQuantity(RATIO, long), counts_of(system))
+    found = draws().values(score_on(RATIO, long), counts_of(system))
     masked = [np.where(lengths[:, None] > 8, each, 0) for each in counts_of(system)]
-    expected = draws().values(ScoreQuantity(RATIO), masked)
+    expected = draws().values(score_on(RATIO), masked)
     assert found.observed == pytest.approx(expected.observed)
     assert found.resampled == pytest.approx(expected.resampled)
 
@@ -327,13 +316,13 @@ def test_a_part_is_scored_on_its_drawn_sentences(made):
 def test_slopes_and_relative_scores_come_from_scores_of_parts(made):
     system, lengths = made
     buckets = length_buckets(lengths, [5, 10, 15])
-    parts = [draws().values(ScoreQuantity(BLEU, each.index), counts_of(system)) for each in buckets]
-    slope = draws().values(SlopeQuantity(BLEU, buckets), counts_of(system))
+    parts = [draws().values(score_on(BLEU, each.index), counts_of(system)) for each in buckets]
+    slope = draws().values(slope_over(BLEU, buckets), counts_of(system))
     for field in ("observed", "resampled"):
         scores = np.stack([getattr(part, field) for part in parts])
         assert getattr(slope, field) == pytest.approx(slope_per_ten(buckets, scores))
     relative = draws().values(
-        RatioQuantity(BLEU, buckets[2].index, buckets[0].index), counts_of(system)
+        share_left(BLEU, buckets[2].index, buckets[0].index), counts_of(system)
     )
     assert relative.resampled == pytest.approx(parts[2].resampled / parts[0].resampled)
 
@@ -343,8 +332,8 @@ def test_pairs_of_one_sentence_are_drawn_together():
     sentence = np.repeat(np.arange(40), 3)
     right = np.stack([rng.integers(2, size=120), np.ones(120)], axis=1).astype(float)
     summed = np.add.reduceat(right, np.arange(0, 120, 3))
-    found = Draws(sentence, RESAMPLES).values(ScoreQuantity(RIGHT_CHOICES), [right])
-    expected = draws(40).values(ScoreQuantity(RIGHT_CHOICES), [summed])
+    found = Draws(sentence, RESAMPLES).values(score_on(RIGHT_CHOICES), [right])
+    expected = draws(40).values(score_on(RIGHT_CHOICES), [summed])
     assert found.resampled == pytest.approx(expected.resampled)
     assert found.observed == pytest.approx(100 * right[:, 0].mean())
 
@@ -352,20 +341,18 @@ def test_pairs_of_one_sentence_are_drawn_together():
 def test_values_do_not_depend_on_what_else_is_asked_for(made):
     system, lengths = made
     shared = draws()
-    shared.values(SlopeQuantity(BLEU, length_buckets(lengths, [5, 10, 15])), counts_of(system))
-    again, alone = (
-        each.values(ScoreQuantity(BLEU), counts_of(system)) for each in (shared, draws())
-    )
+    shared.values(slope_over(BLEU, length_buckets(lengths, [5, 10, 15])), counts_of(system))
+    again, alone = (each.values(score_on(BLEU), counts_of(system)) for each in (shared, draws()))
     assert np.array_equal(again.resampled, alone.resampled)
 
 
 def test_a_missing_value_is_told():
     counts = np.zeros((20, 2))
     with pytest.raises(ValueError, match=r"right choices \(%\) has no value for seed number 2"):
-        draws(20).values(ScoreQuantity(RIGHT_CHOICES), [counts + 1, counts])
+        draws(20).values(score_on(RIGHT_CHOICES), [counts + 1, counts])
     counts[0] = 1
     with pytest.raises(ValueError, match="on some resampled test sets"):
-        draws(20).values(ScoreQuantity(RIGHT_CHOICES), [counts])
+        draws(20).values(score_on(RIGHT_CHOICES), [counts])
 
 
 COUNT = 4000

@@ -19,17 +19,16 @@ from sweeps.comparison.conditions import equally_tuned
 from sweeps.launch.compose import use_hydra_config
 from sweeps.report.html import environment
 from sweeps.report.sections.studies import STUDY_FIGURES
-from sweeps.studies.figures import study_figures
+from sweeps.studies.figures import search_performance, study_figures
 from sweeps.studies.outcome import (
     Best,
-    Outcome,
+    StudyOutcome,
     find_outcomes,
     render_outcome,
     study_section,
     write_outcome,
 )
 from sweeps.studies.plan import open_study, study_plans
-from sweeps.studies.search_performance import Search, search_performance
 from sweeps.studies.settings import Sweep, suggest
 from sweeps.studies.storage import open_storage, silence_optuna
 from sweeps.tasks.study import enqueue, print_outcome
@@ -94,7 +93,7 @@ def made(folder, count=6, states=(DONE,), cost=("target_tokens", 1000), reports=
     study.set_metric_names(list(sweep.objectives))
     fill(study, count, states, dict([cost]), reports)
     best = Best(3, "bleu 4", {KIND: HOSTILE[0]}, f"python run.py {HOSTILE[0]}")
-    return Outcome(sweep, study, folder, [best] if DONE in states else [], cost[0])
+    return StudyOutcome(sweep, study, folder, [best] if DONE in states else [], cost[0])
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +130,7 @@ def test_a_finished_trial_pays_for_those_that_came_to_nothing(studied):
 
 
 def test_the_lowest_loss_is_the_best():
-    points = search_performance({"a": Search([3.0, 1.0], 10.0)}, largest=False)
+    points = search_performance("a", [3.0, 1.0], 10.0, largest=False)
     assert [point.expected for point in points] == [2.0, 1.5]
 
 

@@ -91,8 +91,8 @@ def test_values_are_written_as_hydra_reads_them():
     ("changes", "message"),
     [
         ({"space": {"rate": RATE | {"high": 1e-4}}}, "there is nothing to choose"),
-        ({"space": {"rate": RATE | {"low": 0.0}}}, "log=true needs a range above 0"),
-        ({"space": {"rate": RATE | {"step": 0.1}}}, "log=true has no step"),
+        ({"space": {"rate": RATE | {"low": 0.0}}}, "`low` value must be larger than 0"),
+        ({"space": {"rate": RATE | {"step": 0.1}}}, "is not supported when"),
         ({"space": {"rate": RATE | {"kind": 1}}}, "Extra inputs"),
         ({"space": {"heads": HEADS}}, "score is no parameter that stands above it"),
         ({"space": {"score": {"type": "categorical", "choices": []}}}, "at least 1 item"),

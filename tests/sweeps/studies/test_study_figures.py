@@ -2,9 +2,11 @@
 
 import json
 import math
+from itertools import product
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import optuna
 import pytest
 from hypothesis import given, settings
@@ -19,7 +21,7 @@ from optuna.importance import get_param_importances
 from optuna.trial import TrialState, create_trial
 
 from lightning_modules.figures.charts import ENDINGS, as_spec, save_chart
-from sweeps.studies.figures import TITLES, study_figures
+from sweeps.studies.figures import TITLES, expected_best, search_performance, study_figures
 from sweeps.studies.settings import hydra_value
 from tests.helpers.pages import HOSTILE
 
@@ -205,3 +207,30 @@ def test_files_hold_names_with_control_characters(tmp_path):
         if figure.chart:
             save_chart(figure.chart, tmp_path / figure.name)
     assert len(list(tmp_path.iterdir())) == 3 * (len(ENDINGS) + 1)  # and a caption
+
+
+SCORES = st.lists(st.sampled_from([0.0, 12.5, 12.5, 20.25, 31.0, -3.0]), min_size=1, max_size=5)
+
+
+@examples
+@given(SCORES, st.booleans())
+def test_the_expected_best_of_n_draws_is_that_of_all_tuples(scores, largest):
+    best = max if largest else min
+    for n, (value, deviation) in enumerate(zip(*expected_best(scores, largest), strict=True), 1):
+        drawn = np.array([best(each) for each in product(scores, repeat=n)])
+        assert value == pytest.approx(drawn.mean())
+        assert deviation == pytest.approx(drawn.std(), abs=1e-7)
+
+
+@examples
+@given(SCORES, st.booleans())
+def test_more_trials_find_no_worse_and_the_band_ends_at_the_extremes(scores, largest):
+    points = search_performance("a", scores, 10.0, largest)
+    steps = np.diff([point.expected for point in points])
+    assert (steps >= -1e-9).all() if largest else (steps <= 1e-9).all()
+    assert all(min(scores) <= point.low <= point.high <= max(scores) for point in points)
+
+
+def test_many_draws_approach_the_best():
+    values, _ = expected_best([*np.linspace(10, 20, 200), 21.0], largest=True)
+    assert 20.5 < values[-1] < 21.0  # with replacement: the best may not be drawn

@@ -11,7 +11,6 @@ import json
 import shutil
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +20,13 @@ from datamodules.files import write_json
 from lightning_modules.metrics.chosen_metrics import translation_statistics
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.text_metrics import Bleu
-from sweeps.claims.intervals import Spread, difference
-from sweeps.claims.quantities import Draws, ScoreQuantity
+from sweeps.claims.intervals import Draws, Spread, difference, score_on
 from sweeps.claims.verdict import Margin, Verdict, judge
 from tests.tools.benchmarks.parity.systems import RATES, SYSTEMS
 from tests.tools.benchmarks.parity.trainings import OURS, THEIRS, Bench, Job, Trained
 from tests.tools.benchmarks.workloads import MULTI30K
 
-MARGIN = Margin(1.0, date(2026, 11, 26), says="no_difference")
+MARGIN = Margin(1.0, says="no_difference")
 """BLEU within which two toolkits count as equal."""
 
 
@@ -56,7 +54,7 @@ def equal(references: list[str], ours: Iterable[Path], theirs: Iterable[Path]) -
     for files in (ours, theirs):
         lines = [file.read_text(encoding="utf-8").splitlines() for file in files]
         counts = [translation_statistics([bleu], None, each, references) for each in lines]
-        values.append(draws.values(ScoreQuantity(bleu), [each[bleu.statistics] for each in counts]))
+        values.append(draws.values(score_on(bleu), [each[bleu.statistics] for each in counts]))
     return judge(Spread.of(values), difference(), MARGIN)
 
 
