@@ -51,7 +51,7 @@ def check_methods(setting: str, name: str, kind: type) -> None:
 
 
 def make_plug(
-    setting: str, name: str, kind: Callable[..., Plug], *args: Any, **options: Any
+    setting: str, name: str, kind: Callable[..., Plug], /, *args: Any, **options: Any
 ) -> Plug:
     """Make a plug. Raises ``UserError`` for arguments that its class does not take or refuses."""
     from pydantic import ValidationError  # slow, and --help needs none of it

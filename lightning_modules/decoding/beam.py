@@ -9,8 +9,14 @@ from torch import Tensor
 from typing_extensions import override
 
 from datamodules.tokenization import BOS, EOS
-from lightning_modules.decoding.hypotheses import Backpointers, Ends, HypothesisEnd
-from lightning_modules.decoding.search import Search, best_tokens, is_decision
+from lightning_modules.decoding.search import (
+    Backpointers,
+    Ends,
+    HypothesisEnd,
+    Search,
+    best_tokens,
+    removes_ended,
+)
 from lightning_modules.variants.base import EncoderDecoder, select_batch
 
 
@@ -81,28 +87,27 @@ class BeamSearch(Search):
         rows = beams.sentences.unsqueeze(1).expand(-1, self.beam_size)
         tokens = torch.full_like(rows, BOS)
         state = select_batch(model.initial_state(memory), rows)
-        alive: Tensor | None = beams.sentences * self.beam_size
+        rows_with_prefix: Tensor | None = beams.sentences * self.beam_size
         ends = Ends(len(limits))
         for position in range(int(limits.max())):
             features, state, weights = model.step(memory, state, tokens.flatten())
             backpointers.add(tokens.flatten(), rows.flatten(), weights)
-            totals, rows, tokens = self._continue(model, beams, features, alive)
+            totals, rows, tokens = self._continue(model, beams, features, rows_with_prefix)
             at_limit = (beams.limits == position + 1).unsqueeze(1)
             ended = totals.isfinite() & ((tokens == EOS) | at_limit)
             ends.add(ended, beams.sentences.unsqueeze(1).expand_as(rows), rows, tokens, totals)
-            beams = self._without_ended(beams, totals, ended, position)
-            alive = None
-            if is_decision(position, limits.device):
-                kept, alive = beams.with_prefix()
+            beams = self._after_step(beams, totals, ended, position)
+            rows_with_prefix = None
+            if removes_ended(position, limits.device):
+                kept, rows_with_prefix = beams.with_prefix()
                 if not len(kept):
                     break
                 if len(kept) < len(rows):
-                    beams, rows, tokens = select_batch((beams, rows, tokens), kept)
-                    memory = select_batch(memory, kept)
+                    beams, rows, tokens, memory = select_batch((beams, rows, tokens, memory), kept)
             state = select_batch(state, rows)
         return [self._ranked(found) for found in ends.by_sentence()]
 
-    def _first_beams(self, limits: Tensor) -> "Beams":
+    def _first_beams(self, limits: Tensor) -> Beams:
         """Return beams with one empty prefix each; ``limits`` is ``(sentences,)``."""
         sentences = torch.arange(len(limits), device=limits.device)
         totals = torch.full((len(limits), self.beam_size), -math.inf, device=limits.device)
@@ -117,28 +122,21 @@ class BeamSearch(Search):
         )
 
     def _continue(
-        self, model: EncoderDecoder, beams: "Beams", features: Tensor, alive: Tensor | None
+        self, model: EncoderDecoder, beams: Beams, features: Tensor, with_prefix: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return the best continuations of each sentence, best first, one for each place.
 
-        Args:
-            model: provides the logits.
-            beams: the beams before the step.
-            features: argument of ``logits``, ``(sentences × beam, features)``.
-            alive: the rows with a prefix, for which alone logits are computed, ``(alive,)``; None
-                for all rows.
-
-        Returns:
-            Log-probabilities (-inf beyond the last place), rows of the continued prefixes, and
-            tokens, each ``(sentences, beam)``.
+        ``features`` are ``(sentences × beam, features)``. Logits are computed for the rows
+        ``with_prefix`` alone; None for all rows. Returns log-probabilities (-inf beyond the last
+        place), rows of the continued prefixes, and tokens, each ``(sentences, beam)``.
         """
         count, totals = len(beams.totals), beams.totals.view(-1, 1)
-        read = features if alive is None else features.index_select(0, alive)
+        read = features if with_prefix is None else features.index_select(0, with_prefix)
         best, tokens = best_tokens(model, read, self.beam_size)
-        if alive is not None:
+        if with_prefix is not None:
             shape = len(totals), best.shape[1]
-            best = best.new_zeros(shape).index_copy_(0, alive, best)
-            tokens = tokens.new_zeros(shape).index_copy_(0, alive, tokens)
+            best = best.new_zeros(shape).index_copy_(0, with_prefix, best)
+            tokens = tokens.new_zeros(shape).index_copy_(0, with_prefix, tokens)
         scores = (totals + best).masked_fill_(~totals.isfinite(), -math.inf)
         continued, index = scores.view(count, -1).topk(self.beam_size)
         ranks = torch.arange(self.beam_size, device=index.device)
@@ -147,20 +145,12 @@ class BeamSearch(Search):
         rows = first + index // best.shape[1]
         return continued, rows, tokens.view(count, -1).gather(1, index)
 
-    def _without_ended(
-        self, beams: "Beams", totals: Tensor, ended: Tensor, position: int
-    ) -> "Beams":
+    def _after_step(self, beams: Beams, totals: Tensor, ended: Tensor, position: int) -> Beams:
         """Return the beams without ``ended`` hypotheses, and without prefixes that cannot matter.
 
-        The log-probability of a prefix can only fall: the score of its hypotheses is at most this
-        log-probability divided by the penalty at the length limit. If ``n_best`` hypotheses are at
-        least as good, no prefix of the sentence goes on.
-
-        Args:
-            beams: the beams before the step.
-            totals: log-probabilities of the continued prefixes, ``(sentences, beam)``.
-            ended: True where a prefix is now a finished hypothesis, ``(sentences, beam)``.
-            position: number of the step, from 0.
+        The log-probability of a prefix, in ``totals`` ``(sentences, beam)``, can only fall: the
+        score of its hypotheses is at most this log-probability divided by the penalty at the length
+        limit. If ``n_best`` hypotheses are at least as good, no prefix of the sentence goes on.
         """
         finished = (totals / self.penalty(position + 1)).masked_fill(~ended, -math.inf)
         best = torch.cat([beams.best, finished], 1).topk(self.n_best).values

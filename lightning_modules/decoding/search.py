@@ -1,30 +1,42 @@
-"""The interface of a search, and greedy search."""
+"""The interface of a search, greedy search, and the way back from the end of each hypothesis."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from typing_extensions import override
 
-from datamodules.errors import UserError
+from datamodules.errors import UserError, one_line
 from datamodules.tokenization import BOS, EOS, PAD, UNK
-from lightning_modules.decoding.hypotheses import Backpointers, Ends, HypothesisEnd
 from lightning_modules.kernels.precision import search_autocast
 from lightning_modules.kernels.products import packed_weights
 from lightning_modules.variants.base import EncoderDecoder, for_each_tensor, select_batch
 
 BLOCK = 64
 """Number of columns per block in ``top``."""
-ROWS = {"cpu": 512}
-"""Number of hypotheses whose logits are in memory at a time, by the type of the device."""
-GPU_ROWS = 8192
-"""Number of such hypotheses on any other device, where more rows at a time need fewer kernels."""
-GPU_STEPS = 8
-"""Number of steps of a search on a GPU from one decision to the next: what has ended leaves the
-batch, for which the processor waits for the GPU."""
-STEPS_TO_DECISION = {"cpu": 1}
-"""Number of such steps by the type of the device; ``GPU_STEPS`` for any other."""
+ROWS = {"cpu": 512, "gpu": 8192}
+"""Hypotheses whose logits are in memory at a time; on a GPU, more rows need fewer kernels."""
+STEPS_TO_REMOVAL = {"cpu": 1, "gpu": 8}
+"""Steps of a search until what has ended leaves the batch, for which the processor waits for a
+GPU."""
+LONG = 40
+"""Tokens of the targets that ``try_model`` decodes."""
+
+
+class HypothesisEnd(NamedTuple):
+    """The end of one hypothesis."""
+
+    step: int
+    """Number of the last call of the model's step, from 0."""
+    row: int
+    """Row of the hypothesis in that call."""
+    token: int
+    """Last token, chosen in that call."""
+    score: float
 
 
 class Hypothesis(NamedTuple):
@@ -37,6 +49,113 @@ class Hypothesis(NamedTuple):
     weights: Tensor | None
     """Attention weights ``(tokens, src)`` on the CPU, padded as the source batch; None for a model
     without attention."""
+
+
+class Backpointers:
+    """For each call of the model's step and each row of the call, the row of the call before.
+
+    All records stay on the device until ``trace``.
+    """
+
+    def __init__(self) -> None:
+        self._tokens: list[Tensor] = []
+        self._parents: list[Tensor] = []
+        self._weights: list[Tensor] = []
+
+    def add(self, last_tokens: Tensor, parents: Tensor, weights: Tensor | None) -> None:
+        """Record one call of the model's step.
+
+        Args:
+            last_tokens: token that each row has read, ``(rows,)``.
+            parents: row of the call before that each row continues, ``(rows,)``.
+            weights: attention weights, ``(rows, src)``; None for a model without attention.
+        """
+        self._tokens.append(last_tokens)
+        self._parents.append(parents)
+        if weights is not None:
+            self._weights.append(weights)
+
+    def trace(self, ends: Sequence[HypothesisEnd]) -> list[tuple[list[int], Tensor | None]]:
+        """Return the tokens of each hypothesis and their weights ``(tokens, src)``, on the CPU."""
+        if not ends:
+            return []
+        sizes = np.cumsum([len(tokens) for tokens in self._tokens])[:-1]
+        last_tokens, parents = (
+            np.split(on_host(column), sizes) for column in (self._tokens, self._parents)
+        )
+        steps, every = np.array([end.step for end in ends]), np.arange(len(ends))
+        rows = np.full((steps.max() + 1, len(ends)), -1)  # -1 after the end of a hypothesis
+        tokens = rows.copy()
+        rows[steps, every] = [end.row for end in ends]
+        tokens[steps, every] = [end.token for end in ends]
+        for step in range(len(rows) - 1, 0, -1):
+            going = rows[step] >= 0
+            tokens[step - 1, going] = last_tokens[step][rows[step, going]]
+            rows[step - 1, going] = parents[step][rows[step, going]]
+        paths = [tokens[: step + 1, number].tolist() for number, step in enumerate(steps)]
+        return list(zip(paths, self._weights_at(rows), strict=True))
+
+    def _weights_at(self, rows: NDArray) -> Sequence[Tensor | None]:
+        """Return the weights at ``rows`` ``(calls, hypotheses)``; -1 for no row.
+
+        The weights of these rows alone are put together: a copy of all would double the memory.
+        """
+        if not self._weights:
+            return [None] * rows.shape[1]
+        present = rows >= 0
+        # The rows of each call, (hypotheses that have not ended,).
+        device = self._weights[0].device
+        of_calls = torch.from_numpy(rows[present]).to(device).split(present.sum(1).tolist())
+        # Their weights, call after call, (tokens of all hypotheses, src).
+        pairs = zip(self._weights, of_calls, strict=False)
+        by_call = torch.cat([weights.index_select(0, chosen) for weights, chosen in pairs])
+        by_call = by_call.cpu().float()
+        # Where the tokens of each hypothesis stand in by_call, hypothesis after hypothesis.
+        order = torch.from_numpy(np.argsort(present.nonzero()[1], kind="stable"))
+        of_hypotheses = order.split(present.sum(0).tolist())
+        return [by_call.index_select(0, places) for places in of_hypotheses]
+
+
+def on_host(column: Sequence[Tensor]) -> NDArray:
+    """Return the numbers of all tensors in a row, by one copy."""
+    numbers: NDArray = torch.cat([part.flatten() for part in column]).cpu().numpy()
+    return numbers
+
+
+class Ends:
+    """The hypotheses that end in each step; all records stay on the device until ``by_sentence``.
+
+    Args:
+        sentences: number of sentences in the batch.
+    """
+
+    def __init__(self, sentences: int) -> None:
+        self._sentences = sentences
+        self._steps: list[tuple[Tensor, ...]] = []
+
+    def add(
+        self, ended: Tensor, sentences: Tensor, rows: Tensor, tokens: Tensor, scores: Tensor
+    ) -> None:
+        """Record one step; each argument is ``(rows,)`` or ``(sentences, beam)``.
+
+        Args:
+            ended: True where a hypothesis ends.
+            sentences: number of the sentence in the batch.
+            rows: row of the hypothesis in the last call of the model's step.
+            tokens: last token.
+            scores: score of the hypothesis.
+        """
+        self._steps.append((ended, sentences, rows, tokens, scores))
+
+    def by_sentence(self) -> list[list[HypothesisEnd]]:
+        """Return the ends of each sentence, in the order of steps and then of rows."""
+        ended, sentences, *others = map(on_host, zip(*self._steps, strict=True))
+        sizes = [step[0].numel() for step in self._steps]
+        columns = (sentences, np.repeat(np.arange(len(sizes)), sizes), *others)
+        ends: list[list[HypothesisEnd]] = [[] for _ in range(self._sentences)]
+        for sentence, *end in zip(*(column[ended].tolist() for column in columns), strict=True):
+            ends[sentence].append(HypothesisEnd(*end))
+        return ends
 
 
 class Search(ABC):
@@ -68,13 +187,9 @@ class Search(ABC):
         src_mask: Tensor,
         src_lengths: Tensor | None = None,
     ) -> list[list[Hypothesis]]:
-        """Return the hypotheses of each sentence, best first.
+        """Return the hypotheses of each sentence, best first, by a model in evaluation mode.
 
-        Args:
-            model: in evaluation mode.
-            src: ``(batch, src)`` token ids.
-            src_mask: True where a token is real, ``(batch, src)``.
-            src_lengths: number of real tokens, ``(batch,)``, on the CPU; None to count them.
+        The source is as for ``EncoderDecoder.encode``.
         """
         lengths = src_mask.sum(1).cpu() if src_lengths is None else src_lengths
         if self.bf16:
@@ -107,16 +222,13 @@ class Search(ABC):
     def search(
         self, model: EncoderDecoder, memory: Any, limits: Tensor, backpointers: Backpointers
     ) -> list[list[HypothesisEnd]]:
-        """Search from an encoded source and record each call of ``model.step`` in ``backpointers``.
+        """Return the ends of each sentence's hypotheses, best first.
 
         Args:
             model: in evaluation mode.
             memory: the encoded source.
             limits: length limit of each sentence in tokens, ``(batch,)``.
-            backpointers: empty.
-
-        Returns:
-            The ends of each sentence's hypotheses, best first.
+            backpointers: empty; record each call of ``model.step`` here.
         """
 
 
@@ -142,36 +254,35 @@ class GreedySearch(Search):
             going = going ^ ended
             rows = every[: len(tokens)]
             ends.add(ended, sentences, rows, tokens, totals)
-            if not is_decision(position, limits.device):
+            if not removes_ended(position, limits.device):
                 continue
             kept = going.nonzero().squeeze(1)
             if not len(kept):
                 break
             if len(kept) < len(going):
-                memory, state = select_batch(memory, kept), select_batch(state, kept)
+                memory, state = select_batch((memory, state), kept)
                 sentences, limits, rows = sentences[kept], limits[kept], kept
                 tokens, totals, going = tokens[kept], totals[kept], going[kept]
         return ends.by_sentence()
 
 
-def is_decision(position: int, device: torch.device) -> bool:
+def removes_ended(position: int, device: torch.device) -> bool:
     """Return whether sentences that have ended leave the batch after a step, counted from 0."""
-    return (position + 1) % STEPS_TO_DECISION.get(device.type, GPU_STEPS) == 0
+    return (position + 1) % STEPS_TO_REMOVAL[_kind(device)] == 0
+
+
+def _kind(device: torch.device) -> str:
+    return "cpu" if device.type == "cpu" else "gpu"
 
 
 def best_tokens(model: EncoderDecoder, features: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return the log-probabilities (float32) and ids of the best tokens, best first.
 
-    PAD and BOS, which no target contains, are impossible. Both results are ``(rows, count)``, with
-    fewer columns for a smaller vocabulary.
-
-    Args:
-        model: provides the logits.
-        features: ``(rows, features)``.
-        count: number of tokens for each row.
+    PAD and BOS, which no target contains, are impossible. ``features`` are ``(rows, features)``,
+    both results ``(rows, count)``, with fewer columns for a smaller vocabulary.
     """
-    at_a_time = ROWS.get(features.device.type, GPU_ROWS)
-    chunks = [_best_of(model.logits(rows), count) for rows in features.split(at_a_time)]
+    parts = features.split(ROWS[_kind(features.device)])
+    chunks = [_best_of(model.logits(rows), count) for rows in parts]
     best, tokens = (torch.cat(parts) for parts in zip(*chunks, strict=True))
     return best, tokens
 
@@ -207,32 +318,36 @@ def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return best, torch.cat([indices, rest], 1).gather(1, places)
 
 
-def check_search(setting: str, search: Search, model: EncoderDecoder) -> None:
-    """Translate two sources of different length, without a change of weights or random numbers.
+def try_model(setting: str, model: EncoderDecoder, search: Search | None = None) -> None:
+    """Try classes of a user on three short sources: a search, or without one, given targets.
 
-    Args:
-        setting: key and value of the configuration, for messages.
-        search: the search to check.
-        model: any variant, trained or not.
+    Weights, random numbers and the mode of the model stay as they are.
 
     Raises:
-        UserError: for a search that raises an error, or that finds no hypothesis for a source.
+        UserError: begins with ``setting``; for an error, for numbers that are not finite, or for a
+            source without a hypothesis.
     """
-    name, was_training = type(search).__name__, model.training
-    src = torch.tensor([[UNK, UNK, EOS], [UNK, EOS, PAD]], device=model.device)
+    limit, was_training = model.limit(), model.training
+    src = torch.tensor([[UNK, UNK, EOS], [UNK, EOS, PAD], [EOS, PAD, PAD]], device=model.device)
+    src = src if limit is None else src[:, : limit.src_tokens]
+    longest = min(LONG, (limit and limit.tgt_tokens) or LONG)
+    tgt = torch.full((3, longest), UNK, device=model.device)
     devices = [model.device] if model.device.type == "cuda" else []
     model.eval()
     try:
-        with torch.random.fork_rng(devices):
-            translated = search(model, src, src != PAD)
-        counts = [len(hypotheses) for hypotheses in translated]
+        with torch.random.fork_rng(devices), torch.no_grad():
+            if search is None:
+                decoded = model.decode(model.encode(src, src != PAD), tgt)
+                if not model.logits(decoded.features).isfinite().all():
+                    raise ValueError("gives numbers that are not finite; see docs/plugs")
+            else:
+                counts = [len(hypotheses) for hypotheses in search(model, src, src != PAD)]
+                if len(counts) != len(src) or 0 in counts:
+                    raise ValueError(
+                        f"{counts} hypotheses for {len(src)} sources; find some for each"
+                    )
     except Exception as error:  # a user's class may raise anything
-        why = " ".join(f"{type(error).__name__}: {error}".split())
-        raise UserError(f"{setting}: {name} cannot translate: {why}") from error
+        why = f"{type(error).__name__}: {one_line(error)}"
+        raise UserError(f"{setting}: cannot translate: {why}") from error
     finally:
         model.train(was_training)
-    if len(counts) != len(src) or 0 in counts:
-        raise UserError(
-            f"{setting}: {name} returns {counts} hypotheses for {len(src)} sources; "
-            "return at least one hypothesis for each source"
-        )

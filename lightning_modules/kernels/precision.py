@@ -12,7 +12,7 @@ Nothing here is timed: jobs side by side must choose alike.
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -21,15 +21,23 @@ from datamodules.errors import UserError
 from lightning_modules.kernels.device import Processor, this_processor
 
 MatmulPrecision = Literal["highest", "high", "medium"]
-"""Values of the setting ``matmul_precision``."""
 Products = Literal["auto", "onednn", "torch"]
-"""Values of the setting ``products``."""
 
-WIDE, NARROW = 1 << 20, 1 << 24
+ONEDNN_FROM_ZEN_5, ONEDNN_FROM = 1 << 20, 1 << 24
 """Multiplications from which oneDNN saves more time than its call costs, on AMD's processors with
 512-bit units (Zen 5) and with 256-bit units (Zen 4); see docs/performance.md."""
 
 _onednn_from: int | None = None
+
+
+def needs_gpu(precision: Any) -> bool:
+    """Return whether only GPUs support a ``trainer.precision``."""
+    return str(precision) in ("16-mixed", "16", "16-true")
+
+
+def is_scaled(precision: Any) -> bool:
+    """Return whether Lightning trains with a gradient scaler in a ``trainer.precision``."""
+    return str(precision) in ("16-mixed", "16")
 
 
 def use_matmul_precision(precision: MatmulPrecision) -> None:
@@ -55,10 +63,6 @@ def choose_products(products: Products, processor: Processor | None = None) -> i
 
     MKL, to which torch sends float32 products, uses narrow instructions on processors of AMD.
     OneDNN, a part of torch too, uses the widest instructions, but a call costs more.
-
-    Args:
-        products: the setting.
-        processor: None for that of this machine.
     """
     _, vendor, instructions = processor or this_processor()
     amd = vendor == "AuthenticAMD" and "avx512f" in instructions
@@ -66,7 +70,7 @@ def choose_products(products: Products, processor: Processor | None = None) -> i
     if products == "torch" or (products == "auto" and not gains):
         return None
     # Zen 5 is the first of AMD's processors with both.
-    return WIDE if amd and "avx_vnni" in instructions else NARROW
+    return ONEDNN_FROM_ZEN_5 if amd and "avx_vnni" in instructions else ONEDNN_FROM
 
 
 def use_products(onednn_from: int | None) -> None:
@@ -101,9 +105,7 @@ def products_by_torch() -> Iterator[None]:
 
 def describe_products(onednn_from: int | None) -> str:
     """Return a choice in words, for records and conditions."""
-    if onednn_from is None:
-        return "torch"
-    return f"oneDNN from {onednn_from:,} multiplications"
+    return "torch" if onednn_from is None else f"oneDNN from {onednn_from:,} multiplications"
 
 
 def onednn_multiplies(left: Tensor, columns: int) -> bool:
@@ -158,16 +160,14 @@ def search_weights(model: nn.Module, int8: bool) -> Literal["int8", "onednn"] | 
 
 
 def sums_int8_in_32_bits() -> bool:
-    """Return whether the processor adds products of int8 in 32 bits.
-
-    Without these instructions, a sum of two products ends at the ends of 16 bits.
-    """
+    """Return whether the processor adds products of int8 in 32 bits, not in 16 bits."""
     return bool({"avx512_vnni", "avx_vnni"} & this_processor().instructions)
 
 
 def fused_attention_type(query: Tensor) -> torch.dtype:
-    """Return the dtype of torch's fused attention: that of the query, but float32 for bfloat16 on
-    a CPU, where the backward pass in bfloat16 is seven times slower.
+    """Return the dtype of torch's fused attention: float32 for bfloat16 on a CPU.
+
+    There the backward pass in bfloat16 is seven times slower.
     """
     slow = query.device.type == "cpu" and query.dtype == torch.bfloat16
     return torch.float32 if slow else query.dtype

@@ -13,12 +13,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from lightning_modules.kernels.precision import in_product_type, lstm_kernels, types_as_given
-
-Weights = tuple[Tensor, ...]
-"""Weights of one layer and direction, in the order of ``all_weights``."""
 
 
 class RnnOutput(NamedTuple):
@@ -33,44 +30,37 @@ class RnnOutput(NamedTuple):
 
 
 def run_stack(
-    rnn: nn.LSTM | nn.GRU, inputs: Tensor, sizes: Tensor | None, hidden: Tensor, cell: Tensor | None
+    rnn: nn.LSTM | nn.GRU, inputs: Tensor, hidden: Tensor, cell: Tensor | None
 ) -> RnnOutput:
-    """Run all layers and directions of ``rnn``; the arguments are those of ``run_layers``."""
+    """Run all layers and directions of ``rnn`` over ``(batch, src, input)``."""
+    return _run(inputs, None, hidden, cell, *_settings(rnn))
+
+
+def _settings(rnn: nn.LSTM | nn.GRU) -> tuple[list[Tensor], int, float, bool, bool]:
+    """Return weights, layers, dropout, whether it trains and whether it has two directions."""
     weights = [weight for layer in rnn.all_weights for weight in layer]
-    shape = rnn.num_layers, rnn.dropout, rnn.training, rnn.bidirectional
-    return run_layers(inputs, sizes, hidden, cell, weights, *shape)
+    return weights, rnn.num_layers, rnn.dropout, rnn.training, rnn.bidirectional
 
 
-def run_layers(
+def _run(
     inputs: Tensor,
     sizes: Tensor | None,
     hidden: Tensor,
     cell: Tensor | None,
     weights: Sequence[Tensor],
-    layers: int = 1,
-    dropout: float = 0.0,
-    training: bool = True,
-    bidirectional: bool = False,
+    *settings: Any,
 ) -> RnnOutput:
-    """Run an LSTM, or a GRU if ``cell`` is None.
+    """Run an LSTM, or a GRU if ``cell`` is None; the last arguments are those of ``_settings``.
 
-    Args:
-        inputs: ``(batch, src, input)``, or packed ``(tokens, input)``.
-        sizes: number of packed sentences at each position, on the CPU; None if not packed.
-        hidden: first hidden states, ``(layers × directions, batch, hidden)``.
-        cell: first cell states, of the same shape.
-        weights: of all layers and directions, in the order of ``all_weights``.
-        layers: number of layers.
-        dropout: between the layers.
-        training: whether to drop, and to keep what the backward pass needs.
-        bidirectional: whether to read in both directions.
+    ``inputs`` are ``(batch, src, input)``, or packed ``(tokens, input)`` with the number of
+    sentences at each position, ``sizes``, on the CPU. States are ``(layers × directions, batch,
+    hidden)``.
     """
     inputs, hidden, cell, weights = in_product_type(inputs, hidden, cell, weights)
     sequence = [inputs] if sizes is None else [inputs, sizes]
     batch_first = [True] if sizes is None else []
     start = hidden if cell is None else (hidden, cell)
-    options = [True, layers, dropout, training, bidirectional, *batch_first]
-    arguments: Any = [*sequence, start, weights, *options]
+    arguments: Any = [*sequence, start, weights, True, *settings, *batch_first]
     if cell is None:
         with types_as_given(inputs):
             states, hidden = torch.gru(*arguments)
@@ -82,14 +72,7 @@ def run_layers(
 def advance_layer(
     inputs: Tensor, hidden: Tensor, cell: Tensor | None, weights: Sequence[Tensor]
 ) -> tuple[Tensor, Tensor | None]:
-    """Run one step of an LSTM's layer, or of a GRU's layer if ``cell`` is None.
-
-    Args:
-        inputs: ``(batch, input)``.
-        hidden: ``(batch, hidden)``.
-        cell: ``(batch, hidden)``.
-        weights: of the layer, in the order of ``all_weights``.
-    """
+    """Run one step of an LSTM's layer, or of a GRU's if ``cell`` is None, over ``(batch, …)``."""
     inputs, hidden, cell, weights = in_product_type(inputs, hidden, cell, weights)
     with types_as_given(inputs):
         if cell is None:
@@ -98,19 +81,26 @@ def advance_layer(
 
 
 def run_packed(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOutput:
-    """Run over ``(batch, src, input)`` with torch's packed sequences; lengths on the CPU.
+    """Run over ``(batch, src, input)`` with torch's packed sequences; lengths on the CPU."""
+    directions = 2 if rnn.bidirectional else 1
+    zero = inputs.new_zeros(rnn.num_layers * directions, len(inputs), rnn.hidden_size)
+    cell = zero if isinstance(rnn, nn.LSTM) else None
+    return _run_packed(inputs, lengths, zero, cell, *_settings(rnn))
 
-    Torch would sort the sentences too, and wait for the device with the order.
-    """
+
+def _run_packed(
+    inputs: Tensor, lengths: Tensor, hidden: Tensor, cell: Tensor | None, *settings: Any
+) -> RnnOutput:
+    # Torch would sort the sentences too, and wait for the device with the order.
     order = lengths.argsort(descending=True)
     there, back = (index.to(inputs.device, non_blocking=True) for index in (order, order.argsort()))
     packed = pack_padded_sequence(inputs.index_select(0, there), lengths[order], batch_first=True)
-    data, sizes = packed.data, packed.batch_sizes
-    directions = 2 if rnn.bidirectional else 1
-    zero = data.new_zeros(rnn.num_layers * directions, len(inputs), rnn.hidden_size)
-    run = run_stack(rnn, data, sizes, zero, zero if isinstance(rnn, nn.LSTM) else None)
-    states = unpacked(packed, run.states, inputs.shape[1]).index_select(0, back)
-    return RnnOutput(states, run.hidden[:, back], None if run.cell is None else run.cell[:, back])
+    start = hidden[:, there], None if cell is None else cell[:, there]
+    run = _run(packed.data, packed.batch_sizes, *start, *settings)
+    packed = packed._replace(data=run.states)
+    states, _ = pad_packed_sequence(packed, batch_first=True, total_length=inputs.shape[1])
+    cell = None if run.cell is None else run.cell[:, back]
+    return RnnOutput(states.index_select(0, back), run.hidden[:, back], cell)
 
 
 def run_on_cpu(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOutput:
@@ -120,7 +110,7 @@ def run_on_cpu(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOut
     for layer in range(rnn.num_layers):
         if layer:
             inputs = dropout(inputs, rnn.dropout, rnn.training)
-        forward, *others = map(tuple, rnn.all_weights[layer * directions :][:directions])
+        forward, *others = rnn.all_weights[layer * directions :][:directions]
         results = [_run_direction(forward, inputs, lengths)]
         for weights in others:
             backward = _run_direction(weights, flip(inputs, lengths), lengths)
@@ -132,10 +122,13 @@ def run_on_cpu(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOut
     return RnnOutput(inputs, hidden, torch.cat(cells) if cells else None)
 
 
-def _run_direction(weights: Weights, inputs: Tensor, lengths: Tensor) -> RnnOutput:
+def _run_direction(weights: Sequence[Tensor], inputs: Tensor, lengths: Tensor) -> RnnOutput:
     """Run one layer forward over ``(batch, src, input)``."""
-    shortest = int(lengths.min())
-    states, hidden, cell = _run_equal_lengths(weights, inputs[:, :shortest])
+    shortest, (width, size) = int(lengths.min()), weights[1].shape
+    hidden = inputs.new_zeros(1, len(inputs), size)
+    cell = hidden if width == 4 * size else None  # an LSTM
+    settings = [*weights], 1, 0.0, torch.is_grad_enabled(), False
+    states, hidden, cell = _run(inputs[:, :shortest], None, hidden, cell, *settings)
     missing = inputs.shape[1] - shortest
     if not missing:
         return RnnOutput(states, hidden, cell)
@@ -144,43 +137,12 @@ def _run_direction(weights: Weights, inputs: Tensor, lengths: Tensor) -> RnnOutp
     if len(longer):
         start = hidden[:, longer], None if cell is None else cell[:, longer]
         inputs, lengths = inputs[longer, shortest:], lengths[longer] - shortest
-        end = _run_unequal_lengths(weights, inputs, lengths, *start)
+        end = _run_packed(inputs, lengths, *start, *settings)
         rest = rest.index_copy(0, longer, end.states)
         hidden = hidden.index_copy(1, longer, end.hidden)
         if cell is not None and end.cell is not None:
             cell = cell.index_copy(1, longer, end.cell)
     return RnnOutput(torch.cat([states, rest], 1), hidden, cell)
-
-
-def _run_equal_lengths(weights: Weights, inputs: Tensor) -> RnnOutput:
-    """Run one layer from state zero over sentences of one length."""
-    zero = inputs.new_zeros(1, len(inputs), weights[1].shape[1])
-    cell = zero if _is_lstm(weights) else None
-    return run_layers(inputs, None, zero, cell, weights, training=torch.is_grad_enabled())
-
-
-def _run_unequal_lengths(
-    weights: Weights, inputs: Tensor, lengths: Tensor, hidden: Tensor, cell: Tensor | None
-) -> RnnOutput:
-    """Run one layer from a given state over sentences of several lengths."""
-    packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
-    data, sizes, order, back = packed
-    start = hidden[:, order], None if cell is None else cell[:, order]
-    run = run_layers(data, sizes, *start, weights, training=torch.is_grad_enabled())
-    states = unpacked(packed, run.states, inputs.shape[1])
-    return RnnOutput(states, run.hidden[:, back], None if run.cell is None else run.cell[:, back])
-
-
-def unpacked(packed: PackedSequence, states: Tensor, length: int) -> Tensor:
-    """Return states of packed sentences, ``(tokens, hidden)``, as ``(batch, length, hidden)``."""
-    padded, _ = pad_packed_sequence(
-        packed._replace(data=states), batch_first=True, total_length=length
-    )
-    return padded
-
-
-def _is_lstm(weights: Weights) -> bool:
-    return weights[1].shape[0] == 4 * weights[1].shape[1]
 
 
 def flip(sequences: Tensor, lengths: Tensor) -> Tensor:

@@ -8,13 +8,11 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
+from lightning_modules.kernels.precision import needs_gpu
 from lightning_modules.ranks.environment import world_size
 
 SELF_STARTING_STRATEGIES = ("spawn", "fork", "notebook")
 """Parts of names of Lightning's strategies that start processes themselves."""
-
-GPU_PRECISIONS = ("16-mixed", "16", "16-true")
-"""Precisions that only GPUs support."""
 
 
 def visible_gpus() -> list[str]:
@@ -100,7 +98,7 @@ def ranks_to_start(trainer: DictConfig) -> int:
     count = processes(trainer, gpus)
     strategy = str(trainer.get("strategy", "auto"))
     precision = trainer.get("precision", "32-true")
-    if str(precision) in GPU_PRECISIONS and not on_gpus(trainer, gpus):
+    if needs_gpu(precision) and not on_gpus(trainer, gpus):
         raise UserError(f"trainer.precision={precision}: needs a GPU; give bf16-mixed or 32-true")
     nodes, started = trainer.get("num_nodes", 1), world_size()
     if not isinstance(nodes, int) or nodes < 1:

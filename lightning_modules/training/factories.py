@@ -20,15 +20,19 @@ from datamodules.errors import UserError, first_mistake
 from datamodules.plugs import find_plug
 from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import Search
-from lightning_modules.decoding.search import check_search
+from lightning_modules.decoding.search import try_model
+from lightning_modules.kernels.precision import is_scaled
 from lightning_modules.runs.setting_checks import NO_ARGUMENTS
 from lightning_modules.variants import EncoderDecoder
 
 log = getLogger(__name__)
 _FULL_KEY = re.compile(r"full_key: (\S+)")
 """The part of a configuration that Hydra could not build."""
-SCALED_PRECISIONS = ("16-mixed", "16")
-"""Precisions of Lightning with a gradient scaler."""
+PLUGS = (
+    *("model._target_", "model.cell", "model.attention.score", "model.attention.window"),
+    "model.intra_attention.score",
+)
+"""Settings of a model that may name classes of the user."""
 
 
 def build(config: DictConfig, key: str, **arguments: Any) -> Any:
@@ -91,7 +95,7 @@ def build_optimizer(config: DictConfig) -> Callable[..., Optimizer]:
     """
     make: Callable[..., Optimizer] = build(config, "optimizer")
     if "fused" in config.optimizer and config.optimizer.fused is None:
-        return partial(make, fused=str(config.trainer.precision) not in SCALED_PRECISIONS)
+        return partial(make, fused=not is_scaled(config.trainer.precision))
     return make
 
 
@@ -114,7 +118,7 @@ def check_optimizer(optimizer: Callable[..., Any], scheduler: Callable[..., Any]
 def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) -> EncoderDecoder:
     """Build a variant, of the harness or of the user, for vocabularies of these sizes.
 
-    Raises ``UserError``.
+    Classes of the user are tried once. Raises ``UserError``.
     """
     find_plug("model._target_", str(config.model._target_), {}, EncoderDecoder)
     if OmegaConf.select(config, "model.tied") == "all" and not config.tokenizer.shared:
@@ -126,7 +130,16 @@ def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) ->
             raise UserError(
                 f"model.placement.{part}={device}: holds no numbers; write cpu or cuda:N"
             )
+    names = ((key, str(OmegaConf.select(config, key))) for key in PLUGS)
+    own = [f"{key}={name}" for key, name in names if is_own(name)]
+    if own and model.device.type != "meta":  # else a model whose sizes alone matter
+        try_model(", ".join(own), model)
     return model
+
+
+def is_own(name: str) -> bool:
+    """Return whether a setting has the dotted path of a user's class."""
+    return "." in name and not name.startswith("lightning_modules.")
 
 
 def build_search(config: DictConfig, model: EncoderDecoder) -> Search:
@@ -135,8 +148,8 @@ def build_search(config: DictConfig, model: EncoderDecoder) -> Search:
     others = NO_ARGUMENTS["decoding"]
     settings = {key: value for key, value in config.decoding.items() if key not in others}
     own = OmegaConf.create({"decoding": settings})
-    if not name.startswith("lightning_modules."):
-        check_search(f"decoding._target_={name}", build(own, "decoding"), model)
+    if is_own(name):
+        try_model(f"decoding._target_={name}", model, build(own, "decoding"))
     search: Search = build(own, "decoding")
     return search
 

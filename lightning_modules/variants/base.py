@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from functools import partial
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import torch
+from lightning_utilities.core.apply_func import apply_to_collection
 from pydantic import BaseModel, ConfigDict, field_validator
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
@@ -20,12 +20,9 @@ from lightning_modules.kernels.products import LinearLayer
 Tied = Literal["none", "output", "all"]
 """Shared tables: none, target embedding and output layer, or these two and the source embedding."""
 
-ARBITRARY = ConfigDict(arbitrary_types_allowed=True)
-"""Setting of ``validate_call`` for arguments with types unknown to pydantic."""
-
 
 class Options(BaseModel):
-    """A group of options; an unknown option is refused."""
+    """A group of options, described in ``conf/settings.yaml``; an unknown option is refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -106,13 +103,10 @@ class EncoderDecoder(nn.Module, ABC):
 
     @abstractmethod
     def encode(self, src: Tensor, src_mask: Tensor, src_lengths: Tensor | None = None) -> Any:
-        """Return the memory of a source, which no step changes.
+        """Return the memory of a source ``(batch, src)``, which no step changes.
 
-        Args:
-            src: ``(batch, src)`` token ids.
-            src_mask: True where a token is real, ``(batch, src)``.
-            src_lengths: number of real tokens, ``(batch,)``, on the CPU; None to count them in the
-                mask, for which the processor waits for a GPU.
+        The mask, ``(batch, src)``, is True where a token is real. The lengths, ``(batch,)``, lie on
+        the CPU; None to count them in the mask, for which the processor waits for a GPU.
         """
 
     @abstractmethod
@@ -132,13 +126,7 @@ class EncoderDecoder(nn.Module, ABC):
         """Project to the target vocabulary: ``(…, features) -> (…, vocabulary)``."""
 
     def loss(self, features: Tensor, tokens: Tensor, label_smoothing: float = 0.0) -> Tensor:
-        """Return the mean cross-entropy in nats.
-
-        Args:
-            features: ``(positions, features)``.
-            tokens: ``(positions,)``, the right token of each position.
-            label_smoothing: probability spread evenly over the vocabulary.
-        """
+        """Return the mean cross-entropy in nats: ``(positions, features), (positions,) -> ()``."""
         return cross_entropy(self.logits(features), tokens, label_smoothing=label_smoothing)
 
     @property
@@ -154,8 +142,7 @@ class EncoderDecoder(nn.Module, ABC):
     def head_weights(self, memory: Any, tgt_in: Tensor) -> Tensor | None:
         """Return the weights of all layers and heads, ``(batch, layers, heads, tgt, src)``.
 
-        None for a model without attention, and for an ensemble. (``decode`` returns the weights of
-        the last layer, averaged over the heads.)
+        None without attention, and for an ensemble. ``decode`` returns the mean of the last layer.
         """
         return None
 
@@ -175,8 +162,7 @@ class EncoderDecoder(nn.Module, ABC):
     def layers(self) -> Iterable[nn.Module]:
         """Return the layers that process whole sentences, for activation checkpointing.
 
-        Recurrent layers are not included: most of their activations are small, or kept by fused
-        kernels.
+        Not recurrent layers: most of their activations are small, or kept by fused kernels.
         """
         return ()
 
@@ -195,11 +181,8 @@ def select_batch(tree: Any, index: Tensor) -> Any:
 
     ``index`` are entries, ``(rows,)`` or ``(sentences, beam)``, which may repeat and reorder.
     """
-    if isinstance(tree, tuple):
-        return _rebuilt(tree, [select_batch(branch, index) for branch in tree])
-    if not isinstance(tree, Tensor):
-        return tree
-    return tree.index_select(0, index.flatten().to(tree.device))
+    rows = index.flatten()
+    return for_each_tensor(tree, lambda tensor: tensor.index_select(0, rows.to(tensor.device)))
 
 
 def move(tree: Any, device: torch.device) -> Any:
@@ -209,33 +192,16 @@ def move(tree: Any, device: torch.device) -> Any:
 
 def for_each_tensor(tree: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """Return nested tuples with ``change`` applied to every tensor."""
-    if isinstance(tree, Tensor):
-        return change(tree)
-    if isinstance(tree, tuple):
-        return _rebuilt(tree, [for_each_tensor(branch, change) for branch in tree])
-    return tree
-
-
-def _rebuilt(tree: Any, branches: list[Any]) -> Any:
-    """Return a tuple or named tuple of the kind of ``tree`` with other branches."""
-    return type(tree)(*branches) if hasattr(tree, "_fields") else tuple(branches)
+    return apply_to_collection(tree, Tensor, change)
 
 
 class EmbeddedEncoderDecoder(EncoderDecoder):
     """An encoder-decoder with a table of embeddings for each language, and an output layer.
 
-    Args:
-        src_vocabulary: number of source tokens.
-        tgt_vocabulary: number of target tokens.
-        embedding_size: width of both embeddings.
-        features_size: width of the input of the output layer.
-        tied: shared tables; ``output`` as in Press and Wolf 2017 (arXiv 1608.05859), ``all`` as in
-            Vaswani et al. 2017, section 3.4, with one vocabulary for both languages.
-        placement: devices of the parts. ``.to`` and Lightning move only parts without a device
-            here.
-
-    Raises:
-        ValueError: for tables that cannot be shared.
+    ``features_size`` is the width of the input of the output layer. Tables are shared (``tied``)
+    as in Press and Wolf 2017 (arXiv 1608.05859), ``output``, or as in Vaswani et al. 2017, section
+    3.4, ``all``: one vocabulary for both languages. ``.to`` and Lightning move only parts without a
+    device in ``placement``. Raises ``ValueError`` for tables that cannot be shared.
     """
 
     def __init__(
@@ -311,10 +277,7 @@ class EmbeddedEncoderDecoder(EncoderDecoder):
 
     @override
     def head_weights(self, memory: Any, tgt_in: Tensor) -> Tensor | None:
-        """Compute the weights a second time, by hooks that read the arguments of each attention.
-
-        So ``decode`` stays fast.
-        """
+        """Compute the weights again, by hooks that read the arguments of each attention."""
         attentions = list(self.parts()["attention"])
         if not attentions:
             return None
@@ -323,8 +286,11 @@ class EmbeddedEncoderDecoder(EncoderDecoder):
             # Compiled blocks ignore hooks that are registered after compilation.
             hooks.enter_context(torch.compiler.set_stance("force_eager"))
             for attention, weights in zip(attentions, layers, strict=True):
-                hook = partial(_append_head_weights, weights)
-                hooks.enter_context(attention.register_forward_pre_hook(hook))
+
+                def append(module: Any, inputs: tuple, weights: list[Tensor] = weights) -> None:
+                    weights.append(module.head_weights(*inputs))
+
+                hooks.enter_context(attention.register_forward_pre_hook(append))
             self.decode(memory, tgt_in)
         # Each list holds one tensor for all positions, or one tensor per position.
         return torch.stack([torch.cat(weights, 2) for weights in layers], 1)
@@ -353,7 +319,3 @@ class EmbeddedEncoderDecoder(EncoderDecoder):
 
         super()._apply(keep_device, recurse)
         return self
-
-
-def _append_head_weights(weights: list[Tensor], attention: Any, inputs: tuple[Any, ...]) -> None:
-    weights.append(attention.head_weights(*inputs))

@@ -8,13 +8,13 @@ a step of the loop computes only two products and the gates.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-from datamodules.plugs import check_shape, find_plug, make_plug
+from datamodules.plugs import find_plug, make_plug
 from lightning_modules.kernels import products
 from lightning_modules.kernels.products import LinearLayer, Pack, Packable
 from lightning_modules.kernels.rnn import advance_layer, run_stack
@@ -51,12 +51,7 @@ class LstmGates(nn.Module):
     """Torch's LSTM cell after its products."""
 
     def forward(self, gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the next hidden and cell state, ``(batch, hidden)``.
-
-        Args:
-            gates: ``W x + U h + b``, ``(batch, 4 · hidden)``.
-            cell: ``(batch, hidden)``.
-        """
+        """Return h and c, ``(batch, hidden)``; ``gates`` are ``W x + U h + b``, 4 · hidden wide."""
         let_in, keep, candidate, let_out = gates.chunk(4, 1)
         cell = keep.sigmoid() * cell + let_in.sigmoid() * candidate.tanh()
         return let_out.sigmoid() * cell.tanh(), cell
@@ -66,13 +61,7 @@ class GruGates(nn.Module):
     """Torch's GRU cell after its products."""
 
     def forward(self, from_inputs: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor:
-        """Return the next state, ``(batch, hidden)``.
-
-        Args:
-            from_inputs: ``W x + b``, ``(batch, 3 · hidden)``.
-            from_hidden: ``U h + b'``, ``(batch, 3 · hidden)``.
-            hidden: h, ``(batch, hidden)``.
-        """
+        """Return the next h, from ``W x + b`` and ``U h + b'``, ``(batch, 3 · hidden)``."""
         parts = [2 * hidden.shape[1], hidden.shape[1]]
         x_gates, x_candidate = from_inputs.split(parts, 1)
         h_gates, h_candidate = from_hidden.split(parts, 1)
@@ -87,11 +76,8 @@ def gru_2014(projected: Tensor, hidden: Tensor, gates: Tensor, candidate: Tensor
     ``s_t = (1 - z)∘s_{t-1} + z∘tanh(W x + U [r∘s_{t-1}])``: the reset gate acts *before* the
     product with U. Fused kernels, also torch's, apply the reset gate after the product.
 
-    Args:
-        projected: W x of z, r and the candidate, ``(batch, 3 · hidden)``.
-        hidden: ``s_{t-1}``, ``(batch, hidden)``.
-        gates: U of z and r, ``(2 · hidden, hidden)``.
-        candidate: U, ``(hidden, hidden)``.
+    ``projected`` is W x of z, r and the candidate, ``(batch, 3 · hidden)``; ``gates`` is U of z and
+    r, ``(2 · hidden, hidden)``; ``candidate`` is U, ``(hidden, hidden)``.
     """
     x_gates, x_candidate = projected.tensor_split([gates.shape[0]], -1)
     update, reset = (x_gates + linear(hidden, gates)).sigmoid().chunk(2, -1)
@@ -100,13 +86,7 @@ def gru_2014(projected: Tensor, hidden: Tensor, gates: Tensor, candidate: Tensor
 
 
 class InputProjection:
-    """``W x_t + b`` in a loop, where a first part of ``x_t`` may be known before the loop.
-
-    Args:
-        known: known part of the inputs, ``(batch, tgt, known)``; None for no such part.
-        weight: ``(gates, inputs)``.
-        bias: ``(gates,)``.
-    """
+    """``W x_t + b`` in a loop; a first part of ``x_t``, ``(batch, tgt, known)``, may be known."""
 
     def __init__(self, known: Tensor | None, weight: Tensor, bias: Tensor) -> None:
         size = 0 if known is None else known.shape[-1]
@@ -117,10 +97,7 @@ class InputProjection:
         self._weight = accumulate_once(weight[:, size:].contiguous())
 
     def at(self, position: int, unknown: Tensor | None) -> Tensor:
-        """Return the projection at ``position``, ``(batch, gates)``.
-
-        ``unknown`` is the other part of the inputs, ``(batch, inputs - known)``.
-        """
+        """Return the projection, ``(batch, gates)``; ``unknown`` is the rest of the inputs."""
         projected = self._bias if self._projected is None else self._projected[position]
         return projected if unknown is None else linear(unknown, self._weight, projected)
 
@@ -133,12 +110,7 @@ class RecurrentCell(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, inputs: Tensor, state: State) -> State:
-        """Return the next state.
-
-        Args:
-            inputs: ``(batch, input)``.
-            state: ``(batch, hidden)``; a pair of these if ``has_cell_state``.
-        """
+        """Return the next state, ``(batch, hidden)``; a pair of these if ``has_cell_state``."""
 
     def advance(
         self, inputs: Tensor, hidden: Tensor, cell: Tensor | None
@@ -150,7 +122,7 @@ class RecurrentCell(nn.Module, ABC):
     def unroll(self, known: Tensor | None) -> LoopStep:
         """Return the steps of a loop whose inputs begin with ``known``, ``(batch, tgt, known)``.
 
-        A cell may override this method for speed, to project ``known`` for all positions at once.
+        A cell may override this to project ``known`` for all positions at once.
         """
         at = None if known is None else known.unbind(1)
 
@@ -164,10 +136,7 @@ class RecurrentCell(nn.Module, ABC):
 
 
 class Gru2014(RecurrentCell):
-    """The gated unit of Cho et al. 2014 and Bahdanau et al. 2015; see ``gru_2014``.
-
-    The biases are not in the papers.
-    """
+    """The gated unit ``gru_2014``, with biases that are not in the papers."""
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
@@ -209,27 +178,6 @@ def has_cell_state(kind: CellKind) -> bool:
     return kind.has_cell_state if issubclass(kind, RecurrentCell) else kind is nn.LSTM
 
 
-def make_cell(kind: type[RecurrentCell], input_size: int, hidden_size: int) -> RecurrentCell:
-    """Make one layer. Raises ``UserError`` for a class of the user that cannot be one."""
-    name = f"{kind.__module__}.{kind.__qualname__}"
-    cell = make_plug("model.cell", name, kind, input_size, hidden_size)
-    if kind not in CELLS.values():
-        _try(cell, f"model.cell={name}", input_size, hidden_size)
-    return cell
-
-
-@torch.no_grad()
-def _try(cell: RecurrentCell, setting: str, input_size: int, hidden_size: int) -> None:
-    """Run a cell once on zeros; raise ``UserError`` for states of a wrong shape."""
-    shape = (2, hidden_size)
-    inputs, hidden = torch.zeros(2, input_size), torch.zeros(shape)
-    if not cell.has_cell_state:
-        check_shape(setting, cell, lambda: cell(inputs, hidden), shape)
-        return
-    check_shape(setting, cell, lambda: cell(inputs, (hidden, hidden))[0], shape)
-    check_shape(setting, cell, lambda: cell(inputs, (hidden, hidden))[1], shape)
-
-
 class Stack(nn.Module, ABC):
     """Stacked layers of one kind of cell, with dropout between the layers."""
 
@@ -254,10 +202,7 @@ class Stack(nn.Module, ABC):
         return self._through(self.layer_steps(), inputs, state)
 
     def unroll(self, known: Tensor) -> Callable[[int, Tensor | None, CellState], CellState]:
-        """Return the steps of a loop whose inputs begin with ``known``, ``(batch, tgt, known)``.
-
-        A step takes the position, the part of the inputs that was not known, and the state.
-        """
+        """Return the steps of a loop whose inputs begin with ``known``, ``(batch, tgt, known)``."""
         layers = self.loop_steps(known)
 
         def step(position: int, unknown: Tensor | None, state: CellState) -> CellState:
@@ -300,7 +245,7 @@ class FusedStack(Stack, Packable):
     def run(self, inputs: Tensor, state: CellState) -> Tensor:
         hidden = torch.stack(state.hidden)
         cell = None if state.cell is None else torch.stack(state.cell)
-        return run_stack(self.rnn, inputs, None, hidden, cell).states
+        return run_stack(self.rnn, inputs, hidden, cell).states
 
     @override
     def layer_steps(self) -> Iterable[LayerStep]:
@@ -366,7 +311,10 @@ class CellStack(Stack):
     ) -> None:
         super().__init__(dropout)
         sizes = [input_size] + [hidden_size] * (layers - 1)
-        self.cells = nn.ModuleList(make_cell(kind, size, hidden_size) for size in sizes)
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        self.cells = nn.ModuleList(
+            make_plug("model.cell", name, kind, size, hidden_size) for size in sizes
+        )
 
     def _layers(self) -> Iterable[RecurrentCell]:
         return cast(Iterable[RecurrentCell], self.cells)
@@ -400,13 +348,11 @@ class CellStack(Stack):
         return [first.unroll(known), *(cell.unroll(None) for cell in others)]
 
 
-def build_stack(
-    kind: CellKind, input_size: int, hidden_size: int, layers: int, dropout: float
-) -> Stack:
-    """Build the stack of a decoder. Raises ``UserError`` for a cell that cannot run."""
-    if issubclass(kind, RecurrentCell):
-        return CellStack(kind, input_size, hidden_size, layers, dropout)
-    return FusedStack(kind, input_size, hidden_size, layers, dropout)
+def build_stack(kind: CellKind, *sizes: Any) -> Stack:
+    """Build the stack of a decoder; ``sizes`` are the further arguments of its class."""
+    stack: Any = CellStack if issubclass(kind, RecurrentCell) else FusedStack
+    built: Stack = stack(kind, *sizes)
+    return built
 
 
 def fused(

@@ -47,12 +47,9 @@ class QueryOptions(Options):
     """``s_{t-1}``, with a context that enters step t (Bahdanau et al. 2015), or ``s_t``, with a
     context for the readout (Luong et al. 2015)."""
     context: bool
-    """Add the context of the previous step."""
     last_token: bool
-    """Add the embedding of the last target token."""
     language: bool
-    """Add the embedding of the target language's tag, the first token of the source (Johnson et al.
-    2017, arXiv 1611.04558)."""
+    """A tag, the first token of the source (Johnson et al. 2017, arXiv 1611.04558)."""
 
     def refuse_without_attention(self) -> None:
         """Raise ``ValueError`` for an option that has no effect without attention."""
@@ -72,13 +69,9 @@ class QueryOptions(Options):
     def make(
         self, states: Tensor, context: Tensor | None, embedded: Tensor, language: Tensor | None
     ) -> Tensor:
-        """Return queries ``(batch, tgt, query)``, concatenated from the parts.
+        """Return queries ``(batch, tgt, query)`` of states ``(batch, tgt, hidden)`` and parts.
 
-        Args:
-            states: ``(batch, tgt, hidden)``.
-            context: ``(batch, tgt, memory)``; may be None for a query without context.
-            embedded: embeddings of the last target tokens, ``(batch, tgt, embedding)``.
-            language: ``(batch, embedding)``; may be None for a query without language.
+        ``embedded`` are the last target tokens, ``language`` is ``(batch, embedding)``.
         """
         parts = [states]
         if self.context:
@@ -99,11 +92,9 @@ class ReadoutOptions(Options):
     """``maxout``: Bahdanau et al. 2015, A.2.2; ``tanh``: the attentional state of Luong et al.
     2015, eq. 5; ``none``: the decoder's state itself."""
     size: int | None
-    """Width of the readout; None for ``kind=none``."""
     state: Literal["previous", "current"]
-    """Decoder state to read, ``s_{t-1}`` or ``s_t``."""
+    """``s_{t-1}`` or ``s_t``."""
     last_token: bool
-    """Also read the embedding of the last target token."""
 
 
 class Maxout(nn.Module):
@@ -161,12 +152,8 @@ def build_readout(options: ReadoutOptions, state_size: int, others: int) -> nn.M
 class IntraAttention(nn.Module):
     """Paulus et al. 2018 (arXiv 1705.04304), section 2.2: ``s_t`` attends to ``s_0 … s_{t-1}``.
 
-    Args:
-        hidden_size: width of the states.
-        options: ``model.intra_attention``; see ``AttentionOptions``.
-
-    Raises:
-        UserError: as ``build_attention`` does, and for a window or a score by position.
+    ``options`` are those of ``build_attention``. Raises ``UserError`` as it does, and for a window
+    or a score by position.
     """
 
     def __init__(self, hidden_size: int, options: Mapping[str, Any]) -> None:
@@ -187,15 +174,9 @@ class IntraAttention(nn.Module):
     def forward(
         self, past: AttentionMemory, before: Tensor, state: Tensor
     ) -> tuple[AttentionMemory, Tensor]:
-        """Attend to the past of one step.
+        """Return the past ``s_0 … s_{t-1}`` of the next step, and the context ``(batch, hidden)``.
 
-        Args:
-            past: ``s_0 … s_{t-2}``.
-            before: ``s_{t-1}``, ``(batch, hidden)``.
-            state: ``s_t``, ``(batch, hidden)``.
-
-        Returns:
-            The past ``s_0 … s_{t-1}`` of the next step, and the context ``(batch, hidden)``.
+        ``past`` is ``s_0 … s_{t-2}``, ``before`` ``s_{t-1}``, ``state`` ``s_t``.
         """
         new = self._prepare(before.unsqueeze(1))
         past = AttentionMemory(
@@ -208,11 +189,8 @@ class IntraAttention(nn.Module):
         return past, context.squeeze(1)
 
     def attend_all(self, before: Tensor, states: Tensor) -> Tensor:
-        """Return the contexts of all positions, ``(batch, tgt, hidden)``.
-
-        Args:
-            before: ``s_0 … s_{T-1}``, ``(batch, tgt, hidden)``.
-            states: ``s_1 … s_T``, ``(batch, tgt, hidden)``.
+        """Return the contexts of all positions: of ``s_1 … s_T``, ``(batch, tgt, hidden)``, to
+        ``before``, ``s_0 … s_{T-1}``.
         """
         length = states.shape[1]
         steps = torch.arange(length, device=states.device).unsqueeze(0)

@@ -41,7 +41,7 @@ from lightning_modules.variants.recurrent.encoder import (
     Bridge,
     BridgeKind,
     EncoderOptions,
-    build_encoder,
+    RecurrentEncoder,
 )
 
 WITHOUT_CUDA_GRAPHS = {"reduce-overhead": "default", "max-autotune": "max-autotune-no-cudagraphs"}
@@ -53,37 +53,27 @@ class RecurrentOptions(Options):
     """``model`` of a recurrent variant, besides ``src_vocabulary`` and ``tgt_vocabulary``."""
 
     embedding_size: int
-    """Width of both embeddings."""
     hidden_size: int
-    """Width of the decoder's states."""
     cell: str
-    """``lstm``, ``gru`` (torch's), ``gru_2014`` (as first published; slower), or the dotted path of
-    a ``RecurrentCell``."""
+    """``lstm``, ``gru`` (torch's), ``gru_2014`` (as first published; slower), or a dotted path."""
     layers: int
-    """Number of layers of the encoder, and of the decoder."""
     encoder: EncoderOptions
     bridge: BridgeKind
-    """See ``Bridge``."""
     readout: ReadoutOptions
     attention: Mapping[str, Any] | None
-    """See ``AttentionOptions``; None for a model without attention."""
     query: QueryOptions
     summary: bool
     """Give every step ``c = tanh(V h_T)`` (Cho et al. 2014)."""
     input_feeding: bool
-    """Give the next step the last readout (Luong et al. 2015, section 3.3)."""
+    """Luong et al. 2015, section 3.3."""
     intra_attention: Mapping[str, Any] | None
-    """``AttentionOptions`` of an attention of ``s_t`` to ``s_0 … s_{t-1}``, whose context the
-    readout reads (Paulus et al. 2018, arXiv 1705.04304, section 2.2)."""
+    """See ``IntraAttention``; the readout reads its context."""
     dropout: float
     """On embeddings, between layers and on the readout (Zaremba et al. 2014)."""
     initial_range: float | None
-    """r: draw all parameters from ``[-r, r]``, as Sutskever and Luong do; None leaves torch's own
-    initialisation."""
+    """r: draw all parameters from ``[-r, r]``, as Sutskever and Luong do."""
     tied: Tied
-    """See ``EmbeddedEncoderDecoder``."""
     placement: Placement | None
-    """See ``EmbeddedEncoderDecoder``."""
 
 
 class Recurrent(EmbeddedEncoderDecoder):
@@ -92,14 +82,8 @@ class Recurrent(EmbeddedEncoderDecoder):
     ``_advance`` has the equations of one step. ``decode`` runs them in a loop over the target, or,
     where no step needs the attention or readout of the step before, all at once.
 
-    Args:
-        src_vocabulary: number of source tokens.
-        tgt_vocabulary: number of target tokens.
-        options: fields of ``RecurrentOptions``.
-
-    Raises:
-        ValueError: for settings that do not fit together, naming the override to change.
-        UserError: for a class of the user that cannot be used.
+    ``options`` are the fields of ``RecurrentOptions``. Raises ``ValueError`` or ``UserError`` for
+    settings that do not fit together, naming the override to change.
     """
 
     options_class = RecurrentOptions
@@ -107,50 +91,34 @@ class Recurrent(EmbeddedEncoderDecoder):
     def __init__(self, src_vocabulary: int, tgt_vocabulary: int, **options: Any) -> None:
         chosen = RecurrentOptions(**options)
         encoder, readout, query = chosen.encoder, chosen.readout, chosen.query
-        embedding_size, hidden_size = chosen.embedding_size, chosen.hidden_size
-        kind = find_cell(chosen.cell)
-        features_size = readout.size or hidden_size
+        embedding, hidden = chosen.embedding_size, chosen.hidden_size
+        features, placement = readout.size or hidden, chosen.placement or Placement()
         super().__init__(
-            src_vocabulary,
-            tgt_vocabulary,
-            embedding_size,
-            features_size,
-            chosen.tied,
-            chosen.placement or Placement(),
+            src_vocabulary, tgt_vocabulary, embedding, features, chosen.tied, placement
         )
-        self.query = query
-        self.input_feeding = chosen.input_feeding
-        self.reads_before = readout.state == "previous"
-        self.reads_token = readout.last_token
-        self.context_size = 0 if chosen.attention is None else encoder.memory_size
-        summary_size = hidden_size if chosen.summary else 0
+        kind, depth = find_cell(chosen.cell), (chosen.layers, chosen.dropout)
+        self.query, self.input_feeding = query, chosen.input_feeding
+        self.reads_before, self.reads_token = readout.state == "previous", readout.last_token
         self.dropout = nn.Dropout(chosen.dropout)
-        self.encoder = build_encoder(kind, embedding_size, chosen.layers, chosen.dropout, encoder)
-        self.summary = LinearLayer(encoder.hidden_size, hidden_size) if chosen.summary else None
-        self.bridge = Bridge(
-            chosen.bridge, encoder, hidden_size, has_cell_state(kind), chosen.summary
-        )
-        self.attention = None
+        self.encoder = RecurrentEncoder(kind, embedding, *depth, encoder)
+        self.summary = LinearLayer(encoder.hidden_size, hidden) if chosen.summary else None
+        self.bridge = Bridge(chosen.bridge, encoder, hidden, has_cell_state(kind), chosen.summary)
+        self.attention = self.intra_attention = None
+        self.context_size, memory = 0, encoder.memory_size
         if chosen.attention is None:
             query.refuse_without_attention()
         else:
-            self.attention = build_attention(
-                "model.attention",
-                query.size(hidden_size, encoder.memory_size, embedding_size),
-                encoder.memory_size,
-                chosen.attention,
-            )
-        self.intra_attention = None
+            asks = query.size(hidden, memory, embedding)
+            self.attention = build_attention("model.attention", asks, memory, chosen.attention)
+            self.context_size = memory
         if chosen.intra_attention is not None:
-            self.intra_attention = IntraAttention(hidden_size, chosen.intra_attention)
-        input_size = embedding_size + summary_size
-        input_size += self.context_size if self.attends_before_step else 0
-        input_size += features_size if chosen.input_feeding else 0
-        self.decoder = build_stack(kind, input_size, hidden_size, chosen.layers, chosen.dropout)
-        others = summary_size + self.context_size
-        others += embedding_size if readout.last_token else 0
-        others += hidden_size if chosen.intra_attention is not None else 0
-        self.readout = build_readout(readout, hidden_size, others)
+            self.intra_attention = IntraAttention(hidden, chosen.intra_attention)
+        inputs = embedding + hidden * chosen.summary + features * chosen.input_feeding
+        inputs += self.context_size * self.attends_before_step
+        self.decoder = build_stack(kind, inputs, hidden, *depth)
+        others = hidden * chosen.summary + self.context_size + embedding * readout.last_token
+        others += hidden * (self.intra_attention is not None)
+        self.readout = build_readout(readout, hidden, others)
         if chosen.initial_range is not None:
             self._draw_from(chosen.initial_range)
         self.place()
@@ -170,14 +138,9 @@ class Recurrent(EmbeddedEncoderDecoder):
         - Luong et al. 2015, sections 3.1 and 3.3 (the query is the *current* state):
           ``s_t = RNN(s_{t-1}, [y; õ])``, ``c_t = attend(s_t)``, readout of ``s_t, c_t``.
 
-        Args:
-            memory: the encoded source.
-            state: the decoder before the step.
-            embedded: y, ``(rows, embedding)``.
-            run_cells: the RNN, from its inputs besides y and from ``s_{t-1}`` to ``s_t``.
-
-        Returns:
-            The new state, the input of the readout, and the attention weights.
+        ``embedded`` is y, ``(rows, embedding)``; ``run_cells`` is the RNN, from its inputs besides
+        y and from ``s_{t-1}`` to ``s_t``. Returns the new state, the input of the readout, and the
+        attention weights.
         """
         before = state.cells.top
         context = weights = past = intra_context = None
@@ -259,7 +222,7 @@ class Recurrent(EmbeddedEncoderDecoder):
     def _attend_once(
         self, memory: RecurrentMemory, hidden: Tensor, state: RecurrentState, embedded: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return context and weights of one decoder state per row, ``(rows, hidden)``.
+        """Return context and weights of the states ``(rows, hidden)``.
 
         Rows that share a memory are treated like positions of one target.
         """
@@ -328,17 +291,11 @@ class Recurrent(EmbeddedEncoderDecoder):
 
     @override
     def parts(self) -> dict[str, Iterable[nn.Module]]:
-        decoder = (
-            self.tgt_embedding,
-            self.decoder,
-            self.intra_attention,
-            self.readout,
-            self.output,
-        )
+        stack = self.decoder, self.intra_attention, self.readout
         parts: dict[str, tuple[nn.Module | None, ...]] = {
             "encoder": (self.src_embedding, self.encoder, self.summary, self.bridge),
             "attention": (self.attention,),
-            "decoder": decoder,
+            "decoder": (self.tgt_embedding, *stack, self.output),
         }
         return {part: [m for m in modules if m is not None] for part, modules in parts.items()}
 

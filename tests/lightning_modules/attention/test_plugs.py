@@ -2,6 +2,7 @@
 
 import json
 import sys
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -9,10 +10,11 @@ from torch import nn
 from torch.nn.functional import dropout
 
 from datamodules.errors import UserError
-from lightning_modules.attention import SCORES, WINDOWS, Score, Window, WindowMask, build_attention
+from lightning_modules.attention import SCORES, Score, Window, WindowMask, build_attention
 from lightning_modules.variants.base import Limit
-from tests.helpers.commands import TINY, example, inside, mistake, places, succeed
+from tests.helpers.commands import TINY, example, inside, places, succeed
 from tests.helpers.recurrent_models import PLAIN, recurrent
+from tests.helpers.variants import small_model
 
 QUERY, MEMORY = 4, 6
 
@@ -124,11 +126,6 @@ class Bare(First):
         return super().forward(query, steps, src_lengths, src_size).outside
 
 
-class OneRow(First):
-    def forward(self, query, steps, src_lengths, src_size):
-        return WindowMask(None, torch.ones(1, query.shape[1], src_size))
-
-
 class Fractional(First):
     def forward(self, query, steps, src_lengths, src_size):
         return WindowMask(torch.zeros(*query.shape[:2], src_size), None)
@@ -174,20 +171,18 @@ def test_a_window_of_ones_own_works_with_every_score_that_looks_at_states(score)
             build(score=score, window=path(First))
 
 
-@pytest.mark.parametrize("window", WINDOWS)
-def test_a_check_draws_no_random_numbers(window):
+def test_a_trial_draws_no_random_numbers():
     torch.manual_seed(3)
-    build(score=path(Projected), window=window)
+    small_model("luong_general", f"model.attention.score={path(Projected)}")
     state = torch.get_rng_state()
-    torch.manual_seed(3)
-    WINDOWS[window](QUERY, 10)
-    Projected(QUERY, MEMORY)
+    with patch("lightning_modules.training.factories.try_model"):
+        small_model("luong_general", f"model.attention.score={path(Projected)}")
     assert torch.equal(state, torch.get_rng_state())
 
 
-def test_a_model_whose_sizes_alone_matter_is_not_checked():
+def test_a_model_whose_sizes_alone_matter_is_not_tried():
     with torch.device("meta"):
-        build(score=path(SameWidth))
+        small_model("luong_general", f"model.attention.score={path(SameWidth)}")
 
 
 def test_a_score_by_position_of_ones_own_limits_the_source():
@@ -199,41 +194,40 @@ def test_a_score_by_position_of_ones_own_limits_the_source():
         recurrent(PLAIN | {"intra_attention": {"score": path(Numbered)}})
 
 
-SCORE_MISTAKES = [
-    ({"score": path(First)}, "is not derived from lightning_modules.attention.scores.Score"),
-    ({"score": path(Nothing)}, "Nothing lacks forward"),
-    (
-        {"score": path(SameWidth)},
-        r"\(queries of width 4, encoder states of width 6\): SameWidth cannot compute",
-    ),
-    ({"score": path(Refusing)}, "widths must be odd"),
-    ({"score": path(Unfinished)}, "cannot assign module before"),
-    ({"score": path(Needy)}, "missing a required argument: 'sharpness'"),
-    ({"score": path(Turned)}, r"Turned returns the shape \(2, 3, 4\), but \(2, 4, 3\) is needed"),
-    ({"score": path(Turned), "heads": 2}, r"the shape \(2, 2, 3, 4\), but \(2, 2, 4, 3\)"),
-    ({"score": path(TurnedKeys)}, r"project_keys returns \(2, 6, 3\) instead of \(2, 3, key\)"),
-    ({"score": path(Projected), "sharpness": "much"}, "Projected cannot compute"),
-]
-WINDOW_MISTAKES = [
-    ({"window": path(Projected)}, "is not derived from .*windows.Window"),
-    ({"window": path(Nowhere)}, "Nowhere lacks forward"),
-    ({"window": path(Bare)}, "returns Tensor instead of a WindowMask"),
-    ({"window": path(OneRow)}, r"factor: OneRow returns the shape \(1, 4, 3\), but \(2, 4, 3\)"),
-    ({"window": path(Fractional)}, r"Fractional returns outside as torch.float32"),
-    ({"window": path(Diagonal)}, "Diagonal leaves some queries no source position"),
-    ({"window": path(First), "most": "many"}, "First cannot compute"),
+MISTAKES = [
+    ("score", First, [], "is not derived from lightning_modules.attention.scores.Score"),
+    ("score", Nothing, [], "Nothing lacks forward"),
+    ("score", SameWidth, [], "cannot translate: RuntimeError: .*size"),
+    ("score", Refusing, [], "widths must be odd"),
+    ("score", Unfinished, [], "cannot assign module before"),
+    ("score", Needy, [], "missing 1 required positional argument: 'sharpness'"),
+    ("score", Turned, [], "cannot translate: RuntimeError: Sizes of tensors"),
+    ("score", Turned, ["+model.attention.heads=2"], "cannot translate: RuntimeError: .*size"),
+    ("score", TurnedKeys, [], "cannot translate: RuntimeError: .*size"),
+    ("score", Projected, ["+model.attention.sharpness=much"], "cannot translate: TypeError"),
+    ("window", Projected, [], "is not derived from .*windows.Window"),
+    ("window", Nowhere, [], "Nowhere lacks forward"),
+    ("window", Bare, [], "cannot translate: ValueError: too many values to unpack"),
+    ("window", Fractional, [], "cannot translate: .*Float"),
+    ("window", Diagonal, [], "gives numbers that are not finite"),
+    ("window", First, ["+model.attention.most=many"], "cannot translate: TypeError"),
 ]
 
 
-@pytest.mark.parametrize("key", ["model.attention", "model.intra_attention"])
-@pytest.mark.parametrize(("options", "message"), SCORE_MISTAKES + WINDOW_MISTAKES)
-def test_a_class_that_does_not_fit_is_named_with_its_override(key, options, message):
+@pytest.mark.parametrize(("part", "kind", "options", "message"), MISTAKES)
+def test_a_class_that_does_not_fit_is_named_with_its_override(part, kind, options, message):
+    setting = f"model.attention.{part}={path(kind)}"
     with pytest.raises(UserError, match=message) as refused:
-        build(key, **options)
+        small_model("luong_general", f"++{setting}", "model.hidden_size=10", *options)
     line = str(refused.value)
-    part = next(iter(options))
-    assert line.startswith(f"{key}.{part}={options[part]}")
+    assert line.startswith(f"{setting}: ")
     assert "\n" not in line
+
+
+def test_a_class_of_intra_attention_is_named_by_its_own_key():
+    setting = f"model.intra_attention={{score:{path(Turned)}}}"
+    with pytest.raises(UserError, match=r"^model\.intra_attention\.score=.*Turned: cannot transl"):
+        small_model("luong_general", setting)
 
 
 def test_an_option_that_neither_takes_is_named():
@@ -243,9 +237,3 @@ def test_an_option_that_neither_takes_is_named():
         f"model.intra_attention.sharp: neither the score {path(Projected)} nor the window global "
         "has such a setting; leave it out with ~model.intra_attention.sharp"
     )
-
-
-@pytest.mark.long
-def test_a_command_with_a_class_that_does_not_fit_ends_with_one_line(tmp_path):
-    line = mistake(f"model.attention.score={path(SameWidth)}", *TINY, *places(tmp_path))
-    assert "queries of width 34, encoder states of width 68" in line

@@ -27,11 +27,11 @@ NAMES = [
     *("transformer", "transformer_learned", "transformer_rotary", "transformer_relative"),
 ]
 SOURCE = sentences([5 * number % 11 + 2 for number in range(11)])
-GPU_STEPS = searching.GPU_STEPS
+GPU_STEPS = searching.STEPS_TO_REMOVAL["gpu"]
 
 
 def decide_every(monkeypatch, steps: int) -> None:
-    monkeypatch.setitem(searching.STEPS_TO_DECISION, "cpu", steps)
+    monkeypatch.setitem(searching.STEPS_TO_REMOVAL, "cpu", steps)
 
 
 def model_with(name: str, eos: float):

@@ -8,7 +8,7 @@ import torch
 
 from datamodules.tokenization import BOS, EOS
 from lightning_modules.decoding import GreedySearch, HypothesisEnd, Search
-from lightning_modules.decoding.search import check_search
+from lightning_modules.decoding.search import try_model
 from lightning_modules.runs.files import read_predictions
 from tests.helpers.commands import TESTED, TINY, example, mistake, places, succeed
 from tests.helpers.searches import LIMITS
@@ -82,7 +82,7 @@ class Drawing(GreedySearch):
 def test_the_trial_of_a_search_leaves_random_numbers_and_the_mode_of_the_model():
     model = small_model("seq2seq").train()
     before = torch.get_rng_state()
-    check_search("decoding._target_=Drawing", Drawing(**LIMITS), model)
+    try_model("decoding._target_=Drawing", model, Drawing(**LIMITS))
     assert torch.equal(torch.get_rng_state(), before)
     assert model.training
 
@@ -94,8 +94,8 @@ def test_the_trial_of_a_search_leaves_random_numbers_and_the_mode_of_the_model()
         (["torch.nn.Linear"], "is not derived from lightning_modules.decoding.search.Search"),
         ([f"{HERE}.Unfinished"], "Unfinished lacks search"),
         ([f"{HERE}.Strict"], "missing 1 required positional argument: 'width'"),
-        ([f"{HERE}.Shapeless"], "Shapeless cannot translate: "),
-        ([f"{HERE}.Partial"], "Partial returns [1, 0] hypotheses for 2 sources; return at least"),
+        ([f"{HERE}.Shapeless"], "Shapeless: cannot translate: "),
+        ([f"{HERE}.Partial"], "ValueError: [1, 0, 0] hypotheses for 3 sources; find some for each"),
         (
             ["lightning_modules.decoding.GreedySearch", "+decoding.width=2"],
             "decoding.width: no such setting",

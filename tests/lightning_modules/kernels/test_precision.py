@@ -6,8 +6,8 @@ import torch
 from datamodules.errors import UserError
 from lightning_modules.kernels.device import Processor, this_processor
 from lightning_modules.kernels.precision import (
-    NARROW,
-    WIDE,
+    ONEDNN_FROM,
+    ONEDNN_FROM_ZEN_5,
     MatmulPrecision,
     choose_products,
     product_type,
@@ -54,13 +54,13 @@ def test_a_device_without_autocast_multiplies_in_the_type_of_its_tensor():
 @pytest.mark.parametrize(
     ("setting", "vendor", "instructions", "expected"),
     [
-        ("auto", "AuthenticAMD", ZEN5, WIDE),
-        ("auto", "AuthenticAMD", ZEN4, NARROW),
+        ("auto", "AuthenticAMD", ZEN5, ONEDNN_FROM_ZEN_5),
+        ("auto", "AuthenticAMD", ZEN4, ONEDNN_FROM),
         ("auto", "AuthenticAMD", {"avx2"}, None),
         ("auto", "GenuineIntel", ZEN5, None),
         ("auto", "", {}, None),
-        ("onednn", "GenuineIntel", ZEN5, NARROW),
-        ("onednn", "AuthenticAMD", {"avx2"}, NARROW),
+        ("onednn", "GenuineIntel", ZEN5, ONEDNN_FROM),
+        ("onednn", "AuthenticAMD", {"avx2"}, ONEDNN_FROM),
         ("torch", "AuthenticAMD", ZEN5, None),
     ],
 )

