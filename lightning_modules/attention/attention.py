@@ -39,11 +39,10 @@ class Attention(nn.Module):
         memory_size: width of the encoder states.
         score: made for these widths; with heads, for two widths of memory_size / heads.
         window: made for queries of this width.
-        renormalise: make the weights sum to 1 again after the factors of a window, such as
-            local-p's Gaussian; the paper does not.
-        heads: number of parallel attentions, each to its projections of query and memory, of
-            width memory_size / heads (Vaswani et al. 2017, section 3.2.2); None for one attention
-            without projections.
+        renormalise: make the weights sum to 1 again after the factors of a window; local-p's paper
+            does not.
+        heads: number of parallel attentions, each to its projections of query and memory (Vaswani
+            et al. 2017, section 3.2.2); None for one attention without projections.
     """
 
     device_probe: Tensor
@@ -72,11 +71,9 @@ class Attention(nn.Module):
             self.value, self.out = (LinearLayer(memory_size, memory_size) for _ in range(2))
 
     def prepare(self, memory: Tensor, mask: Tensor) -> AttentionMemory:
-        """Project keys and values, once per sentence.
+        """Project encoder states ``(batch, src, memory)``, once per sentence.
 
-        Args:
-            memory: encoder states, ``(batch, src, memory)``.
-            mask: True where a token is real, ``(batch, src)``.
+        The mask, ``(batch, src)``, is True where a token is real.
         """
         device = self.device_probe.device
         memory, mask = memory.to(device), mask.to(device)
@@ -90,14 +87,9 @@ class Attention(nn.Module):
     def forward(
         self, query: Tensor, memory: AttentionMemory, steps: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return context ``(batch, tgt, memory)`` and weights ``(batch, tgt, src)``.
+        """Return context ``(batch, tgt, memory)``, and weights averaged over the heads.
 
-        The weights are averaged over the heads.
-
-        Args:
-            query: ``(batch, tgt, query)``.
-            memory: from ``prepare``.
-            steps: target position of each query, from 0, ``(batch, tgt)`` or ``(1, tgt)``.
+        Steps are the target positions of the queries, from 0, ``(batch, tgt)`` or ``(1, tgt)``.
         """
         weights = self._weigh(query, memory, steps)
         context = weighted_sum(weights.to(memory.values.dtype), memory.values)
@@ -106,10 +98,7 @@ class Attention(nn.Module):
         return context.to(query.device), weights.to(query.device)
 
     def head_weights(self, query: Tensor, memory: AttentionMemory, steps: Tensor) -> Tensor:
-        """Return the weights of each head, ``(batch, heads, tgt, src)``.
-
-        The arguments are those of ``forward``. With ``heads=None`` there is one head.
-        """
+        """Return the weights of each head, ``(batch, heads, tgt, src)``; one for ``heads=None``."""
         weights = self._weigh(query, memory, steps).to(query.device)
         return weights.unsqueeze(1) if self.heads is None else weights
 
@@ -132,5 +121,5 @@ class Attention(nn.Module):
         return weights
 
     def _split(self, projected: Tensor) -> Tensor:
-        """Split ``(batch, positions, memory)`` into heads, ``(batch, heads, positions, head)``."""
+        """Return ``(batch, heads, positions, head)``."""
         return projected.unflatten(-1, (self.heads, -1)).transpose(1, 2)

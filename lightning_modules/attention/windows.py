@@ -45,13 +45,10 @@ class Window(nn.Module, ABC):
     def forward(
         self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int
     ) -> WindowMask:
-        """Return the window of each query.
+        """Return the window of each query ``(batch, tgt, query)``.
 
-        Args:
-            query: ``(batch, tgt, query)``.
-            steps: target position of each query, from 0, ``(batch, tgt)`` or ``(1, tgt)``.
-            src_lengths: number of real source positions, ``(batch, 1)``.
-            src_size: number of source positions, padding included.
+        Steps are the target positions, from 0, ``(batch, tgt)`` or ``(1, tgt)``; ``src_lengths``,
+        ``(batch, 1)``, count the real source positions, ``src_size`` also those of padding.
         """
 
     def around(self, centre: Tensor, src_size: int) -> tuple[Tensor, Tensor]:

@@ -28,14 +28,7 @@ SETTING = "engine=ctranslate2"
 
 @torch.no_grad()
 def write_model(library: ModuleType, model: Transformer, positions: int, folder: Path) -> None:
-    """Write ``model`` into ``folder``.
-
-    Args:
-        library: the module ``ctranslate2``.
-        model: with positions at the input, and keys and values of width / heads.
-        positions: number of positions of each side.
-        folder: an empty folder.
-    """
+    """Write a model with ``positions`` at each input, by the module ``ctranslate2``."""
     encoder, decoder = cast(Sequence[Any], model.encoder), cast(Sequence[Any], model.decoder)
     pre_norm = isinstance(model.encoder_norm, nn.LayerNorm)
     spec: Any = library.specs.TransformerSpec.from_config(
@@ -105,15 +98,10 @@ def _array(tensor: Tensor) -> NDArray[Any]:
 
 
 class Ctranslate2Engine:
-    """Translates batches as a ``Search`` does, without attention weights.
+    """Translates batches as greedy or beam search does, without attention weights.
 
-    Args:
-        model: a Transformer in evaluation mode.
-        search: greedy or beam search, whose settings apply.
-        longest: most tokens of a source, EOS included.
-
-    Raises:
-        UserError: for a model or a search that CTranslate2 cannot express, or without the library.
+    The longest source has ``longest`` tokens, EOS included. Raises ``UserError`` for a model or a
+    search that CTranslate2 cannot express, or without the library.
     """
 
     def __init__(self, model: EncoderDecoder, search: Search, longest: int) -> None:
@@ -138,7 +126,7 @@ class Ctranslate2Engine:
         src_mask: Tensor,
         src_lengths: Tensor | None = None,
     ) -> list[list[Hypothesis]]:
-        """Return the hypotheses of each sentence, best first; see ``Search``."""
+        """See ``Search``."""
         lengths = src_mask.sum(1) if src_lengths is None else src_lengths
         found: list[list[Hypothesis]] = [[] for _ in src]
         for length in lengths.unique().tolist():  # the limit belongs to a whole call

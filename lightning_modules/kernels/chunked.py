@@ -25,15 +25,9 @@ GPU has room for more."""
 
 
 def additive_energies(query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
-    """Return ``v · tanh(q_t + k_s)``; the backward pass computes a large hidden layer again.
+    """Return ``v · tanh(q_t + k_s)``, ``(…, tgt, src)``, of queries ``(…, tgt, size)`` and keys.
 
-    Args:
-        query: ``(…, tgt, size)``.
-        keys: ``(…, src, size)``.
-        energy: v, ``(size,)``.
-
-    Returns:
-        Energies, ``(…, tgt, src)``.
+    The backward pass computes a large hidden layer again. ``energy`` is v, ``(size,)``.
     """
     if torch.compiler.is_compiling():  # the compiler fuses the formula
         return ((query.unsqueeze(-2) + keys.unsqueeze(-3)).tanh() * energy).sum(-1)
@@ -101,14 +95,8 @@ def output_loss(
 ) -> Tensor:
     """Return ``cross_entropy(linear(features, weight, bias), targets, label_smoothing=…)``.
 
-    The backward pass may run only once. Under autocast, products have the dtype of autocast.
-
-    Args:
-        features: ``(positions, features)``.
-        weight: ``(vocabulary, features)``.
-        bias: ``(vocabulary,)``.
-        targets: ``(positions,)`` token ids.
-        label_smoothing: probability spread evenly over the vocabulary.
+    Features are ``(positions, features)``, targets ``(positions,)``. The backward pass may run only
+    once. Under autocast, products have the dtype of autocast.
     """
     inputs = (features, weight, bias)
     needs_gradients = torch.is_grad_enabled() and any(t.requires_grad for t in inputs)

@@ -34,13 +34,7 @@ LARGEST = 127
 
 
 def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return ``inputs @ weightᵀ + bias``, ``(…, rows)``, with gradients.
-
-    Args:
-        inputs: ``(…, columns)``.
-        weight: ``(rows, columns)``.
-        bias: ``(rows,)``.
-    """
+    """Return ``inputs @ weightᵀ + bias``, with gradients: ``(…, columns) -> (…, rows)``."""
     if not onednn_multiplies(inputs, weight.shape[0]):
         return functional.linear(inputs, weight, bias)
     if not torch.is_grad_enabled():
@@ -145,14 +139,12 @@ class LinearLayer(nn.Linear, Packable):
 
     @override
     def forward(self, inputs: Tensor) -> Tensor:
-        """Return ``inputs @ weightᵀ + bias``."""
         if not torch.compiler.is_compiling() and self._packed is not None:
             return self._packed(inputs)
         return linear(inputs, self.weight, self.bias)
 
     @override
     def pack(self, pack: Pack | None) -> None:
-        """Pack the weight and the bias; None forgets the packed weights."""
         self._packed = None if pack is None else pack(self.weight, self.bias)
 
 

@@ -29,10 +29,7 @@ def accumulate_once(matrix: Tensor) -> Tensor:
 def linear(inputs: Tensor, matrix: Tensor, onto: Tensor | None = None) -> Tensor:
     """Return ``onto + inputs @ matrixᵀ``, ``(…, tgt, rows)``.
 
-    Args:
-        inputs: ``(…, tgt, columns)``.
-        matrix: ``(…, rows, columns)``.
-        onto: ``(tgt, rows)`` or ``(rows,)``, for a matrix without batch; None for 0.
+    ``onto`` is ``(tgt, rows)`` or ``(rows,)``, for a matrix without batch; None for 0.
     """
     factors = _factors(matrix)
     if factors is not None:

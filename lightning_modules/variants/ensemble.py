@@ -14,11 +14,9 @@ from lightning_modules.variants.base import Decoded, EncoderDecoder, Limit, Step
 class Ensemble(EncoderDecoder):
     """The mean of the probabilities of models of any variants.
 
-    Memory and state are tuples with those of each model. Features are those of all models, side by
-    side. Weights are the mean over the models with attention.
-
-    Args:
-        models: with the same vocabularies, on one device.
+    The models have the same vocabularies, and lie on one device. Memory and state are tuples with
+    those of each model. Features are those of all models, side by side. Weights are the mean over
+    the models with attention.
     """
 
     def __init__(self, models: Sequence[EncoderDecoder]) -> None:

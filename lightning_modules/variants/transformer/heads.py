@@ -33,10 +33,7 @@ class Sinusoidal(InputPositions):
 
 
 class Learned(InputPositions):
-    """Add a learned vector for each position (Vaswani et al. 2017, Table 3 E).
-
-    Positions beyond the table share the last vector of the table.
-    """
+    """Add a learned vector for each position (Table 3 E); positions beyond the table the last."""
 
     def __init__(self, width: int, max_length: int) -> None:
         super().__init__()
@@ -62,10 +59,7 @@ class AttentionPositions(nn.Module):
     def bias(self, query: Tensor, positions: Tensor, keys: Tensor) -> Tensor | None:
         """Return the term added to the energies, ``(batch, heads, tgt, src)``; None for 0.
 
-        Args:
-            query: ``(batch, heads, tgt, key)``.
-            positions: positions of the queries, ``(tgt,)``.
-            keys: positions of the keys, ``(src,)``.
+        ``positions`` ``(tgt,)`` are those of the queries, ``keys`` ``(src,)`` those of the keys.
         """
         return None
 
@@ -90,8 +84,7 @@ class Rotary(AttentionPositions):
 class Relative(AttentionPositions):
     """Add ``q_i · a_{j-i} / √d_k`` to the energies (Shaw et al. 2018, arXiv 1803.02155, eq. 4).
 
-    One table for all heads (section 3.3). No vectors are added to the values: the paper finds no
-    effect of such vectors (Table 3).
+    One table for all heads (section 3.3); none for the values, which has no effect (Table 3).
     """
 
     reads_positions = True
@@ -109,20 +102,6 @@ class Relative(AttentionPositions):
         between = keys - positions.unsqueeze(1)
         index = between.clamp(-self.distance, self.distance) + self.distance
         return by_distance.gather(-1, index.expand(*batch, -1, -1))
-
-
-def input_positions(kind: Positions, width: int, max_length: int) -> InputPositions:
-    """Return the position encoding at the input of one side."""
-    if kind == "sinusoidal":
-        return Sinusoidal()
-    return Learned(width, max_length) if kind == "learned" else InputPositions()
-
-
-def attention_positions(kind: Positions, key_size: int, distance: int) -> AttentionPositions:
-    """Return the position encoding of one self-attention."""
-    if kind == "rotary":
-        return Rotary()
-    return Relative(key_size, distance) if kind == "relative" else AttentionPositions()
 
 
 def sinusoids(positions: Tensor, width: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -157,15 +136,8 @@ class KeysValues(NamedTuple):
 class MultiHeadAttention(nn.Module):
     """``softmax(QKᵀ/√d_k) V`` in ``heads`` parallel heads (section 3.2.2).
 
-    Inputs move to the device of the parameters, and results move back to the device of the
-    queries: ``model.placement`` may make these devices different.
-
-    Args:
-        width: width of inputs and results.
-        heads: number of heads.
-        key_size: d_k, of each head.
-        value_size: d_v, of each head.
-        positions: position encoding of a self-attention; None for no positions.
+    Inputs move to the device of the parameters, and results move back to that of the queries:
+    ``model.placement`` may make these devices different. ``key_size`` is d_k, ``value_size`` d_v.
     """
 
     def __init__(
@@ -201,15 +173,11 @@ class MultiHeadAttention(nn.Module):
         need_weights: bool = False,
         start: int = 0,
     ) -> tuple[Tensor, Tensor | None]:
-        """Return results ``(batch, tgt, width)`` and weights averaged over the heads, or None.
+        """Return results ``(batch, tgt, width)``, and weights averaged over the heads if needed.
 
-        Args:
-            inputs: inputs of the queries, ``(batch, tgt, width)``.
-            memory: from ``prepare``.
-            mask: True where a query may look, broadcast to ``(batch, heads, tgt, src)``.
-            causal: in a whole self-attention, let position t attend only to positions up to t.
-            need_weights: compute the weights ``(batch, tgt, src)``, by the plain formula.
-            start: position of the first query; the keys are those of positions 0, 1, 2, …
+        The mask is True where a query may look, broadcast to ``(batch, heads, tgt, src)``. With
+        ``causal``, position t of a whole self-attention attends only to positions up to t. Queries
+        begin at position ``start``, keys at 0.
         """
         heads, weights = self._attend(inputs, memory, mask, causal, need_weights, start)
         averaged = None if weights is None else weights.mean(1).to(inputs.device)
@@ -260,16 +228,9 @@ def attend(
     causal: bool,
     need_weights: bool,
 ) -> tuple[Tensor, Tensor | None]:
-    """Return results ``(batch, heads, tgt, value)``, and the weights of each head if needed.
+    """Return results ``(batch, heads, tgt, value)``, and weights ``(…, tgt, src)`` if needed.
 
-    Args:
-        query: ``(batch, heads, tgt, key)``.
-        memory: projected keys and values.
-        bias: term added to the energies, ``(batch, heads, tgt, src)``; None for 0.
-        mask: True where a query may look, broadcast to ``(batch, heads, tgt, src)``; None for
-            everywhere.
-        causal: let position t attend only to positions up to t, without bias and mask.
-        need_weights: return the weights ``(batch, heads, tgt, src)``, not None.
+    ``bias`` is added to the energies. ``causal`` takes neither bias nor mask.
     """
     # For few positions, as in a search, the formula is faster than the fused kernel.
     if not need_weights and (causal or query.shape[2] > FEW):

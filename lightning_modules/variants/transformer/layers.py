@@ -7,10 +7,12 @@ from torch import Tensor, nn
 from lightning_modules.kernels.products import LinearLayer
 from lightning_modules.variants.base import Options, Placement, Tied
 from lightning_modules.variants.transformer.heads import (
+    AttentionPositions,
     KeysValues,
     MultiHeadAttention,
     Positions,
-    attention_positions,
+    Relative,
+    Rotary,
 )
 
 
@@ -24,9 +26,7 @@ class TransformerOptions(Options):
     hidden_size: int
     """d_ff."""
     encoder_layers: int
-    """N of the encoder."""
     decoder_layers: int
-    """N of the decoder."""
     key_size: int | None
     """d_k; None: width / heads, as published."""
     value_size: int | None
@@ -35,21 +35,15 @@ class TransformerOptions(Options):
     """LayerNorm before each sublayer (Xiong et al. 2020, arXiv 2002.04745), which trains without a
     long warm-up; false: after each sublayer, as published."""
     positions: Positions
-    """Position encoding: ``sinusoidal`` (section 3.5) or ``learned`` (Table 3 E) at the input;
-    ``rotary`` (Su et al. 2021, arXiv 2104.09864) or ``relative`` (Shaw et al. 2018, arXiv
-    1803.02155) in the self-attentions; or ``none``: the encoder then cannot know the order of the
+    """At the input or in the self-attentions; with ``none`` the encoder cannot know the order of the
     source, and the decoder counts by its causal mask alone (Kazemnejad et al. 2023, arXiv
     2305.19466)."""
     max_length: int
-    """Number of learned positions of each side."""
     relative_distance: int
-    """Relative positions farther apart than this share one vector."""
     tied: Tied
-    """See ``EmbeddedEncoderDecoder``."""
     dropout: float
     """On the embeddings and on the result of each sublayer (section 5.4)."""
     placement: Placement | None
-    """See ``EmbeddedEncoderDecoder``."""
 
     @property
     def head_sizes(self) -> tuple[int, int]:
@@ -64,8 +58,11 @@ class TransformerOptions(Options):
 
     def self_attention(self) -> MultiHeadAttention:
         """Return an attention with the positions of its inputs."""
-        key_size, _ = self.head_sizes
-        positions = attention_positions(self.positions, key_size, self.relative_distance)
+        positions = AttentionPositions()
+        if self.positions == "rotary":
+            positions = Rotary()
+        elif self.positions == "relative":
+            positions = Relative(self.head_sizes[0], self.relative_distance)
         return MultiHeadAttention(self.width, self.heads, *self.head_sizes, positions)
 
     def cross_attention(self) -> MultiHeadAttention:
@@ -143,18 +140,10 @@ class DecoderLayer(nn.Module):
         mask: Tensor,
         need_weights: bool,
     ) -> tuple[Tensor, KeysValues, Tensor | None]:
-        """Decode positions after ``past``.
+        """Return states, keys and values of all positions, and weights over the source if needed.
 
-        Args:
-            states: ``(batch, tgt, width)``: a whole target, or with ``past`` one position. Adjacent
-                rows may share one row of ``source``.
-            past: keys and values of earlier positions; None for a whole target.
-            source: keys and values of the encoded source in this layer.
-            mask: True where a source token is real, ``(batch, 1, 1, src)``.
-            need_weights: return the weights over the source, ``(batch, tgt, src)``.
-
-        Returns:
-            States ``(batch, tgt, width)``, keys and values of all positions, and weights or None.
+        ``states`` ``(batch, tgt, width)`` are a whole target, or one position after ``past``.
+        Adjacent rows may share one row of ``source`` and of its mask ``(batch, 1, 1, src)``.
         """
         start = 0 if past is None else past.keys.shape[2]
         inputs = self.around_self_attention.enter(states)

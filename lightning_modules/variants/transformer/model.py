@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
@@ -15,7 +16,7 @@ from lightning_modules.variants.transformer.heads import (
     InputPositions,
     KeysValues,
     Learned,
-    input_positions,
+    Sinusoidal,
 )
 from lightning_modules.variants.transformer.layers import (
     DecoderLayer,
@@ -44,14 +45,8 @@ class Transformer(EmbeddedEncoderDecoder):
     """Encoder and decoder of attention layers, without recurrence.
 
     Returned weights are the weights of the last decoder layer over the source, averaged over heads.
-
-    Args:
-        src_vocabulary: number of source tokens.
-        tgt_vocabulary: number of target tokens.
-        options: fields of ``TransformerOptions``.
-
-    Raises:
-        ValueError: for sizes that do not fit together, naming the override to change.
+    ``options`` are the fields of ``TransformerOptions``. Raises ``ValueError`` for sizes that do
+    not fit together, naming the override to change.
     """
 
     options_class = TransformerOptions
@@ -59,23 +54,17 @@ class Transformer(EmbeddedEncoderDecoder):
     def __init__(self, src_vocabulary: int, tgt_vocabulary: int, **options: Any) -> None:
         chosen = TransformerOptions(**options)
         width, positions = chosen.width, chosen.positions
-        super().__init__(
-            src_vocabulary,
-            tgt_vocabulary,
-            width,
-            width,
-            chosen.tied,
-            chosen.placement or Placement(),
-        )
+        placement = chosen.placement or Placement()
+        super().__init__(src_vocabulary, tgt_vocabulary, width, width, chosen.tied, placement)
         # Pairs of a sine and a cosine.
         if positions == "sinusoidal" and width % 2:
             raise ValueError(f"model.width={width}: sinusoidal positions need an even width")
         key_size, _ = chosen.head_sizes
         if positions == "rotary" and key_size % 2:
             raise ValueError(f"model.key_size={key_size}: rotary positions need an even size")
-        self.src_positions, self.tgt_positions = (
-            input_positions(positions, width, chosen.max_length) for _ in range(2)
-        )
+        kinds = {"sinusoidal": Sinusoidal, "learned": partial(Learned, width, chosen.max_length)}
+        at_input = kinds.get(positions, InputPositions)
+        self.src_positions, self.tgt_positions = at_input(), at_input()
         self.dropout = nn.Dropout(chosen.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(chosen) for _ in range(chosen.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(chosen) for _ in range(chosen.decoder_layers))

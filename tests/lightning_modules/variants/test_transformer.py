@@ -10,9 +10,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from datamodules.tokenization import BOS, PAD
 from lightning_modules.variants.base import Limit, Placement
 from lightning_modules.variants.transformer.heads import (
+    AttentionPositions,
     MultiHeadAttention,
     Positions,
-    attention_positions,
+    Relative,
+    Rotary,
 )
 from tests.helpers.variants import sentences, targets, transformer
 
@@ -86,7 +88,8 @@ class Kernels(TorchDispatchMode):
 @torch.no_grad()
 def test_fused_attention_equals_the_formula(kind, causal, padded, dtype, within):
     torch.manual_seed(0)
-    attention = MultiHeadAttention(16, 2, 6, 10, attention_positions(kind, 6, 3)).to(dtype)
+    positions = {"rotary": Rotary(), "relative": Relative(6, 3)}.get(kind, AttentionPositions())
+    attention = MultiHeadAttention(16, 2, 6, 10, positions).to(dtype)
     inputs = torch.randn(4, 14, 16, dtype=dtype)
     mask = sentences(LENGTHS)[1][:, None, None] if padded else None
     memory = attention.prepare(inputs)
