@@ -35,8 +35,8 @@ class TransformerOptions(Options):
     """LayerNorm before each sublayer (Xiong et al. 2020, arXiv 2002.04745), which trains without a
     long warm-up; false: after each sublayer, as published."""
     positions: Positions
-    """At the input or in the self-attentions; with ``none`` the encoder cannot know the order of the
-    source, and the decoder counts by its causal mask alone (Kazemnejad et al. 2023, arXiv
+    """At the input or in the self-attentions. With ``none`` the encoder cannot know the order of
+    the source, and the decoder counts by its causal mask alone (Kazemnejad et al. 2023, arXiv
     2305.19466)."""
     max_length: int
     relative_distance: int
