@@ -36,7 +36,7 @@ def run_stack(
     return _run(inputs, None, hidden, cell, *_settings(rnn))
 
 
-def _settings(rnn: nn.LSTM | nn.GRU) -> tuple[list[Tensor], int, float, bool, bool]:
+def _settings(rnn: nn.LSTM | nn.GRU) -> tuple[Sequence[Tensor], int, float, bool, bool]:
     """Return weights, layers, dropout, whether it trains and whether it has two directions."""
     weights = [weight for layer in rnn.all_weights for weight in layer]
     return weights, rnn.num_layers, rnn.dropout, rnn.training, rnn.bidirectional

@@ -115,16 +115,6 @@ def test_equals_the_equations(score, window, half_width, heads):
         compare((context[0], weights[0]), expected, length)
 
 
-def test_local_m_follows_the_target_and_stays_at_the_last_position():
-    attention, _ = build("general", "local_m", half_width=2)
-    _, weights = look(attention, random(2, 9, QUERY), random(2, 8, MEMORY), [7, 3])
-    seen = [[row.nonzero().flatten().tolist() for row in sentence] for sentence in weights]
-    assert seen[0][0] == [0, 1, 2]
-    assert seen[0][3] == [1, 2, 3, 4, 5]
-    assert seen[0][6:] == [[4, 5, 6]] * 3
-    assert seen[1] == [[0, 1, 2]] * 9
-
-
 def test_local_m_of_no_width_copies_positions():
     attention, _ = build("general", "local_m", half_width=0)
     states = random(1, 5, MEMORY)
@@ -222,39 +212,6 @@ def test_gradients(score, window, heads):
             assert (gradient < 1e-12) == (score == "linear" and name.startswith("score"))
 
 
-def test_the_linear_score_sees_the_query_only_through_an_activation():
-    for score, matters in [("linear", False), ("linear_relu", True), ("linear_tanh", True)]:
-        attention, _ = build(score, "global")
-        states = random(1, 7, MEMORY)
-        one, other = (
-            look(attention, random(1, 1, QUERY, seed=seed), states, [7])[1] for seed in (3, 4)
-        )
-        assert torch.allclose(one, other) != matters
-
-
-def test_location_does_not_look_at_the_source():
-    attention, _ = build("location_cut", "global")
-    queries = random(1, 3, QUERY)
-    one, other = (
-        look(attention, queries, random(1, 30, MEMORY, seed=seed), [30])[1] for seed in (3, 4)
-    )
-    assert one.equal(other)
-    assert one[..., 20:].count_nonzero() == 0
-    assert one[..., :20].all()
-
-
-def test_cosine_begins_with_a_temperature_of_a_tenth():
-    attention = make(4, 4, "cosine")
-    assert attention.get_parameter("score.log_temperature").exp().item() == pytest.approx(0.1)
-
-
-def test_an_error_inside_the_module_of_a_score_comes_through(tmp_path, monkeypatch):
-    (tmp_path / "broken_scores.py").write_text("1 / 0")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ZeroDivisionError):
-        make(QUERY, MEMORY, "broken_scores.Distance")
-
-
 DOT = "queries and encoder states of one width, not 4 and 6.*model.attention.score=general"
 
 
@@ -262,23 +219,12 @@ DOT = "queries and encoder states of one width, not 4 and 6.*model.attention.sco
     ("arguments", "message"),
     [
         ({"score": "dot"}, f"model.attention.score=dot: Dot needs {DOT}"),
-        ({"score": "scaled_dot"}, f"model.attention.score=scaled_dot: ScaledDot needs {DOT}"),
-        ({"score": "cosine"}, f"model.attention.score=cosine: Cosine needs {DOT}"),
         ({"score": "nonsense"}, "model.attention.score=nonsense: choose one of dot, scaled_dot, "),
         ({"score": "torch.nn.Linear"}, "model.attention.score=torch.nn.Linear: .* Score class"),
-        ({"score": "no.such.Module"}, "dotted path of a Score class"),
-        (
-            {"score": "tests.lightning_modules.attention.test_attention.Missing"},
-            "dotted path of a Score class",
-        ),
-        ({"score": ""}, "dotted path of a Score class"),
-        ({"score": ".Dot"}, "dotted path of a Score class"),
         ({"score": "location", "window": "local_m"}, "score=location: .* no local form.*window="),
-        ({"score": "location", "window": "local_p"}, "score=location: .* no local form.*window="),
         ({"window": "wide"}, "model.attention.window=wide: choose one of global, local_m, local_p"),
         ({"heads": 4}, "model.attention.heads=4: must divide the 6 numbers"),
         ({"heads": 0}, "model.attention.heads=0: must divide"),
-        ({"heads": -2}, "model.attention.heads=-2: must divide"),
         ({"window": "local_m", "half_width": -1}, "half_width=-1: local_m needs at least 0 pos"),
         ({"window": "local_p", "half_width": 0}, "half_width=0: local_p needs at least 1 position"),
         (
@@ -286,10 +232,6 @@ DOT = "queries and encoder states of one width, not 4 and 6.*model.attention.sco
             "model.attention.max_length: neither the score dot nor the window global.*~model.att",
         ),
         ({"score": "additive", "alignment_size": 0}, "alignment_size=0 must be at least 1"),
-        (
-            {"score": "concat", "activation": "relu"},
-            "model.attention.activation: neither the score concat ",
-        ),
     ],
 )
 def test_what_cannot_fit_is_refused(arguments, message):

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn.functional import dropout
 
 from datamodules.errors import UserError
-from lightning_modules.attention import SCORES, Score, Window, WindowMask, build_attention
+from lightning_modules.attention import Score, Window, WindowMask, build_attention
 from lightning_modules.variants.base import Limit
 from tests.helpers.commands import TINY, example, inside, places, succeed
 from tests.helpers.recurrent_models import PLAIN, recurrent
@@ -159,18 +159,6 @@ def test_each_option_finds_its_class(heads):
     assert weights[..., 0].eq(1).all()
 
 
-@pytest.mark.parametrize("score", SCORES)
-def test_a_window_of_ones_own_works_with_every_score_that_looks_at_states(score):
-    if SCORES[score].is_content_based:
-        attention = build_attention(
-            "model.attention", MEMORY, MEMORY, {"score": score, "window": path(First)}
-        )
-        assert isinstance(attention.window, First)
-    else:
-        with pytest.raises(UserError, match=f"score={score}: .* no local form"):
-            build(score=score, window=path(First))
-
-
 def test_a_trial_draws_no_random_numbers():
     torch.manual_seed(3)
     small_model("luong_general", f"model.attention.score={path(Projected)}")
@@ -228,12 +216,3 @@ def test_a_class_of_intra_attention_is_named_by_its_own_key():
     setting = f"model.intra_attention={{score:{path(Turned)}}}"
     with pytest.raises(UserError, match=r"^model\.intra_attention\.score=.*Turned: cannot transl"):
         small_model("luong_general", setting)
-
-
-def test_an_option_that_neither_takes_is_named():
-    with pytest.raises(UserError) as refused:
-        build("model.intra_attention", score=path(Projected), sharp=2.0)
-    assert str(refused.value) == (
-        f"model.intra_attention.sharp: neither the score {path(Projected)} nor the window global "
-        "has such a setting; leave it out with ~model.intra_attention.sharp"
-    )

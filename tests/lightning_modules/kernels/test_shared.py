@@ -55,7 +55,7 @@ def test_shared_matrices_may_be_walked_back_twice():
 def test_unrolled_cells_equal_the_whole_run_and_its_steps(cell, known, layers, dtype):
     torch.manual_seed(0)
     kind = find_cell(cell)
-    stack = build_stack(kind, 7, 5, layers, dropout=0.0).to(dtype)
+    stack = build_stack(kind, 7, 5, layers, 0.0).to(dtype)
     inputs = random(3, 6, 7, dtype=dtype)
     states = tuple(random(3, 5, dtype=dtype, seed=n) for n in range(layers))
     start = CellState(states, states if has_cell_state(kind) else None)
@@ -81,24 +81,29 @@ def test_unrolled_cells_equal_the_whole_run_and_its_steps(cell, known, layers, d
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_training_has_the_gradients_of_the_plain_steps(name):
+def test_training_has_the_numbers_and_gradients_of_the_plain_steps(name):
     """``decode``, with its work before the loop, against successive calls of ``step``."""
     model = small_model(name).double()
-    src, mask = sentences([5, 3, 9])
-    tgt = targets(3, 6)
+    src, mask = sentences([5, 3, 9, 1])
+    tgt = targets(4, 12)
     memory = model.encode(src, mask)
-    whole = model.logits(model.decode(memory, tgt).features)
+    decoded = model.decode(memory, tgt)
+    whole = model.logits(decoded.features)
     state, steps = model.initial_state(memory), []
     for token in tgt.unbind(1):
-        step = model.step(memory, state, token)
-        state = step.state
-        steps.append(model.logits(step.features))
+        steps.append(model.step(memory, state, token))
+        state = steps[-1].state
+    stacked = torch.stack([model.logits(step.features) for step in steps], 1)
+    torch.testing.assert_close(stacked, whole, rtol=0, atol=1e-10)
+    if decoded.weights is not None:
+        weights = torch.stack([step.weights for step in steps], 1)
+        torch.testing.assert_close(weights, decoded.weights, rtol=0, atol=1e-10)
     direction = torch.randn(whole.shape, dtype=whole.dtype)
     gradients = [
         torch.autograd.grad(
             out, list(model.parameters()), direction, retain_graph=True, allow_unused=True
         )
-        for out in (whole, torch.stack(steps, 1))
+        for out in (whole, stacked)
     ]
     for ours, theirs in zip(*gradients, strict=True):
         assert (ours is None) == (theirs is None)

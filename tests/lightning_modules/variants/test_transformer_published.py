@@ -81,47 +81,6 @@ def reference(model: Transformer, pre_norm: bool) -> tuple[nn.Module, nn.Module]
     return encoder, decoder
 
 
-@pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize("padded", [True, False])
-@pytest.mark.parametrize("need_weights", [True, False])
-@torch.no_grad()
-def test_attention_equals_pytorchs(causal, padded, need_weights):
-    torch.manual_seed(0)
-    ours = MultiHeadAttention(WIDTH, HEADS, WIDTH // HEADS, WIDTH // HEADS)
-    theirs = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
-    copy_attention(ours, theirs)
-    inputs = torch.randn(len(LENGTHS), max(LENGTHS), WIDTH)
-    mask = sentences(LENGTHS)[1] if padded else None
-    actual, weights = ours(
-        inputs,
-        ours.prepare(inputs),
-        None if mask is None else mask[:, None, None],
-        causal,
-        need_weights,
-    )
-    expected, their_weights = theirs(
-        *(inputs, inputs, inputs),
-        key_padding_mask=None if mask is None else ~mask,
-        attn_mask=torch.ones(14, 14, dtype=torch.bool).triu(1) if causal else None,
-    )
-    near(actual, expected)
-    if need_weights:
-        near(weights, their_weights)
-
-
-@torch.no_grad()
-def test_the_weights_of_each_head_equal_pytorchs():
-    torch.manual_seed(0)
-    ours = MultiHeadAttention(WIDTH, HEADS, WIDTH // HEADS, WIDTH // HEADS)
-    theirs = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
-    copy_attention(ours, theirs)
-    asking = torch.randn(len(LENGTHS), 5, WIDTH)
-    source, mask = torch.randn(len(LENGTHS), max(LENGTHS), WIDTH), sentences(LENGTHS)[1]
-    actual = ours.head_weights(asking, ours.prepare(source), mask[:, None, None])
-    _, expected = theirs(asking, source, source, key_padding_mask=~mask, average_attn_weights=False)
-    near(actual, expected)
-
-
 @pytest.mark.parametrize("pre_norm", [True, False])
 @torch.no_grad()
 def test_encoder_and_decoder_equal_pytorchs(pre_norm):

@@ -7,11 +7,9 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from datamodules.tokenization import BOS, EOS, PAD
-from lightning_modules.attention.windows import LocalPredictive
 from lightning_modules.kernels.rnn import flip
 from lightning_modules.training.factories import build_model
 from lightning_modules.variants import EmbeddedEncoderDecoder
-from lightning_modules.variants.base import select_batch
 from lightning_modules.variants.recurrent.encoder import reverse
 from sweeps.comparison.conditions import PARAMETER_TOLERANCE
 from tests.helpers.searches import beam_search, greedy_search
@@ -34,62 +32,6 @@ WITHOUT_ATTENTION = {
     "lstm_with_summary",
 }
 LENGTHS = [3, 9, 1, 14]
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_stepwise_equals_teacher_forced(name):
-    model = small_model(name)
-    src, mask = sentences(LENGTHS)
-    tgt = targets(len(LENGTHS), 20)
-    with torch.no_grad():
-        memory = model.encode(src, mask)
-        features, weights = model.decode(memory, tgt)
-        logits = model.logits(features)
-        state = model.initial_state(memory)
-        for position in range(tgt.shape[1]):
-            step = model.step(memory, state, tgt[:, position])
-            torch.testing.assert_close(
-                model.logits(step.features), logits[:, position], rtol=1e-4, atol=1e-5
-            )
-            if weights is not None:
-                torch.testing.assert_close(step.weights, weights[:, position])
-            state = step.state
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_padding_and_batching_change_nothing(name):
-    model = small_model(name)
-    src, mask = sentences(LENGTHS, width=20)
-    tgt = targets(len(LENGTHS), 8)
-    with torch.no_grad():
-        together, weights = model.decode(model.encode(src, mask), tgt)
-        for row, length in enumerate(LENGTHS):
-            one = slice(row, row + 1)
-            memory = model.encode(src[one, :length], mask[one, :length])
-            alone, alone_weights = model.decode(memory, tgt[one])
-            torch.testing.assert_close(alone, together[one], rtol=1e-4, atol=1e-5)
-            if weights is not None:
-                torch.testing.assert_close(alone_weights, weights[one, :, :length])
-
-
-@pytest.mark.parametrize("name", [name for name in ALL if name not in WITHOUT_ATTENTION])
-def test_weights_are_zero_at_padding_and_sum_to_one(name):
-    model = small_model(name)
-    src, mask = sentences(LENGTHS, width=20)
-    with torch.no_grad():
-        weights = model.decode(model.encode(src, mask), targets(len(LENGTHS), 20)).weights
-    assert weights is not None
-    assert weights.shape == (len(LENGTHS), 20, 20)
-    assert weights.masked_select(~mask.unsqueeze(1)).count_nonzero() == 0
-    assert weights.min() >= 0
-    sums = weights.sum(-1)
-    attention = getattr(model, "attention", None)
-    if attention and isinstance(attention.window, LocalPredictive) and not attention.renormalise:
-        # Eq. 10 multiplies normalised weights by a Gaussian of at least exp(-2) inside the window.
-        assert sums.min() >= math.exp(-2) - 1e-6
-        assert sums.max() <= 1 + 1e-6
-    else:
-        torch.testing.assert_close(sums, torch.ones_like(sums))
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -122,22 +64,6 @@ def layers_and_heads(name: str) -> tuple[int, int]:
     if "decoder_layers" in settings:
         return settings.decoder_layers, settings.heads
     return 1, settings.attention.get("heads") or 1
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_a_training_step_lowers_the_loss(name):
-    model = small_model(name, "model.dropout=0").train()
-    src, mask = sentences(LENGTHS)
-    tgt = targets(len(LENGTHS), 8)
-
-    def loss():
-        logits = model.logits(model.decode(model.encode(src, mask), tgt[:, :-1]).features)
-        return cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten())
-
-    before = loss()
-    before.backward()
-    torch.optim.SGD(model.parameters(), lr=0.005).step()
-    assert loss() < before
 
 
 @pytest.mark.parametrize(
@@ -207,42 +133,6 @@ def test_found_hypotheses_score_as_teacher_forcing_says(name):
             if weights is not None:
                 assert decoded.weights is not None
                 torch.testing.assert_close(weights, decoded.weights[0], rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_the_rows_of_a_beam_share_a_memory(name):
-    """Two steps with three rows per sentence and one memory equal steps with three memories."""
-    model = small_model(name).double()
-    src, mask = sentences(LENGTHS)
-    rows = torch.arange(4).repeat_interleave(3)
-    tokens = torch.arange(4, 16)
-    with torch.no_grad():
-        memory = model.encode(src, mask)
-        copies = select_batch(memory, rows)
-        shared = separate = select_batch(model.initial_state(memory), rows)
-        for _ in range(2):
-            one, other = model.step(memory, shared, tokens), model.step(copies, separate, tokens)
-            torch.testing.assert_close(one.features, other.features, rtol=0, atol=1e-12)
-            if one.weights is not None:
-                torch.testing.assert_close(one.weights, other.weights, rtol=0, atol=1e-12)
-            shared, separate = one.state, other.state
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_memory_and_state_reorder_by_batch_index(name):
-    model = small_model(name)
-    src, mask = sentences(LENGTHS)
-    order = torch.tensor([2, 2, 0, 3, 1])
-    with torch.no_grad():
-        memory = model.encode(src, mask)
-        first = model.step(memory, model.initial_state(memory), torch.full((4,), BOS))
-        step = model.step(memory, first.state, torch.tensor([5, 6, 7, 8]))
-        picked = model.step(
-            select_batch(memory, order),
-            select_batch(first.state, order),
-            torch.tensor([5, 6, 7, 8])[order],
-        )
-    torch.testing.assert_close(picked.features, step.features[order])
 
 
 def test_reversal_keeps_eos_last_and_padding_behind():

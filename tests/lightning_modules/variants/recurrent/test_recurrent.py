@@ -12,8 +12,6 @@ from omegaconf import OmegaConf
 import lightning_modules.training.sizes  # noqa: F401  # the resolvers of conf/model
 from datamodules.errors import UserError
 from datamodules.tokenization import BOS, PAD
-from lightning_modules.attention import SCORES
-from lightning_modules.variants.base import Limit
 from tests.helpers.recurrent_models import (
     FLAGS,
     GENERAL,
@@ -193,26 +191,14 @@ def test_padding_never_enters_a_bidirectional_encoder(cell, reverse_source):
         assert one.states.equal(other.states)
         assert one.hidden.equal(other.hidden)
         assert one.states.masked_select(~mask.unsqueeze(-1)).count_nonzero() == 0
-        for row, length in enumerate([3, 8, 1]):
-            one_row = slice(row, row + 1)
-            embedded = model.src_embedding(src[one_row, :length])
-            alone = model.encoder(embedded, mask[one_row, :length], torch.tensor([length]))
-            torch.testing.assert_close(alone.states[0], one.states[row, :length])
-            torch.testing.assert_close(alone.hidden[0], one.hidden[row])
 
 
-@pytest.mark.parametrize("name", [*PUBLISHED, "luong_cosine"])
+@pytest.mark.parametrize("name", ["rnnsearch", "luong_local_p"])
 def test_parameters_begin_within_the_initial_range(name):
     """All parameters are in ``[-0.05, 0.05]``; the embedding of padding is 0."""
-    overrides = ["model.initial_range=0.05"]
-    if name == "luong_cosine":
-        name, overrides = "luong_global_dot", [*overrides, "model.attention.score=cosine"]
-    model = instantiate(
-        published(name, *overrides), src_vocabulary=VOCABULARY, tgt_vocabulary=VOCABULARY
-    )
-    for parameter_name, parameter in model.named_parameters():
-        if parameter_name.endswith("log_temperature"):
-            continue  # no weight: starts at the value of its score
+    settings = published(name, "model.initial_range=0.05")
+    model = instantiate(settings, src_vocabulary=VOCABULARY, tgt_vocabulary=VOCABULARY)
+    for parameter in model.parameters():
         assert parameter.abs().max() <= 0.05
         if parameter.numel() > 20:
             assert parameter.min() < -0.03
@@ -241,31 +227,16 @@ def test_tied_tables_are_one_tensor(tied):
     compare(teacher_forced(model, src, mask, torch.tensor([[BOS, 5, 6]] * 2)), 0, expected, 4)
 
 
-def test_the_longest_source_of_location():
-    location = PLAIN | {"attention": {"score": "location", "max_length": 9}}
-    model = recurrent(location)
-    assert model.limit() == Limit("model.attention.max_length", 9, None)
-    heads = PLAIN | {"attention": {"score": "location", "heads": 2}}
-    longest = recurrent(heads).limit()
-    assert longest == Limit("model.attention.max_length", 100, None)
-    for settings in (PLAIN, PLAIN | {"attention": GENERAL}):
-        assert recurrent(settings).limit() is None
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"bridge": "copy"}, "model.bridge=copy: .* have 4 numbers and the decoder's 6; .*dense"),
-        ({"bridge": "copy", "encoder": BOTH}, "model.bridge=copy: .* have 8 numbers"),
         ({"bridge": "backward"}, "model.bridge=backward: set model.encoder.bidirectional=true"),
         ({"bridge": "summary"}, "model.bridge=summary: set model.summary=true"),
         (
             {"readout": {"kind": "none"}, "attention": GENERAL},
             "model.readout.kind=none: .* context",
         ),
-        ({"readout": {"kind": "none"}, "summary": True}, "model.readout.kind=none: "),
-        ({"readout": {"kind": "none"}, "intra_attention": GENERAL}, "model.readout.kind=none: "),
-        ({"readout": {"kind": "none", "last_token": True}}, "model.readout.kind=none: "),
         ({"readout": {"kind": "none", "state": "previous"}}, "model.readout.kind=none: "),
         (
             {"readout": {"kind": "tanh", "size": 3, "state": "previous"}},
@@ -278,16 +249,12 @@ def test_the_longest_source_of_location():
         ),
         ({"readout": {"kind": "none", "size": 5}}, "model.readout.size=5: .* 6 numbers"),
         ({"readout": {"kind": "tanh"}}, "model.readout.kind=tanh: give model.readout.size=N"),
-        ({"readout": {"kind": "maxout"}}, "model.readout.kind=maxout: give model.readout.size=N"),
         ({"tied": "output"}, "model.tied=output: .* reads 3 numbers, an embedding has 5"),
         (
             {"tied": "all", "readout": {"kind": "tanh", "size": 5}},
             "model.tied=all: needs one vocab",
         ),
-        ({"attention": GENERAL | {"heads": 3}}, "model.attention.heads=3: must divide the 4"),
         ({"attention": {"score": "dot"}}, "model.attention.score=dot: Dot needs .* not 6 and 4"),
-        ({"attention": GENERAL | {"window": "wide"}}, "model.attention.window=wide: choose one"),
-        ({"intra_attention": GENERAL | {"heads": 4}}, "model.intra_attention.heads=4: must divide"),
         ({"intra_attention": {"score": "x"}}, "model.intra_attention.score=x: choose one of dot"),
         ({"intra_attention": {"score": "location"}}, "model.intra_attention: .* looks at states"),
         ({"intra_attention": GENERAL | {"window": "local_m"}}, "model.intra_attention: .* window"),
@@ -327,11 +294,3 @@ def test_dropout_acts_in_training_only(name):
     assert not teacher_forced(model, *given)[0].equal(teacher_forced(model, *given)[0])
     without.train()
     assert teacher_forced(without, *given)[0].equal(teacher_forced(without, *given)[0])
-
-
-def test_every_score_is_in_some_comparison():
-    """A new score needs a line here and in ``attention/test_attention.py``."""
-    seen = {(settings_of(name).get("attention") or {}).get("score") for name in FURTHER}
-    seen |= {(settings_of(name).get("attention") or {}).get("score") for name in PUBLISHED}
-    seen |= {(settings_of(name).get("intra_attention") or {}).get("score") for name in FURTHER}
-    assert set(SCORES) <= seen
