@@ -1,7 +1,7 @@
 """Vaswani et al. 2017 (arXiv 1706.03762): the Transformer."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, cast
@@ -62,7 +62,10 @@ class Transformer(EmbeddedEncoderDecoder):
         key_size, _ = chosen.head_sizes
         if positions == "rotary" and key_size % 2:
             raise ValueError(f"model.key_size={key_size}: rotary positions need an even size")
-        kinds = {"sinusoidal": Sinusoidal, "learned": partial(Learned, width, chosen.max_length)}
+        kinds: dict[str, Callable[[], InputPositions]] = {
+            "sinusoidal": Sinusoidal,
+            "learned": partial(Learned, width, chosen.max_length),
+        }
         at_input = kinds.get(positions, InputPositions)
         self.src_positions, self.tgt_positions = at_input(), at_input()
         self.dropout = nn.Dropout(chosen.dropout)
