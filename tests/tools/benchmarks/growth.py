@@ -24,7 +24,7 @@ from lightning_modules.training.process import keep_freed_memory
 from lightning_modules.variants import EncoderDecoder
 from lightning_modules.variants.base import move
 from tests.helpers.variants import configuration
-from tests.tools.benchmarks.workloads import WORKLOADS, machine, overrides_at, track
+from tests.tools.benchmarks.workloads import WORKLOADS, machine, overrides_at
 
 BASE = {"source": 20, "target": 20, "batch": 16, "vocabulary": 4000, "width": 128}
 VALUES = {
@@ -87,7 +87,7 @@ def exponent(values: list[int], times: list[float]) -> float:
 
 
 def main() -> None:
-    """Measure, print, write, track."""
+    """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=WORKLOADS, action="append", help="measure these alone")
     parser.add_argument("--gpu", dest="device", action="store_const", const="cuda", default="cpu")
@@ -110,7 +110,6 @@ def main() -> None:
     }
     settings = {"machine": machine(), "base": BASE, "values": VALUES}
     write_json(options.out, settings | {"seconds": times, "exponents": fitted})
-    track("growth", settings, fitted)
     show(times, fitted)
 
 

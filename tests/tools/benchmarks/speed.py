@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from datamodules.files import write_json
-from tests.tools.benchmarks.workloads import MULTI30K, WORKLOADS, data_overrides, machine, track
+from tests.tools.benchmarks.workloads import MULTI30K, WORKLOADS, data_overrides, machine
 
 ROOT = Path(__file__).resolve().parents[3]
 NEXT_TO_NOTHING = [
@@ -143,7 +143,7 @@ def table(rows: dict[str, dict[str, float]]) -> Table:
 
 
 def main() -> None:
-    """Measure, print, write, track."""
+    """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=WORKLOADS, action="append", help="measure these alone")
     parser.add_argument("--rounds", type=int, default=2)
@@ -169,7 +169,6 @@ def main() -> None:
     corpus = "multi30k" if MULTI30K.is_dir() else "grammar"
     settings = {"machine": machine(), "corpus": corpus, "overrides": options.overrides}
     write_json(options.out, settings | {"rows": rows, "measured": results})
-    track("speed", settings, rows)
     Console(width=200).print(table(rows))
 
 

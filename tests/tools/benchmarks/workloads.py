@@ -1,13 +1,11 @@
 """The workloads: each variant as overrides of the harness, and as a bare PyTorch model."""
 
-import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import torch
-import wandb
 from torch import nn
 
 from lightning_modules.runs.provenance import environment, git_commit
@@ -93,22 +91,3 @@ def machine() -> dict[str, Any]:
     if torch.cuda.is_available():
         description["gpu"] = torch.cuda.get_device_name()
     return description
-
-
-def track(name: str, config: dict[str, Any], rows: dict[str, dict[str, float]]) -> None:
-    """Log ``rows`` as a table and as a summary; offline unless ``WANDB_MODE`` says otherwise."""
-    mode = cast(Literal["offline"], os.environ.get("WANDB_MODE", "offline"))
-    with wandb.init(
-        project="attention-bench",
-        job_type="benchmark",
-        name=name,
-        config=config,
-        mode=mode,
-        dir="outputs",
-    ) as run:
-        titles = list(next(iter(rows.values())))
-        table = wandb.Table(["workload", *titles])
-        for workload, figures in rows.items():
-            table.add_data(workload, *figures.values())
-            run.summary.update({f"{workload}/{title}": value for title, value in figures.items()})
-        run.log({name: table})

@@ -1,7 +1,6 @@
 """Prepare corpora of growing size, start a training on each, and feed batches.
 
 Every command runs alone. ``outputs/benchmarks/corpora.json`` keeps the figures with the machine.
-``--before CHECKOUT`` also measures an earlier version of this project on ``FEW`` pairs.
 """
 
 import argparse
@@ -42,13 +41,13 @@ class Watched:
     output: str
 
 
-def watch(command: list[str], root: Path = ROOT, threads: int = 1) -> Watched:
-    """Run a command in ``root``; raise ``RuntimeError`` with its output if it fails."""
+def watch(command: list[str], threads: int = 1) -> Watched:
+    """Run a command; raise ``RuntimeError`` with its output if it fails."""
     environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
     started, before = time.perf_counter(), os.times()
     with subprocess.Popen(
         command,
-        cwd=root,
+        cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -144,7 +143,6 @@ def _pairs(corpus: str) -> list[tuple[str, str]]:
 
 
 FEW = 300_000
-"""Pairs on which an earlier version is measured."""
 SMALL = 30_000
 """Pairs of the corpus whose training starts at once."""
 CLEANING = [f"cleaning.{step}" for step in ("unicode=true", "ratio=3", "duplicates=true")]
@@ -185,7 +183,7 @@ def prepare(folder: Path, pairs: int, tokenizer: str) -> dict[str, Any]:
     }
 
 
-def train(folder: Path, settings: list[str], windows: int = 1, root: Path = ROOT) -> dict[str, Any]:
+def train(folder: Path, settings: list[str], windows: int = 1) -> dict[str, Any]:
     """Train with one thread until the stopwatch ends the training after ``windows`` windows."""
     file = folder / "rates.json"
     stopwatch = (
@@ -193,17 +191,7 @@ def train(folder: Path, settings: list[str], windows: int = 1, root: Path = ROOT
         f"file: {file}, windows: {windows}, process_started: {time.time()}}}"
     )
     command = [sys.executable, "run.py", *settings, "model=seq2seq", "threads=1", stopwatch]
-    used = watch(command, root)
-    return figures(used) | json.loads(file.read_text())
-
-
-def before(checkout: Path, folder: Path) -> dict[str, Any]:
-    """Start a training of an earlier version twice, first with a corpus that it has not seen."""
-    settings = overrides(folder, FEW, "words")
-    other = "data.limit", "cleaning."
-    settings = [each for each in settings if not each.startswith(other)]
-    settings += [f"data.root={folder}/few", f"cache_dir={folder}/cache-before"]
-    return {start: train(folder, settings, root=checkout) for start in ("first", "second")}
+    return figures(watch(command)) | json.loads(file.read_text())
 
 
 def figures(used: Watched) -> dict[str, Any]:
@@ -234,13 +222,11 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("outputs/benchmarks/corpora"))
     parser.add_argument("--pairs", type=int, nargs="+", default=[1_000_000, 10_000_000, 30_000_000])
     parser.add_argument("--main", type=int, default=10_000_000, help="pairs cut by BPE too")
-    parser.add_argument("--before", type=Path, metavar="CHECKOUT")
     parser.add_argument("--out", type=Path, default=Path("outputs/benchmarks/corpora.json"))
     options = parser.parse_args()
     folder = options.folder.resolve()
-    for name, pairs in {"few": FEW, "text": max(options.pairs)}.items():
-        if not (folder / name / "test.de.gz").is_file():
-            write_text(folder / name, pairs)
+    if not (folder / "text" / "test.de.gz").is_file():
+        write_text(folder / "text", max(options.pairs))
     measured: dict[str, Any] = {"machine": machine()}
 
     def record(name: str, found: Any) -> None:
@@ -248,8 +234,6 @@ def main() -> None:
         write_json(options.out, measured)
         print(name, json.dumps(found), flush=True)
 
-    if options.before:
-        record("before", before(options.before.resolve(), folder))
     for pairs in [SMALL, FEW, *options.pairs]:
         record(f"words {pairs:,}", prepare(folder, pairs, "words"))
     record(f"bpe {options.main:,}", prepare(folder, options.main, "bpe"))

@@ -6,7 +6,6 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 from lightning_modules.training.schedules import inverse_sqrt
-from tests.tools.benchmarks.rivals.joey import recurrent, transformer
 
 WIDTH = 128
 LABEL_SMOOTHING, CLIPPED, WARMUP = 0.1, 1.0, 100
@@ -41,6 +40,35 @@ class Twins(NamedTuple):
     """Overrides of the harness."""
     theirs: dict[str, Any]
     """Settings of JoeyNMT's model."""
+
+
+def recurrent(attention: str, width: int) -> dict[str, Any]:
+    """Return the model's settings: LSTMs, bidirectional encoder, input feeding."""
+    layer = {
+        "type": "recurrent",
+        "rnn_type": "lstm",
+        "embeddings": {"embedding_dim": width},
+        "hidden_size": width,
+        "num_layers": 1,
+        "dropout": 0.0,
+    }
+    decoder = layer | {"attention": attention, "input_feeding": True, "init_hidden": "bridge"}
+    return {"encoder": layer | {"bidirectional": True}, "decoder": decoder}
+
+
+def transformer(width: int, hidden: int, layers: int, **settings: Any) -> dict[str, Any]:
+    """Return the model's settings: as many layers on both sides, four heads."""
+    side = {
+        "type": "transformer",
+        "embeddings": {"embedding_dim": width},
+        "num_layers": layers,
+        "num_heads": 4,
+        "hidden_size": width,
+        "ff_size": hidden,
+        "dropout": 0.0,
+        **settings,
+    }
+    return {"encoder": side, "decoder": side}
 
 
 def _recurrent(*overrides: str) -> list[str]:

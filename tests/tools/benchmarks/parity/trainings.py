@@ -37,7 +37,6 @@ from tests.tools.benchmarks.parity.systems import (
     TRAINING,
     WARMUP,
 )
-from tests.tools.benchmarks.rivals.joey import settings, write_text
 from tests.tools.benchmarks.workloads import MULTI30K
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -48,6 +47,58 @@ SCORED = re.compile(r"Evaluation result \(scoring\) loss: +([\d.]+)")
 """JoeyNMT's line after the references of the validation set, which it scores first."""
 EVERY = 10
 """JoeyNMT validates after the last update only where its lines of the log divide the updates."""
+
+
+def write_text(data: TranslationData, folder: Path) -> None:
+    """Write both sides of each split as numbers of subwords, and their joint vocabulary.
+
+    Numbers, since the letters of a subword do not tell whether the subword begins a word.
+    """
+    numbers = "\n".join(map(str, range(len(data.tokenizers.target))))
+    (folder / "vocabulary").write_text(numbers + "\n", encoding="utf-8")
+    for name, split in data.encoded_corpus.encoded.items():
+        for side, sequences in zip(("src", "trg"), split.sides, strict=True):
+            lines = (
+                " ".join(map(str, sequences.tokens[start : start + length].tolist()))
+                for start, length in zip(sequences.starts, sequences.lengths, strict=True)
+            )
+            (folder / f"{name}.{side}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def settings(model: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return a configuration of JoeyNMT 2.3 on the files of ``write_text``."""
+    side = {"level": "word", "lowercase": False, "max_length": 200}
+    side |= {"voc_file": str(folder / "vocabulary")}
+    return {
+        "name": "benchmark",
+        "joeynmt_version": "2.3.0",
+        "model_dir": str(folder / "model"),
+        "use_cuda": False,
+        "random_seed": 1,
+        "data": {
+            "train": str(folder / "train"),
+            "dev": str(folder / "val"),
+            "dataset_type": "plain",
+            "src": side | {"lang": "src"},
+            "trg": side | {"lang": "trg"},
+        },
+        "testing": {"beam_size": 1, "batch_size": 10, "batch_type": "sentence"},
+        "training": {
+            "optimizer": "adam",
+            "scheduling": "exponential",
+            "decrease_factor": 1.0,
+            "learning_rate": 0.001,
+            "normalization": "tokens",
+            "label_smoothing": 0.1,
+            "clip_grad_norm": 1.0,
+            "batch_size": 2048,
+            "batch_type": "token",
+            "loss": "crossentropy",
+            "overwrite": True,
+            "shuffle": True,
+        },
+        "model": {"initializer": "xavier_uniform", "bias_initializer": "zeros", **model},
+    }
 
 
 class Job(NamedTuple):

@@ -1,1 +1,1 @@
-"""Other programs with the same task: a plain PyTorch loop, JoeyNMT and CTranslate2."""
+"""Other programs with the same task: a plain PyTorch loop and CTranslate2."""
