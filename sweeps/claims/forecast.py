@@ -48,11 +48,11 @@ class Prospect(NamedTuple):
 
 def prospects(plan: Plan) -> dict[str, Prospect]:
     """Return the prospects of the claims that lack runs, by name."""
-    missing = {run.identity for run in plan.missing}
-    lacking = [
-        claim for claim in plan.claims if any(r.identity in missing for r in plan.runs_of(claim))
-    ]
-    return {claim.name: _prospect(claim, plan) for claim in lacking}
+    return {
+        claim.name: _prospect(claim, plan)
+        for claim in plan.claims
+        if any(run.identity not in plan.finished.runs for run in plan.runs_of(claim))
+    }
 
 
 def _prospect(claim: Claim, plan: Plan) -> Prospect:
@@ -60,12 +60,10 @@ def _prospect(claim: Claim, plan: Plan) -> Prospect:
     spread, differences = assume_spread(claim), claim.measure.differences
     if plan.is_one_training(claim):
         spread, differences = pair_spread(spread, differences)
-    enough = find_seeds(spread, differences, margin)
-    if seeds < LEAST_SEEDS:
-        chance = f"never with {seeds}"
-    else:
+    enough, chance = find_seeds(spread, differences, margin), f"never with {seeds}"
+    if seeds >= LEAST_SEEDS:
         chance = f"{power(spread, differences, margin, seeds):.0%}"
-    return Prospect(chance, str(enough) if enough else f"> {MOST_SEEDS}")
+    return Prospect(chance, str(enough or f"> {MOST_SEEDS}"))
 
 
 def assume_spread(claim: Claim) -> Spread:
@@ -104,13 +102,14 @@ def list_claims(claims: Iterable[Claim], state: State) -> Group:
 
 
 def _listed(claim: Claim, state: State) -> Iterator[Padding | Text]:
-    tiers = [tier for tier in TIERS if tier in claim.tiers]
-    where = [f"{tier}: {state.get((claim.name, tier)) or _not_run(claim, tier)}" for tier in tiers]
+    where = [
+        f"{tier}: {state.get((claim.name, tier)) or _not_run(claim, tier)}"
+        for tier in TIERS
+        if tier in claim.tiers
+    ]
+    about = f"{claim.statement} (figures: {claim.figures})"
     yield Text(claim.name, "bold")
-    for line in (
-        f"{claim.statement} (figures: {claim.figures})",
-        "; ".join(where) or f"nowhere: needs {claim.needs}",
-    ):
+    for line in (about, "; ".join(where) or f"nowhere: needs {claim.needs}"):
         yield Padding(Text(line), (0, 0, 0, 2))
 
 
@@ -164,10 +163,9 @@ def plan_table(plan: Plan, known: Mapping[str, Prospect], at_once: int) -> Table
     table.add_column("claim", no_wrap=True)
     for column in ("seeds", "runs", "missing", "job time", "decides", "for 80%"):
         table.add_column(column, justify="right")
-    missing = {run.identity for run in plan.missing}
     for claim in plan.claims:
         runs = plan.runs_of(claim)
-        lacking = [run for run in runs if run.identity in missing]
+        lacking = [run for run in runs if run.identity not in plan.finished.runs]
         table.add_row(
             claim.name,
             str(plan.seeds_of(claim)),

@@ -53,11 +53,8 @@ class Draws:
     """Resamples of one test set, drawn once.
 
     A row of the statistics is a sentence, or one of several contrastive pairs of a sentence; rows
-    of a sentence are drawn together.
-
-    Args:
-        sentence: number of the sentence of each row, ``(rows,)``, from 0 without gaps.
-        resamples: number and seed of the draws.
+    of a sentence are drawn together. ``sentence`` has the number of the sentence of each row,
+    ``(rows,)``, from 0 without gaps.
     """
 
     def __init__(self, sentence: Rows, resamples: Resamples) -> None:
@@ -195,14 +192,12 @@ class Spread:
         return cls(
             means=np.array([each.observed.mean() for each in values]),
             seeds=seeds,
-            between_seeds=np.array([_variance(each.observed) for each in values]),
+            between_seeds=np.array(
+                [each.observed.var(ddof=1) if len(each.observed) > 1 else np.nan for each in values]
+            ),
             both=np.maximum(own / seeds - np.diag(shared), 0),
             sentences=shared,
         )
-
-
-def _variance(scores: Array) -> float:
-    return float(scores.var(ddof=1)) if len(scores) > 1 else np.nan
 
 
 def effect_interval(spread: Spread, differences: Differences, level: float) -> Interval:
@@ -274,7 +269,6 @@ def pair_spread(spread: Spread, differences: Differences) -> tuple[Spread, Diffe
 
 
 def _each_alone(differences: Differences) -> Differences:
-    """Return the differences where each of them has become a system."""
     rows, columns, _ = differences.weights.shape
     own = np.eye(rows * columns).reshape(rows, columns, -1)
     return Differences(own, differences.reference)

@@ -3,7 +3,6 @@
 Every measure is made so that its effect is above 0 where the claim holds.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -61,13 +60,14 @@ class ClaimPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Measure(ClaimPart, ABC):
+class Measure(ClaimPart):
     """A quantity of systems, and the differences of systems that make the effect of a claim.
 
     The quantity is a score on the whole test set: BLEU unless ``score`` names another.
     """
 
     score: ScoreName = "bleu"
+    named: ClassVar[tuple[str, ...]]  # the keys that name systems
     of_scores: ClassVar[bool] = True  # a difference of scores, and not of slopes or shares
 
     @model_validator(mode="after")
@@ -79,9 +79,10 @@ class Measure(ClaimPart, ABC):
         return self
 
     @property
-    @abstractmethod
     def systems(self) -> Sequence[str]:
         """The systems whose outputs are read, in the order of ``differences``."""
+        given = [getattr(self, key) for key in self.named]
+        return given[0] if isinstance(given[0], list) else given
 
     @property
     def metric(self) -> Metric:
@@ -121,6 +122,7 @@ class Measure(ClaimPart, ABC):
 class _Single(Measure):
     """A measure of one system: how far a value lies above ``above``, or below ``below``."""
 
+    named = ("system",)
     system: str
     above: float | None = None
     below: float | None = None
@@ -133,11 +135,6 @@ class _Single(Measure):
 
     @property
     @override
-    def systems(self) -> Sequence[str]:
-        return (self.system,)
-
-    @property
-    @override
     def differences(self) -> Differences:
         return above(self.above) if self.above is not None else below(self.below or 0.0)
 
@@ -145,13 +142,9 @@ class _Single(Measure):
 class _Pair(Measure):
     """A measure of two systems: that of ``more`` minus that of ``less``."""
 
+    named = ("more", "less")
     more: str
     less: str
-
-    @property
-    @override
-    def systems(self) -> Sequence[str]:
-        return self.more, self.less
 
 
 class _OnLengths(Measure):
@@ -174,7 +167,7 @@ class _OnLengths(Measure):
 class _OverLength(Measure):
     """The slope of a score over the length, for every ten words."""
 
-    of_scores: ClassVar[bool] = False
+    of_scores = False
 
     @override
     def quantity(self, lengths: SentenceLengths) -> Quantity:
@@ -188,7 +181,7 @@ class _OverLength(Measure):
 class _BeyondTraining(Measure):
     """The score on sentences longer than those of training, as a share of that on others."""
 
-    of_scores: ClassVar[bool] = False
+    of_scores = False
 
     @override
     def quantity(self, lengths: SentenceLengths) -> Quantity:
@@ -227,7 +220,7 @@ class AgreementDifference(_Pair):
     """
 
     kind: Literal["agreement"]
-    of_scores: ClassVar[bool] = False
+    of_scores = False
     category: str | None = None
     distances: Range = ALL
 
@@ -263,14 +256,10 @@ class LeftBeyond(_Single, _BeyondTraining):
 class Slope(_OverLength):
     """Slope of a score, times ``sign``."""
 
+    named = ("system",)
     kind: Literal["slope"]
     system: str
     sign: Literal[1, -1] = 1
-
-    @property
-    @override
-    def systems(self) -> Sequence[str]:
-        return (self.system,)
 
     @property
     @override
@@ -281,13 +270,9 @@ class Slope(_OverLength):
 class Order(Measure):
     """The smallest step down between neighbours in ``order``, the highest score first."""
 
+    named = ("order",)
     kind: Literal["order"]
     order: Annotated[list[str], Field(min_length=3)]
-
-    @property
-    @override
-    def systems(self) -> Sequence[str]:
-        return self.order
 
     @property
     @override
@@ -298,6 +283,7 @@ class Order(Measure):
 class Optimum(Measure):
     """How far the score at ``best`` lies above the best score of all other rungs."""
 
+    named = ("rungs",)
     kind: Literal["optimum"]
     rungs: Annotated[list[str], Field(min_length=3)]
     best: str
@@ -307,11 +293,6 @@ class Optimum(Measure):
         if self.best not in self.rungs:
             raise ValueError(f"best={self.best}: give one of the rungs {', '.join(self.rungs)}")
         return self
-
-    @property
-    @override
-    def systems(self) -> Sequence[str]:
-        return self.rungs
 
     @property
     @override

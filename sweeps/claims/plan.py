@@ -44,19 +44,9 @@ TESTED = 1.3
 KINDS = ("target_tokens", "updates", "flops", "seconds")
 """Kinds of budgets whose amount a run has spent per second."""
 DECISIVE = (
-    "data._target_",
-    "data.name",
-    "data.path",
-    "variant",
-    "tokenizer.kind",
-    "tokenizer.vocabulary_size",
-    "batching.max_tokens",
-    "batching.by_length",
-    "threads",
-    "compile",
-    "trainer.precision",
-    "trainer.devices",
-    "trainer.num_nodes",
+    *("data._target_", "data.name", "data.path", "variant", "tokenizer.kind"),
+    *("tokenizer.vocabulary_size", "batching.max_tokens", "batching.by_length"),
+    *("threads", "compile", "trainer.precision", "trainer.devices", "trainer.num_nodes"),
 )
 """Settings that decide the speed of a training, besides the sizes of the model."""
 Speeds = Mapping[tuple[str, str], float]
@@ -99,9 +89,6 @@ class FinishedRuns(NamedTuple):
     """By the training alone; a run whose checkpoints are gone does not count."""
 
 
-NONE_FINISHED = FinishedRuns({}, {})
-
-
 @dataclass(frozen=True)
 class Plan:
     """The runs that chosen claims need."""
@@ -109,7 +96,7 @@ class Plan:
     claims: Sequence[Claim]
     skipped: Sequence[SkippedClaim]
     runs: Sequence[PlannedRun]
-    finished: FinishedRuns = NONE_FINISHED  # the runs that existed when the plan was made
+    finished: FinishedRuns  # the runs that existed when the plan was made
     untuned: Sequence[PlannedRun] = ()
     """The same runs with the learning rates of the files, where others are given."""
 
@@ -163,26 +150,23 @@ class Systems:
         self._composed: dict[tuple[str, ...], DictConfig] = {}
         self._runs: dict[tuple[str, ...], PlannedRun] = {}
 
-    def config(self, claim: Claim, system: str) -> DictConfig:
-        """Return the configuration of a system.
+    def config(self, claim: Claim, system: str) -> tuple[DictConfig, tuple[str, ...]]:
+        """Return the configuration of a system, and its overrides.
 
         Raises ``UserError`` for overrides that do not fit or change the claim, with the claim.
         """
         self._refuse_replaced(claim, system)
-        overrides = self._overrides(claim, system)
+        overrides = (*claim.overrides(system, self.tier), *self.shared)
         if overrides not in self._composed:
             self._composed[overrides] = _checked(overrides, f"{claim.name}, system {system}")
         config = self._composed[overrides]
         if isinstance(claim.measure, AgreementDifference):
             _check_choices(claim.name, claim.measure, config)
-        return config
-
-    def _overrides(self, claim: Claim, system: str) -> tuple[str, ...]:
-        return (*claim.overrides(system, self.tier), *self.shared)
+        return config, overrides
 
     def run(self, claim: Claim, system: str, seed: int, rate: float | None = None) -> PlannedRun:
         """Return a run of a system; ``rate`` is a learning rate other than the system's own."""
-        config, overrides = self.config(claim, system), self._overrides(claim, system)
+        config, overrides = self.config(claim, system)
         if rate is not None:
             config = config.copy()
             config.optimizer.lr = rate
@@ -193,7 +177,6 @@ class Systems:
         return self._runs[overrides]._replace(needs=[])
 
     def _refuse_replaced(self, claim: Claim, system: str) -> None:
-        """Raise ``UserError`` for an override of the command that changes what a claim is about."""
         own = claim.tiers[self.tier].systems.get(system, claim.systems[system])
         fixed = {"model", "data", *map(key_of, own)}
         for override in self.shared:
@@ -212,14 +195,9 @@ def plan_runs(
 ) -> list[PlannedRun]:
     """Return the runs that claims need, each once, in the order of the claims.
 
-    Args:
-        claims: claims that can be run at the tier.
-        systems: the systems of these claims.
-        seeds: seeds in place of those of the claims.
-        rates: learning rates other than those of the files, by ``key_of_system``.
-
-    Raises ``UserError`` for overrides that do not fit, and for two systems of a claim that are the
-    same run, with the claim.
+    ``seeds`` replace those of the claims, ``rates`` the learning rates of the files, by
+    ``key_of_system``. Raises ``UserError`` for overrides that do not fit, and for two systems of a
+    claim that are the same run, with the claim.
     """
     planned: dict[str, PlannedRun] = {}
     for claim in claims:
@@ -233,7 +211,6 @@ def plan_runs(
 
 
 def _refuse_equal_systems(claim: Claim, planned: Iterable[PlannedRun]) -> None:
-    """Raise ``UserError`` if two systems of a claim need one run with one seed."""
     for run in planned:
         first: dict[int, str] = {}
         for need in run.needs:
@@ -264,7 +241,6 @@ def _checked(overrides: Sequence[str], where: str) -> DictConfig:
 
 
 def _check_choices(name: str, measure: AgreementDifference, config: DictConfig) -> None:
-    """Raise ``UserError`` if a run would make no choices that a claim on agreement counts."""
     if not config.scoring.contrastive:
         raise UserError(
             f"claim {name}: kind agreement needs scoring.contrastive=true in the tier's overrides"
@@ -313,11 +289,7 @@ def finished_runs(outputs: Path) -> FinishedRuns:
 
 
 def workload(config: Mapping[str, Any]) -> str:
-    """Return the settings that decide the speed of a training, as JSON.
-
-    They are the variant with the sizes of its parts, the corpus, the vocabulary, the batches, and
-    how the machine is used. All other settings change the speed little.
-    """
+    """Return the settings that decide the speed of a training, as JSON."""
     values = flatten(config)
     sizes = {
         key: value
@@ -333,22 +305,21 @@ def speeds_of(finished: Mapping[str, Path]) -> Speeds:
     found: dict[tuple[str, str], list[float]] = {}
     for folder in finished.values():
         result = read_result(folder)
-        if result is None or not result.training.seconds:
+        if result is None or not _same_machine(result.environment, here):
             continue
-        if not _same_machine(result.environment, here):
+        if not (seconds := result.training.seconds):
             continue
         for kind in KINDS:
             if spent := result.training.spent(kind):
                 key = workload(result.config), kind
-                found.setdefault(key, []).append(spent / result.training.seconds)
+                found.setdefault(key, []).append(spent / seconds)
     return {key: median(values) for key, values in found.items()}
 
 
 def _same_machine(one: Environment, other: Environment) -> bool:
     """Return whether two machines train on the same GPU or, without one, on the same processor."""
-    processors = [(each.model_extra or {}).get("cpu") for each in (one, other)]
-    on_cpu = other.device == "cpu"
-    return one.device == other.device and (not on_cpu or processors[0] == processors[1])
+    first, second = ((each.model_extra or {}).get("cpu") for each in (one, other))
+    return one.device == other.device and (other.device != "cpu" or first == second)
 
 
 class JobTime(NamedTuple):
@@ -366,10 +337,7 @@ class JobTime(NamedTuple):
 
 
 def job_time(runs: Sequence[PlannedRun], speeds: Speeds, trained: Iterable[str] = ()) -> JobTime:
-    """Estimate the summed time of jobs; a speed comes from finished runs of the same workload.
-
-    Each training counts once, and not at all if it is in ``trained``.
-    """
+    """Estimate the summed time of jobs; a training counts once, and not if it is ``trained``."""
     total, unknown, done = 0.0, 0, set(trained)
     for run in runs:
         [(kind, amount)] = run.budget.items()

@@ -33,11 +33,11 @@ class Requirement(NamedTuple):
 
     def text(self) -> str:
         """Return a clause in words."""
-        seeds = f"{self.seeds} seeds of each system" if self.seeds else ""
-        sentences = f"{self.sentences:,} test sentences" if self.sentences else ""
-        if not seeds and not sentences:
+        ways = [f"{self.seeds} seeds of each system"] if self.seeds else []
+        ways += [f"{self.sentences:,} test sentences"] if self.sentences else []
+        if not ways:
             return f"neither {MOST_SEEDS} seeds nor {MOST_TIMES} times the sentences would decide"
-        return f"{' or '.join(filter(None, (seeds, sentences)))} would decide"
+        return f"{' or '.join(ways)} would decide"
 
 
 def power(
@@ -45,13 +45,9 @@ def power(
 ) -> float:
     """Return the probability that a plan decides a claim, in either direction.
 
-    Args:
-        spread: the means that are taken for the truth, and what was seen of their variances with
-            ``spread.seeds`` seeds, two or more. For a known variance, give many seeds.
-        differences: what the claim compares.
-        margin: the claim's margin.
-        seeds: seeds of each system in the plan, two or more.
-        times: sentences of the plan, as a multiple of those of ``spread``.
+    ``spread`` has the means that are taken for the truth, and what was seen of their variances with
+    ``spread.seeds`` seeds, two or more; for a known variance, give many. The plan has two
+    ``seeds`` or more of each system, and ``times`` the sentences of ``spread``.
     """
     held, failed = decide(simulate(spread, seeds, times), differences, margin)
     return float(np.mean(held | failed))
@@ -78,7 +74,7 @@ def simulate(spread: Spread, seeds: int, times: float = 1.0) -> Spread:
 
 
 def _nearest_covariance(covariance: Array) -> Array:
-    """Return the nearest matrix that is a covariance: an estimate from few seeds may be none."""
+    # An estimate from few seeds may be no covariance.
     variances, directions = np.linalg.eigh(covariance)
     possible: Array = (directions * variances.clip(0)) @ directions.T
     return possible

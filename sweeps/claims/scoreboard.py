@@ -1,7 +1,7 @@
 """The scale at which claims were run, and so how far a verdict reaches."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple, Self
 
 from lightning_modules.figures.forest_chart import Effect
@@ -43,25 +43,6 @@ class Scale(NamedTuple):
 
 NAME, TITLE = "claims", "Published claims, tested again"
 NO_VERDICT, NOT_RUN = "no verdict", "not run"
-COLUMNS = (
-    Column("claim", "claim"),
-    Column("statement", "statement"),
-    Column("place", "paper"),
-    Column("measured", "measured"),
-    Column("published", "published effect", "number", 2),
-    Column("ours", "our effect", "estimate", 2),
-    Column("margin", "least effect", "number", 2),
-    Column("seeds", "seeds", "count"),
-    Column("verdict", "verdict"),
-    Column("corrected", "after Holm"),
-    Column("on_trained_effect", "effect, trained lengths", "estimate", 2),
-    Column("on_trained", "verdict, trained lengths"),
-    Column("untuned_effect", "effect, untuned", "estimate", 2),
-    Column("untuned", "verdict, untuned"),
-    Column("minutes", "training (min)", "number"),
-    Column("why", "reason, or what would decide"),
-)
-EVERY_COLUMN = [column.key for column in COLUMNS]
 PRINTED = ("claim", "published", "ours", "verdict", "untuned")
 """Columns that a terminal has room for."""
 ON_PAGE = (
@@ -81,6 +62,63 @@ OPTIONAL = ("on_trained", "untuned")
 """What begins the keys of columns that are left out if they are empty."""
 
 
+def outcome_of(one: ClaimResult) -> str:
+    """Return the outcome of a claim as text."""
+    if one.not_run is not None:
+        return NOT_RUN
+    return NO_VERDICT if one.verdict is None else str(one.verdict.outcome)
+
+
+def effect_of(verdict: Verdict | None) -> Estimate | None:
+    """Return the effect of a claim with its interval; None without a verdict."""
+    if verdict is None:
+        return None
+    return Estimate(verdict.effect, *(verdict.interval or (None, None)))
+
+
+def _decided(verdict: Verdict | None) -> str | None:
+    return None if verdict is None else str(verdict.outcome)
+
+
+def _place(claim: Claim) -> str:
+    return f"{claim.paper.authors} ({claim.paper.year}), {claim.place}"
+
+
+def _reason(one: ClaimResult) -> str | None:
+    return one.failure or one.not_run or (one.requirement.text() if one.requirement else None)
+
+
+def _minutes(one: ClaimResult) -> float | None:
+    return None if one.evidence is None else one.evidence.seconds / 60
+
+
+COLUMNS: Sequence[tuple[Column, Callable[[ClaimResult], Cell]]] = (
+    (Column("claim", "claim"), lambda one: one.claim.name),
+    (Column("statement", "statement"), lambda one: one.claim.statement),
+    (Column("place", "paper"), lambda one: _place(one.claim)),
+    (Column("measured", "measured"), lambda one: one.claim.measure.metric.label),
+    (Column("published", "published effect", "number", 2), lambda one: one.claim.published_effect),
+    (Column("ours", "our effect", "estimate", 2), lambda one: effect_of(one.verdict)),
+    (Column("margin", "least effect", "number", 2), lambda one: one.claim.margin.value),
+    (Column("seeds", "seeds", "count"), lambda one: one.verdict and one.verdict.seeds),
+    (Column("verdict", "verdict"), outcome_of),
+    (Column("corrected", "after Holm"), lambda one: _decided(one.corrected)),
+    (
+        Column("on_trained_effect", "effect, trained lengths", "estimate", 2),
+        lambda one: effect_of(one.on_trained),
+    ),
+    (Column("on_trained", "verdict, trained lengths"), lambda one: _decided(one.on_trained)),
+    (
+        Column("untuned_effect", "effect, untuned", "estimate", 2),
+        lambda one: effect_of(one.untuned),
+    ),
+    (Column("untuned", "verdict, untuned"), lambda one: _decided(one.untuned)),
+    (Column("minutes", "training (min)", "number"), _minutes),
+    (Column("why", "reason, or what would decide"), _reason),
+)
+EVERY_COLUMN = [column.key for column, _ in COLUMNS]
+
+
 def scoreboard(
     results: Sequence[ClaimResult], scale: Scale, shown: Collection[str] = EVERY_COLUMN
 ) -> Table:
@@ -89,18 +127,17 @@ def scoreboard(
     ``shown`` are the keys of the columns; those of other verdicts on the same claims are left out
     if there are none.
     """
-    cells = [_cells(one) for one in results]
+    cells = {column: [cell(one) for one in results] for column, cell in COLUMNS}
     columns = [
         column
-        for column in COLUMNS
-        if column.key in shown
-        and not (column.key.startswith(OPTIONAL) and all(row[column.key] is None for row in cells))
+        for column, of_claims in cells.items()
+        if column.key in shown and not (column.key.startswith(OPTIONAL) and not any(of_claims))
     ]
     return Table(
         NAME,
         TITLE,
         columns,
-        [[row[column.key] for column in columns] for row in cells],
+        [[cells[column][row] for column in columns] for row in range(len(results))],
         {
             "tier": scale.tier,
             **({CHANGES: " ".join(scale.changes)} if scale.changes else {}),
@@ -135,46 +172,9 @@ def _counted(verdicts: Iterable[Verdict | None]) -> str:
     return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)
 
 
-def outcome_of(one: ClaimResult) -> str:
-    """Return the outcome of a claim as text."""
-    if one.not_run is not None:
-        return NOT_RUN
-    return NO_VERDICT if one.verdict is None else str(one.verdict.outcome)
-
-
-def effect_of(verdict: Verdict | None) -> Estimate | None:
-    """Return the effect of a claim with its interval; None without a verdict."""
-    if verdict is None:
-        return None
-    return Estimate(verdict.effect, *(verdict.interval or (None, None)))
-
-
 def effects_of(results: Sequence[ClaimResult]) -> list[Effect]:
     """Return the rows of the forest plot: one for each claim with a verdict."""
     return [_row_of_forest(one.claim, one.verdict) for one in results if one.verdict is not None]
-
-
-def _cells(one: ClaimResult) -> dict[str, Cell]:
-    """Return the cells of a claim by the keys of ``COLUMNS``."""
-    claim, verdict = one.claim, one.verdict
-    return {
-        "claim": claim.name,
-        "statement": claim.statement,
-        "place": f"{claim.paper.authors} ({claim.paper.year}), {claim.place}",
-        "measured": claim.measure.metric.label,
-        "published": claim.published_effect,
-        "ours": effect_of(verdict),
-        "margin": claim.margin.value,
-        "seeds": None if verdict is None else verdict.seeds,
-        "verdict": outcome_of(one),
-        "corrected": None if one.corrected is None else str(one.corrected.outcome),
-        "on_trained_effect": effect_of(one.on_trained),
-        "on_trained": None if one.on_trained is None else str(one.on_trained.outcome),
-        "untuned_effect": effect_of(one.untuned),
-        "untuned": None if one.untuned is None else str(one.untuned.outcome),
-        "minutes": None if one.evidence is None else one.evidence.seconds / 60,
-        "why": one.failure or one.not_run or (one.requirement.text() if one.requirement else None),
-    }
 
 
 def _row_of_forest(claim: Claim, verdict: Verdict) -> Effect:

@@ -27,8 +27,7 @@ from sweeps.claims.plan import (
 )
 
 SEED = 0
-FACTORS = (0.5, 1.0, 2.0)
-"""The rates that are tried, as multiples of the rate of the system's files."""
+FACTORS = (0.5, 1.0, 2.0)  # of the rate of the system's files
 FILE = "learning_rates.yaml"
 HEADER = """# Learning rates of systems, chosen alike: of half, once and twice the rate of their
 # files, the one with the highest BLEU on the validation set, in one training each with seed 0.
@@ -61,7 +60,7 @@ def trial_runs(claims: Iterable[Claim], systems: Systems) -> list[PlannedRun]:
     planned: dict[str, PlannedRun] = {}
     for claim in claims:
         for system in claim.systems:
-            own = float(systems.config(claim, system).optimizer.lr)
+            own = float(systems.config(claim, system)[0].optimizer.lr)
             for factor in FACTORS:
                 rate = None if factor == 1.0 else factor * own
                 run = systems.run(claim, system, SEED, rate)
@@ -83,16 +82,14 @@ def tuned_systems(plan: Plan, tier: TierName) -> tuple[list[TunedRate], list[str
                 missing.add(key)
             else:
                 found.setdefault(key, {})[float(result.config["optimizer"]["lr"])] = bleu
-    complete = {key: bleu for key, bleu in found.items() if key not in missing}
-    return [TunedRate(key, dict(sorted(bleu.items()))) for key, bleu in complete.items()], [
-        *missing
-    ]
+    complete = [(key, sorted(bleu.items())) for key, bleu in found.items() if key not in missing]
+    return [TunedRate(key, dict(bleu)) for key, bleu in complete], [*missing]
 
 
 def write_rates(tuned: Sequence[TunedRate], file: Path) -> None:
     """Write the best rates by system."""
-    content = {each.system: each.rate for each in tuned}
-    write_text(file, HEADER + yaml.safe_dump(content, sort_keys=False, width=1000))
+    rates = {each.system: each.rate for each in tuned}
+    write_text(file, HEADER + yaml.safe_dump(rates, sort_keys=False, width=1000))
 
 
 def read_rates(file: Path) -> dict[str, float]:
@@ -153,7 +150,6 @@ def shared_overrides(hydra: Any) -> list[str]:
 
 
 def _refuse_beside_tune(config: DictConfig, shared: Sequence[str]) -> None:
-    """Raise ``UserError`` for settings that trials have themselves."""
     for key, has in (("learning_rates", "own rates"), ("seed_count", "one seed")):
         if config[key] is not None:
             raise UserError(f"tune=true and {key}: give one of them, trials have {has}")
@@ -186,13 +182,11 @@ def chosen_claims(config: DictConfig, tier: TierName) -> tuple[list[Claim], list
     """
     given = config.claims
     chosen = choose(OmegaConf.to_container(given) if OmegaConf.is_config(given) else given)
-    skipped = [
-        SkippedClaim(claim, why) for claim in chosen if (why := claim.why_not(tier)) is not None
-    ]
+    skipped = [SkippedClaim(each, why) for each in chosen if (why := each.why_not(tier))]
     if len(skipped) == len(chosen):
         reasons = "; ".join(f"{claim.name} {why}" for claim, why in skipped)
         raise UserError(f"none of the claims can be run at tier={tier}: {reasons}")
-    return [claim for claim in chosen if claim.why_not(tier) is None], skipped
+    return [claim for claim in chosen if not claim.why_not(tier)], skipped
 
 
 def tier_of(hydra: Any) -> TierName:
