@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import vl_convert
 from jinja2 import Environment, PackageLoader
@@ -31,12 +30,8 @@ def render_page(
 ) -> str:
     """Return a page as text; Vega is inlined once.
 
-    Args:
-        template: name of the template.
-        figures: charts by name.
-        files: CSV files that the page can save, by name.
-        data: further data for the page's scripts, by the ids of elements.
-        shown: variables of the template.
+    ``files`` are CSV files that the page can save, by name; ``data`` is further data for its
+    scripts, by the ids of elements; ``shown`` are variables of the template.
     """
     specs = {name: as_spec(chart) for name, chart in figures.items()}
     elements = {"figures": specs, "attentions": [], "tables": files, **data}
@@ -64,8 +59,7 @@ def vega() -> str:
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 
-@dataclass(frozen=True)
-class PageCell:
+class PageCell(NamedTuple):
     """A cell with its shown text and its value for sorting."""
 
     kind: Kind
@@ -76,7 +70,7 @@ class PageCell:
 def page_cells(table: Table) -> list[list[PageCell]]:
     """Return the rows that the page shows of a table, ready to be sorted."""
     return [
-        [_page_cell(column, cell) for column, cell in zip(table.columns, row, strict=True)]
+        [_page_cell(*parts) for parts in zip(table.columns, row, strict=True)]
         for row in table.rows[:MOST_ROWS]
     ]
 
@@ -89,8 +83,7 @@ def _page_cell(column: Column, cell: Cell) -> PageCell:
     return PageCell(column.kind, shown, "" if value is None else value)
 
 
-@dataclass(frozen=True)
-class PageSection:
+class PageSection(NamedTuple):
     """A section of the page that is not empty."""
 
     name: str
@@ -99,10 +92,7 @@ class PageSection:
 
 
 def render_report(report: Report) -> str:
-    """Return the page as text.
-
-    Raises ``UserError`` for a section of the user that fails.
-    """
+    """Return the page as text. Raises ``UserError`` for a section of the user that fails."""
     templates = environment()
     files = {name: as_csv(table) for name, table in report.tables.items()}
     sections: list[PageSection] = []
@@ -110,8 +100,9 @@ def render_report(report: Report) -> str:
     for part in report.parts:
         with part.errors_in_one_line():
             template = templates.from_string(part.section.template)
-            shown = {"tables": part.tables, "figures": list(part.page_figures)}
-            content = template.render(section=part.section, **shown)
+            content = template.render(
+                section=part.section, tables=part.tables, figures=list(part.page_figures)
+            )
             if content.strip():
                 sections.append(PageSection(part.name, part.section.heading, Markup(content)))
             files |= part.section.page_texts()

@@ -1,7 +1,7 @@
 """Publish a report in the comparison's folder, the terminal and Weights & Biases."""
 
-from collections.abc import Iterable, Mapping
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from os.path import relpath
 from pathlib import Path
 
@@ -31,11 +31,8 @@ from sweeps.comparison.record import (
 )
 from sweeps.comparison.table_files import FORMATS, write_tables
 from sweeps.report.html import render_report, vega
-from sweeps.report.report import Part, Report
+from sweeps.report.report import Report
 from sweeps.report.terminal import print_page, print_report
-
-Drawing = tuple[Part, str, Future[Pictures]]
-"""The section of a figure, the name of the figure, and its pictures as soon as they are drawn."""
 
 
 def write_all(report: Report, out: Path) -> None:
@@ -45,28 +42,19 @@ def write_all(report: Report, out: Path) -> None:
     """
     with ThreadPoolExecutor(1) as thread:  # other threads of Python run while one draws
         script = thread.submit(vega)
-        drawings = _start_drawing(report, thread)
+        drawings = []
+        for part in report.parts:
+            for name, chart in part.files.items():
+                with part.errors_in_one_line():
+                    drawings.append((part, name, thread.submit(draw, as_spec(chart))))
         script.result()
         page = render_report(report)
-    write_files(report, _finish_drawing(drawings), out)
-    write_text(out / REPORT, page)
-
-
-def _start_drawing(report: Report, thread: Executor) -> list[Drawing]:
-    drawings = []
-    for part in report.parts:
-        for name, chart in part.files.items():
-            with part.errors_in_one_line():
-                drawings.append((part, name, thread.submit(draw, as_spec(chart))))
-    return drawings
-
-
-def _finish_drawing(drawings: Iterable[Drawing]) -> dict[str, Pictures]:
     pictures = {}
     for part, name, drawing in drawings:
         with part.errors_in_one_line():
             pictures[name] = drawing.result()
-    return pictures
+    write_files(report, pictures, out)
+    write_text(out / REPORT, page)
 
 
 def write_files(report: Report, pictures: Mapping[str, Pictures], out: Path) -> None:

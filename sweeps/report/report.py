@@ -1,6 +1,6 @@
 """A report: its sections, found by the configuration, with their tables and figures."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,21 +44,26 @@ class Part:
     @cached_property
     def figures(self) -> dict[str, Chart]:
         """The figures by the names of their files, as wide as the text of a paper."""
-        with self.errors_in_one_line():
-            return _check_charts(self.section.figures(TEXT))
+        return self._checked(lambda: self.section.figures(TEXT))
 
     @cached_property
     def files(self) -> dict[str, Chart]:
         """The figures by the names of their files, in both widths of a paper."""
-        with self.errors_in_one_line():
-            narrow = _check_charts(self.section.figures(COLUMN))
+        narrow = self._checked(lambda: self.section.figures(COLUMN))
         return self.figures | {f"{name}{NARROW}": chart for name, chart in narrow.items()}
 
     @cached_property
     def page_figures(self) -> dict[str, Chart]:
         """The figures of the page, as wide as the page."""
+        return self._checked(self.section.page_figures)
+
+    def _checked(self, draw: Callable[[], Any]) -> dict[str, Chart]:
         with self.errors_in_one_line():
-            return _check_charts(self.section.page_figures())
+            figures = draw()
+            if not isinstance(figures, Mapping):
+                raise UserError("figures() gives no mapping from names to charts")
+            _check_kinds("figures", figures.values(), get_args(Chart))
+            return dict(figures)
 
     def printed(self) -> list[RenderableType]:
         """Return what the terminal prints."""
@@ -114,9 +119,12 @@ def make_report(findings: Findings, settings: ReportSettings) -> Report:
 
     Raises ``UserError`` for a section that cannot be found or made.
     """
-    return Report(
-        findings, [_part(findings, name, path) for name, path in settings.sections.items()]
-    )
+    parts = []
+    for name, path in settings.sections.items():
+        setting = f"report.sections.{name}"
+        section = make_plug(setting, path, find_plug(setting, path, {}, Section), findings)
+        parts.append(Part(name, f"{setting}={path}", section))
+    return Report(findings, parts)
 
 
 def check_sections(config: DictConfig) -> None:
@@ -127,12 +135,6 @@ def check_sections(config: DictConfig) -> None:
     settings = validated(ReportSettings, config.report, "report")
     for name, path in settings.sections.items():
         find_plug(f"report.sections.{name}", path, {}, Section)
-
-
-def _part(findings: Findings, name: str, path: str) -> Part:
-    setting = f"report.sections.{name}"
-    kind = find_plug(setting, path, {}, Section)
-    return Part(name, f"{setting}={path}", make_plug(setting, path, kind, findings))
 
 
 def _join(parts: Iterable[tuple[str, Mapping[str, Named]]]) -> dict[str, Named]:
@@ -153,10 +155,3 @@ def _check_kinds(method: str, values: Iterable[Any], kinds: tuple[type, ...]) ->
             names = ", ".join(kind.__name__ for kind in kinds)
             raise UserError(f"{method}() gives a {type(value).__name__}, but each is to be {names}")
     return values
-
-
-def _check_charts(figures: Mapping[str, Any]) -> dict[str, Chart]:
-    if not isinstance(figures, Mapping):
-        raise UserError("figures() gives no mapping from names to charts")
-    _check_kinds("figures", figures.values(), get_args(Chart))
-    return dict(figures)

@@ -1,7 +1,7 @@
 """Example sentences: the translation and the attention of each system."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -18,8 +18,9 @@ from lightning_modules.figures.heat_map import (
     label_room,
     numbered_words,
 )
+from lightning_modules.metrics.metric import Array
 from lightning_modules.metrics.sentences import most_different, most_readable
-from lightning_modules.metrics.systems import Output
+from lightning_modules.metrics.systems import EvalSet, Output
 from lightning_modules.metrics.text_metrics import sentence_bleu
 from lightning_modules.metrics.word_alignment import shared_words
 from lightning_modules.runs.files import (
@@ -159,73 +160,74 @@ def example_sentences(groups: Sequence[EvalGroup]) -> Examples:
     return Examples(cards, limit_heads(maps))
 
 
-@dataclass(frozen=True, eq=False)
-class _SystemAttention:
-    """The attention of a system's first output."""
-
-    output: Output
-    heads: HeadWeights
-    numbers: list[int]  # numbers of the sentences that are shown
-
-    @cached_property
-    def recorded(self) -> tuple[dict[int, SentenceAttention], str]:
-        """Attention by sentence number, and a note if there is no attention."""
-        if self.output.folder is None:
-            return {}, NOT_RECORDED
-        try:
-            predictions = read_predictions(self.output.folder)
-            chosen = [predictions[number] for number in self.numbers]
-            attention = read_attention(self.output.folder, chosen)
-        except BrokenFileError as error:
-            return {}, str(error)
-        if attention is None:
-            return {}, NOT_RECORDED
-        return attention, "" if attention else NO_ATTENTION
-
-
 def sentence_cards(group: EvalGroup) -> list[SentenceCard]:
     """Return a readable sentence, then sentences on which the systems' first seeds differ most."""
     test = group.systems[0].test
-    reasons = {most_readable(test.sources or test.references): "easily read"}
-    if len(group.systems) > 1:
-        for place, number in enumerate(_most_different(group)[:DIFFERING], start=1):
-            reasons.setdefault(number, f"differs most, number {place}")
     first = [system.outputs[0] for system in group.systems]
     scores = np.stack([sentence_bleu(output.statistics) for output in first])
     heads = [_heads(output) for output in first]
+    reasons = _reasons(test, first, scores)
     for number in sorted({number for by_number in heads for number in by_number}):
         if number < len(test.references):
             reasons.setdefault(number, "easily read for its length")
-    attentions = [
-        _SystemAttention(*parts, list(reasons)) for parts in zip(first, heads, strict=True)
-    ]
-    return [
-        SentenceCard(
-            number=number,
-            why=why,
-            source=None if test.sources is None else test.sources[number],
-            reference=test.references[number],
-            translations=[
-                _card(system.label, each, number, test.references[number], float(score))
-                for system, each, score in zip(
-                    group.systems, attentions, scores[:, number], strict=True
+    attentions = [_attention(output, list(reasons)) for output in first]
+    cards = []
+    for number, why in reasons.items():
+        reference = test.references[number]
+        translations = []
+        for place, (system, output) in enumerate(zip(group.systems, first, strict=True)):
+            score, (by_number, note) = float(scores[place, number]), attentions[place]
+            drawn = by_number.get(number)
+            weights = heads[place].get(number)
+            panel = None
+            if drawn and drawn.target_words:
+                panel = Panel(drawn, system.label, f"sentence {number}, BLEU {score:.1f}")
+                if weights is not None and weights.shape[2:] != np.shape(drawn.weights):
+                    weights = None  # these weights belong to another translation
+            hypothesis = output.hypotheses[number]
+            translations.append(
+                TranslationCard(
+                    label=system.label,
+                    hypothesis=hypothesis,
+                    bleu=score,
+                    panel=panel,
+                    heat_map=heat_map(panel, weights) if panel else None,
+                    note=note,
+                    parts=diff_parts(hypothesis, reference),
                 )
-            ],
-        )
-        for number, why in reasons.items()
-    ]
+            )
+        source = None if test.sources is None else test.sources[number]
+        cards.append(SentenceCard(number, why, source, reference, translations))
+    return cards
 
 
-def _most_different(group: EvalGroup) -> list[int]:
-    """Return sentence numbers, largest BLEU difference between systems' first seeds first."""
-    outputs = [system.outputs[0] for system in group.systems]
-    test = group.systems[0].test
+def _reasons(test: EvalSet, first: Sequence[Output], scores: Array) -> dict[int, str]:
+    """Return the numbers of the sentences that are shown, each with the reason why."""
     sources = test.sources or test.references
-    identities = list(
-        zip(sources, test.references, *(output.hypotheses for output in outputs), strict=True)
-    )
-    scores = np.stack([sentence_bleu(output.statistics) for output in outputs])
-    return [int(number) for number in most_different(scores, identities)]
+    reasons = {most_readable(sources): "easily read"}
+    if len(first) > 1:
+        lines = (output.hypotheses for output in first)
+        identities = list(zip(sources, test.references, *lines, strict=True))
+        differing = most_different(scores, identities)[:DIFFERING]
+        for place, number in enumerate(differing, start=1):
+            reasons.setdefault(int(number), f"differs most, number {place}")
+    return reasons
+
+
+def _attention(
+    output: Output, numbers: Sequence[int]
+) -> tuple[Mapping[int, SentenceAttention], str]:
+    """Return attention by sentence number, and a note if there is no attention."""
+    if output.folder is None:
+        return {}, NOT_RECORDED
+    try:
+        predictions = read_predictions(output.folder)
+        attention = read_attention(output.folder, [predictions[number] for number in numbers])
+    except BrokenFileError as error:
+        return {}, str(error)
+    if attention is None:
+        return {}, NOT_RECORDED
+    return attention, "" if attention else NO_ATTENTION
 
 
 def _heads(output: Output) -> HeadWeights:
@@ -235,28 +237,6 @@ def _heads(output: Output) -> HeadWeights:
     except BrokenFileError as error:
         log.warning("%s: %s", output.folder, error)
         return {}
-
-
-def _card(
-    label: str, attention: _SystemAttention, number: int, reference: str, score: float
-) -> TranslationCard:
-    by_number, note = attention.recorded
-    sentence = by_number.get(number)
-    drawn = sentence if sentence and sentence.target_words else None
-    heads = attention.heads.get(number)
-    if drawn and heads is not None and heads.shape[2:] != np.shape(drawn.weights):
-        heads = None  # these weights belong to another translation
-    hypothesis = attention.output.hypotheses[number]
-    panel = Panel(drawn, label, f"sentence {number}, BLEU {score:.1f}") if drawn else None
-    return TranslationCard(
-        label=label,
-        hypothesis=hypothesis,
-        bleu=score,
-        panel=panel,
-        heat_map=heat_map(panel, heads) if panel else None,
-        note=note,
-        parts=diff_parts(hypothesis, reference),
-    )
 
 
 def diff_parts(hypothesis: str, reference: str) -> list[tuple[str, bool]]:
