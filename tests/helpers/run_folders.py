@@ -27,6 +27,9 @@ from lightning_modules.runs.files import RunScores, write_failure, write_history
 from lightning_modules.runs.paths import CONF, RESULT, RESULT_DIGEST
 from lightning_modules.runs.schema import Failure, HistoryPoint, Prediction, Result, WordCounts
 from lightning_modules.testing.scoring import Scoring
+from sweeps.comparison.collect import collect
+from sweeps.comparison.evaluation import evaluate
+from sweeps.report.findings import Findings
 from sweeps.report.report import ReportSettings
 from tests.helpers.commands import write
 from tests.helpers.made_text import statistics_of
@@ -295,3 +298,9 @@ def make_failure(folder: Path, variant="luong", seed=1, error="the loss is not a
     overrides = [f"model={variant}", f"seed={seed}"]
     write_failure(folder, Failure(variant=variant, seed=seed, overrides=overrides, error=error))
     return folder
+
+
+def findings_of(runs, scoring=SCORING, **more) -> Findings:
+    """Return what a comparison of run folders has found."""
+    comparison = collect(runs)
+    return Findings("a sweep", evaluate(comparison.systems, scoring), comparison, **more)

@@ -16,16 +16,15 @@ from lightning_modules.runs.files import find_runs, read_arrays, write_arrays
 from lightning_modules.runs.paths import RESULT, STATISTICS
 from lightning_modules.runs.schema import SCHEMA, Result
 from sweeps.comparison.collect import collect, name_runs
-from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.record import command_of, origin_of
 from sweeps.comparison.table_files import as_json
-from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
 from tests.helpers.made_text import statistics_of
 from tests.helpers.run_folders import (
     REPORT,
     SCORING,
     TEXT,
+    findings_of,
     make_failure,
     make_run,
     result,
@@ -35,6 +34,10 @@ from tests.helpers.run_folders import (
     unsealed,
 )
 from tests.sweeps.comparison.test_conditions import condition
+
+
+def evaluation_of(runs, scoring=SCORING):
+    return findings_of(runs, scoring).evaluation
 
 
 def named(*runs):
@@ -47,62 +50,70 @@ def _run(variant, seed, overrides, label=None):
     return Result.model_validate(result(variant, seed, overrides=overrides, config=config))
 
 
-def names_of(*runs):
-    return [each.name for each in named(*runs)]
+SHARED = ["model=luong", "budget=1000"]
+TWICE = ("none", 1, ["model=none", "seed=1"])
 
 
-def labels_of(*runs):
-    return [each.label for each in named(*runs)]
+@pytest.mark.parametrize(
+    ("runs", "names"),
+    [
+        (
+            [
+                ("none", 1, ["model=none", "seed=1", "data=grammar"]),
+                ("none", 2, ["seed=2", "data=grammar"]),
+                ("luong", 1, ["model=luong", "data=grammar", "+model.score=dot"]),
+            ],
+            ["none", "none", "luong"],
+        ),
+        (
+            [
+                ("luong", 1, [*SHARED, "seed=1", "model.score=dot"]),
+                ("luong", 2, [*SHARED, "seed=2", "model.score=dot"]),
+                ("luong", 1, [*SHARED, "seed=1", "model.score=general", "lr=1"]),
+                ("luong", 1, [*SHARED, "seed=1"]),
+            ],
+            ["luong, model.score=dot"] * 2 + ["luong, model.score=general, lr=1", "luong"],
+        ),
+        ([TWICE] * 3, ["none", "none #2", "none #3"]),
+    ],
+)
+def test_a_name_is_the_variant_and_what_only_some_of_its_runs_were_given(runs, names):
+    assert [each.name for each in named(*runs)] == names
 
 
-def test_the_name_is_the_variant_and_seeds_share_it():
-    assert names_of(
-        ("none", 1, ["model=none", "seed=1", "data=grammar"]),
-        ("none", 2, ["seed=2", "data=grammar"]),
-        ("luong", 1, ["model=luong", "data=grammar", "+model.score=dot"]),
-    ) == ["none", "none", "luong"]
-
-
-def test_overrides_that_differ_within_a_variant_are_appended():
-    shared = ["model=luong", "budget=1000"]
-    assert names_of(
-        ("luong", 1, [*shared, "seed=1", "model.score=dot"]),
-        ("luong", 2, [*shared, "seed=2", "model.score=dot"]),
-        ("luong", 1, [*shared, "seed=1", "model.score=general", "lr=1"]),
-        ("luong", 1, [*shared, "seed=1"]),
-    ) == ["luong, model.score=dot"] * 2 + ["luong, model.score=general, lr=1", "luong"]
-
-
-def test_the_same_run_twice_still_has_two_names():
-    run = ("none", 1, ["model=none", "seed=1"])
-    assert names_of(run, run, run) == ["none", "none #2", "none #3"]
-
-
-def test_people_read_labels_and_the_overrides_that_tell_systems_apart():
-    assert labels_of(
-        ("luong", 1, ["model=luong", "model.score=dot", "seed=1"], "Luong"),
-        ("luong", 1, ["model=luong", "model.score=general", "label=Luong"], "Luong"),
-        ("none", 1, ["model=none"], "No attention"),
-        ("none", 1, ["model=none"], "No attention"),
-    ) == [
-        "Luong with model.score=dot",
-        "Luong with model.score=general",
-        "No attention",
-        "No attention #2",
-    ]
-
-
-def test_runs_without_labels_and_variants_that_a_user_names_show_their_names():
-    assert labels_of(
-        ("old", 1, ["model=old"]),
-        ("mine", 1, ["model=bahdanau", "variant=mine"], "Bahdanau, additive"),
-    ) == ["old", "mine"]
-
-
-def test_variants_that_share_a_label_also_show_their_names():
-    assert labels_of(
-        ("bahdanau", 1, ["model=bahdanau"], "Bahdanau"), ("copied", 1, ["model=copied"], "Bahdanau")
-    ) == ["Bahdanau (bahdanau)", "Bahdanau (copied)"]
+@pytest.mark.parametrize(
+    ("runs", "labels"),
+    [
+        (
+            [
+                ("luong", 1, ["model=luong", "model.score=dot", "seed=1"], "Luong"),
+                ("luong", 1, ["model=luong", "model.score=general", "label=Luong"], "Luong"),
+                ("none", 1, ["model=none"], "No attention"),
+                ("none", 1, ["model=none"], "No attention"),
+            ],
+            [
+                "Luong with model.score=dot", "Luong with model.score=general",
+                "No attention", "No attention #2",
+            ],
+        ),
+        (
+            [
+                ("old", 1, ["model=old"]),
+                ("mine", 1, ["model=bahdanau", "variant=mine"], "Bahdanau, additive"),
+            ],
+            ["old", "mine"],
+        ),
+        (
+            [
+                ("bahdanau", 1, ["model=bahdanau"], "Bahdanau"),
+                ("copied", 1, ["model=copied"], "Bahdanau"),
+            ],
+            ["Bahdanau (bahdanau)", "Bahdanau (copied)"],
+        ),
+    ],
+)  # fmt: skip
+def test_people_read_labels_and_what_tells_systems_apart(runs, labels):
+    assert [each.label for each in named(*runs)] == labels
 
 
 def test_systems_without_attention_come_first(tmp_path):
@@ -119,10 +130,6 @@ def test_systems_without_attention_come_first(tmp_path):
     assert [system.label for system in systems] == ["No attention", "Transformer", "Bahdanau"]
 
 
-def evaluated(runs, scoring=SCORING):
-    return evaluate(collect(runs).systems, scoring)
-
-
 def test_buckets_are_averaged_over_seeds_and_run_order_is_kept(tmp_path):
     runs = [
         make_run(tmp_path / f"{place}", variant, seed)
@@ -130,7 +137,7 @@ def test_buckets_are_averaged_over_seeds_and_run_order_is_kept(tmp_path):
     ]
     comparison = collect(runs)
     assert [system.name for system in comparison.systems] == ["transformer", "luong"]
-    evaluation = evaluated(runs, scoring_of(edges=[10, 20, 30, 40], resamples=100))
+    evaluation = evaluation_of(runs, scoring_of(edges=[10, 20, 30, 40], resamples=100))
     inside = [n for n, line in enumerate(TEXT.sources) if 11 <= len(line.split()) <= 20]
     scores = [
         sacrebleu.corpus_bleu(
@@ -151,7 +158,7 @@ def test_the_open_bucket_of_one_test_set_comes_last(tmp_path):
     short = [n for n, line in enumerate(TEXT.sources) if len(line.split()) <= 10]
     part = TEXT._replace(**{side: [getattr(TEXT, side)[n] for n in short] for side in TEXT._fields})
     runs = [make_run(tmp_path / "0", "luong", text=part), make_run(tmp_path / "1", "none")]
-    evaluation = evaluated(runs, scoring_of(edges=[10, 20], resamples=100))
+    evaluation = evaluation_of(runs, scoring_of(edges=[10, 20], resamples=100))
     assert [bounds.label for bounds in evaluation.bounds] == ["1–10", "11–20", "21+"]
     assert evaluation.sentences(None) == [len(short), len(TEXT.sources)]
     luong, none = evaluation.systems
@@ -165,7 +172,7 @@ def test_runs_on_one_text_share_a_test_set_and_others_do_not(tmp_path):
     first, second, other = (run.test for run in collect(runs).runs)
     assert first is second
     assert other is not first
-    assert [len(group.systems) for group in evaluated(runs).groups] == [2, 1]
+    assert [len(group.systems) for group in evaluation_of(runs).groups] == [2, 1]
 
 
 def test_seeds_that_were_tested_on_other_text_are_no_seeds_of_one_line(tmp_path):
@@ -193,7 +200,7 @@ def test_counts_of_another_sacrebleu_are_made_again(tmp_path, kept):
         blank = statistics_of([""] * len(TEXT.references), TEXT.references)
         likelihood = np.full((len(TEXT.references), 2), np.log(5.0)) * [1, 1 / np.log(5.0)]
         write_arrays(runs[1] / STATISTICS, {**blank, "likelihood": likelihood})
-    evaluation = evaluated(runs)
+    evaluation = evaluation_of(runs)
     bleu, perplexity = (
         evaluation.estimate(evaluation.systems[1], None, name) for name in ("bleu", "perplexity")
     )
@@ -218,8 +225,9 @@ def test_failed_jobs_are_named_with_their_error(tmp_path):
     without_predictions = make_run(tmp_path / "5", "none")
     (without_predictions / "predictions.jsonl").unlink()
     runs = [make_run(tmp_path / "0"), make_failure(tmp_path / "1"), tmp_path / "2"]
+    runs += [tmp_path / "3", tmp_path / "4", without_predictions, tmp_path / "6"]
     with verify_files(False):
-        comparison = collect([*runs, tmp_path / "3", tmp_path / "4", without_predictions])
+        comparison = collect(runs)
     assert [run.name for run in comparison.runs] == ["bahdanau"]
     failures = [(job.label, job.error) for job in comparison.failed]
     assert failures[:2] == [
@@ -229,6 +237,7 @@ def test_failed_jobs_are_named_with_their_error(tmp_path):
     assert failures[2][1].startswith("result.json cannot be read: Expecting property name")
     assert failures[3] == ("4", "result.json cannot be read: scores: Field required")
     assert failures[4] == ("5", "predictions.jsonl is missing or has no rows")
+    assert failures[5] == ("6", "the folder is missing")
 
 
 def test_a_job_cut_off_while_hydra_wrote_its_record_has_failed(tmp_path):
@@ -289,20 +298,12 @@ def test_the_perplexity_of_a_diverged_run_is_beyond_numbers_and_left_out(tmp_pat
     assert counted is not None
     likelihood = np.tile([1000.0, 1.0], (len(TEXT.references), 1))
     write_arrays(run / STATISTICS, {**counted, "likelihood": likelihood})
-    comparison = collect([run])
-    findings = Findings("diverged", evaluated([run]), comparison)
+    findings = findings_of([run])
     assert findings.evaluation.estimate(findings.evaluation.systems[0], None, "perplexity") is None
     for table in make_report(findings, REPORT).tables.values():
         json.loads(as_json(table))
     [group] = findings.evaluation.groups
     assert "inf" not in format_csv(curve_points(group.systems, group.subsets), SCORING.draws)
-
-
-def test_a_missing_folder_is_named_and_left_out(tmp_path):
-    comparison = collect([make_run(tmp_path / "0"), tmp_path / "1"])
-    assert len(comparison.runs) == 1
-    [job] = comparison.failed
-    assert (job.label, job.error) == ("1", "the folder is missing")
 
 
 TASK = ["model=bahdanau,seq2seq", "sweep.storage=postgresql://me:secret@host/studies"]
@@ -325,10 +326,7 @@ def test_the_command_is_told_without_passwords(file: str, given, expected, tmp_p
     assert command is not None
     assert command.startswith(expected)
     assert "secret" not in command
-
-
-def test_a_folder_without_files_of_hydra_tells_no_command(tmp_path: Path):
-    assert command_of(tmp_path) is None
+    assert command_of(tmp_path / "without files of Hydra") is None
 
 
 def test_question_and_date_are_read(tmp_path: Path):

@@ -10,10 +10,10 @@ from lightning_modules.runs.files import read_predictions
 from sweeps.comparison.collect import collect
 from sweeps.comparison.evaluation import evaluate, evaluate_sets
 from sweeps.comparison.score_tables import by_length, score_tables
-from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
 from sweeps.report.sections.length_curves import length_lines
 from sweeps.report.terminal import print_report
+from tests.helpers import run_folders
 from tests.helpers.run_folders import REPORT, SCORING, TEXT, Text, make_run, text, translations
 
 PHRASES = translations(TEXT.references, "phrases")
@@ -26,9 +26,7 @@ def findings_of(tmp_path):
 
     def findings(*runs, scoring=SCORING):
         folders = [make_run(tmp_path / str(n), **run) for n, run in enumerate(runs)]
-        comparison = collect(folders)
-        evaluation = evaluate(comparison.systems, scoring)
-        return Findings("a sweep", evaluation, comparison)
+        return run_folders.findings_of(folders, scoring)
 
     return findings
 

@@ -10,8 +10,6 @@ import pytest
 
 from lightning_modules.figures.charts import as_spec
 from lightning_modules.metrics.bootstrap import Estimate
-from sweeps.comparison.collect import collect
-from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.numbers import (
     MINUS,
     format_estimate,
@@ -30,9 +28,8 @@ from sweeps.comparison.table_files import (
     latex_text,
 )
 from sweeps.comparison.tables import Column, Table
-from sweeps.report.findings import Findings
 from sweeps.report.report import make_report
-from tests.helpers.run_folders import REPORT, SCORING, TEXT, make_run, text
+from tests.helpers.run_folders import REPORT, TEXT, findings_of, make_run, text
 from tests.sweeps.comparison.pdflatex import assert_compiles, pdflatex
 
 
@@ -214,10 +211,7 @@ def report(tmp_path_factory):
     runs = [
         make_run(folder / f"{variant}{seed}", variant, seed, text=on) for variant, seed, on in made
     ]
-    comparison = collect(runs)
-    assert not comparison.failed
-    evaluation = evaluate(comparison.systems, SCORING)
-    return make_report(Findings("tables", evaluation, comparison), REPORT)
+    return make_report(findings_of(runs), REPORT)
 
 
 def printed(latex):

@@ -27,6 +27,7 @@ from tests.helpers.run_folders import (
     SCORING,
     TEXT,
     Text,
+    findings_of,
     make_failure,
     make_run,
     translations,
@@ -52,9 +53,7 @@ def built(tmp_path_factory):
 
 def report_of(runs, scoring=SCORING):
     """The report of a comparison, without its files."""
-    comparison = collect(runs)
-    evaluation = evaluate(comparison.systems, scoring)
-    return make_report(Findings("a sweep", evaluation, comparison), REPORT)
+    return make_report(findings_of(runs, scoring), REPORT)
 
 
 @pytest.mark.long
@@ -175,20 +174,14 @@ def test_the_terminal_says_which_systems_are_alike(tmp_path):
 
 
 @pytest.mark.long
-def test_the_page_is_loud_about_what_is_wrong(built):
-    report, _ = built
-    page = render_report(report)
+def test_the_page_has_every_table_once_what_is_wrong_and_no_path(built):
+    """The page may be mailed without its folder."""
+    report, out = built
+    page = (out / "report.html").read_text(encoding="utf-8")
     assert "Not a fair comparison: 1 of 17 conditions not held" in page
     assert "✗ NOT HELD" in page
     assert "out of [red]memory[/red]" in page
     assert len(page.encode()) < 3_000_000
-
-
-@pytest.mark.long
-def test_the_page_has_every_table_once_and_points_to_no_file(built):
-    """The page may be mailed without its folder."""
-    report, out = built
-    page = (out / "report.html").read_text(encoding="utf-8")
     for name in report.tables.keys() - {"sentences_by_score"}:
         assert page.count(f'<table id="{name}" ') == 1
     shown = page.partition("<script")[0]
@@ -330,19 +323,14 @@ def undrawn(monkeypatch):
     monkeypatch.setattr("sweeps.report.report.Part.figures", {})
 
 
-def systems_of(comparison):
-    return comparison.systems
-
-
-def bare_report_of(*folders):
-    findings = Findings("x", evaluate(systems_of(collect(folders)), SCORING), NOTHING)
-    return make_report(findings, REPORT)
+def systems_of(*folders):
+    return collect(folders).systems
 
 
 def test_every_test_of_many_systems_can_be_significant(tmp_path):
     """No p-value is below 1 / (resamples + 1), and Holm multiplies the smallest by the tests."""
-    [good] = systems_of(collect([make_run(tmp_path / "0", hypotheses=TEXT.references)]))
-    [bad] = systems_of(collect([make_run(tmp_path / "1", hypotheses=["x"] * len(TEXT.references))]))
+    [good] = systems_of(make_run(tmp_path / "0", hypotheses=TEXT.references))
+    [bad] = systems_of(make_run(tmp_path / "1", hypotheses=["x"] * len(TEXT.references)))
     several = [
         System(f"{kind} {number}", good.test, system.outputs)
         for kind, system in (("good", good), ("bad", bad))
@@ -366,18 +354,18 @@ def test_every_test_of_many_systems_can_be_significant(tmp_path):
 def test_few_tests_take_the_resamples_that_were_asked_for(tmp_path):
     runs = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", "luong")]
     scoring = SCORING.model_copy(update={"resamples": 5000})
-    assert evaluate(systems_of(collect(runs)), scoring).draws.count == 5000
+    assert evaluate(systems_of(*runs), scoring).draws.count == 5000
 
 
 def test_only_its_own_earlier_files_are_removed(tmp_path, undrawn):
     two = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", "luong")]
     out = tmp_path / "out"
-    write_files(bare_report_of(*two), {}, out)
+    write_files(report_of(two), {}, out)
     assert (out / "tables" / "bleu_significance.csv").is_file()
     for kind in ("tables", "figures"):
         (out / kind).mkdir(exist_ok=True)
         (out / kind / "mine.png").write_text("kept")
-    write_files(bare_report_of(two[0]), {}, out)
+    write_files(report_of(two[:1]), {}, out)
     assert not (out / "tables" / "bleu_significance.csv").exists()
     assert (out / "tables" / "scores.csv").is_file()
     assert (out / "tables" / "mine.png").read_text() == "kept"
@@ -392,15 +380,13 @@ def test_the_order_of_runs_does_not_move_words_between_groups(tmp_path):
     content = json.loads((second / "word_counts.json").read_text())
     content["target"] = dict.fromkeys(content["target"], 5000) | {"new": 7}
     (second / "word_counts.json").write_text(json.dumps(content))
-    [test] = {
-        id(system.test): system.test for system in systems_of(collect([first, second]))
-    }.values()
+    [test] = {system.test for system in systems_of(first, second)}
     counts = json.loads((first / "word_counts.json").read_text())["target"]
     assert test.reference_counts == {"new": 7} | {**content["target"], **counts}
 
 
 def test_what_a_test_set_lacks_comes_from_the_runs(tmp_path):
-    [system] = systems_of(collect([make_run(tmp_path / "0")]))
+    [system] = systems_of(make_run(tmp_path / "0"))
     whole = system.test
     bare = replace(whole, gold=None, reference_counts=None)
     bare.complete(whole)
@@ -416,10 +402,8 @@ def test_alignment_tables_tell_the_step(tmp_path):
         make_run(tmp_path / step, step, config={"scoring": {"attention_step": step}})
         for step in ("predicted", "read")
     ]
-    tables = bare_report_of(*runs).tables
+    tables = report_of(runs).tables
     assert tables["aer_by_length"].origin["attention step"] == "predicted/read"
     assert "attention step" not in tables["bleu_by_length"].origin
-    assert (
-        "attention step"
-        not in bare_report_of(make_run(tmp_path / "0", "none")).tables["scores"].origin
-    )
+    none = report_of([make_run(tmp_path / "0", "none")])
+    assert "attention step" not in none.tables["scores"].origin

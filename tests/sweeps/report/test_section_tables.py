@@ -1,7 +1,6 @@
 """What sections hold: right choices, tests of pairs, learning curves, speed, corpora."""
 
 import io
-import math
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -23,27 +22,18 @@ from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.contrast_choices import PairChoices
 from lightning_modules.metrics.pair_tests import PairTest
 from lightning_modules.ranks.updates import RankFlags
-from lightning_modules.runs.files import (
-    BrokenFileError,
-    clear_results,
-    read_history,
-    read_run,
-    write_arrays,
-    write_history,
-)
+from lightning_modules.runs.files import BrokenFileError, read_history, read_run, write_arrays
 from lightning_modules.runs.paths import CONTRAST
 from lightning_modules.training.budgets import Budget
 from lightning_modules.training.callbacks import History, TrainingBudget
 from lightning_modules.training.flops import Flops
 from sweeps.comparison.collect import collect
-from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.significance_tables import (
     SENTENCES,
     SignificanceTests,
     conclusions,
     table_of_tests,
 )
-from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
 from sweeps.report.report import make_report
 from sweeps.report.sections.agreement import contrasts
@@ -56,7 +46,7 @@ from sweeps.report.wandb_comparison import report_sections
 from sweeps.tasks.compare import build_comparison
 from tests.helpers.made_text import corpus
 from tests.helpers.pages import without_pictures
-from tests.helpers.run_folders import REPORT, SCORING, history, make_run, unsealed
+from tests.helpers.run_folders import REPORT, SCORING, findings_of, history, make_run, unsealed
 from tests.lightning_modules.training.test_training import batch, module, pairs
 
 PAIRS = [
@@ -82,9 +72,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def findings(folder):
-    comparison = collect([folder / str(number) for number in range(4)])
-    evaluation = evaluate(comparison.systems, SCORING)
-    return Findings("a sweep", evaluation, comparison)
+    return findings_of([folder / str(number) for number in range(4)])
 
 
 def test_systems_are_compared_on_the_same_pairs_only(findings):
@@ -124,10 +112,7 @@ def test_every_form_of_the_report_has_the_choices(findings, capsys, tmp_path):
 
 @pytest.mark.long
 def test_without_choices_there_is_no_section(tmp_path):
-    make_run(tmp_path / "0", "old")
-    comparison = collect([tmp_path / "0"])
-    evaluation = evaluate(comparison.systems, SCORING)
-    report = make_report(Findings("a sweep", evaluation, comparison), REPORT)
+    report = make_report(findings_of([make_run(tmp_path / "0", "old")]), REPORT)
     assert not any(name.startswith("contrast") for name in report.tables)
     assert "Agreement against distance" not in render_report(report)
 
@@ -155,7 +140,7 @@ def family(*rows):
 
 def test_every_tested_pair_stands_twice_with_opposite_signs():
     matrices = significance_matrices(
-        family(("a", "b", "all", 65, 2.5, 0.01), ("a", "b", "1–10", 32, -1.0, 0.2)),
+        family(("a", "b", "all", 65, 2.5, 0.01), ("a", "b", "1–10", 32, -1.0, 0.05)),
         {"a": "A", "b": "B", "c": "C"},
     )
     assert [(matrix.lengths, matrix.sentences) for matrix in matrices] == [
@@ -168,19 +153,9 @@ def test_every_tested_pair_stands_twice_with_opposite_signs():
         "B": [MatrixCell("worse", "−2.50", "p = 0.0100"), None, None],
         "C": [None, None, None],
     }
-    assert [cell and cell.verdict for cell in short["A"]] == [None, "alike", None]
-    assert short["B"][0] == MatrixCell("alike", "+1.00", "p = 0.2000")
-
-
-@pytest.mark.parametrize(
-    ("p", "symbols"), [(0.0499, ("▲", "▼")), (0.05, ("≈", "≈")), (1.0, ("≈", "≈"))]
-)
-def test_the_symbol_says_what_the_colour_says(p, symbols):
-    [matrix] = significance_matrices(family(("a", "b", "all", 65, 1.0, p)), {"a": "A", "b": "B"})
-    (_, [_, first]), (_, [second, _]) = matrix.rows
-    assert first is not None
-    assert second is not None
-    assert (first.symbol, second.symbol) == symbols
+    assert [cell and cell.symbol for cell in whole["A"]] == [None, "▲", None]
+    assert short["B"][0] == MatrixCell("alike", "+1.00", "p = 0.0500")
+    assert short["B"][0].symbol == "≈"
 
 
 def test_a_p_value_at_the_floor_is_shown_as_less_with_the_reason():
@@ -254,7 +229,7 @@ class Texts(pl.LightningDataModule):
         return ParallelText(lines, lines, None)
 
 
-def fit(trained, batches, callback, **more):
+def fit(trained, batches, callback):
     budget = TrainingBudget(Budget(kind="target_tokens", amount=10_000))
     budget.pairs, budget.flops = pairs([3, 7, 5]), Flops(np.zeros(6))
     trainer = pl.Trainer(
@@ -268,10 +243,8 @@ def fit(trained, batches, callback, **more):
         check_val_every_n_epoch=None,
         val_check_interval=2,
         callbacks=[RankFlags(), budget, callback],
-        **more,
     )
     trainer.fit(trained, datamodule=Texts(batches))
-    return trainer
 
 
 def test_a_point_is_kept_for_each_validation(tmp_path):
@@ -292,31 +265,6 @@ def test_a_point_is_kept_for_each_validation(tmp_path):
         assert point.val_loss == pytest.approx(validated, rel=1e-5)
         assert 0 <= point.val_bleu <= 100
     assert 0 < points[0].seconds < points[1].seconds
-
-
-def test_a_training_that_goes_on_keeps_its_points(tmp_path):
-    first, second = History(str(tmp_path)), History(str(tmp_path))
-    trained = module()
-    alone = fit(trained, [batch([3, 7, 5])] * 2, first)
-    checkpoint: dict[str, Any] = {}
-    first.on_save_checkpoint(alone, trained, checkpoint)
-    second.on_load_checkpoint(alone, trained, checkpoint)
-    fit(trained, [batch([3, 7, 5])] * 2, second)
-    assert read_history(tmp_path)[0] == first.points[0]
-    assert len(read_history(tmp_path)) == 2
-
-
-def test_points_come_back_from_the_folder(tmp_path):
-    points = history()
-    write_history(tmp_path, points)
-    header = "target_tokens,seconds,train_loss,val_loss,val_bleu\n"
-    assert (tmp_path / "history.csv").read_text().startswith(header)
-    assert read_history(tmp_path) == points
-    points[0].train_loss = math.inf
-    write_history(tmp_path, points)
-    assert read_history(tmp_path)[0].train_loss == math.inf
-    clear_results(tmp_path)
-    assert read_history(tmp_path) == []
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,19 @@
 """Sections of the report: a user's own, mistakes in these, and data that is no table."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
-from sweeps.comparison.collect import Comparison, collect
-from sweeps.comparison.evaluation import evaluate
-from sweeps.report.findings import Findings
+from sweeps.comparison.collect import Comparison
 from sweeps.report.html import render_report
 from sweeps.report.publish import publish
 from sweeps.report.report import ReportSettings, make_report
 from sweeps.report.wandb_comparison import report_sections
 from tests.helpers.commands import ROOT, TINY, example, mistake, places, succeed
-from tests.helpers.run_folders import REPORT, SCORING, TEXT, make_run
+from tests.helpers.run_folders import REPORT, TEXT, findings_of, make_run
 from tests.helpers.wandb_server import WandbServer
 
 QUICK = ["scoring.resamples=100", "scoring.edges=[10,20,30]"]
@@ -32,9 +31,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def findings(runs):
-    comparison = collect([runs / "0", runs / "1"])
-    evaluation = evaluate(comparison.systems, SCORING)
-    return Findings("a sweep", evaluation, comparison)
+    return findings_of([runs / "0", runs / "1"])
 
 
 @pytest.mark.exhaustive
@@ -209,9 +206,8 @@ def test_a_defect_of_the_harness_keeps_its_traceback(findings, monkeypatch):
 @pytest.mark.long
 def test_sections_without_anything_are_left_out(tmp_path):
     """Files have no speed, no learning curves and no studies."""
-    comparison = collect([make_run(tmp_path / "0", "none")])
-    evaluation = evaluate(comparison.systems, SCORING)
-    report = make_report(Findings("files", evaluation, Comparison([], [], [])), REPORT)
+    findings = findings_of([make_run(tmp_path / "0", "none")])
+    report = make_report(replace(findings, comparison=Comparison([], [], [])), REPORT)
     page = render_report(report)
     headings = [section.heading for section in report_sections(report) if any(section[1:])]
     for heading in ("Size and speed", "How the systems learned", "Conditions", "Tuning"):

@@ -1,7 +1,6 @@
 """``task=evaluate``: files of any system, runs beside them, and every way to get them wrong."""
 
 import csv
-import gzip
 import json
 from collections.abc import Sequence
 
@@ -58,9 +57,8 @@ def test_two_systems_are_scored_as_by_sacrebleu_and_told_in_every_format(here, c
     made = json.loads((out / "comparison.json").read_text())
     tables = {f"{name}.{ending}" for name in made["tables"] for ending in FORMATS}
     assert {path.name for path in (out / "tables").iterdir()} == tables
-    drawn = [f"{name}_by_length" for name in (*by_sacrebleu(["a"], ["a"]), "words_by_frequency")]
-    drawn = [name.replace("words_by_frequency_by_length", "words_by_frequency") for name in drawn]
-    drawn += ["sentences_by_score"]
+    drawn = [f"{name}_by_length" for name in by_sacrebleu(["a"], ["a"])]
+    drawn += ["words_by_frequency", "sentences_by_score"]
     drawn += [f"{name}_column" for name in drawn]
     figures = {f"{name}.{ending}" for name in drawn for ending in ("svg", "png", "pdf", "txt")}
     assert {path.name for path in (out / "figures").iterdir()} == figures
@@ -75,11 +73,15 @@ def test_two_systems_are_scored_as_by_sacrebleu_and_told_in_every_format(here, c
 
 
 @pytest.mark.long
-def test_bleu_by_length_is_that_of_the_sentences_alone(here, quick_reports):
-    assert evaluate(*TWO) == 0
+@pytest.mark.parametrize("unit", ["source_words", "reference_words"])
+def test_bleu_by_length_is_that_of_the_sentences_alone(here, quick_reports, unit):
+    """Lengths of references need no sources."""
+    given = [each for each in TWO if unit == "source_words" or not each.startswith("sources")]
+    assert evaluate(*given, f"scoring.unit={unit}") == 0
     [luong, _] = rows(here / "out", "bleu_by_length")
+    counted = TEXT.sources if unit == "source_words" else TEXT.references
     for label, low, high in (("1–10", 1, 10), ("11–20", 11, 20), ("21–30", 21, 30)):
-        inside = [n for n, line in enumerate(TEXT.sources) if low <= len(line.split()) <= high]
+        inside = [n for n, line in enumerate(counted) if low <= len(line.split()) <= high]
         hypotheses = [translations(TEXT.references, "luong")[n] for n in inside]
         score = sacrebleu.corpus_bleu(hypotheses, [[TEXT.references[n] for n in inside]]).score
         assert luong[label]["value"] == pytest.approx(score)
@@ -166,39 +168,6 @@ def test_words_are_grouped_by_the_training_text_that_is_given(here, quick_report
 
 
 @pytest.mark.long
-def test_lengths_of_references_need_no_sources(here, quick_reports, capfd):
-    given = ["references=ref", "systems.luong=luong1", "systems.none=none1"]
-    assert evaluate(*given, "scoring.unit=reference_words") == 0
-    [luong, _] = rows(here / "out", "bleu_by_length")
-    inside = [n for n, line in enumerate(TEXT.references) if len(line.split()) <= 10]
-    hypotheses = [translations(TEXT.references, "luong")[n] for n in inside]
-    score = sacrebleu.corpus_bleu(hypotheses, [[TEXT.references[n] for n in inside]]).score
-    assert luong["1–10"]["value"] == pytest.approx(score)
-    output = " ".join(capfd.readouterr().out.split())
-    assert "by reference length (whitespace-separated words)" in output
-
-
-def test_gzip_is_read(here, quick_reports):
-    for name in ("ref", "src", "luong1"):
-        (here / f"{name}.gz").write_bytes(gzip.compress((here / name).read_bytes()))
-    given = ["references=ref.gz", "sources=src.gz", "systems.luong=luong1.gz"]
-    assert evaluate(*given) == 0
-    expected = by_sacrebleu(translations(TEXT.references, "luong"))
-    assert values(here / "out")["luong"] == pytest.approx(expected)
-
-
-@pytest.mark.long
-def test_windows_line_ends_and_a_byte_order_mark_change_nothing(here, quick_reports):
-    for name in ("ref", "luong1"):
-        text = (here / name).read_text(encoding="utf-8").replace("\n", "\r\n")
-        (here / f"{name}.win").write_bytes(b"\xef\xbb\xbf" + text.encode())
-    given = ["references=ref.win", "sources=src", "systems.luong=luong1.win"]
-    assert evaluate(*given) == 0
-    expected = by_sacrebleu(translations(TEXT.references, "luong"))
-    assert values(here / "out")["luong"] == pytest.approx(expected)
-
-
-@pytest.mark.long
 def test_empty_hypotheses_count_and_are_warned_of_in_a_line(here, quick_reports, capfd):
     lines = translations(TEXT.references, "luong")
     lines[4] = lines[7] = ""
@@ -210,16 +179,6 @@ def test_empty_hypotheses_count_and_are_warned_of_in_a_line(here, quick_reports,
     ]
     assert "systems.luong=luong1: 2 of 65 hypotheses are empty (the first in line 5)" in warning
     assert values(here / "out")["luong"] == pytest.approx(by_sacrebleu(lines))
-
-
-@pytest.mark.long
-@pytest.mark.exhaustive
-def test_a_system_that_says_nothing_scores_nothing(here, capfd):
-    write(here / "silent", [""] * len(TEXT.references))
-    assert evaluate(*FILES, "systems.silent=silent", "systems.none=none1") == 0
-    scores = values(here / "out")["silent"]
-    assert scores["bleu"] == scores["chrf"] == scores["length_ratio"] == 0
-    assert scores["ter"] == 100
 
 
 @pytest.mark.long
@@ -251,22 +210,6 @@ def test_a_test_set_of_one_sentence_is_scored_without_intervals(here, capfd):
     assert {row["slope"] for row in rows(here / "out", "bleu_trend")} == {None}
 
 
-@pytest.mark.long
-@pytest.mark.exhaustive
-def test_odd_names_are_told_as_they_are(here):
-    names = ["<b>", "a \"quoted\" 'name'", "語 שלום", "a/b\\c", "100%_$#&{}~^|", "1"]
-    (here / "comparison").mkdir()
-    lines = [f"  {json.dumps(name, ensure_ascii=False)}: none1\n" for name in names]
-    head = "# @package _global_\nsystems:\n"
-    (here / "comparison" / "odd.yaml").write_text(head + "".join(lines), encoding="utf-8")
-    assert evaluate(*FILES, "comparison=odd", f"--config-dir={here}") == 0
-    assert [row["system"] for row in rows(here / "out")] == names
-    with (here / "out" / "tables" / "scores.csv").open(encoding="utf-8", newline="") as file:
-        assert [row["system"] for row in csv.DictReader(file)] == names
-    assert "<b>" not in (here / "out" / "report.html").read_text(encoding="utf-8")
-    assert "שלום" in (here / "out" / "figures" / "bleu_by_length.svg").read_text(encoding="utf-8")
-
-
 def column(folder, name, key):
     """The values of one column by system and group."""
     return {(row["system"], row["group"]): row[key] for row in rows(folder, name)}
@@ -288,43 +231,6 @@ def test_sentences_of_each_label_are_scored_apart(here, quick_reports):
 
 
 @pytest.mark.long
-def test_a_run_beside_given_references_brings_what_it_knows_of_them(here, quick_reports):
-    make_run(here / "run", "none")
-    assert evaluate(*FILES, "systems.ours=run", "systems.theirs=luong1") == 0
-    table = rows(here / "out", "words_by_frequency")
-    assert {row["system"] for row in table} == {"ours", "theirs"}
-    titles = json.loads((here / "out" / "tables" / "words_by_frequency.json").read_text())
-    assert titles["columns"]["group"] == "times a word occurs in training"
-
-
-@pytest.mark.long
-@pytest.mark.exhaustive
-def test_runs_of_two_test_sets_stand_side_by_side_and_are_not_tested(here, quick_reports):
-    make_run(here / "one", "none")
-    make_run(here / "two", "luong", text=text(1))
-    assert evaluate("systems.one=one", "systems.two=two") == 0
-    assert [row["system"] for row in rows(here / "out")] == ["one", "two"]
-    assert not (here / "out" / "tables" / "bleu_significance.json").exists()
-
-
-@pytest.mark.exhaustive
-@pytest.mark.long
-def test_intervals_of_word_groups_do_not_depend_on_other_systems(here, quick_reports):
-    """Systems on test sets of one size share their resamples; a longer test set has its own."""
-    longer = Text(TEXT.sources * 2, TEXT.references * 2, None)
-    make_run(here / "same", "luong")
-    make_run(here / "longer", "none", text=longer)
-    make_run(here / "mine", "none")
-    found = []
-    for others in ([], ["systems.same=same", "systems.longer=longer"]):
-        out = f"beside-{len(others)}"
-        assert evaluate(*others, "systems.mine=mine", out=out) == 0
-        table = rows(here / out, "words_by_frequency")
-        found.append([row for row in table if row["system"] == "mine"])
-    assert found[0] == found[1] != []
-
-
-@pytest.mark.long
 @pytest.mark.exhaustive
 def test_a_page_of_files_names_them_and_has_buckets_of_enough_sentences(here):
     assert evaluate(*TWO, buckets=()) == 0
@@ -338,105 +244,59 @@ def test_a_page_of_files_names_them_and_has_buckets_of_enough_sentences(here):
 
 
 MISTAKES = {
-    "labels for fewer sentences": (
-        [*TWO, "sentence_labels=short"],
-        "sentence_labels=short has 64 lines, the references have 65",
-    ),
-    "a sentence without a label": (
-        [*TWO, "sentence_labels=blank"],
-        "sentence_labels=blank, line",
-    ),
-    "no systems": (FILES, "nothing to evaluate: name systems, like systems.NAME=FILE"),
-    "nothing for a system": ([*FILES, "systems.a=null"], "systems.a=None: give a file"),
-    "an empty list": ([*FILES, "systems.a=[]"], "systems.a=[]: give a file"),
-    "a number": ([*FILES, "systems.a=5"], "systems.a=5: give a file"),
-    "a dot in a name": ([*FILES, "systems.a.b=none1"], "systems.a={'b': 'none1'}: give a file"),
-    "systems that are one file": ([*FILES, "systems=none1"], "systems"),
-    "a number for a name": ([*FILES, "systems={1: null}"], "systems.1=None: give a file"),
-    "no references": (["systems.a=none1"], "systems.a=none1: needs references=FILE"),
-    "two references": (["references=[ref,ref]", "systems.a=none1"], "references=['ref', 'ref']"),
-    "a number for references": (["references=5", "systems.a=none1"], "references=5"),
-    "sources alone": (["sources=src", "systems.a=run"], "sources=src: needs references=FILE"),
-    "training text alone": (
-        ["train_references=ref", "systems.a=run"], "train_references=ref: needs references=FILE",
-    ),
-    "source lengths without sources": (
-        ["references=ref", "systems.a=none1"],
-        "scoring.unit=source_words: there are no source sentences to count source words of; give "
-        "sources=FILE",
-    ),
-    "a missing file": ([*FILES, "systems.a=nowhere"], "nowhere cannot be read (No such file"),
-    "missing references": (["references=nowhere", "systems.a=none1"], "set references=..."),
-    "a folder for references": (["references=run", "systems.a=none1"], "set references=..."),
-    "an empty file": ([*FILES, "systems.a=nothing"], "nothing is empty: fetch it again"),
-    "no UTF-8": ([*FILES, "systems.a=latin"], "latin, line 3: not UTF-8 (byte 0xe9)"),
-    "no gzip": ([*FILES, "systems.a=false.gz"], "false.gz is truncated or not in gzip format"),
-    "too few lines": ([*FILES, "systems.a=short"], "systems.a=short has 64 lines, the references"),
-    "too many lines": ([*FILES, "systems.a=long"], "systems.a=long has 66 lines, the references"),
-    "empty lines at the end": (
-        [*FILES, "systems.a=trailing"],
-        "systems.a=trailing goes on with nothing but empty lines after line 65, the last of the",
-    ),
-    "an empty line at the end": ([*FILES, "systems.a=trailing1"], "systems.a=trailing1 goes on"),
-    "fewer sources": (
-        ["references=ref", "sources=short", "systems.a=none1"],
-        "sources=short has 64 lines, references=ref has 65",
-    ),
-    "an empty reference": (
-        ["references=gap", "sources=src", "systems.a=none1"], "references=gap, line 5: empty",
-    ),
-    "an empty source": (
-        ["references=ref", "sources=gap", "systems.a=none1"], "sources=gap, line 5: empty",
-    ),
-    "a folder that is no run": (
-        [*FILES, "systems.a=folder"], "systems.a=folder: is not the folder of a finished run",
-    ),
-    "a failed run": (["systems.a=failed"], "systems.a=failed: is not the folder of a finished run"),
-    "a broken run": (["systems.a=broken"], "systems.a=broken: predictions.jsonl is missing"),
-    "a file beside a run": (
-        [*FILES, "systems.a=[run,none1]"], "systems.a: has both run folders and files",
-    ),
-    "a run of other references": (
-        [*FILES, "systems.a=other"], "systems.a=other: its reference 1 differs",
-    ),
-    "a run of fewer sentences": (
-        [*FILES, "systems.a=few"], "systems.a=few: its test set has 5 sentences, not 65",
-    ),
-    "a run of other sources": (
-        ["references=ref", "systems.a=run"], "systems.a=run: its source sentences differ",
-    ),
-    "one run twice": (["systems.a=[run,run]"], "systems.a: run is listed twice"),
-    "one seed twice": (["systems.a=[run,again]"], "systems.a=again: seed 1 is there already"),
-    "one file twice": ([*FILES, "systems.a=[none1,none1]"], "systems.a: none1 is listed twice"),
+    "sentence_labels=short has 64 lines, the references have 65": [*TWO, "sentence_labels=short"],
+    "sentence_labels=blank, line 10: empty": [*TWO, "sentence_labels=blank"],
+    "nothing to evaluate: name systems, like systems.NAME=FILE": FILES,
+    "systems.a=None: give a file": [*FILES, "systems.a=null"],
+    "systems.a=[]: give a file": [*FILES, "systems.a=[]"],
+    "systems.a={'b': 'none1'}: give a file": [*FILES, "systems.a.b=none1"],
+    "systems": [*FILES, "systems=none1"],
+    "systems.a=none1: needs references=FILE": ["systems.a=none1"],
+    "references=['ref', 'ref']": ["references=[ref,ref]", "systems.a=none1"],
+    "sources=src: needs references=FILE": ["sources=src", "systems.a=run"],
+    "scoring.unit=source_words: there are no source sentences to count source words of; give "
+    "sources=FILE": ["references=ref", "systems.a=none1"],
+    "nowhere cannot be read (No such file": [*FILES, "systems.a=nowhere"],
+    "set references=...": ["references=run", "systems.a=none1"],
+    "systems.a=short has 64 lines, the references": [*FILES, "systems.a=short"],
+    "systems.a=trailing goes on with nothing but empty lines after line 65, the last of the": [
+        *FILES, "systems.a=trailing",
+    ],
+    "sources=short has 64 lines, references=ref has 65": [
+        "references=ref", "sources=short", "systems.a=none1",
+    ],
+    "references=gap, line 5: empty": ["references=gap", "sources=src", "systems.a=none1"],
+    "sources=gap, line 5: empty": ["references=ref", "sources=gap", "systems.a=none1"],
+    "systems.a=failed: is not the folder of a finished run": ["systems.a=failed"],
+    "systems.a=broken: predictions.jsonl is missing": ["systems.a=broken"],
+    "systems.a: has both run folders and files": [*FILES, "systems.a=[run,none1]"],
+    "systems.a=other: its reference 1 differs": [*FILES, "systems.a=other"],
+    "systems.a=few: its test set has 5 sentences, not 65": [*FILES, "systems.a=few"],
+    "systems.a=run: its source sentences differ": ["references=ref", "systems.a=run"],
+    "systems.a: run is listed twice": ["systems.a=[run,run]"],
+    "systems.a=again: seed 1 is there already": ["systems.a=[run,again]"],
 }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def mistaken(tmp_path_factory):
+def mistaken(space):
     """A folder with right and wrong files and runs."""
-    folder = tmp_path_factory.mktemp("mistaken")
-    write_systems(folder)
+    write_systems(space)
     lines = translations(TEXT.references)
-    write(folder / "short", lines[:-1])
-    write(folder / "long", [*lines, "x"])
-    write(folder / "trailing", [*lines, "", " "])
-    write(folder / "trailing1", [*lines, ""])
-    write(folder / "blank", [*lines[:9], "", *lines[10:]])
-    write(folder / "gap", [*TEXT.references[:4], " ", *TEXT.references[5:]])
-    (folder / "nothing").touch()
-    (folder / "latin").write_bytes("a\nb\nété\n".encode("latin-1"))
-    (folder / "false.gz").write_bytes(b"\x1f\x8bno")
-    (folder / "folder").mkdir()
-    make_failure(folder / "failed")
-    make_run(folder / "run", "none")
-    make_run(folder / "again", "luong")
-    make_run(folder / "other", text=text(1))
-    make_run(folder / "few", text=Text(TEXT.sources[:5], TEXT.references[:5], None))
-    (make_run(folder / "broken") / "predictions.jsonl").unlink()
-    return folder
+    write(space / "short", lines[:-1])
+    write(space / "trailing", [*lines, "", " "])
+    write(space / "blank", [*lines[:9], "", *lines[10:]])
+    write(space / "gap", [*TEXT.references[:4], " ", *TEXT.references[5:]])
+    make_failure(space / "failed")
+    make_run(space / "run", "none")
+    make_run(space / "again", "luong")
+    make_run(space / "other", text=text(1))
+    make_run(space / "few", text=Text(TEXT.sources[:5], TEXT.references[:5], None))
+    (make_run(space / "broken") / "predictions.jsonl").unlink()
+    return space
 
 
-@pytest.mark.parametrize(("arguments", "expected"), MISTAKES.values(), ids=list(MISTAKES))
+@pytest.mark.parametrize(("expected", "arguments"), MISTAKES.items())
 def test_mistakes_are_told_in_a_line(mistaken, tmp_path, monkeypatch, capfd, arguments, expected):
     monkeypatch.chdir(mistaken)
     assert evaluate(*arguments, out=f"{tmp_path}/out") == 2
