@@ -221,9 +221,8 @@ def publish_scoreboard(
     Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
     """
     from lightning_modules.tracking.wandb_report import ReportSection, WandbPage, publish_page
-    from sweeps.report.wandb_comparison import table_data
 
-    about = summary(results, scale)
+    about, table = summary(results, scale), scoreboard(results, scale)
     picture = out / FIGURES / f"{FOREST}.png"
     pictures = {FOREST: picture} if picture.is_file() else {}
     verdicts = {one.claim.name: outcome_of(one) for one in results}
@@ -238,7 +237,7 @@ def publish_scoreboard(
             for name, value in with_interval(f"claim/{one.claim.name}", estimate).items()
         },
         pictures=pictures,
-        tables={NAME: table_data(scoreboard(results, scale))},
+        tables={NAME: (table.fields, table.values)},
         page=(out / REPORT).read_text(encoding="utf-8"),
         notes=about,
         title=f"{TITLE}: {scale.tier}",

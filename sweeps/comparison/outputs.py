@@ -8,6 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -39,23 +40,37 @@ OPTIONS = ("references", "sources", "train_references", "sentence_labels")
 
 def read_test_set(files: Mapping[str, str]) -> EvalSet:
     """Read a test set from text files by option, ``references`` included. Raises ``UserError``."""
-    references = read_lines(files["references"], "references")
-    sources = read_lines(files["sources"], "sources") if "sources" in files else None
+    references = _read_full_lines("references", files["references"])
+    sources = _read_full_lines("sources", files["sources"]) if "sources" in files else None
     if sources is not None and len(sources) != len(references):
         raise UserError(
             f"sources={files['sources']} has {len(sources)} lines, references="
             f"{files['references']} has {len(references)}: line n of one must translate line n of "
             "the other"
         )
-    _refuse_empty_lines("references", files["references"], references)
-    _refuse_empty_lines("sources", files.get("sources"), sources or [])
+    counts = None
+    if "train_references" in files:
+        # No dict, so that EvalSet.complete adds no counts of a run, which had another training
+        # text.
+        lines = read_lines(files["train_references"], "train_references")
+        counts = MappingProxyType(Counter(chain.from_iterable(tokens(lines))))
     return EvalSet(
         references=references,
         sources=sources,
-        reference_counts=_word_counts(files.get("train_references")),
+        reference_counts=counts,
         labels=_read_sentence_labels(files.get("sentence_labels"), len(references)),
         files=dict(files),
     )
+
+
+def _read_full_lines(option: str, file: str) -> list[str]:
+    lines = read_lines(file, option)
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            raise UserError(
+                f"{option}={file}, line {number}: empty: leave the sentence out of every file"
+            )
+    return lines
 
 
 def read_file_system(
@@ -69,14 +84,6 @@ def read_file_system(
         statistics = translation_statistics(metrics, test.sources, hypotheses, test.references)
         outputs.append(Output(seed, hypotheses, statistics, metrics, file=file))
     return System(name, test, outputs)
-
-
-def _refuse_empty_lines(option: str, file: str | None, lines: Sequence[str]) -> None:
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            raise UserError(
-                f"{option}={file}, line {number}: empty: leave the sentence out of every file"
-            )
 
 
 def _check_hypotheses(name: str, file: str, hypotheses: Sequence[str], expected: int) -> None:
@@ -112,14 +119,6 @@ def _read_sentence_labels(file: str | None, expected: int) -> list[str] | None:
     return labels
 
 
-def _word_counts(file: str | None) -> Mapping[str, int] | None:
-    if file is None:
-        return None
-    # No dict, so that EvalSet.complete adds no counts of a run, which had another training text.
-    lines = read_lines(file, "train_references")
-    return MappingProxyType(Counter(chain.from_iterable(tokens(lines))))
-
-
 # Run folders
 
 
@@ -148,16 +147,13 @@ class EvalSetCache:
         """
         self.given = given
         self._known = [] if given is None else [given]
-        self._found: dict[str, TextMetric | None] = {}
-        self._gold: dict[tuple[str | None, ...], list[Gold] | None] = {}
-        self.metrics = find_metrics(metrics) if not recorded else self.recorded(metrics)
+        self._find = cache(find_recorded_metric)
+        self._parse_gold = cache(_parse_gold)  # runs on one test set have the same lines
+        self.metrics = self.recorded(metrics) if recorded else find_metrics(metrics)
 
     def recorded(self, names: Sequence[str]) -> list[TextMetric]:
         """Return BLEU and the metrics that a run recorded, as far as they can still be found."""
-        for name in names:
-            if name not in self._found:
-                self._found[name] = find_recorded_metric(name)
-        return [Bleu(), *(found for name in names if (found := self._found[name]) is not None)]
+        return [Bleu(), *(found for found in map(self._find, names) if found is not None)]
 
     def of(self, run: RunScores) -> EvalSet:
         """Return the test set of a run. Raises ``BrokenFileError``."""
@@ -166,7 +162,7 @@ class EvalSetCache:
         test = EvalSet(
             references=[prediction.reference for prediction in predictions],
             sources=[prediction.source for prediction in predictions],
-            gold=self._gold_of(tuple(prediction.gold for prediction in predictions)),
+            gold=self._parse_gold(tuple(prediction.gold for prediction in predictions)),
             reference_counts=dict(counts.target) if counts else None,
             sets=sets if len(sets) == len(predictions) else None,
             unknown={number for number, each in enumerate(predictions) if each.unknown},
@@ -177,12 +173,6 @@ class EvalSetCache:
                 return other
         self._known.append(test)
         return test
-
-    def _gold_of(self, lines: tuple[str | None, ...]) -> list[Gold] | None:
-        """Return gold alignments; runs on one test set have the same lines, which are read once."""
-        if lines not in self._gold:
-            self._gold[lines] = _gold_of_run(lines)
-        return self._gold[lines]
 
 
 def read_output(folder: Path, run: RunScores, tests: EvalSetCache) -> RunOutput:
@@ -214,7 +204,7 @@ def read_output(folder: Path, run: RunScores, tests: EvalSetCache) -> RunOutput:
     return RunOutput(folder, result, test, output)
 
 
-def _gold_of_run(lines: Sequence[str | None]) -> list[Gold] | None:
+def _parse_gold(lines: tuple[str | None, ...]) -> list[Gold] | None:
     known = [line for line in lines if line is not None]
     if len(known) < len(lines):
         return None

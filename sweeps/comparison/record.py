@@ -72,12 +72,6 @@ def read_comparison(out: Path) -> ComparisonRecord:
         raise BrokenFileError(f"{out}: {error}") from None
 
 
-OVERRIDES = (MULTIRUN, f"{HYDRA}/hydra.yaml")
-"""Files of Hydra with the overrides of a command, of a multirun first."""
-SETTINGS = (MULTIRUN, f"{HYDRA}/config.yaml")
-"""Files of Hydra with the configuration of the command."""
-
-
 @dataclass(frozen=True)
 class Origin:
     """How a comparison came about: its question, command and date."""
@@ -98,21 +92,22 @@ class Origin:
 
 def origin_of(out: Path, runs: Iterable[Path] = ()) -> Origin:
     """Return what the folder ``out`` of a comparison and the folders of its runs know."""
-    settings = _kept(out, SETTINGS) or {}
-    about = settings.get("about") or {}
+    about = (_kept(out, "config.yaml") or {}).get("about") or {}
+    ends = [folder / RESULT for folder in runs] or [out]
+    times = [file.stat().st_mtime for file in ends if file.exists()]
     return Origin(
         title=about.get("title"),
         question=about.get("question"),
         papers=tuple(about.get("papers") or ()),
         command=command_of(out),
-        date=_date([folder / RESULT for folder in runs] or [out]),
+        date=datetime.fromtimestamp(max(times), UTC).date().isoformat() if times else None,
         folder=out,
     )
 
 
 def command_of(out: Path) -> str | None:
     """Return the command behind the folder ``out``, without passwords; None if Hydra kept none."""
-    content = _kept(out, OVERRIDES) or {}
+    content = _kept(out, "hydra.yaml") or {}
     overrides = (content.get("hydra") or {}).get("overrides")
     if overrides is None:
         return None
@@ -120,15 +115,10 @@ def command_of(out: Path) -> str | None:
     return f"python run.py {shlex.join([*multirun, *redacted(overrides['task'])])}"
 
 
-def _kept(out: Path, names: Iterable[str]) -> dict[str, Any] | None:
-    """Return the content of the first of Hydra's files that is there."""
-    kept = next((out / name for name in names if (out / name).is_file()), None)
-    if kept is None:
-        return None
-    content: Any = OmegaConf.to_container(OmegaConf.load(kept))
-    return dict(content)
-
-
-def _date(files: Iterable[Path]) -> str | None:
-    times = [file.stat().st_mtime for file in files if file.exists()]
-    return datetime.fromtimestamp(max(times), UTC).date().isoformat() if times else None
+def _kept(out: Path, name: str) -> dict[str, Any] | None:
+    """Return what Hydra kept of a multirun, or else in its file ``name`` of a single run."""
+    for file in (out / MULTIRUN, out / HYDRA / name):
+        if file.is_file():
+            content: Any = OmegaConf.to_container(OmegaConf.load(file))
+            return dict(content)
+    return None

@@ -66,11 +66,6 @@ class SignificanceTests:
         """Number of decimals of a difference."""
         return max(2, self.metric.decimals)
 
-    @property
-    def whole(self) -> list[PairTest]:
-        """The tests on the whole test set."""
-        return [each for each in self.tests if each.subset == "all"]
-
 
 def significance_tests(evaluation: Evaluation) -> dict[str, SignificanceTests]:
     """Test each ``tested`` metric that has pairs of systems; the keys are names of metrics.
@@ -101,7 +96,7 @@ def conclusions(evaluation: Evaluation, bleu: SignificanceTests | None) -> list[
 
 
 def _conclusions(bleu: SignificanceTests, labels: Mapping[str, str]) -> Iterator[str]:
-    whole = bleu.whole
+    whole = [each for each in bleu.tests if each.subset == "all"]
     for method, p_values in (
         ("paired bootstrap", [each.p_bootstrap_holm for each in whole]),
         ("approximate randomisation", [each.p_randomisation_holm for each in whole]),
@@ -150,15 +145,9 @@ def table_of_tests(
     asked: int,
     ending: str = "",
 ) -> Table:
-    """Return a table with a row for each test.
+    """Return a table with a row for each test; ``ending`` ends the name of its files.
 
-    Args:
-        tests: the tests of one metric.
-        systems: the tested systems.
-        parts: names of what was tested.
-        origin: settings that the numbers depend on, ``resamples`` among them.
-        asked: number of resamples that the configuration asks for.
-        ending: end of the name of the table's files.
+    ``asked`` is the number of resamples that the configuration asks for.
     """
     seeds = {system.name: len(system.outputs) for system in systems}
     return Table(
@@ -190,6 +179,9 @@ def _columns(tests: SignificanceTests, systems: Sequence[System], parts: Parts) 
 
 
 def _row(test: PairTest, seeds: Mapping[str, int]) -> list[Cell]:
+    outcome = f"methods disagree {DAGGER}"
+    if not disagree(test):
+        outcome = "differ" if differ(test) else "not told apart"
     return [
         test.first,
         test.second,
@@ -202,14 +194,8 @@ def _row(test: PairTest, seeds: Mapping[str, int]) -> list[Cell]:
         test.p_randomisation,
         test.p_randomisation_holm,
         test.p_moses,
-        _outcome(test),
+        outcome,
     ]
-
-
-def _outcome(test: PairTest) -> str:
-    if disagree(test):
-        return f"methods disagree {DAGGER}"
-    return "differ" if test.p_bootstrap_holm < SIGNIFICANT else "not told apart"
 
 
 def _how_to_read(

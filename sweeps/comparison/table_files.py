@@ -75,10 +75,8 @@ def as_csv(table: Table) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*(f for column in table.columns for f in column.fields), *table.origin])
-    for row in table.rows:
-        cells = zip(table.columns, row, strict=True)
-        values = [value for column, cell in cells for value in column.values(cell)]
+    writer.writerow([*table.fields, *table.origin])
+    for values in table.values:
         writer.writerow(map(as_cell, [*values, *table.origin.values()]))
     return text.getvalue()
 

@@ -87,6 +87,19 @@ class Table:
         return [column.title for column in self.columns]
 
     @property
+    def fields(self) -> list[str]:
+        """Names of the fields in CSV; an estimate has several."""
+        return [field for column in self.columns for field in column.fields]
+
+    @property
+    def values(self) -> list[list[str | int | float | None]]:
+        """The values of each row for ``fields``."""
+        return [
+            [v for pair in zip(self.columns, row, strict=True) for v in pair[0].values(pair[1])]
+            for row in self.rows
+        ]
+
+    @property
     def caption(self) -> str:
         """Title and note in one line."""
         return _one_line(f"{self.title}. {self.note}".strip())

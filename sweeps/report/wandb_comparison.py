@@ -14,13 +14,11 @@ from lightning_modules.runs.paths import FIGURES
 from lightning_modules.tracking.names import with_interval
 from lightning_modules.tracking.wandb_report import (
     ReportSection,
-    TableData,
     WandbPage,
     metric_names,
     publish_page,
 )
 from sweeps.comparison.evaluation import Evaluation
-from sweeps.comparison.tables import Table
 from sweeps.report.findings import Findings
 from sweeps.report.report import Report
 
@@ -45,7 +43,7 @@ def comparison_page(report: Report, page: str, out: Path) -> WandbPage:
         config=_config(findings, out),
         summary=_summary(evaluation),
         pictures={name: out / FIGURES / f"{name}.png" for name in report.figures},
-        tables={name: table_data(table) for name, table in report.tables.items()},
+        tables={name: (table.fields, table.values) for name, table in report.tables.items()},
         page=page,
         notes=findings.origin.command,
         lines={each.label: _line(evaluation, each) for each in _scored(evaluation)},
@@ -70,20 +68,6 @@ def run_ids(folders: Iterable[Path]) -> list[str]:
     """Return the W&B ids of runs, each once, without runs that were not tracked."""
     ids = (read_tracker_id(folder) for folder in dict.fromkeys(folders))
     return [each for each in ids if each is not None]
-
-
-def table_data(table: Table) -> TableData:
-    """Return the columns of the table's CSV file, so that W&B sorts numbers as numbers."""
-    columns = [field for column in table.columns for field in column.fields]
-    rows = [
-        [
-            value
-            for column, cell in zip(table.columns, row, strict=True)
-            for value in column.values(cell)
-        ]
-        for row in table.rows
-    ]
-    return columns, rows
 
 
 def _scored(evaluation: Evaluation) -> list[System]:
@@ -112,9 +96,9 @@ def _summary(evaluation: Evaluation) -> dict[str, float]:
 def _line(evaluation: Evaluation, system: System) -> dict[float, float]:
     """Return BLEU by the mean length of the sentences of each bucket."""
     return {
-        round(evaluation.mean_length(bounds), 1): estimate.value
+        round(evaluation.mean_length(bounds), 1): bleu
         for bounds in evaluation.bounds
-        if (estimate := evaluation.estimate(system, bounds, "bleu")) is not None
+        if (bleu := evaluation.mean(system, bounds, "bleu")) is not None
     }
 
 

@@ -147,7 +147,6 @@ def _warnings(found: Data) -> Iterator[str]:
 def _track(config: DictConfig, found: Data, tables: Sequence[Table], folder: Path) -> None:
     """Log tables, figure and settings into a W&B run."""
     from lightning_modules.tracking.wandb_report import WandbPage, publish_page  # imports W&B
-    from sweeps.report.wandb_comparison import table_data
 
     settings: dict[str, Any] = {
         group: OmegaConf.to_container(config[group], resolve=True) for group in GROUPS
@@ -158,6 +157,6 @@ def _track(config: DictConfig, found: Data, tables: Sequence[Table], folder: Pat
         config={**redacted(settings), "folder": str(folder), "fingerprint": found.fingerprint},
         summary=data_values(found),
         pictures={HISTOGRAM: folder / FIGURES / f"{HISTOGRAM}.png"},
-        tables={table.name: table_data(table) for table in tables},
+        tables={table.name: (table.fields, table.values) for table in tables},
     )
     publish_page(page, folder, config.logger)

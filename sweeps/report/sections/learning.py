@@ -2,10 +2,9 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import altair as alt
 from typing_extensions import override
@@ -17,7 +16,6 @@ from lightning_modules.metrics.systems import System
 from lightning_modules.runs.files import BrokenFileError, read_history
 from lightning_modules.runs.schema import HistoryPoint
 from sweeps.comparison.collect import Comparison
-from sweeps.comparison.outputs import RunOutput
 from sweeps.comparison.score_tables import system_column
 from sweeps.comparison.tables import Column, Table
 from sweeps.report.sections import Section
@@ -59,31 +57,31 @@ class Learning(Section):
         return learning_figures(self._curves, width) if self._curves else {}
 
 
-@dataclass(frozen=True)
-class LearningCurve:
+class LearningCurve(NamedTuple):
     """The validations of one run."""
 
     system: System
     seed: int
-    points: Sequence[HistoryPoint]  # progress at each validation; never empty
+    points: Sequence[HistoryPoint]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of the table by column, the system first."""
+        run = {"system": self.system.name, "seed": self.seed}
+        return [run | point.model_dump() for point in self.points]
 
 
 def learning_curves(comparison: Comparison) -> list[LearningCurve]:
     """Return the curve of every run that has a readable history."""
-    curves = [
-        LearningCurve(system, run.result.seed, _history(run))
-        for system, runs in comparison.by_system.items()
-        for run in runs
-    ]
-    return [curve for curve in curves if curve.points]
-
-
-def _history(run: RunOutput) -> Sequence[HistoryPoint]:
-    try:
-        return list(read_history(run.folder))
-    except BrokenFileError as error:
-        log.warning("%s is left out of the learning curves: %s", run.folder, error)
-        return []
+    curves = []
+    for system, runs in comparison.by_system.items():
+        for run in runs:
+            try:
+                if points := read_history(run.folder):
+                    curves.append(LearningCurve(system, run.result.seed, points))
+            except BrokenFileError as error:
+                log.warning("%s is left out of the learning curves: %s", run.folder, error)
+    return curves
 
 
 def learning_table(curves: Sequence[LearningCurve], runs: int) -> Table:
@@ -92,7 +90,7 @@ def learning_table(curves: Sequence[LearningCurve], runs: int) -> Table:
         "learning",
         "Learning curves",
         [system_column(each.system for each in curves), *COLUMNS],
-        [list(row.values()) for row in _rows(curves)],
+        [list(row.values()) for curve in curves for row in curve.rows],
         {"runs": f"{len(curves)} of {runs}"},
         "A row for each validation: target tokens trained on and the seconds they took, the mean "
         "training loss since the validation before, with label smoothing as trained, and loss and "
@@ -100,19 +98,10 @@ def learning_table(curves: Sequence[LearningCurve], runs: int) -> Table:
     )
 
 
-def _rows(curves: Sequence[LearningCurve]) -> list[dict[str, Any]]:
-    """Return the rows of the table by column, the system first."""
-    return [
-        {"system": curve.system.name, "seed": curve.seed, **point.model_dump()}
-        for curve in curves
-        for point in curve.points
-    ]
-
-
 def learning_figures(curves: Sequence[LearningCurve], width: Width = TEXT) -> dict[str, Chart]:
     """Return figures of BLEU and of losses, by tokens and by seconds, one line for each run."""
     labels = {curve.system.name: curve.system.label for curve in curves}
-    rows = [row | {"system": labels[row["system"]]} for row in _rows(curves)]
+    rows = [row | {"system": curve.system.label} for curve in curves for row in curve.rows]
     return {
         f"learning_{measure}_by_{pace}": _figure(rows, labels, pace, columns, width)
         for measure, columns in MEASURES.items()

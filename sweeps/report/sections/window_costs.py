@@ -17,7 +17,7 @@ from sweeps.comparison.evaluation import EvalGroup, Evaluation
 from sweeps.comparison.numbers import format_interval, format_number
 from sweeps.comparison.score_tables import origin, system_column
 from sweeps.comparison.significance_tables import SignificanceTests
-from sweeps.comparison.tables import Cell, Column, Table
+from sweeps.comparison.tables import Column, Table
 from sweeps.report.sections import Section
 from sweeps.report.system_pairs import BLEU, WHOLE, GroupTests
 
@@ -74,12 +74,9 @@ class Windows(Section):
 
     @override
     def tables(self) -> Sequence[Table]:
-        about, bleu = (
-            origin(self.findings.evaluation, "bleu"),
-            self.findings.significance.get("bleu"),
-        )
-        floor = bleu.floor if bleu else None
-        return [window_table(self._costs, about, floor)] if self._costs else []
+        about = origin(self.findings.evaluation, "bleu")
+        bleu = self.findings.significance.get("bleu")
+        return [_table(self._costs, about, bleu.floor if bleu else None)] if self._costs else []
 
     @override
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
@@ -95,10 +92,9 @@ def window_costs(
     ]
 
 
-def window_table(
+def _table(
     costs: Sequence[WindowCost], origin: Mapping[str, str | int], floor: float | None
 ) -> Table:
-    """Return a table with a row for each window; ``floor`` is the least p of the tests."""
     return Table(
         "windows",
         "What a window costs",
@@ -109,7 +105,7 @@ def window_table(
             *MEASURES[4:],
             Column("p_holm", "p, bootstrap, after Holm", "p", floor=floor),
         ],
-        [_row(cost) for cost in costs],
+        [[cell.name if isinstance(cell, System) else cell for cell in cost] for cost in costs],
         origin,
         "Each row compares a system with the system that differs only in the window. D: words on "
         "either side of the window's centre. Links farther than D: share of sure gold links "
@@ -119,21 +115,14 @@ def window_table(
     )
 
 
-def _row(cost: WindowCost) -> list[Cell]:
-    return [cell.name if isinstance(cell, System) else cell for cell in cost]
-
-
 def _sentences(costs: Iterable[WindowCost]) -> Iterator[str]:
-    """Yield a sentence about each window."""
     for each in costs:
         if each.cost is None:
             continue
         reach = ""
         if each.out_of_reach is not None:
             reach = f"; {each.out_of_reach:.1f}% of the links are farther than D"
-        cost, changes = each.cost, "costs"
-        if cost.value < 0:
-            cost, changes = -cost, "gains"
+        cost, changes = (-each.cost, "gains") if each.cost.value < 0 else (each.cost, "costs")
         yield (
             f"{each.system.label}: {each.window}, D = {each.half_width}, {changes} "
             f"{format_number(cost.value, 1)} BLEU {format_interval(cost, 1)}{reach}"

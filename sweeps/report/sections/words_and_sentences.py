@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
 
 import altair as alt
 import numpy as np
@@ -18,7 +17,7 @@ from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.resampling import resampled_sums
 from lightning_modules.metrics.sentences import SCORE_BUCKETS, bucket_by_label, bucket_by_score
-from lightning_modules.metrics.systems import EvalSet, Subsets, System
+from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.text_metrics import (
     SENTENCE_BLEU,
     sentence_bleu,
@@ -52,15 +51,6 @@ MEASURES = [
 ]
 
 
-class WordGroup(NamedTuple):
-    """Scores of a system on the words that are about equally frequent."""
-
-    system: System
-    frequency: str
-    words: int  # number of such words in the references
-    estimates: list[Estimate | None]  # precision, recall and F1
-
-
 class WordAccuracy(Section):
     """Accuracy of words by frequency, and groups of sentences."""
 
@@ -68,34 +58,33 @@ class WordAccuracy(Section):
     template = '{% include "sections/folds.html.j2" %}'
     charted = (BY_SCORE,)
 
-    @property
-    def _evaluation(self) -> Evaluation:
-        return self.findings.evaluation
+    @cached_property
+    def _words(self) -> Table:
+        return _word_table(self.findings.evaluation)
 
     @cached_property
-    def _words(self) -> list[WordGroup]:
-        return list(word_groups(self._evaluation))
+    def _scores(self) -> Table:
+        return _score_table(self.findings.evaluation)
 
     @override
     def tables(self) -> Sequence[Table]:
         by_label = subset_scores(
-            self._evaluation,
+            self.findings.evaluation,
             "sentences_by_label",
             "Sentences by label",
             "label of the sentence",
-            _by_label,
+            lambda test: bucket_by_label(test.labels or ()),
         )
-        words = _word_table(self._evaluation, self._words)
-        return [words, _score_table(self._evaluation), *by_label]
+        return [self._words, self._scores, *by_label]
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
-        lines = _word_lines(self._evaluation, self._words)
-        bars = _score_chart(self._evaluation, width)
-        return figures_of(BY_FREQUENCY, lines, width) | {BY_SCORE: bars}
+        labels = {each.name: each.label for each in self.findings.evaluation.systems}
+        bars = _score_chart(self._scores, labels, width)
+        return figures_of(BY_FREQUENCY, _word_lines(self._words, labels), width) | {BY_SCORE: bars}
 
 
-def word_groups(evaluation: Evaluation) -> Iterator[WordGroup]:
+def _word_rows(evaluation: Evaluation) -> Iterator[list[Cell]]:
     """Yield the scores of every system on words of each frequency, without unused groups."""
     for system in evaluation.systems:
         references = tokens(system.test.references)
@@ -117,7 +106,7 @@ def word_groups(evaluation: Evaluation) -> Iterator[WordGroup]:
                 for measure in range(len(MEASURES))
             ]
             if words or any(estimates):
-                yield WordGroup(system, name, words, estimates)
+                yield [system.name, seeds(system), name, words, *estimates]
 
 
 def _in_training(evaluation: Evaluation) -> bool:
@@ -138,66 +127,46 @@ def _frequency_title(evaluation: Evaluation) -> str:
     return f"times a word occurs in {where}"
 
 
-def _word_origin(evaluation: Evaluation) -> dict[str, str | int]:
-    return origin(evaluation) | {"tokenizer": "13a"}
-
-
-def _word_table(evaluation: Evaluation, groups: Sequence[WordGroup]) -> Table:
+def _word_table(evaluation: Evaluation) -> Table:
     columns = [
-        system_column(each.system for each in groups),
+        system_column(evaluation.systems),
         Column("seeds", "seed"),
         Column("group", _frequency_title(evaluation)),
         Column("words", "words in the references", "count"),
         *MEASURES,
     ]
-    rows: list[list[Cell]] = [
-        [each.system.name, seeds(each.system), each.frequency, each.words, *each.estimates]
-        for each in groups
-    ]
     return Table(
         BY_FREQUENCY,
         f"Words right, by {_frequency_title(evaluation)}",
         columns,
-        rows,
-        _word_origin(evaluation),
+        list(_word_rows(evaluation)),
+        origin(evaluation) | {"tokenizer": "13a"},
         "A word is right where its sentence's reference has it, each once. "
         f"{UNCERTAINTY} Groups that a resample may lack have no interval.",
     )
 
 
-def _word_lines(evaluation: Evaluation, groups: Sequence[WordGroup]) -> Lines:
+def _word_lines(table: Table, labels: Mapping[str, str]) -> Lines:
     """Return F1 against frequency, one line for each system."""
-    shown = [each for each in groups if each.words]
-    order = list(dict.fromkeys(each.frequency for each in shown))
+    shown = [row for row in table.rows if row[3]]
+    order = list(dict.fromkeys(str(row[2]) for row in shown))
     axis = alt.Axis(labelAngle=0, grid=False, labelOverlap="greedy")
     return Lines(
-        labels={each.system.name: each.system.label for each in shown},
+        labels=labels,
         points=[
-            point(each.system.label, each.frequency, each.estimates[-1], each.words < THIN)
-            for each in shown
-            if each.estimates[-1] is not None
+            point(labels[str(name)], str(group), f1, int(str(words)) < THIN)
+            for name, _, group, words, *_, f1 in shown
+            if isinstance(f1, Estimate)
         ],
-        x=alt.X("group:O", sort=order, title=_frequency_title(evaluation), axis=axis),
+        x=alt.X("group:O", sort=order, title=table.columns[2].title, axis=axis),
         y_title=MEASURES[-1].title,
         from_zero=True,
-        note=how_to_read(_word_origin(evaluation)),
+        note=how_to_read(table.origin),
     )
 
 
-def _by_label(test: EvalSet) -> Subsets:
-    return bucket_by_label(test.labels or ())
-
-
-class ScoreRange(NamedTuple):
-    """A system's sentences whose BLEU lies in a range; means over the seeds that have some."""
-
-    system: System
-    scores: str
-    sentences: float
-    bleu: float  # corpus BLEU of these sentences
-
-
-def _score_ranges(evaluation: Evaluation) -> Iterator[ScoreRange]:
+def _score_rows(evaluation: Evaluation) -> Iterator[list[Cell]]:
+    """Yield a system's sentences whose BLEU lies in a range: means over the seeds with some."""
     for system in evaluation.systems:
         by_seed = [bucket_by_score(sentence_bleu(o.statistics)) for o in system.outputs]
         for label, *buckets in zip(SCORE_BUCKETS, *by_seed, strict=True):
@@ -209,7 +178,7 @@ def _score_ranges(evaluation: Evaluation) -> Iterator[ScoreRange]:
             ]
             if bleus:
                 count = float(np.mean([len(bucket) for bucket in buckets]))
-                yield ScoreRange(system, label, count, float(np.mean(bleus)))
+                yield [system.name, seeds(system), label, count, float(np.mean(bleus))]
 
 
 def _score_table(evaluation: Evaluation) -> Table:
@@ -220,27 +189,22 @@ def _score_table(evaluation: Evaluation) -> Table:
         Column("count", "sentences (mean over seeds)", "number"),
         Column("bleu", "their corpus BLEU", "number"),
     ]
-    rows: list[list[Cell]] = [
-        [system.name, seeds(system), scores, count, score]
-        for system, scores, count, score in _score_ranges(evaluation)
-    ]
     return Table(
         BY_SCORE,
         f"Sentences by {SENTENCE_SCORE}",
         columns,
-        rows,
+        list(_score_rows(evaluation)),
         origin(evaluation, "bleu") | {SENTENCE_BLEU: sentence_bleu_signature()},
         "Of several seeds, means over those with such sentences.",
     )
 
 
-def _score_chart(evaluation: Evaluation, width: Width) -> Chart:
+def _score_chart(table: Table, labels: Mapping[str, str], width: Width) -> Chart:
     """Draw the sentences of each system in each range of scores."""
     rows = [
-        {"system": system.label, "group": scores, "sentences": count, "bleu": score}
-        for system, scores, count, score in _score_ranges(evaluation)
+        {"system": labels[str(name)], "group": group, "sentences": count, "bleu": score}
+        for name, _, group, count, score in table.rows
     ]
     places = [SCORE_BUCKETS.index(str(row["group"])) for row in rows]
-    labels = {system.name: system.label for system in evaluation.systems}
-    groups, note = SCORE_BUCKETS[min(places) : max(places) + 1], _score_table(evaluation).caption
-    return count_histogram(rows, labels, groups, SENTENCE_SCORE, note, width)
+    groups = SCORE_BUCKETS[min(places) : max(places) + 1]
+    return count_histogram(rows, labels, groups, SENTENCE_SCORE, table.caption, width)
