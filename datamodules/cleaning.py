@@ -23,18 +23,14 @@ if TYPE_CHECKING:
 SEPARATOR = "<\n"
 """Joins lines for Moses's rules. Only a rule for a quote after full stops looks past the end of a
 line, and this rule stops at ``<``."""
-CHECKED = 200
-"""Pairs of a split that are checked for swapped languages."""
-MOST_SWAPPED = 0.5
-"""Share of these pairs that are swapped in a swapped corpus."""
-AT_ONCE = 2**23
-"""Digests that are sorted at once."""
+CHECKED = 200  # pairs of a split that are checked for swapped languages
+MOST_SWAPPED = 0.5  # share of these pairs that are swapped in a swapped corpus
+AT_ONCE = 2**23  # digests that are sorted at once
 FOREIGN = "another language"
 Mask = NDArray[np.bool_]
 Digests = NDArray[np.uint64]
 Lines = Sequence[str]
-Text = tuple[Lines, Lines]
-"""The lines of both sides."""
+Text = tuple[Lines, Lines]  # the lines of both sides
 
 
 @dataclass(frozen=True)
@@ -46,20 +42,15 @@ class Cleaning:
     training pairs out.
     """
 
-    unicode: bool
-    """Whether characters are composed (Unicode's normal form C)."""
+    unicode: bool  # whether characters are composed (Unicode's normal form C)
     punctuation: bool
     """Whether quotes, dashes and spaces become those of Moses's punctuation normaliser."""
-    ratio: float | None
-    """Most words of the longer side for each word of the shorter side."""
-    copies: bool
-    """Whether to leave out pairs whose target is the source."""
-    language: float | None
-    """Least probability of the right language on each side."""
+    ratio: float | None  # most words of the longer side for each word of the shorter side
+    copies: bool  # whether to leave out pairs whose target is the source
+    language: float | None  # least probability of the right language on each side
     held_out: bool
     """Whether to leave out pairs with a sentence of validation or test on the same side."""
-    duplicates: bool
-    """Whether to leave out pairs that came before."""
+    duplicates: bool  # whether to leave out pairs that came before
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -100,16 +91,11 @@ class Cleaning:
 class StepCount:
     """What one step did to the training text."""
 
-    step: str
-    """What was done to the lines, or why pairs were left out."""
-    leaves_out: bool
-    """Whether the step leaves pairs out; other steps change lines."""
-    seen: int
-    """Pairs that the step checked."""
-    count: int
-    """Pairs that the step changed or left out."""
-    examples: list[str]
-    """Sources of the first such pairs, shortened."""
+    step: str  # what was done to the lines, or why pairs were left out
+    leaves_out: bool  # whether the step leaves pairs out; other steps change lines
+    seen: int  # pairs that the step checked
+    count: int  # pairs that the step changed or left out
+    examples: list[str]  # sources of the first such pairs, shortened
     seconds: float
     """Processor time of the step; 0 for a limit of the corpus, whose time is that of reading."""
 
@@ -133,10 +119,8 @@ class Cleaner:
     """All steps of cleaning that look at one pair alone."""
 
     cleaning: Cleaning
-    languages: tuple[str, str]
-    """Source and target language."""
-    held_out: HeldOut
-    """Sentences of validation and test, as cleaned."""
+    languages: tuple[str, str]  # source and target language
+    held_out: HeldOut  # sentences of validation and test, as cleaned
 
     def clean(self, text: Text) -> tuple[Text, list[StepCount]]:
         """Return the cleaned text of a block, and what each step did."""

@@ -15,8 +15,7 @@ EXAMPLES = 3
 LONGEST_EXAMPLE = 80
 Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
-USABLE_NAME = re.compile(r"\w[\w+.-]*")
-"""Names that files may have."""
+USABLE_NAME = re.compile(r"\w[\w+.-]*")  # names that files may have
 
 
 def examples_of(lines: Iterable[str]) -> list[str]:
@@ -59,14 +58,10 @@ class ParallelText:
 class Corpus(ABC):
     """A parallel corpus in one direction, built by Hydra from a file of ``conf/data``."""
 
-    name: str
-    """Name of the corpus in results, and of its folders in ``cache_dir``."""
-    source: str
-    """Source language, as a two-letter code."""
-    target: str
-    """Target language, as a two-letter code."""
-    limit: int | None = None
-    """Most training pairs that are read, from the first; None for all."""
+    name: str  # name of the corpus in results, and of its folders in ``cache_dir``
+    source: str  # source language, as a two-letter code
+    target: str  # target language, as a two-letter code
+    limit: int | None = None  # most training pairs that are read, from the first; None for all
     generated: bool = False
     """Whether a program writes the sentences, so that their languages are sure."""
     train_max_words: int | None = None

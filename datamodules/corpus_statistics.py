@@ -14,10 +14,8 @@ from datamodules.corpus import ParallelText, examples_of
 MOST_BINS = 20
 STEPS = (1, 2, 5)
 """A bin of a histogram has as many lengths as one of these numbers, times a power of ten."""
-Counts = NDArray[np.int64]
-"""Number of sentences of each length, from 0 to the longest."""
-SOME, MANY = 0.01, 0.05
-"""Least shares of the lines for a warning."""
+Counts = NDArray[np.int64]  # number of sentences of each length, from 0 to the longest
+SOME, MANY = 0.01, 0.05  # least shares of the lines for a warning
 
 
 class _Record(BaseModel, extra="forbid"):
@@ -28,29 +26,21 @@ class Lengths(_Record):
     """Lengths of the sentences of one side of a split."""
 
     mean: float
-    median: int
-    """Least length that half of the sentences do not exceed."""
-    percentile_95: int
-    """Least length that 95% of the sentences do not exceed."""
+    median: int  # least length that half of the sentences do not exceed
+    percentile_95: int  # least length that 95% of the sentences do not exceed
     longest: int
 
 
 class SideStatistics(_Record):
     """The text of one side of a split."""
 
-    words: int
-    """Whitespace-separated words."""
-    types: int
-    """Different words."""
-    tokens: int
-    """Tokens of the vocabulary, without EOS."""
-    unknown: int
-    """Tokens that stand for what the vocabulary lacks."""
+    words: int  # whitespace-separated words
+    types: int  # different words
+    tokens: int  # tokens of the vocabulary, without EOS
+    unknown: int  # tokens that stand for what the vocabulary lacks
     in_words: Lengths
-    in_tokens: Lengths
-    """Lengths in tokens, without EOS."""
-    histogram: list[int]
-    """Number of sentences in each of ``CorpusStatistics.bins``."""
+    in_tokens: Lengths  # lengths in tokens, without EOS
+    histogram: list[int]  # number of sentences in each of ``CorpusStatistics.bins``
 
     @property
     def unknown_share(self) -> float:
@@ -61,16 +51,13 @@ class SideStatistics(_Record):
 class CorpusStatistics(_Record):
     """What the preparation of a corpus read, did and left."""
 
-    pairs_read: int
-    """Training pairs that the corpus gave, before cleaning."""
+    pairs_read: int  # training pairs that the corpus gave, before cleaning
     left_out: dict[str, dict[str, int]]
     """Pairs of validation and test beyond the limits of the corpus, by split and reason."""
     cleaning: list[StepCount]
     """What each limit of the corpus and each step of cleaning did to the training text."""
-    seconds: dict[str, float]
-    """Seconds of each stage; after an interruption, of the last process."""
-    leaked: int
-    """Test pairs that are training pairs too, after cleaning."""
+    seconds: dict[str, float]  # seconds of each stage; after an interruption, of the last process
+    leaked: int  # test pairs that are training pairs too, after cleaning
     bins: list[int]
     """Least number of words of each bin of the histograms; the last bin has no upper end."""
     splits: dict[str, dict[str, SideStatistics]]
@@ -86,10 +73,8 @@ class SideCounts(NamedTuple):
     """Counts of the lines of one side of a text."""
 
     in_words: Counts
-    in_tokens: Counts
-    """Lengths without EOS."""
-    unknown: int
-    """Unknown tokens."""
+    in_tokens: Counts  # lengths without EOS
+    unknown: int  # unknown tokens
 
 
 def side_statistics(counts: SideCounts, types: int, bins: list[int]) -> SideStatistics:
@@ -143,8 +128,7 @@ class Suspicion(NamedTuple):
 
     what: str
     lines: int
-    of: int
-    """Number of all lines."""
+    of: int  # number of all lines
     examples: list[str]
 
     def __str__(self) -> str:

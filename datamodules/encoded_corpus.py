@@ -27,15 +27,13 @@ class EncodedCorpus:
     """The parts of a corpus that training and scoring need."""
 
     tokenizers: Tokenizers
-    encoded: dict[Split, EncodedPairs]
-    """Token numbers, mapped from the disk."""
+    encoded: dict[Split, EncodedPairs]  # token numbers, mapped from the disk
     spelled: tuple[SpelledText, SpelledText] | None
     """Words of the training text and their characters, mapped from the disk; None without
     ``tokenizer.dropout``."""
     text: dict[Split, ParallelText]
     """Sentences of each split; ``train`` has only the counts of left-out pairs, no sentences."""
-    suspicions: Sequence[str]
-    """What looks wrong in the text."""
+    suspicions: Sequence[str]  # what looks wrong in the text
     phrase_table: list[str] | None
     """Translations of the test sentences by the phrase table of the training text; None without
     gold links in training."""

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 from datamodules.errors import UserError
 
-STREAM = "-"
-"""Standard input or output."""
+STREAM = "-"  # standard input or output
 KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -20,13 +19,11 @@ KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
 }
-QUOTE = "'"
-"""Spreadsheets show a cell that begins with this character as text."""
+QUOTE = "'"  # spreadsheets show a cell that begins with this character as text
 STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r", QUOTE)
 SIGNED_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
 Value = TypeVar("Value")
-_TEMPORARY = re.compile(r"\..+\.\d+\.part(\..+)?")
-"""Names of the files of ``whole_file``."""
+_TEMPORARY = re.compile(r"\..+\.\d+\.part(\..+)?")  # names of the files of ``whole_file``
 
 
 @contextmanager

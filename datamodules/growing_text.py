@@ -20,10 +20,8 @@ from datamodules.words import Words
 
 SIDES = ("source", "target")
 ENCODING = "utf-8", "surrogatepass"
-INDEX = "blocks.jsonl"
-"""File with a line for each finished block."""
-ENOUGH = 100
-"""Duplicates among which examples are found."""
+INDEX = "blocks.jsonl"  # file with a line for each finished block
+ENOUGH = 100  # duplicates among which examples are found
 Pair = tuple[str, str]
 Mask = NDArray[np.bool_]
 
@@ -32,15 +30,11 @@ Mask = NDArray[np.bool_]
 class BlockCounts:
     """What a block of neighbouring pairs holds besides its words."""
 
-    read: int
-    """Pairs before cleaning."""
-    pairs: int
-    """Pairs that are left."""
+    read: int  # pairs before cleaning
+    pairs: int  # pairs that are left
     steps: list[StepCount]
-    copied: list[str]
-    """Examples of sources that equal their target."""
-    leaked: list[Pair]
-    """Test pairs that are pairs of this block."""
+    copied: list[str]  # examples of sources that equal their target
+    leaked: list[Pair]  # test pairs that are pairs of this block
 
 
 @dataclass(frozen=True)
@@ -49,10 +43,8 @@ class Block:
 
     counts: BlockCounts
     sides: tuple[Words, Words]
-    copies: Mask
-    """Whether the target of each pair equals the source."""
-    digests: NDArray[np.uint64]
-    """Digest of each pair; nothing if duplicates may stay."""
+    copies: Mask  # whether the target of each pair equals the source
+    digests: NDArray[np.uint64]  # digest of each pair; nothing if duplicates may stay
 
 
 class GrowingText:
@@ -67,8 +59,7 @@ class GrowingText:
 
     def __init__(self, folder: Path) -> None:
         """Open the text that an interrupted preparation left in ``folder``, or begin one."""
-        self.blocks: list[BlockCounts] = []
-        """The finished blocks."""
+        self.blocks: list[BlockCounts] = []  # the finished blocks
         self._kept: Mask | None = None
         self._folder = folder
         self._numbers: dict[str, dict[str, int]] = {side: {} for side in SIDES}

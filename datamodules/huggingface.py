@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
 KINDS = {".parquet": "parquet", ".arrow": "arrow", ".jsonl": "json", ".json": "json"}
 """What reads a single file, by the suffix of the file."""
-FOLDER = "huggingface"
-"""Folder of ``cache_dir`` for Arrow tables."""
-TEXT = ("string", "large_string", "null")
-"""Types of columns that hold text, or nothing."""
+FOLDER = "huggingface"  # folder of ``cache_dir`` for Arrow tables
+TEXT = ("string", "large_string", "null")  # types of columns that hold text, or nothing
 
 
 def open_tables(
@@ -106,8 +104,7 @@ class HubRows(PairSource):
     """Some rows of a table, of which two columns are read."""
 
     name: str
-    place: str
-    """Dataset and split, for messages."""
+    place: str  # dataset and split, for messages
     dataset: "Dataset"
     columns: tuple[str, str]
     identity: str

@@ -14,10 +14,8 @@ from typing import IO, Any
 
 from datamodules.errors import UserError
 
-BLOCK = 50_000
-"""Lines that are read at once."""
-COMPRESSED = (".gz", ".xz", ".zst")
-"""Suffixes of compressed files."""
+BLOCK = 50_000  # lines that are read at once
+COMPRESSED = (".gz", ".xz", ".zst")  # suffixes of compressed files
 
 
 def read_lines(name: str | Path, option: str) -> list[str]:

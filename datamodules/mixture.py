@@ -33,8 +33,7 @@ from datamodules.errors import UserError
 log = logging.getLogger(__name__)
 
 
-PART = 50_000
-"""Training pairs of a part."""
+PART = 50_000  # training pairs of a part
 _DATA = re.compile(r"(?<![\w/.])data\.")
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -54,10 +53,8 @@ class MixtureCorpus(Corpus):
 
     corpora: dict[str, SkipValidation[Corpus]]
     weights: dict[str, Positive] | None = None
-    temperature: float | None = None
-    """1 if there are neither weights nor a temperature."""
-    size: int | None = None
-    """Number of training pairs; None for the sum of the corpora's sizes."""
+    temperature: float | None = None  # 1 if there are neither weights nor a temperature
+    size: int | None = None  # number of training pairs; None for the sum of the corpora's sizes
     name: str = "mixture"
 
     def __post_init__(self) -> None:

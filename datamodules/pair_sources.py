@@ -25,10 +25,8 @@ from datamodules.errors import UserError, one_line
 from datamodules.files import locked, what_is, write_json
 from datamodules.lines import COMPRESSED, read_blocks, read_content, unreadable
 
-Block = tuple[Sequence[str], Sequence[str]]
-"""Source and target lines of neighbouring pairs."""
-EXPANSION = 4
-"""About how many bytes of text there are for each byte of a compressed file."""
+Block = tuple[Sequence[str], Sequence[str]]  # source and target lines of neighbouring pairs
+EXPANSION = 4  # about how many bytes of text there are for each byte of a compressed file
 SETTLED = 2e9
 """Age of a change of a file, in nanoseconds, after which another change has another time."""
 OPTION = "data.test_sets"
@@ -38,18 +36,12 @@ _NEWSTEST = re.compile(r"newstest20([0-9]{2})")
 class PairSource(ABC):
     """Pairs that are read in order, a block at a time."""
 
-    name: str
-    """Name of the pairs as a test set."""
-    sides: tuple[str, str]
-    """Where the source side and the target side stand, for messages."""
-    files: tuple[Path, ...] = ()
-    """Files whose content decides the pairs."""
-    identity: str = ""
-    """What decides the pairs besides the content of the files."""
-    unit: str = "line"
-    """What ``first`` counts."""
-    first: int = 1
-    """Number of the first pair."""
+    name: str  # name of the pairs as a test set
+    sides: tuple[str, str]  # where the source side and the target side stand, for messages
+    files: tuple[Path, ...] = ()  # files whose content decides the pairs
+    identity: str = ""  # what decides the pairs besides the content of the files
+    unit: str = "line"  # what ``first`` counts
+    first: int = 1  # number of the first pair
 
     @property
     def text_bytes(self) -> float:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from datamodules.corpus import ParallelText
 
-LONGEST = 4
-"""Most words of a source phrase."""
+LONGEST = 4  # most words of a source phrase
 LINKS = re.compile(r"\s*([0-9]+[-?][0-9]+(\s+|$))*")
 """A line of Pharaoh links: ``i-j`` is sure, ``i?j`` possible."""
 
@@ -26,12 +25,9 @@ Numbers = NDArray[np.int64]
 class _Spans(NamedTuple):
     """Source phrases of one length and their target phrases, in the order of the text."""
 
-    source: Numbers
-    """First word of each source phrase, counted over all sentences."""
-    target: Numbers
-    """First word of each target phrase, counted in the same way."""
-    target_words: Numbers
-    """Number of words of each target phrase."""
+    source: Numbers  # first word of each source phrase, counted over all sentences
+    target: Numbers  # first word of each target phrase, counted in the same way
+    target_words: Numbers  # number of words of each target phrase
 
 
 class PhraseTable(NamedTuple):

@@ -70,12 +70,10 @@ from datamodules.words import Words, words_of
 
 INDEX = "index.json"
 """File with the text of validation and test and all that is small; written last."""
-WORD_COUNTS = "word_counts.json"
-"""File with the frequency of each word of the training text."""
+WORD_COUNTS = "word_counts.json"  # file with the frequency of each word of the training text
 STATISTICS = "statistics.json"
 """File with what the preparation did and what the text holds: ``CorpusStatistics``."""
-UNFINISHED = "unfinished"
-"""Folder of the training text while it is prepared."""
+UNFINISHED = "unfinished"  # folder of the training text while it is prepared
 HELD_OUT: tuple[Split, ...] = ("val", "test")
 FEW_TOKENS, MANY_TOKENS = 1.6, 2.1
 """Bytes on the disk during a preparation for each byte of the training text.
@@ -83,12 +81,9 @@ FEW_TOKENS, MANY_TOKENS = 1.6, 2.1
 Measured on 18 MB of text, English to German: words and BPE 1.4, BPE with dropout, characters and
 bytes 1.9. A smaller corpus has more, since its vocabularies weigh more.
 """
-LONG_PIECES = ("words", "bpe", "unigram", "sentencepiece")
-"""Tokenizers with few tokens a word."""
-WORDS_AT_ONCE = 100_000
-"""Words that are cut into tokens at once, so that memory stays bounded."""
-WAITING = 2
-"""Blocks for each worker that wait for it or are worked on."""
+LONG_PIECES = ("words", "bpe", "unigram", "sentencepiece")  # tokenizers with few tokens a word
+WORDS_AT_ONCE = 100_000  # words that are cut into tokens at once, so that memory stays bounded
+WAITING = 2  # blocks for each worker that wait for it or are worked on
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
@@ -102,8 +97,7 @@ class TrainingText:
     """What each limit of the corpus and each step of cleaning did."""
     first: ParallelText = field(default_factory=lambda: ParallelText([], []))
     """The first pairs, as given."""
-    aligned: list[ParallelText] = field(default_factory=list)
-    """The text that has gold links."""
+    aligned: list[ParallelText] = field(default_factory=list)  # the text that has gold links
     totals: ParallelText = field(default_factory=lambda: ParallelText([], []))
     """Which pairs the limits of the corpus left out; no sentences."""
 
@@ -121,11 +115,9 @@ class TrainingText:
 class Encoded(NamedTuple):
     """One side of a split, written."""
 
-    checksums: dict[str, int]
-    """Checksum of each file."""
+    checksums: dict[str, int]  # checksum of each file
     counts: SideCounts
-    frequencies: dict[str, int]
-    """Frequency of each word; of validation and test, the words alone."""
+    frequencies: dict[str, int]  # frequency of each word; of validation and test, the words alone
 
 
 def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folder: Path) -> None:

@@ -37,8 +37,7 @@ _LINK = re.compile(r"([0-9]+)[-?]([0-9]+)")
 class RealCorpus(Corpus):
     """A corpus whose splits are read from files, one source of pairs after the other."""
 
-    limit: int | None = None
-    """Most training pairs that are read, from the first."""
+    limit: int | None = None  # most training pairs that are read, from the first
     train_max_words: int | None = None
     """Most words on either side of a training pair; longer pairs are left out and counted."""
     test_max_words: int | None = None
@@ -47,15 +46,13 @@ class RealCorpus(Corpus):
     """Whether to leave out and count pairs with an empty side, instead of raising an error."""
     test_sets: list[str] = field(default_factory=list)
     """Names of test sets that are the test split, one after the other."""
-    test_sets_folder: Path | None = None
-    """Folder of the test sets; None for sacreBLEU's own."""
+    test_sets_folder: Path | None = None  # folder of the test sets; None for sacreBLEU's own
     alignments: dict[Literal["test"], Path] | None = None
     """File of the gold alignments of the test split."""
     cache_dir: Path | None = None
     """Folder that remembers the digests of files, so that a later start does not read them."""
 
-    place: ClassVar[str]
-    """The setting that says where the text is, for messages."""
+    place: ClassVar[str]  # the setting that says where the text is, for messages
 
     def __post_init__(self) -> None:
         """Raise ``UserError`` if both languages are the same."""

@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 
 from datamodules.files import whole_file
 
-Integers = NDArray[np.integer]
-"""Numbers of any width."""
-AT_ONCE = 2**16
-"""Sequences that are worked on at once, so that memory stays bounded."""
+Integers = NDArray[np.integer]  # numbers of any width
+AT_ONCE = 2**16  # sequences that are worked on at once, so that memory stays bounded
 
 
 class Sequences(NamedTuple):

@@ -17,8 +17,7 @@ from datamodules.pair_sources import Block, PairSource
 Column = Annotated[int, Field(ge=0)] | str
 """Name of a column, with dots for what lies inside another, or its number, from 0."""
 _LINE_FEED = re.compile(r"\r?\n")
-TABLES = (".tsv", ".jsonl")
-"""Suffixes of tables, which the suffix of a compression may follow."""
+TABLES = (".tsv", ".jsonl")  # suffixes of tables, which the suffix of a compression may follow
 
 
 class Columns(BaseModel, extra="forbid", frozen=True):

@@ -18,8 +18,7 @@ from datamodules.pair_sources import PairSource, TwoFiles, find_file
 from datamodules.real_corpus import RealCorpus
 from datamodules.tables import TABLES, Columns, Table, table_kind
 
-PATTERN = set("*?[")
-"""Characters of file names that stand for several files."""
+PATTERN = set("*?[")  # characters of file names that stand for several files
 
 
 @dataclass
@@ -37,8 +36,7 @@ class TextCorpus(RealCorpus):
     name: str = "text"
     files: dict[Split, str | list[str]] = Field(default_factory=dict)
     """File name parts that replace ``{split}``, one or several; ``*`` stands for any letters."""
-    columns: Columns | None = None
-    """Columns of tables that hold both sides."""
+    columns: Columns | None = None  # columns of tables that hold both sides
 
     place: ClassVar[str] = "data.root"
 

@@ -37,8 +37,7 @@ from datamodules.tokenization import Bpe, Tokenizers, TokenizerSettings
 
 FORMAT = 1
 """Part of the fingerprint: raise it when the cached files or the tokenization rules change."""
-SAMPLE = 10_000
-"""Training pairs from which the length of sentences with BPE dropout is estimated."""
+SAMPLE = 10_000  # training pairs from which the length of sentences with BPE dropout is estimated
 
 
 class TranslationData(pl.LightningDataModule):

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Numbers = NDArray[np.int64]
-LINES_AT_ONCE = 50_000
-"""Lines whose words are counted at once, so that memory stays bounded."""
+LINES_AT_ONCE = 50_000  # lines whose words are counted at once, so that memory stays bounded
 LETTERS = {"zh": 2, "yue": 2, "ja": 2, "th": 4, "lo": 4, "bo": 4, "km": 5, "my": 5}
 """Letters of a mean word in languages that are written without spaces between words."""
 
@@ -27,10 +26,8 @@ LETTERS = {"zh": 2, "yue": 2, "ja": 2, "th": 4, "lo": 4, "bo": 4, "km": 5, "my":
 class Words(NamedTuple):
     """The words of some lines."""
 
-    distinct: list[str]
-    """Each word once, in the order of the first occurrences."""
-    numbers: Sequences
-    """Places of the words of each line among ``distinct``."""
+    distinct: list[str]  # each word once, in the order of the first occurrences
+    numbers: Sequences  # places of the words of each line among ``distinct``
 
 
 def words_of(lines: Sequence[str]) -> Words:

@@ -21,8 +21,7 @@ class Batching:
     Instantiated from ``conf/batching``.
     """
 
-    max_tokens: int
-    """Limit on sentences × longest side (EOS counted) of a training batch."""
+    max_tokens: int  # limit on sentences × longest side (EOS counted) of a training batch
     decode_max_tokens: int
     """Limit on sentences × longest side in validation, test and translation batches."""
     by_length: bool
@@ -47,32 +46,22 @@ class Batch(NamedTuple):
     All pieces of an update have the same ``update_ids``, ``update_lengths`` and ``update_tokens``.
     """
 
-    ids: NDArray[np.int64]
-    """``(batch,)``: index of each sentence in the split."""
-    src: Tensor
-    """``(batch, src)`` int64."""
-    src_mask: Tensor
-    """``(batch, src)`` bool."""
-    tgt_in: Tensor
-    """``(batch, tgt)`` int64."""
-    tgt_out: Tensor
-    """``(batch, tgt)`` int64."""
-    tgt_mask: Tensor
-    """``(batch, tgt)`` bool."""
+    ids: NDArray[np.int64]  # ``(batch,)``: index of each sentence in the split
+    src: Tensor  # ``(batch, src)`` int64
+    src_mask: Tensor  # ``(batch, src)`` bool
+    tgt_in: Tensor  # ``(batch, tgt)`` int64
+    tgt_out: Tensor  # ``(batch, tgt)`` int64
+    tgt_mask: Tensor  # ``(batch, tgt)`` bool
     lengths: NDArray[np.int64]
     """``(2, batch)``: number of real source and target tokens of each sentence."""
-    tgt_places: Tensor
-    """``(tokens,)`` int64: places of the real tokens in ``tgt_mask.flatten()``."""
-    update_ids: NDArray[np.int64]
-    """``(update,)``: ``ids`` of the whole update."""
+    tgt_places: Tensor  # ``(tokens,)`` int64: places of the real tokens in ``tgt_mask.flatten()``
+    update_ids: NDArray[np.int64]  # ``(update,)``: ``ids`` of the whole update
     update_lengths: NDArray[np.int64]
     """``(2, update)``: source and target tokens of the whole update, EOS not counted."""
-    update_tokens: int
-    """Real target tokens of the whole update."""
+    update_tokens: int  # real target tokens of the whole update
     weight: float
     """Share of ``update_tokens`` in this piece; 0 for a piece that only repeats a sentence."""
-    piece: int
-    """Number of the piece in the update, from 0."""
+    piece: int  # number of the piece in the update, from 0
 
     @property
     def source(self) -> tuple[Tensor, Tensor, Tensor]:

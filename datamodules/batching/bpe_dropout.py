@@ -22,10 +22,8 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 class SpelledText(NamedTuple):
     """The words of one side of the training text, and how each word is spelled."""
 
-    words: Sequences
-    """Word numbers of each sentence."""
-    characters: Sequences
-    """Tokens of each word before any merge."""
+    words: Sequences  # word numbers of each sentence
+    characters: Sequences  # tokens of each word before any merge
 
 
 class Merges:

@@ -17,8 +17,7 @@ from torch.utils.data import Dataset, Sampler
 
 from datamodules.batching.batches import Batch
 
-AHEAD = 32
-"""Most batches that wait for their use, enough to sort the next pool of pairs meanwhile."""
+AHEAD = 32  # most batches that wait for their use, enough to sort the next pool of pairs meanwhile
 
 
 class Feed:
@@ -41,8 +40,7 @@ class Feed:
         Batches for a CUDA ``device`` are put into pinned memory.
         """
         self.sampler = sampler
-        self.waited = 0.0
-        """Seconds in all passes that the training waited for a batch."""
+        self.waited = 0.0  # seconds in all passes that the training waited for a batch
         self._pairs = pairs
         self._workers = workers
         self._cuda = numbered(device) if device is not None and device.type == "cuda" else None

@@ -21,15 +21,13 @@ class Place(NamedTuple):
 
     rank: int = 0
     ranks: int = 1
-    pieces: int = 1
-    """Number of pieces of an update, over all ranks; a multiple of ``ranks``."""
+    pieces: int = 1  # number of pieces of an update, over all ranks; a multiple of ``ranks``
 
 
 class Piece(NamedTuple):
     """A part of an update's batch."""
 
-    rows: NDArray[np.int64]
-    """Rows of the whole update."""
+    rows: NDArray[np.int64]  # rows of the whole update
     number: int
     pieces: int
     epoch: int

@@ -25,10 +25,8 @@ from datamodules.grammar.pairs import SentencePair, add_noise, write_pair
 
 EDITION = 6
 """Part of the fingerprint: raise the edition if any sentence changes (a test checks this)."""
-LONGEST_GAPS = 5.0
-"""The knob ``distance`` for contrastive pairs."""
-MOST_TRIES = 500
-"""Sentences drawn for one place of a test set before the settings are refused."""
+LONGEST_GAPS = 5.0  # the knob ``distance`` for contrastive pairs
+MOST_TRIES = 500  # sentences drawn for one place of a test set before the settings are refused
 
 
 class GrammarCorpus(Corpus):

@@ -19,8 +19,7 @@ from datamodules.grammar.meaning.phrases import (
 from datamodules.grammar.pairs import SentencePair
 
 Disjoint = Literal["sentences", "clauses", "templates"]
-HELD_OUT = 4
-"""Every fourth clause or template, by checksum, is kept out of the training text."""
+HELD_OUT = 4  # every fourth clause or template, by checksum, is kept out of the training text
 Key = Callable[[Clause], str]
 
 

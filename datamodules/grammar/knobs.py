@@ -17,8 +17,7 @@ class Knobs(BaseModel):
     """Number of nouns; verbs and adjectives come in proportion (up to 500 verbs)."""
     zipf: float = Field(default=0.9, ge=0, le=2)
     """Exponent of Zipf's law: the word of rank *r* is drawn in proportion to ``r ** -zipf``."""
-    longest: int = Field(default=60, ge=10, le=200)
-    """Most words of a sentence."""
+    longest: int = Field(default=60, ge=10, le=200)  # most words of a sentence
     short_share: float = Field(default=0.5, ge=0, le=1)
     """Share of training sentences with at most 10 words."""
     embedding: float = Field(default=0.4, ge=0, le=0.7)
@@ -42,12 +41,9 @@ class Knobs(BaseModel):
     """Share of training pairs with a wrong target sentence or a missing word."""
 
 
-SHORTEST = 3
-"""Smallest number of source words in a sentence."""
-SHORT = 10
-"""Largest number of words in a short sentence; all short lengths are equally common."""
-DECAY = 0.98
-"""Ratio of sentences with n + 1 words to sentences with n words, for n > SHORT."""
+SHORTEST = 3  # smallest number of source words in a sentence
+SHORT = 10  # largest number of words in a short sentence; all short lengths are equally common
+DECAY = 0.98  # ratio of sentences with n + 1 words to sentences with n words, for n > SHORT
 
 
 def training_lengths(longest: int, short_share: float) -> Table[int]:

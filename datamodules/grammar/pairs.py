@@ -20,10 +20,8 @@ class SentencePair(NamedTuple):
     target: str
     source_words: int
     target_words: int
-    links: str
-    """Pharaoh pairs: ``i-j`` a sure link, ``i?j`` a possible link."""
-    clauses: tuple[str, ...] = ()
-    """The clauses of the source sentence."""
+    links: str  # Pharaoh pairs: ``i-j`` a sure link, ``i?j`` a possible link
+    clauses: tuple[str, ...] = ()  # the clauses of the source sentence
     meaning: Sequence[Joined] = ()
 
 

@@ -14,8 +14,7 @@ from datamodules.files import write_json
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
 PAD, BOS, EOS, UNK = range(len(SPECIALS))
 
-MARKER = "▁"
-"""Marker at the start of each whitespace-separated word, in place of the space."""
+MARKER = "▁"  # marker at the start of each whitespace-separated word, in place of the space
 
 
 class Tokenizer(ABC):
@@ -25,8 +24,7 @@ class Tokenizer(ABC):
     word. Every run of whitespace reads as one space, and a literal ``▁`` as ``_``.
     """
 
-    ending: ClassVar[str] = ".json"
-    """Ending of the files of ``save``."""
+    ending: ClassVar[str] = ".json"  # ending of the files of ``save``
 
     def __init__(self, pieces: Sequence[str]) -> None:
         """Number the pieces of words, from 4; the numbers 0 to 3 are those of ``SPECIALS``.

@@ -44,19 +44,16 @@ class TokenizerSettings:
     A file of the group lists the settings that its kind of tokenizer reads; the others are absent.
     """
 
-    kind: str
-    """A name of ``TOKENIZERS``, or the dotted path of a ``Tokenizer`` class."""
+    kind: str  # a name of ``TOKENIZERS``, or the dotted path of a ``Tokenizer`` class
     vocabulary_size: int | None = None
     """Largest number of tokens in one vocabulary, the four special tokens included."""
     min_frequency: int | None = None
     """Least number of training occurrences of a word (``words``), of a merge (``bpe``) or of a
     character (``unigram``, ``characters``)."""
-    shared: bool = False
-    """Whether both languages share one vocabulary."""
+    shared: bool = False  # whether both languages share one vocabulary
     sample_pairs: int | None = None
     """Most training pairs from which the vocabularies are learned, evenly spaced; None for all."""
-    models: Models | None = None
-    """Files of ``sentencepiece``."""
+    models: Models | None = None  # files of ``sentencepiece``
     dropout: float = 0.0
     """Share of the merges of ``bpe`` that training leaves out, drawn anew in every epoch."""
 

@@ -33,8 +33,7 @@ PIECES = pre_tokenizers.Sequence(
     ]
 )
 TAG_START = "<2"
-RESERVED = "\u2585"
-"""Character that SentencePiece reads in no training text."""
+RESERVED = "\u2585"  # character that SentencePiece reads in no training text
 DECIMALS = 6
 """Digits of a score: ``tokenizers`` writes longer numbers that it reads as slightly others."""
 

@@ -13,22 +13,18 @@ from datamodules.grammar.languages.language import Language
 from datamodules.grammar.meaning.phrases import Joined
 from datamodules.grammar.pairs import punctuated
 
-FARTHEST = 20
-"""Largest distance of a pair, in words."""
+FARTHEST = 20  # largest distance of a pair, in words
 DISTANCES = range(1, FARTHEST + 1)
-EACH = 500
-"""Pairs of every distance, over all categories."""
+EACH = 500  # pairs of every distance, over all categories
 USUAL_SENTENCES, MOST_SENTENCES = 30_000, 75_000
 """Sentences drawn as the corpus has them; and in all, before rare distances stay short of pairs."""
-SHORTEST = 5
-"""Fewest words of a sentence."""
+SHORTEST = 5  # fewest words of a sentence
 MOST_EMBEDDING = 0.7
 """The knob ``embedding`` of later sentences: relative clauses stand between subject and verb."""
 PRESENT = Table(("present",), (1,))
 """The tense whose verbs show the number of their subject in all languages."""
 
-Cells = dict[tuple[int, str, str], list[ContrastPair]]
-"""Pairs by distance, category and right form."""
+Cells = dict[tuple[int, str, str], list[ContrastPair]]  # pairs by distance, category and right form
 
 
 def draw_contrast(

@@ -18,10 +18,8 @@ class Written(NamedTuple):
     """A sentence of one language, finished, with what its words come from."""
 
     sentence: str
-    text: Text
-    """Before the words were merged."""
-    numbers: list[int]
-    """Number of the written word for each word of ``text``."""
+    text: Text  # before the words were merged
+    numbers: list[int]  # number of the written word for each word of ``text``
 
 
 def write(meaning: Sequence[Joined], language: Language) -> Written:
@@ -94,10 +92,8 @@ Change = Callable[[], AbstractContextManager[None]]
 class Site(NamedTuple):
     """Where an error fits; the wrong sentence is written only if it is needed."""
 
-    decides: int
-    """Place of the word that decides, in the words of the right text."""
-    near: int
-    """Place of the first word that may be wrong."""
+    decides: int  # place of the word that decides, in the words of the right text
+    near: int  # place of the first word that may be wrong
     build: Callable[[], Wrong | None]
     form: str = ""
     """The right form, such as ``singular``, a gender or ``not``. A category has about as many pairs

@@ -10,10 +10,8 @@ _LASTING = ("size", "age", "shape", "colour", "origin", "material")
 """Categories of qualities that do not come and go; nor do qualities without degrees (*blind*)."""
 _NOWHERE = ("body", "idea")
 """Classes whose nouns have no place of their own (not *the idea behind the museum*)."""
-_TOPIC_WORDS = 3
-"""Most words of a time in a clause without room for it."""
-_ATTRIBUTE_WORDS = 3
-"""Fewest words of a preposition with its noun phrase."""
+_TOPIC_WORDS = 3  # most words of a time in a clause without room for it
+_ATTRIBUTE_WORDS = 3  # fewest words of a preposition with its noun phrase
 FILLERS = {
     "intransitive": ("time", "place", "manner"),
     "transitive": ("time", "place", "manner", "attribute"),

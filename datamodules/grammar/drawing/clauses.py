@@ -31,14 +31,10 @@ if TYPE_CHECKING:  # pydantic takes a while
 
 MOST_TRIES, MOST_TRIES_INSIDE = 50, 30
 """Clauses drawn for a place in the sentence, and inside another clause, before giving up."""
-LEAST_GAP = 3
-"""Fewest words of an attribute or of a relative clause."""
-HABIT_SHARE = 0.4
-"""Share of sentences whose past is one of habits, not of single events."""
-PRONOUN_SHARE = 0.3
-"""Share of pronouns among the subjects and objects, where they fit."""
-SUBJECT_GAP_SHARE = 0.6
-"""Share of relative clauses whose antecedent is their subject."""
+LEAST_GAP = 3  # fewest words of an attribute or of a relative clause
+HABIT_SHARE = 0.4  # share of sentences whose past is one of habits, not of single events
+PRONOUN_SHARE = 0.3  # share of pronouns among the subjects and objects, where they fit
+SUBJECT_GAP_SHARE = 0.6  # share of relative clauses whose antecedent is their subject
 
 BE = Verb("be", "be", KINDS, state=True)
 _FRAMES = {
@@ -47,8 +43,7 @@ _FRAMES = {
     "inverse": (2.0, 3), "reporting": (4.0, 2),
 }  # fmt: skip
 """Weight of each frame, and its fewest words without the subject."""
-_HOSTS = ("transitive", "prepositional", "reporting")
-"""Frames that may hold a clause at their end."""
+_HOSTS = ("transitive", "prepositional", "reporting")  # frames that may hold a clause at their end
 _LOCATED = ("person", "animal", "tool", "container", "text", "vehicle", "furniture", "machine")
 """Classes that may be somewhere."""
 
@@ -69,15 +64,11 @@ class Setting:
     """The object of the clause before, for which an object pronoun may stand."""
     gap: str = ""
     antecedent: NounPhrase | None = None
-    words: int | None = None
-    """Number of words; None for a part of the budget."""
-    first: bool = False
-    """Whether *he*, *she* and *they* may stand for persons outside the sentence."""
+    words: int | None = None  # number of words; None for a part of the budget
+    first: bool = False  # whether *he*, *she* and *they* may stand for persons outside the sentence
     main: bool = False
-    timed: bool = True
-    """Whether a main clause may have a time of its own."""
-    begins: bool = False
-    """Whether the clause begins the sentence, without a conjunction."""
+    timed: bool = True  # whether a main clause may have a time of its own
+    begins: bool = False  # whether the clause begins the sentence, without a conjunction
 
 
 class NothingLeftError(Exception):

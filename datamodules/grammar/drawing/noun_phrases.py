@@ -30,10 +30,8 @@ from datamodules.grammar.meaning.phrases import (
 if TYPE_CHECKING:  # pydantic takes a while
     from datamodules.grammar.knobs import Knobs
 
-NAME_SHARE = 0.12
-"""Share of names among noun phrases for which a person fits."""
-OWNER_SHARE = 0.25
-"""Share of noun phrases with an owner, where an owner fits."""
+NAME_SHARE = 0.12  # share of names among noun phrases for which a person fits
+OWNER_SHARE = 0.25  # share of noun phrases with an owner, where an owner fits
 IN_TOWN = Expression("in:town", ("town",))
 
 
@@ -44,8 +42,7 @@ class NounPhrases:
     vocabulary: Vocabulary
     knobs: "Knobs"
     random: Random
-    units: int = 0
-    """Number of units of the unfinished sentence."""
+    units: int = 0  # number of units of the unfinished sentence
 
     def unit(self) -> int:
         """Return the number of a new unit."""

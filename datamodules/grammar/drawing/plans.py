@@ -4,14 +4,10 @@ from dataclasses import dataclass
 
 from datamodules.grammar.drawing.tables import Random
 
-SHORTEST = 3
-"""Fewest words of a clause."""
-LONGEST = 12
-"""Most words of a clause, without the clauses inside it."""
-MEAN = 8
-"""Mean words of a clause in a sentence of several clauses."""
-DEEPEST = 6
-"""Most clauses around a clause."""
+SHORTEST = 3  # fewest words of a clause
+LONGEST = 12  # most words of a clause, without the clauses inside it
+MEAN = 8  # mean words of a clause in a sentence of several clauses
+DEEPEST = 6  # most clauses around a clause
 
 
 @dataclass(eq=False)

@@ -15,8 +15,7 @@ NOUN_SHARE = 0.6
 """Rough share of clauses with a noun as subject, which may have words before the verb."""
 OPENING_SHARE = 0.15
 """Share of sentences of several clauses that begin with a conjunction (*when ..., ...*)."""
-_SAME_TIME = ("when", "while")
-"""Conjunctions of clauses that happen at the same time."""
+_SAME_TIME = ("when", "while")  # conjunctions of clauses that happen at the same time
 
 
 class Sentences(Clauses):

@@ -8,8 +8,7 @@ from itertools import accumulate
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-Random = Callable[[], float]
-"""A function that draws a number uniformly from [0, 1)."""
+Random = Callable[[], float]  # a function that draws a number uniformly from [0, 1)
 
 
 class Table(Generic[T]):

@@ -18,15 +18,11 @@ from datamodules.grammar.meaning.phrases import (
     Verb,
 )
 
-PLURAL_SHARE = 0.45
-"""Share of plurals among the nouns that have a plural."""
-NounForm = tuple[Noun, bool]
-"""A noun, and whether it is plural."""
+PLURAL_SHARE = 0.45  # share of plurals among the nouns that have a plural
+NounForm = tuple[Noun, bool]  # a noun, and whether it is plural
 Word = TypeVar("Word")
-OWNABLE = (*OBJECTS, "animal", "food", "idea")
-"""Classes of nouns that may have an owner."""
-NO_OWN = ("body",)
-"""Classes without possessives: languages differ in how they say *her hand*."""
+OWNABLE = (*OBJECTS, "animal", "food", "idea")  # classes of nouns that may have an owner
+NO_OWN = ("body",)  # classes without possessives: languages differ in how they say *her hand*
 
 _DETERMINERS: dict[str, dict[str, float]] = {
     "singular": {"the": 8, "a": 5, "this": 2, "my": 1.5, "our": 1, "every": 0.7},

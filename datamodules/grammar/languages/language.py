@@ -30,8 +30,7 @@ SUBJECT, OBJECT, RECIPIENT, TENSE, VERB, NOT, OFTEN, MODAL, TO, THAT, WHO, DEGRE
 MAIN, INVERTED, SUBORDINATE = range(3)
 """Orders of the parts of a clause; *inverted*: a main clause whose first place is taken already, by
 a conjunction or by a clause before."""
-POSSIBLE = 1
-"""Added to a role: links that this word has by the role are possible, not sure."""
+POSSIBLE = 1  # added to a role: links that this word has by the role are possible, not sure
 
 Roles = tuple[int, ...]
 Word = tuple[str, Roles]
@@ -247,8 +246,7 @@ def is_topic(clause: Clause) -> bool:
     return time.__class__ is Dated or "topic" in time.expression.kinds  # type: ignore[union-attr]
 
 
-Section = dict[str, list[str]]
-"""Cells after the name of each concept."""
+Section = dict[str, list[str]]  # cells after the name of each concept
 
 
 @cache

@@ -8,10 +8,8 @@ from typing import NamedTuple, TypeVar
 from datamodules.grammar.meaning.phrases import GROUPS, Adjective, Expression, Noun, Verb
 
 Entry = TypeVar("Entry")
-MOST_NOUNS = 2000
-"""Largest vocabulary."""
-FEWEST = 2
-"""Smallest number of words of each class in a small vocabulary."""
+MOST_NOUNS = 2000  # largest vocabulary
+FEWEST = 2  # smallest number of words of each class in a small vocabulary
 NOUNS_TO_A_VERB, NOUNS_TO_AN_ADJECTIVE, NOUNS_TO_A_PAIR = 4, 8, 24
 """How many nouns a vocabulary has for each verb, adjective and pair of senses."""
 

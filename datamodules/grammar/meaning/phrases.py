@@ -28,14 +28,10 @@ CATEGORIES = ("opinion", "size", "quality", "age", "shape", "colour", "origin", 
 class Noun:
     """A noun, or one sense of a noun with several senses."""
 
-    name: str
-    """Key in the word lists of the languages; ``bat:animal`` is one sense of *bat*."""
-    kind: str
-    """One of ``KINDS``, ``name`` for a first name, ``surname``, ``town``."""
-    counted: bool = True
-    """Whether the noun has a plural and takes *a*."""
-    gender: str = ""
-    """``m`` or ``f`` for persons: natural gender, which decides *he* or *she*."""
+    name: str  # key in the word lists of the languages; ``bat:animal`` is one sense of *bat*
+    kind: str  # one of ``KINDS``, ``name`` for a first name, ``surname``, ``town``
+    counted: bool = True  # whether the noun has a plural and takes *a*
+    gender: str = ""  # ``m`` or ``f`` for persons: natural gender, which decides *he* or *she*
     plain: bool = False
     """Whether the noun takes no adjective and no possessive, which could change its sense."""
 
@@ -47,12 +43,9 @@ class Adjective:
     name: str
     category: str
     kinds: tuple[str, ...]
-    graded: bool = True
-    """Whether *very* or *too* may stand before the adjective."""
-    predicative: bool = True
-    """Whether the adjective may stand after *be*."""
-    attributive: bool = True
-    """Whether the adjective may stand before a noun."""
+    graded: bool = True  # whether *very* or *too* may stand before the adjective
+    predicative: bool = True  # whether the adjective may stand after *be*
+    attributive: bool = True  # whether the adjective may stand before a noun
     alone: bool = False
     """Whether it fits beside no other adjective (*a pretty big dog* is rather big)."""
 
@@ -69,8 +62,7 @@ class Verb:
     objects: tuple[str, ...] = ()
     state: bool = False
     """Whether the verb means a state, which has no beginning or end (*love*, *know*)."""
-    meant: bool = True
-    """Whether the subject may act on purpose, so that an adverb of manner fits."""
+    meant: bool = True  # whether the subject may act on purpose, so that an adverb of manner fits
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,20 +74,16 @@ class Expression:
     """Classes of nouns that may follow a preposition, or be the subject beside an adverb of manner;
     ``topic`` for a time that sets the frame of a clause, ``affirmed`` for a time that fits no
     negated clause, ``subordinating`` for a conjunction."""
-    words: int = 1
-    """Rough number of words, for plans."""
+    words: int = 1  # rough number of words, for plans
 
 
 class Mode(NamedTuple):
     """Tense, negation, adverb of frequency and modal verb of a clause."""
 
-    tense: str
-    """``present``, ``past`` or ``future``."""
-    negation: str = ""
-    """Empty, ``not`` or ``never``."""
+    tense: str  # ``present``, ``past`` or ``future``
+    negation: str = ""  # empty, ``not`` or ``never``
     adverb: Expression | None = None
-    modal: Verb | None = None
-    """*can*, *must*, or a verb with an infinitive such as *try*."""
+    modal: Verb | None = None  # *can*, *must*, or a verb with an infinitive such as *try*
     habit: bool = False
     """Whether a past is repeated (*slept every day*), which some languages say by another tense."""
     simple: bool = False
@@ -114,14 +102,11 @@ class Core(NamedTuple):
     determiner: str
     """``the``, ``a``, ``some``, ``this``, ``my``, ``our``, ``his``, ``her``, ``its``, ``their``,
     ``every``, ``many``, ``several``, ``two``, digits of a number, ``title`` (*Mr*), or empty."""
-    adjectives: tuple[Adjective, ...] = ()
-    """In the order of ``CATEGORIES``."""
-    denied: bool = False
-    """Whether the phrase is the direct object of a negated verb."""
+    adjectives: tuple[Adjective, ...] = ()  # in the order of ``CATEGORIES``
+    denied: bool = False  # whether the phrase is the direct object of a negated verb
     synonym: bool = False
     """Whether to use another word of the same meaning, in a language that has one."""
-    possessor: Noun | None = None
-    """What *its* stands for."""
+    possessor: Noun | None = None  # what *its* stands for
 
 
 class Pronoun(NamedTuple):
@@ -130,10 +115,8 @@ class Pronoun(NamedTuple):
     person: int
     noun: Noun | None = None
     """The antecedent; None for *I*, *we*, and for persons outside the sentence."""
-    gender: str = "m"
-    """Natural gender, where there is no antecedent."""
-    synonym: bool = False
-    """Whether the antecedent is the synonym of the noun."""
+    gender: str = "m"  # natural gender, where there is no antecedent
+    synonym: bool = False  # whether the antecedent is the synonym of the noun
 
 
 @dataclass(slots=True, eq=False)
@@ -188,16 +171,13 @@ class Clause:
     unit: int
     verb: Verb
     mode: Mode
-    subject: Participant | None = None
-    """None in a clause whose gap is ``subject``."""
+    subject: Participant | None = None  # None in a clause whose gap is ``subject``
     object: Participant | None = None
     recipient: Participant | None = None
-    oblique: NounPhrase | None = None
-    """The noun phrase after the verb's preposition."""
+    oblique: NounPhrase | None = None  # the noun phrase after the verb's preposition
     adjective: Adjective | None = None
     degree: Expression | None = None
-    complement: "Clause | None" = None
-    """The clause after *that*."""
+    complement: "Clause | None" = None  # the clause after *that*
     manner: Adverbial | None = None
     place: Place | None = None
     time: Time | None = None
@@ -215,8 +195,7 @@ class Joined(NamedTuple):
 
     clause: Clause
     conjunction: Adverbial | None = None
-    comma: bool = False
-    """Whether a comma stands before the clause."""
+    comma: bool = False  # whether a comma stands before the clause
 
 
 def inner_clauses(clause: Clause) -> Iterator[Clause]:

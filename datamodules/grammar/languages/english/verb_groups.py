@@ -17,8 +17,7 @@ from datamodules.grammar.languages.language import (
 )
 from datamodules.grammar.meaning.phrases import FIRST_SINGULAR, THIRD_SINGULAR, Mode
 
-FINITE = (VERB, TENSE + POSSIBLE)
-"""Roles of a verb that shows its tense itself."""
+FINITE = (VERB, TENSE + POSSIBLE)  # roles of a verb that shows its tense itself
 
 
 @dataclass(frozen=True, eq=False)

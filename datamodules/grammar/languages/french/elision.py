@@ -21,8 +21,7 @@ _ELIDED = {
     word: word[:-1] + "'" for word in ("le", "la", "+le", "+la", "je", "me", "ne", "de", "que")
 }
 _CHANGING = frozenset([*_ELIDED, *(first for first, _ in _CONTRACTED), "si"])
-MERGED = ""
-"""Text of a word that became a part of the word before."""
+MERGED = ""  # text of a word that became a part of the word before
 
 
 def starts_with_vowel(word: str) -> bool:

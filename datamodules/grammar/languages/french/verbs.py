@@ -201,12 +201,10 @@ def conjugate(infinitive: str) -> Conjugation:
     return regular[infinitive[-2:]](infinitive)
 
 
-FINITE = (VERB, TENSE + POSSIBLE)
-"""Roles of a verb that shows its tense itself."""
+FINITE = (VERB, TENSE + POSSIBLE)  # roles of a verb that shows its tense itself
 _NEGATIONS = {"not": "pas", "never": "jamais"}
 _CLITIC_ORDER = ("me", "nous", "+le", "+la", "+les", "lui", "leur")
-_FORMS = (0, 2, 3, 5)
-"""Index in a conjugation of the persons *je*, *il*, *nous*, *ils*."""
+_FORMS = (0, 2, 3, 5)  # index in a conjugation of the persons *je*, *il*, *nous*, *ils*
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,8 +230,7 @@ class Agreement(NamedTuple):
     plural: bool
 
 
-Clitic = tuple[str, int]
-"""An object pronoun and its role."""
+Clitic = tuple[str, int]  # an object pronoun and its role
 
 _BE, _HAVE = VerbForms.of("être"), VerbForms.of("avoir")
 _MODALS = {"can": VerbForms.of("pouvoir"), "must": VerbForms.of("devoir")}

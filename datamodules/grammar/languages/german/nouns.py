@@ -15,8 +15,7 @@ from datamodules.grammar.languages.language import (
 from datamodules.grammar.meaning.phrases import Core, Noun
 
 NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE = range(4)
-CASES = {"acc": ACCUSATIVE, "dat": DATIVE, "gen": GENITIVE}
-"""Cases, as the word list names them."""
+CASES = {"acc": ACCUSATIVE, "dat": DATIVE, "gen": GENITIVE}  # cases, as the word list names them
 _STRONG = {
     "m": ("er", "en", "em", "es"),
     "f": ("e", "e", "er", "er"),
@@ -50,8 +49,7 @@ class Forms(NamedTuple):
     singular: str
     plural: str
     gender: str
-    genitive: str
-    """Genitive singular."""
+    genitive: str  # genitive singular
     weak: bool = False
     """Whether the noun has an ending in all cases but the nominative (*dem Studenten*)."""
     adjectival: bool = False

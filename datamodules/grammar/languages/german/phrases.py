@@ -48,8 +48,7 @@ PRONOUNS = {
 }
 """Nominative, accusative and dative."""
 _REFLEXIVES = {FIRST_SINGULAR: ("mich", "mir"), FIRST_PLURAL: ("uns", "uns")}
-RELATIVE = "+"
-"""Stands before a relative pronoun, which does not contract (*in dem er wohnt*)."""
+RELATIVE = "+"  # stands before a relative pronoun, which does not contract (*in dem er wohnt*)
 _RELATIVES = {
     "m": ("der", "den", "dem"),
     "f": ("die", "die", "der"),

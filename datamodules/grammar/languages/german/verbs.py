@@ -42,23 +42,16 @@ class Government(NamedTuple):
 class VerbForms:
     """A verb: its principal parts without the separable prefix, and what it governs."""
 
-    prefix: str
-    """Separable prefix, which may be empty."""
+    prefix: str  # separable prefix, which may be empty
     infinitive: str
-    present: str
-    """Third person singular, as for ``past``."""
+    present: str  # third person singular, as for ``past``
     past: str
-    participle: str
-    """With the separable prefix."""
-    takes_be: bool
-    """Whether the Perfekt is built with *sein*."""
+    participle: str  # with the separable prefix
+    takes_be: bool  # whether the Perfekt is built with *sein*
     government: Government
-    reflexive: int | None
-    """Case of a reflexive pronoun."""
-    inverse: bool
-    """Whether the object of other languages is the subject (*das Haus gefällt mir*)."""
-    bare: bool
-    """Whether an infinitive follows without *zu*."""
+    reflexive: int | None  # case of a reflexive pronoun
+    inverse: bool  # whether the object of other languages is the subject (*das Haus gefällt mir*)
+    bare: bool  # whether an infinitive follows without *zu*
 
     @classmethod
     def of(cls, forms: str, flags: str = "") -> "VerbForms":
@@ -148,12 +141,9 @@ class Group(NamedTuple):
     """The verb group of a clause, in its pieces."""
 
     finite: Piece
-    right: Piece
-    """The right half of the bracket: separable prefix, participle, infinitive."""
-    last: Piece
-    """The whole group at the end of a subordinate clause."""
-    infinitive: Piece = EMPTY
-    """The infinitive with *zu*, at the end of a clause of its own."""
+    right: Piece  # the right half of the bracket: separable prefix, participle, infinitive
+    last: Piece  # the whole group at the end of a subordinate clause
+    infinitive: Piece = EMPTY  # the infinitive with *zu*, at the end of a clause of its own
 
 
 def meant(modal: str, negation: str) -> str:
@@ -215,8 +205,7 @@ _AFTER_NOT = ("a", "some", "many")
 class Complements(NamedTuple):
     """The objects of a clause by their form, which decides their place."""
 
-    pronouns: list[tuple[Pronoun, int, int]]
-    """With case and role; the accusative first."""
+    pronouns: list[tuple[Pronoun, int, int]]  # with case and role; the accusative first
     phrases: list[tuple[NounPhrase, int]]
     """With case; definite ones before indefinite ones, then the dative first."""
     prepositional: list[tuple[Participant, Government]]
