@@ -5,10 +5,10 @@ import re
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,11 +51,6 @@ class Cleaning:
     held_out: bool
     """Whether to leave out pairs with a sentence of validation or test on the same side."""
     duplicates: bool  # whether to leave out pairs that came before
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """Values that change with the cleaned text."""
-        return asdict(self)
 
     def lines(self, lines: Lines, language: str) -> list[str]:
         """Return lines of a language as the training text has such lines."""
@@ -101,26 +96,13 @@ class StepCount:
 
 
 @dataclass(frozen=True)
-class HeldOut:
-    """Different sentences of validation and test, on each side."""
-
-    source: frozenset[str] = frozenset()
-    target: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, texts: Iterable[ParallelText]) -> "HeldOut":
-        """Collect the sentences of several splits."""
-        sides = zip(*((text.source, text.target) for text in texts), strict=True)
-        return cls(*(frozenset(line for lines in side for line in lines) for side in sides))
-
-
-@dataclass(frozen=True)
 class Cleaner:
     """All steps of cleaning that look at one pair alone."""
 
     cleaning: Cleaning
     languages: tuple[str, str]  # source and target language
-    held_out: HeldOut  # sentences of validation and test, as cleaned
+    held_out: tuple[frozenset[str], frozenset[str]]
+    """Sentences of validation and test on each side, as cleaned."""
 
     def clean(self, text: Text) -> tuple[Text, list[StepCount]]:
         """Return the cleaned text of a block, and what each step did."""
@@ -129,45 +111,41 @@ class Cleaner:
             text = _change(text, counts, "characters composed (NFC)", lambda s, _: compose(s))
         if self.cleaning.punctuation:
             text = _change(text, counts, "punctuation normalised", self._punctuation)
-        for step in self._steps():
+        for why, step in self._steps().items():
             started = time.process_time()
-            leave_out = step.leave_out(*text)
+            leave_out = step(*text)
             seconds = time.process_time() - started
             left = list(compress(text[0], leave_out))
             examples = examples_of(left)
-            counts.append(StepCount(step.why, True, len(text[0]), len(left), examples, seconds))
+            counts.append(StepCount(why, True, len(text[0]), len(left), examples, seconds))
             if left:
                 kept = (~leave_out).tolist()
                 text = list(compress(text[0], kept)), list(compress(text[1], kept))
         return text, counts
 
-    def _steps(self) -> list["_Step"]:
-        """Return the steps that leave pairs out, in the order of their cost."""
+    def _steps(self) -> dict[str, Callable[[Lines, Lines], Mask]]:
+        """Return what leaves pairs out, by the reason, in the order of the cost."""
         cleaning, languages = self.cleaning, self.languages
-        steps: list[_Step] = []
+        steps: dict[str, Callable[[Lines, Lines], Mask]] = {}
         if cleaning.unicode or cleaning.punctuation:
-            steps.append(_Step("empty after cleaning", _empty))
+            steps["empty after cleaning"] = _empty
         if cleaning.copies:
-            steps.append(_Step("target is the source", equal_sides))
+            steps["target is the source"] = equal_sides
         if cleaning.held_out:
-            found = "a side stands in validation or test"
-            steps.append(_Step(found, lambda *sides: _known(sides, self.held_out)))
+            steps["a side stands in validation or test"] = self._known
         if (ratio := cleaning.ratio) is not None:
             longer = f"one side {ratio:g} times as long"
-            steps.append(_Step(longer, lambda *sides: _unequal(sides, languages, ratio)))
+            steps[longer] = lambda *sides: _unequal(sides, languages, ratio)
         if (least := cleaning.language) is not None:
-            steps.append(_Step(FOREIGN, lambda *sides: _foreign(sides, languages, least)))
+            steps[FOREIGN] = lambda *sides: _foreign(sides, languages, least)
         return steps
 
     def _punctuation(self, lines: Lines, side: int) -> list[str]:
         return normalise_punctuation(lines, self.languages[side])
 
-
-class _Step(NamedTuple):
-    """A reason to leave pairs out, and the pairs to leave out."""
-
-    why: str
-    leave_out: Callable[[Lines, Lines], Mask]
+    def _known(self, *sides: Lines) -> Mask:
+        known = zip(self.held_out, sides, strict=True)
+        return np.logical_or(*(list(map(which.__contains__, side)) for which, side in known))
 
 
 def total_counts(counts: Iterable[StepCount]) -> list[StepCount]:
@@ -218,10 +196,9 @@ def pair_digests(source: Lines, target: Lines) -> Digests:
 
     Among 100 million different pairs, two have the same digest with probability 0.0003.
     """
-    digests = b"".join(
-        hashlib.blake2b(f"{s}\n{t}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        for s, t in zip(source, target, strict=True)
-    )
+    pairs = zip(source, target, strict=True)
+    encoded = (f"{s}\n{t}".encode("utf-8", "surrogatepass") for s, t in pairs)
+    digests = b"".join(hashlib.blake2b(pair, digest_size=8).digest() for pair in encoded)
     return np.frombuffer(digests, np.uint64)
 
 
@@ -247,7 +224,8 @@ def swapped(text: ParallelText, languages: tuple[str, str]) -> tuple[list[str], 
     step = -(-len(text) // CHECKED)
     pairs = list(zip(text.source[::step], text.target[::step], strict=True))
     other = languages[::-1]
-    found = [pair[0] for pair in pairs if tuple(map(_language, pair)) == other]
+    classify = _classifier().classify
+    found = [pair[0] for pair in pairs if tuple(classify(side)[0] for side in pair) == other]
     return found if len(found) > MOST_SWAPPED * len(pairs) else [], len(pairs)
 
 
@@ -273,12 +251,6 @@ def _empty(source: Lines, target: Lines) -> Mask:
     return np.array([not (s.strip() and t.strip()) for s, t in zip(source, target, strict=True)])
 
 
-def _known(sides: tuple[Lines, Lines], held_out: HeldOut) -> Mask:
-    known = held_out.source, held_out.target
-    found = [list(map(which.__contains__, side)) for which, side in zip(known, sides, strict=True)]
-    return np.logical_or(*map(np.array, found))
-
-
 def _unequal(sides: tuple[Lines, Lines], languages: tuple[str, str], ratio: float) -> Mask:
     words = list(map(lengths_in_words, sides, languages))
     return np.maximum(*words) > ratio * np.minimum(*words)
@@ -289,23 +261,15 @@ def _foreign(sides: tuple[Lines, Lines], languages: tuple[str, str], least: floa
 
     Raises ``UserError`` for a language that the classifier does not know.
     """
-    classifier = _classifier()
-    for language in languages:
+    classifier, each = _classifier(), []
+    for lines, language in zip(sides, languages, strict=True):
         if language not in classifier.labels:
             raise UserError(
                 f"cleaning.language: py3langid does not know the language {language!r}; set "
                 "cleaning.language=null, or data.source and data.target to two-letter codes"
             )
-    each = [
-        [dict(classifier.rank(line))[language] for line in lines]
-        for lines, language in zip(sides, languages, strict=True)
-    ]
+        each.append([dict(classifier.rank(line))[language] for line in lines])
     return np.min(np.array(each), axis=0) < least
-
-
-def _language(line: str) -> str:
-    language, _ = _classifier().classify(line)
-    return str(language)
 
 
 @cache

@@ -54,6 +54,12 @@ class ParallelText:
     def __len__(self) -> int:
         return len(self.source)
 
+    def pairs(self, first: int, end: int | None = None) -> "ParallelText":
+        """Return the pairs from ``first`` to before ``end``, with all that the text tells."""
+        rows = slice(first, end)
+        links = None if self.alignments is None else self.alignments[rows]
+        return replace(self, source=self.source[rows], target=self.target[rows], alignments=links)
+
 
 class Corpus(ABC):
     """A parallel corpus in one direction, built by Hydra from a file of ``conf/data``."""
@@ -77,11 +83,6 @@ class Corpus(ABC):
         A class for a large corpus overrides this method, so that a split does not fill the memory.
         """
         yield self.split(name)
-
-    @property
-    def text_bytes(self) -> float:
-        """About how many bytes of UTF-8 the training text has; by default 0, which is unknown."""
-        return 0
 
     def contrastive_pairs(self) -> list[ContrastPair]:
         """Write contrastive pairs, for ``task=contrast``; none by default."""
@@ -114,16 +115,6 @@ def fingerprint_of(corpus: Corpus) -> str:
     return fingerprint if corpus.limit is None else f"{fingerprint}-{corpus.limit}"
 
 
-def text_bytes_of(corpus: Corpus) -> float:
-    """Return about how many bytes of UTF-8 the training text has within ``limit``; 0 if unknown."""
-    whole = corpus.text_bytes
-    if corpus.limit is None or not whole:
-        return whole
-    first = next(part for part in read_parts(corpus, "train") if len(part))
-    read = sum(len(line.encode(errors="surrogatepass")) + 1 for line in first.source + first.target)
-    return min(whole, read / len(first) * corpus.limit)
-
-
 def read_split(corpus: Corpus, name: Split) -> ParallelText:
     """Return one split. Raises ``UserError`` if the split does not hold pairs of sentences."""
     call = f"{_setting(corpus)}: {type(corpus).__name__}.split('{name}')"
@@ -142,7 +133,7 @@ def read_parts(corpus: Corpus, name: Split) -> Iterator[ParallelText]:
     for part in corpus.parts(name):
         text = _checked(part, call)
         room = len(text) if limit is None else limit - pairs
-        yield text if room >= len(text) else first_pairs(text, room)
+        yield text if room >= len(text) else text.pairs(0, room)
         pairs += len(text)
         if limit is not None and pairs >= limit:
             break
@@ -189,17 +180,6 @@ def join_texts(texts: Sequence[ParallelText]) -> ParallelText:
         add_left_out(whole, text)
         sets.update(text.sets)
     return replace(whole, sets=dict(sets))
-
-
-def first_pairs(text: ParallelText, count: int) -> ParallelText:
-    """Return the first ``count`` pairs of a text."""
-    links = text.alignments
-    return replace(
-        text,
-        source=text.source[:count],
-        target=text.target[:count],
-        alignments=links and links[:count],
-    )
 
 
 def _checked(text: object, call: str) -> ParallelText:

@@ -75,16 +75,17 @@ class SideCounts(NamedTuple):
     in_words: Counts
     in_tokens: Counts  # lengths without EOS
     unknown: int  # unknown tokens
+    types: int  # different words
 
 
-def side_statistics(counts: SideCounts, types: int, bins: list[int]) -> SideStatistics:
-    """Return the statistics of one side with so many different words (``types``)."""
+def side_statistics(counts: SideCounts, bins: list[int]) -> SideStatistics:
+    """Return the statistics of one side."""
     lengths = np.arange(len(counts.in_words))
     # An empty line has no bin of its own.
     places = (np.searchsorted(bins, lengths, side="right") - 1).clip(min=0)
     return SideStatistics(
         words=_total(counts.in_words),
-        types=types,
+        types=counts.types,
         tokens=_total(counts.in_tokens),
         unknown=counts.unknown,
         in_words=_lengths(counts.in_words),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from datamodules.cleaning import StepCount, first_occurrences
 from datamodules.corpus import ParallelText, examples_of
@@ -37,14 +38,9 @@ class BlockCounts:
     leaked: list[Pair]  # test pairs that are pairs of this block
 
 
-@dataclass(frozen=True)
-class Block:
-    """Neighbouring pairs of the cleaned text."""
-
-    counts: BlockCounts
-    sides: tuple[Words, Words]
-    copies: Mask  # whether the target of each pair equals the source
-    digests: NDArray[np.uint64]  # digest of each pair; nothing if duplicates may stay
+Block = tuple[BlockCounts, tuple[Words, Words], Mask, NDArray[np.uint64]]
+"""Neighbouring pairs of the cleaned text: counts, the words of both sides, whether the target of
+each pair equals the source, and the digest of each pair (nothing if duplicates may stay)."""
 
 
 class GrowingText:
@@ -52,7 +48,7 @@ class GrowingText:
 
     ``SIDE.numbers`` holds the numbers of the words of all lines, one line after the other,
     ``SIDE.lengths`` the number of words of each line, ``SIDE.words`` each different word in the
-    order of the numbers; ``copies`` and ``digests`` hold those of ``Block``. A line of
+    order of the numbers; ``copies`` and ``digests`` are those of ``Block``. A line of
     ``blocks.jsonl`` ends each block, with the sizes of the files, so that an interrupted
     preparation continues after the last finished block.
     """
@@ -73,6 +69,16 @@ class GrowingText:
             return int(self._kept.sum())
         return sum(block.pairs for block in self.blocks)
 
+    @property
+    def pairs_read(self) -> int:
+        """Number of pairs before cleaning."""
+        return sum(block.read for block in self.blocks)
+
+    def leaked(self, test: ParallelText) -> list[Pair]:
+        """Return the test pairs that are training pairs."""
+        leaked = {pair for block in self.blocks for pair in block.leaked}
+        return [pair for pair in zip(test.source, test.target, strict=True) if pair in leaked]
+
     def copied(self) -> Suspicion:
         """Return the pairs whose target equals the source."""
         copies = self._array("copies", np.bool_)
@@ -86,8 +92,9 @@ class GrowingText:
 
     def append(self, block: Block) -> None:
         """Write a block."""
-        contents = {"copies": block.copies.tobytes(), "digests": block.digests.tobytes()}
-        for side, (distinct, lines) in zip(SIDES, block.sides, strict=True):
+        counts, sides, copies, digests = block
+        contents = {"copies": copies.tobytes(), "digests": digests.tobytes()}
+        for side, (distinct, lines) in zip(SIDES, sides, strict=True):
             known = self._numbers[side]
             new = [word for word in distinct if word not in known]
             known.update(zip(new, range(len(known), len(known) + len(new)), strict=True))
@@ -101,8 +108,8 @@ class GrowingText:
                 file.write(content)
                 sizes[name] = file.tell()
         with (self._folder / INDEX).open("a", encoding="utf-8") as index:
-            index.write(json.dumps({"sizes": sizes, "counts": asdict(block.counts)}) + "\n")
-        self.blocks.append(block.counts)
+            index.write(json.dumps({"sizes": sizes, "counts": asdict(counts)}) + "\n")
+        self.blocks.append(counts)
 
     def leave_duplicates_out(self) -> StepCount:
         """Leave out the pairs that came before."""
@@ -158,10 +165,8 @@ class GrowingText:
         sizes = {INDEX: sum(map(len, finished)), **(records[-1]["sizes"] if records else {})}
         for file in self._folder.iterdir():
             os.truncate(file, sizes.get(file.name, 0))
-        for counts in (record["counts"] for record in records):
-            steps = [StepCount(**step) for step in counts["steps"]]
-            leaked = [(source, target) for source, target in counts["leaked"]]
-            self.blocks.append(BlockCounts(**counts | {"steps": steps, "leaked": leaked}))
+        read = TypeAdapter(BlockCounts).validate_python
+        self.blocks.extend(read(record["counts"]) for record in records)
         for side, numbers in self._numbers.items():
             if records:
                 words = (self._folder / f"{side}.words").read_bytes().decode(*ENCODING)

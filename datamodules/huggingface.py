@@ -116,11 +116,6 @@ class HubRows(PairSource):
         self.sides = f"{self.place}, column {source}", f"{self.place}, column {target}"
 
     @override
-    @property
-    def text_bytes(self) -> float:
-        return float(self.dataset.select_columns(list(self.columns)).data.nbytes)
-
-    @override
     def blocks(self) -> Iterator[Block]:
         first = self.first
         chosen = self.dataset.select_columns(list(self.columns)).with_format("arrow")

@@ -26,7 +26,6 @@ from datamodules.corpus import (
     read_parts,
     read_split,
     set_name,
-    text_bytes_of,
 )
 from datamodules.errors import UserError
 
@@ -94,15 +93,6 @@ class MixtureCorpus(Corpus):
                 fingerprints[name] = fingerprint_of(corpus)
         content = (fingerprints, self.weights, self.temperature, self.size)
         return hashlib.sha256(repr(content).encode()).hexdigest()[:12]
-
-    @override
-    @property
-    def text_bytes(self) -> float:
-        sizes, _ = self._sizes
-        return sum(
-            text_bytes_of(self.corpora[name]) * wanted / sizes[name]
-            for name, wanted in self._wanted.items()
-        )
 
     @override
     def split(self, name: Split) -> ParallelText:
@@ -217,7 +207,10 @@ class _PairStream:
 
     def __init__(self, corpus: Corpus) -> None:
         self._parts = (
-            part for _ in repeat(None) for part in read_parts(corpus, "train") if len(part)
+            ParallelText(part.source, part.target, part.alignments)  # left-out pairs count once
+            for _ in repeat(None)
+            for part in read_parts(corpus, "train")
+            if len(part)
         )
         self._rest = ParallelText([], [])
 
@@ -227,13 +220,7 @@ class _PairStream:
         while pairs:
             if not len(self._rest):
                 self._rest = next(self._parts)
-            piece, self._rest = _cut(self._rest, 0, pairs), _cut(self._rest, pairs, None)
+            piece, self._rest = self._rest.pairs(0, pairs), self._rest.pairs(pairs)
             texts.append(piece)
             pairs -= len(piece)
         return join_texts(texts)
-
-
-def _cut(text: ParallelText, first: int, end: int | None) -> ParallelText:
-    kept = slice(first, end)
-    links = None if text.alignments is None else text.alignments[kept]
-    return ParallelText(text.source[kept], text.target[kept], links)

@@ -26,7 +26,6 @@ from datamodules.files import locked, what_is, write_json
 from datamodules.lines import COMPRESSED, read_blocks, read_content, unreadable
 
 Block = tuple[Sequence[str], Sequence[str]]  # source and target lines of neighbouring pairs
-EXPANSION = 4  # about how many bytes of text there are for each byte of a compressed file
 SETTLED = 2e9
 """Age of a change of a file, in nanoseconds, after which another change has another time."""
 OPTION = "data.test_sets"
@@ -42,12 +41,6 @@ class PairSource(ABC):
     identity: str = ""  # what decides the pairs besides the content of the files
     unit: str = "line"  # what ``first`` counts
     first: int = 1  # number of the first pair
-
-    @property
-    def text_bytes(self) -> float:
-        """About how many bytes of UTF-8 the pairs have."""
-        sizes = {file: file.stat().st_size for file in self.files}
-        return sum(size * EXPANSION ** (file.suffix in COMPRESSED) for file, size in sizes.items())
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:

@@ -71,15 +71,17 @@ class PhraseTable(NamedTuple):
         return " ".join(translated)
 
 
-def read_links(text: ParallelText) -> Numbers:
-    """Return source and target word of every link, counted over all sentences: ``(2, links)``.
+def read_links(text: ParallelText, first: int = 1) -> Numbers:
+    """Return source and target word of every gold link, counted over all sentences ``(2, links)``.
 
-    Raises ``ValueError`` as ``PhraseTable.of`` does.
+    Raises ``ValueError`` for what is no link, or points past its sentence pair, with the number of
+    the line, of which the first is ``first``.
     """
     lines = text.alignments or []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines, first):
         if not LINKS.fullmatch(line):
-            raise ValueError(f"line {number}: {line!r} are not links; write them like 0-0 1-2 2?3")
+            wrong = next(link for link in line.split() if not LINKS.fullmatch(link))
+            raise ValueError(f"line {number}: {wrong!r} is not a link like 0-0 or 1?2")
     numbers = re.sub("[-?]", " ", " ".join(lines)).split()
     links = np.array(numbers, np.int64).reshape(-1, 2).T
     sentence = np.repeat(np.arange(len(lines)), [len(line.split()) for line in lines])
@@ -87,8 +89,8 @@ def read_links(text: ParallelText) -> Numbers:
     if (past := np.flatnonzero((links >= lengths[:, sentence]).any(0))).size:
         link, number = "-".join(map(str, links[:, past[0]])), sentence[past[0]]
         raise ValueError(
-            f"line {number + 1}: {link} points past its sentence pair ({lengths[0, number]} source "
-            f"and {lengths[1, number]} target words, counted from 0)"
+            f"line {first + number}: {link} points past its sentence pair ({lengths[0, number]} "
+            f"source and {lengths[1, number]} target words, counted from 0)"
         )
     before = np.cumsum(lengths, axis=1) - lengths
     return links + before[:, sentence]

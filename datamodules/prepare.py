@@ -20,7 +20,7 @@ from itertools import chain, compress, islice
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
@@ -30,7 +30,6 @@ from datamodules.cleaning import (
     CHECKED,
     Cleaner,
     Cleaning,
-    HeldOut,
     StepCount,
     Text,
     equal_sides,
@@ -46,15 +45,13 @@ from datamodules.corpus import (
     Split,
     add_left_out,
     examples_of,
-    first_pairs,
+    join_texts,
     read_parts,
     read_split,
-    text_bytes_of,
 )
 from datamodules.corpus_statistics import (
     CorpusStatistics,
     SideCounts,
-    SideStatistics,
     Suspicion,
     bins_of,
     side_statistics,
@@ -75,17 +72,11 @@ STATISTICS = "statistics.json"
 """File with what the preparation did and what the text holds: ``CorpusStatistics``."""
 UNFINISHED = "unfinished"  # folder of the training text while it is prepared
 HELD_OUT: tuple[Split, ...] = ("val", "test")
-FEW_TOKENS, MANY_TOKENS = 1.6, 2.1
-"""Bytes on the disk during a preparation for each byte of the training text.
-
-Measured on 18 MB of text, English to German: words and BPE 1.4, BPE with dropout, characters and
-bytes 1.9. A smaller corpus has more, since its vocabularies weigh more.
-"""
-LONG_PIECES = ("words", "bpe", "unigram", "sentencepiece")  # tokenizers with few tokens a word
 WORDS_AT_ONCE = 100_000  # words that are cut into tokens at once, so that memory stays bounded
 WAITING = 2  # blocks for each worker that wait for it or are worked on
 Part = TypeVar("Part")
 Result = TypeVar("Result")
+Checksums = dict[str, int]  # checksum of each file
 
 
 @dataclass
@@ -95,29 +86,9 @@ class TrainingText:
     words: GrowingText
     steps: list[StepCount] = field(default_factory=list)
     """What each limit of the corpus and each step of cleaning did."""
-    first: ParallelText = field(default_factory=lambda: ParallelText([], []))
-    """The first pairs, as given."""
+    told: ParallelText = field(default_factory=lambda: ParallelText([], []))
+    """The first pairs, as given, and which pairs the limits of the corpus left out of all."""
     aligned: list[ParallelText] = field(default_factory=list)  # the text that has gold links
-    totals: ParallelText = field(default_factory=lambda: ParallelText([], []))
-    """Which pairs the limits of the corpus left out; no sentences."""
-
-    @property
-    def pairs_read(self) -> int:
-        """Number of pairs before cleaning."""
-        return sum(block.read for block in self.words.blocks)
-
-    def leaked(self, test: ParallelText) -> list[Pair]:
-        """Return the test pairs that are training pairs."""
-        leaked = {pair for block in self.words.blocks for pair in block.leaked}
-        return [pair for pair in zip(test.source, test.target, strict=True) if pair in leaked]
-
-
-class Encoded(NamedTuple):
-    """One side of a split, written."""
-
-    checksums: dict[str, int]  # checksum of each file
-    counts: SideCounts
-    frequencies: dict[str, int]  # frequency of each word; of validation and test, the words alone
 
 
 def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folder: Path) -> None:
@@ -125,7 +96,6 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
 
     Raises the errors of the corpus and of the tokenizers, and ``OSError``.
     """
-    check_space(corpus, settings, folder)
     ends = [time.perf_counter()]  # of the stages
     given = {split: read_split(corpus, split) for split in HELD_OUT}
     held_out = {split: cleaning.text(text, corpus.source) for split, text in given.items()}
@@ -134,54 +104,45 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
         ParallelText(text.source, cleaning.lines(text.target, corpus.target))
         for text in held_out.values()
     )
-    cleaner = Cleaner(cleaning, (corpus.source, corpus.target), HeldOut.of([val, test]))
+    sides = frozenset([*val.source, *test.source]), frozenset([*val.target, *test.target])
+    cleaner = Cleaner(cleaning, (corpus.source, corpus.target), sides)
     training = _read_training(corpus, cleaner, test, folder / UNFINISHED)
     ends.append(time.perf_counter())
     tokenizers = Tokenizers.train(training.words.sample(settings.sample_pairs), settings)
     tokenizers.save(folder)
     ends.append(time.perf_counter())
-    encoded = _encode_all(training.words, held_out, tokenizers, settings, folder)
+    checksums, counts = _encode_all(training.words, held_out, tokenizers, settings, folder)
     ends.append(time.perf_counter())
-    leaked = training.leaked(test)
+    seconds = dict(zip(("text", "vocabularies", "tokens"), np.diff(ends).tolist(), strict=True))
+    leaked = training.words.leaked(test)
     suspicions = suspicions_of_corpus(training.words.copied(), leaked, test)
     if not corpus.generated:
-        suspicions += _swapped(corpus, {"training": training.first, "validation": given["val"]})
-    seconds = dict(zip(("text", "vocabularies", "tokens"), np.diff(ends).tolist(), strict=True))
-    left_out: dict[str, dict[str, int]] = {split: text.left_out for split, text in held_out.items()}
-    statistics = _statistics(training, encoded, left_out, len(leaked), seconds)
+        suspicions += _swapped(corpus, {"training": training.told, "validation": given["val"]})
+    bins = bins_of(counts.values())
+    statistics = CorpusStatistics(
+        pairs_read=training.words.pairs_read,
+        left_out={split: text.left_out for split, text in held_out.items()},
+        cleaning=training.steps,
+        seconds=seconds,
+        leaked=len(leaked),
+        bins=bins,
+        splits={
+            split: {side: side_statistics(counts[split, side], bins) for side in SIDES}
+            for split in SPLITS
+        },
+    )
     write_json(folder / STATISTICS, statistics.model_dump())
-    counted = {step.step: step.count for step in training.steps if step.leaves_out and step.count}
+    left_out = {step.step: step.count for step in training.steps if step.leaves_out and step.count}
     index: dict[str, Any] = {
-        "train": asdict(ParallelText([], [], None, counted, seen=training.totals.seen)),
+        "train": asdict(ParallelText([], [], None, left_out, seen=training.told.seen)),
         **{split: asdict(text) for split, text in held_out.items()},
-        "checksums": {WORD_COUNTS: checksum(folder / WORD_COUNTS)}
-        | {file: crc for each in encoded.values() for file, crc in each.checksums.items()},
+        "checksums": checksums,
         "tokenizers": [tokenizer.fingerprint for tokenizer in tokenizers],
         "suspicions": list(map(str, suspicions)),
         "phrase_table": _phrase_table(corpus, training.aligned, held_out["test"]),
     }
     write_json(folder / INDEX, index)
     shutil.rmtree(folder / UNFINISHED)
-
-
-def check_space(corpus: Corpus, settings: TokenizerSettings, folder: Path) -> None:
-    """Raise ``UserError`` if a preparation in ``folder`` needs more room than the disk has free.
-
-    What an interrupted preparation has written counts as room. A corpus of unknown size passes.
-    """
-    few = settings.kind in LONG_PIECES and not settings.dropout
-    needed = (FEW_TOKENS if few else MANY_TOKENS) * text_bytes_of(corpus)
-    if not needed:
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    written = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    free = shutil.disk_usage(folder).free + written
-    if needed > free:
-        raise UserError(
-            f"{folder}: the preparation needs about {needed / 1e6:,.0f} MB, but the disk has "
-            f"{free / 1e6:,.0f} MB free: choose another folder with cache_dir=... or fewer "
-            "training pairs with data.limit=..."
-        )
 
 
 def for_each(
@@ -241,14 +202,14 @@ def _read_training(
     with tqdm(desc="reading", unit=" pairs", unit_scale=True, disable=None, leave=False) as bar:
         for block in for_each(partial(_clean, cleaner, tested), new, cores()):
             text.append(block)
-            bar.update(block.counts.read)
+            bar.update(block[0].read)
     steps = total_counts(step for block in text.blocks for step in block.steps)
     if cleaner.cleaning.duplicates:
         steps.append(text.leave_duplicates_out())
     if not text.pairs:
         raise UserError(nothing_left(steps))
-    left_out, examples = training.totals.left_out, training.totals.examples
-    seen = training.pairs_read + sum(left_out.values())
+    left_out, examples = training.told.left_out, training.told.examples
+    seen = text.pairs_read + sum(left_out.values())
     limits = (
         StepCount(why, True, seen, count, examples.get(why, []), 0.0)
         for why, count in left_out.items()
@@ -258,14 +219,16 @@ def _read_training(
 
 
 def _texts(corpus: Corpus, training: TrainingText) -> Iterator[Text]:
+    told = training.told
     for text in read_parts(corpus, "train"):
-        add_left_out(training.totals, text)
-        training.totals.seen.update(text.seen)
+        add_left_out(told, text)
+        told.seen.update(text.seen)
         if text.alignments is not None:
             training.aligned.append(text)
         if len(text):
-            if not len(training.first):
-                training.first = first_pairs(text, CHECKED)
+            if not len(told):
+                told.source.extend(text.source[:CHECKED])
+                told.target.extend(text.target[:CHECKED])
             yield text.source, text.target
 
 
@@ -276,13 +239,10 @@ def _clean(cleaner: Cleaner, tested: frozenset[Pair], text: Text) -> Block:
     copies = equal_sides(source, target)
     copied = examples_of(compress(source, copies))
     leaked = sorted(tested.intersection(zip(source, target, strict=True)))
+    counts = BlockCounts(len(text[0]), len(source), steps, copied, leaked)
     duplicates = cleaner.cleaning.duplicates
-    return Block(
-        BlockCounts(len(text[0]), len(source), steps, copied, leaked),
-        (words_of(source), words_of(target)),
-        copies,
-        pair_digests(source, target) if duplicates else np.zeros(0, np.uint64),
-    )
+    digests = pair_digests(source, target) if duplicates else np.zeros(0, np.uint64)
+    return counts, (words_of(source), words_of(target)), copies, digests
 
 
 def _follow_parent() -> None:
@@ -304,25 +264,36 @@ def _encode_all(
     tokenizers: Tokenizers,
     settings: TokenizerSettings,
     folder: Path,
-) -> dict[tuple[str, str], Encoded]:
+) -> tuple[Checksums, dict[tuple[str, str], SideCounts]]:
     """Write the numbers of each split and side, and how often training has each word."""
-    encoded: dict[tuple[str, str], Encoded] = {}
+    checksums: Checksums = {}
+    counts: dict[tuple[str, str], SideCounts] = {}
+    frequencies = []
     for side, tokenizer in zip(SIDES, tokenizers, strict=True):
-        found = _encode_training(text, side, tokenizer, folder)
+        written, counts["train", side], of_words = _encode_training(text, side, tokenizer, folder)
+        checksums |= written
+        frequencies.append(of_words)
         if settings.dropout:
             assert isinstance(tokenizer, Bpe)
-            found.checksums.update(_save_words(text, side, tokenizer, folder))
-        encoded["train", side] = found
+            checksums |= _save_words(text, side, tokenizer, folder)
         for split, held in held_out.items():
-            lines = getattr(held, side)
-            encoded[split, side] = _encode(lines, tokenizer, folder, f"{split}.{side}")
-    counts = _word_counts(*(encoded["train", side].frequencies for side in SIDES))
+            tokens, words = encode_lines(tokenizer, getattr(held, side))
+            checksums |= _save(folder, f"{split}.{side}", tokens)
+            counts[split, side] = SideCounts(
+                np.bincount(words.numbers.lengths),
+                np.bincount(tokens.lengths),
+                int(np.count_nonzero(tokens.tokens == UNK)),
+                len(words.distinct),
+            )
     # Without line breaks: the writer of indented JSON takes ten times as long.
-    write_text(folder / WORD_COUNTS, json.dumps(counts, ensure_ascii=False))
-    return encoded
+    write_text(folder / WORD_COUNTS, json.dumps(_word_counts(*frequencies), ensure_ascii=False))
+    return checksums | {WORD_COUNTS: checksum(folder / WORD_COUNTS)}, counts
 
 
-def _encode_training(text: GrowingText, side: str, tokenizer: Tokenizer, folder: Path) -> Encoded:
+def _encode_training(
+    text: GrowingText, side: str, tokenizer: Tokenizer, folder: Path
+) -> tuple[Checksums, SideCounts, dict[str, int]]:
+    """Write one side of the training text; return also the frequency of each word."""
     words = text.words(side)
     tokens = tokens_of_words(tokenizer.encode, words)
     frequencies = np.zeros(len(words), np.int64)
@@ -337,9 +308,9 @@ def _encode_training(text: GrowingText, side: str, tokenizer: Tokenizer, folder:
     cut = (tokens.select(lines.tokens).flat() for lines in text.lines(side))
     checksums = save_sequences(folder, f"train.{side}", lengths, cut, largest)
     unknown = int(sums(tokens.tokens == UNK, tokens.lengths) @ frequencies)
-    counts = SideCounts(np.bincount(np.concatenate(in_words)), np.bincount(lengths), unknown)
     counted = {words[number]: int(frequencies[number]) for number in used.tolist()}
-    return Encoded(checksums, counts, counted)
+    per_line = np.bincount(np.concatenate(in_words)), np.bincount(lengths)
+    return checksums, SideCounts(*per_line, unknown, len(used)), counted
 
 
 def _save_words(text: GrowingText, side: str, tokenizer: Bpe, folder: Path) -> dict[str, int]:
@@ -362,14 +333,6 @@ def encode_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> tuple[Sequences,
     numbers, lengths = words.numbers.tokens, words.numbers.lengths
     cut = tokens.select(numbers).flat()
     return Sequences.joined(cut, sums(tokens.lengths[numbers], lengths)), words
-
-
-def _encode(lines: Sequence[str], tokenizer: Tokenizer, folder: Path, name: str) -> Encoded:
-    """Write one side of validation or test."""
-    tokens, words = encode_lines(tokenizer, lines)
-    unknown = int(np.count_nonzero(tokens.tokens == UNK))
-    counts = SideCounts(np.bincount(words.numbers.lengths), np.bincount(tokens.lengths), unknown)
-    return Encoded(_save(folder, name, tokens), counts, dict.fromkeys(words.distinct, 0))
 
 
 def _save(folder: Path, name: str, sequences: Sequences) -> dict[str, int]:
@@ -396,28 +359,6 @@ def _word_counts(source: Mapping[str, int], target: Mapping[str, int]) -> dict[s
     return {name: dict(sorted(each.items())) for name, each in counts.items()}
 
 
-def _statistics(
-    training: TrainingText,
-    encoded: Mapping[tuple[str, str], Encoded],
-    left_out: dict[str, dict[str, int]],
-    leaked: int,
-    seconds: dict[str, float],
-) -> CorpusStatistics:
-    bins = bins_of(each.counts for each in encoded.values())
-    splits: dict[str, dict[str, SideStatistics]] = {split: {} for split in SPLITS}
-    for (split, side), each in encoded.items():
-        splits[split][side] = side_statistics(each.counts, len(each.frequencies), bins)
-    return CorpusStatistics(
-        pairs_read=training.pairs_read,
-        left_out=left_out,
-        cleaning=training.steps,
-        seconds=seconds,
-        leaked=leaked,
-        bins=bins,
-        splits=splits,
-    )
-
-
 def _swapped(corpus: Corpus, texts: Mapping[str, ParallelText]) -> Iterator[Suspicion]:
     for split, text in texts.items():
         found, checked = swapped(text, (corpus.source, corpus.target))
@@ -432,12 +373,8 @@ def _phrase_table(
     """Translate the test set by a phrase table; None for training text without gold links."""
     if not aligned:
         return None
-    source, target, links = (
-        [line for text in aligned for line in getattr(text, side) or ()]
-        for side in ("source", "target", "alignments")
-    )
     try:
-        table = PhraseTable.of(ParallelText(source, target, links))
+        table = PhraseTable.of(join_texts(aligned))
     except ValueError as error:
         raise UserError(f"data={corpus.name}, train: gold alignments, {error}") from None
     return [table.translate(line) for line in test.source]

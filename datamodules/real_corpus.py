@@ -1,13 +1,12 @@
 """What corpora of real text share: limits, empty sides, test sets by name, gold alignments."""
 
 import hashlib
-import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from itertools import compress, islice
+from itertools import compress
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -27,10 +26,10 @@ from datamodules.corpus import (
 from datamodules.errors import UserError
 from datamodules.lines import read_lines
 from datamodules.pair_sources import OPTION, Block, PairSource, digests_of, find_test_set
+from datamodules.phrase_table import read_links
 from datamodules.words import lengths_in_words, letters_of_word
 
 LINKS = "data.alignments.test"
-_LINK = re.compile(r"([0-9]+)[-?]([0-9]+)")
 
 
 @dataclass(kw_only=True)
@@ -86,11 +85,6 @@ class RealCorpus(Corpus):
                 digest.update(content)
         return digest.hexdigest()[:12]
 
-    @override
-    @property
-    def text_bytes(self) -> float:
-        return sum(source.text_bytes for source in self._sources["train"])
-
     def text_files(self) -> list[Path]:
         """Return the files whose content decides the pairs."""
         return [
@@ -126,21 +120,36 @@ class RealCorpus(Corpus):
         )
 
     def _read(self, name: Split) -> Iterator[ParallelText]:
-        gold = GoldLinks(self._links[name]) if name in self._links else None
+        gold = read_lines(self._links[name], LINKS) if name in self._links else None
         limit = self.train_max_words if name == "train" else self.test_max_words
+        pairs = 0
         for source in self._sources[name]:
             first = source.first
             for block in source.blocks():
                 if not self.skip_empty:
                     _refuse_empty(source, block, first)
-                links = None if gold is None else gold.take(*block)
+                links = None if gold is None else self._gold(gold, pairs, block)
+                pairs += len(block[0])
                 is_set = name == "test" and self._set_names
                 text = _within(block, (self.source, self.target), links, limit)
                 named = {set_name(source.name): len(text)} if is_set else {}
                 yield replace(text, sets=named)
                 first += len(block[0])
-        if gold is not None:
-            gold.check_end()
+        if gold is not None and pairs != len(gold):
+            raise UserError(
+                f"{self._links[name]} has {len(gold)} lines, but the test split has {pairs} pairs: "
+                f"write one line for each, empty where nothing is linked, or set {LINKS}=..."
+            )
+
+    def _gold(self, gold: Sequence[str], before: int, block: Block) -> list[str]:
+        """Return the gold links of a block, which ``before`` pairs precede."""
+        links = list(gold[before : before + len(block[0])])
+        try:
+            read_links(ParallelText(list(block[0]), list(block[1]), links), before + 1)
+        except ValueError as error:
+            file = self._links["test"]
+            raise UserError(f"{file}, {error}: fix it, or set {LINKS}=...") from None
+        return links
 
     @cached_property
     def _sources(self) -> dict[Split, list[PairSource]]:
@@ -207,54 +216,3 @@ def _refuse_empty(source: PairSource, block: Block, first: int) -> None:
                 f"{place}, {source.unit} {number}: empty: fix the file, or leave such pairs out "
                 "with data.skip_empty=true"
             )
-
-
-class GoldLinks:
-    """The lines of a file of gold alignments, one for each pair of the test split, in order.
-
-    A line holds links ``i-j`` (sure) and ``i?j`` (possible), source word first, counted from 0.
-    """
-
-    def __init__(self, file: Path) -> None:
-        """Read the file. Raises ``UserError`` if it cannot be read."""
-        self._file = file
-        self._count = 0
-        self._lines = read_lines(file, LINKS)
-        self._rest = iter(self._lines)
-
-    def take(self, source: Sequence[str], target: Sequence[str]) -> list[str]:
-        """Return the lines of the next pairs. Raises ``UserError`` for a missing or wrong line."""
-        lines = list(islice(self._rest, len(source)))
-        if len(lines) < len(source):
-            raise UserError(self._unequal("more"))
-        pairs = zip(lines, source, target, strict=True)
-        for number, (line, *sides) in enumerate(pairs, self._count + 1):
-            lengths = [len(side.split()) for side in sides]
-            for link in line.split():
-                self._check(link, number, lengths)
-        self._count += len(lines)
-        return lines
-
-    def check_end(self) -> None:
-        """Raise ``UserError`` if lines are left after the last pair."""
-        if self._count < len(self._lines):
-            raise UserError(self._unequal(f"{self._count}"))
-
-    def _check(self, link: str, number: int, lengths: Sequence[int]) -> None:
-        match = _LINK.fullmatch(link)
-        if match is None:
-            problem = f"{link!r} is not a link like 0-0 or 1?2"
-        elif any(int(word) >= length for word, length in zip(match.groups(), lengths, strict=True)):
-            problem = (
-                f"{link} points past its sentence pair ({lengths[0]} source and {lengths[1]} "
-                "target words, counted from 0)"
-            )
-        else:
-            return
-        raise UserError(f"{self._file}, line {number}: {problem}: fix it, or set {LINKS}=...")
-
-    def _unequal(self, pairs: str) -> str:
-        return (
-            f"{self._file} has {len(self._lines)} lines, but the test split has {pairs} pairs: "
-            f"write one line for each, empty where nothing is linked, or set {LINKS}=..."
-        )

@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 from copy import copy
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ class TranslationData(pl.LightningDataModule):
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits that change with any sentence or setting of the text."""
         corpus = fingerprint_of(self.corpus)
-        content = [FORMAT, corpus, self.tokenizer.identity, self.cleaning.identity]
+        content = [FORMAT, corpus, self.tokenizer.identity, asdict(self.cleaning)]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
     @cached_property

@@ -82,9 +82,9 @@ def test_text_without_links_teaches_nothing():
 @pytest.mark.parametrize(
     ("links", "why"),
     [
-        ("0-0 1", "line 2: '0-0 1' are not links"),
-        ("0-0-1", "line 2: '0-0-1' are not links"),
-        ("0:0", "line 2: '0:0' are not links"),
+        ("0-0 1", "line 2: '1' is not a link like 0-0 or 1"),
+        ("0-0-1", "line 2: '0-0-1' is not a link"),
+        ("0:0", "line 2: '0:0' is not a link"),
         ("0-0 2-0", r"line 2: 2-0 points past its sentence pair \(2 source and 1 target words"),
         ("0?1", "line 2: 0-1 points past its sentence pair"),
     ],

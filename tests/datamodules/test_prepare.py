@@ -1,17 +1,14 @@
 """A corpus in blocks: prepared as at once, by several processes, and after a kill."""
 
-import gzip
 import json
 import os
 import random
 import resource
-import shutil
 import time
 import zlib
 from collections import Counter
 from multiprocessing import get_context
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -22,10 +19,9 @@ from hypothesis import strategies as st
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from datamodules import encoded_corpus, prepare
-from datamodules.corpus import Corpus, ParallelText, text_bytes_of
+from datamodules.corpus import Corpus, ParallelText
 from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.errors import UserError
-from datamodules.mixture import MixtureCorpus
 from datamodules.text import TextCorpus
 from datamodules.tokenization import Bpe, TokenizerSettings, Words
 from datamodules.translation_data import TranslationData
@@ -243,53 +239,6 @@ def test_fingerprint_and_numbers_change_on_purpose_alone(tmp_path, name, cleaned
     )
     tokens = data.encoded_corpus.encoded["train"].tgt.tokens
     assert (data.fingerprint, zlib.crc32(tokens.astype("<u2").tobytes())) == GOLDEN[name]
-
-
-@pytest.fixture
-def dogs(tmp_path):
-    lines = "ein Hund\nzwei Hunde\n" * 500
-    for split in ("train", "val", "test"):
-        (tmp_path / f"{split}.de").write_text(lines)
-        (tmp_path / f"{split}.en").write_text(lines.replace("ein", "one"))
-    return tmp_path, 2 * len(lines)
-
-
-def test_text_bytes_are_those_of_the_training_text(dogs):
-    root, size = dogs
-    assert text_bytes_of(TextCorpus(root, "de", "en")) == size
-    assert text_bytes_of(TextCorpus(root, "de", "en", limit=10)) == size / 100
-    assert text_bytes_of(TextCorpus(root, "de", "en", limit=10**9)) == size
-    limits = {"a": None, "b": 100}
-    both: dict[str, Corpus] = {
-        name: TextCorpus(root, "de", "en", limit=limit) for name, limit in limits.items()
-    }
-    assert text_bytes_of(MixtureCorpus(corpora=both)) == pytest.approx(1.1 * size)
-    assert text_bytes_of(MixtureCorpus(corpora=both, size=550)) == pytest.approx(0.55 * size)
-
-
-def test_a_compressed_file_counts_for_more(dogs):
-    root, size = dogs
-    packed = gzip.compress((root / "train.de").read_bytes())
-    (root / "train.de").unlink()
-    (root / "train.de.gz").write_bytes(packed)
-    assert text_bytes_of(TextCorpus(root, "de", "en")) == size / 2 + 4 * len(packed)
-
-
-def test_a_full_disk_is_noticed_before_the_preparation(dogs, monkeypatch):
-    root, size = dogs
-    free = int(prepare.FEW_TOKENS * size) - 100
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
-    folder = root / "cache"
-    with pytest.raises(UserError, match=r"cache: .*has 0 MB free.* cache_dir=.* data.limit="):
-        prepared_from(TextCorpus(root, "de", "en"), folder)
-    assert not folder.exists()
-    # What an interrupted preparation wrote need not be written again.
-    folder.mkdir()
-    (folder / "left").write_bytes(bytes(101))
-    prepare.check_space(TextCorpus(root, "de", "en"), SETTINGS, folder)
-    with pytest.raises(UserError, match="the preparation needs about"):
-        prepare.check_space(TextCorpus(root, "de", "en"), TokenizerSettings("bytes"), folder)
-    prepared_from(TextCorpus(root, "de", "en", limit=900), folder)
 
 
 FILES, PAIRS = 6, 1500

@@ -187,7 +187,7 @@ lengths = st.lists(st.integers(0, 3000), min_size=1, max_size=60)
 @settings(derandomize=True, deadline=None, database=None)
 @given(lengths, lengths)
 def test_bins_are_few_and_hold_every_sentence(first, second):
-    sides = [SideCounts(np.bincount(each), np.bincount(each), 0) for each in (first, second)]
+    sides = [SideCounts(np.bincount(each), np.bincount(each), 0, 0) for each in (first, second)]
     bins = bins_of(sides)
     assert len(bins) <= MOST_BINS
     assert len({b - a for a, b in pairwise(bins)}) <= 1

@@ -190,7 +190,7 @@ def test_gold_links_change_the_fingerprint(root):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("0-0\n", "links has 1 lines, but the test split has more pairs"),
+        ("0-0\n", "links has 1 lines, but the test split has 2 pairs"),
         ("0-0\n0-0\n0-0\n", "links has 3 lines, but the test split has 2 pairs"),
         ("0-0\n0-3\n", "links, line 2: 0-3 points past its sentence pair (3 source and 3 target"),
         ("0-0\n0:1\n", "links, line 2: '0:1' is not a link like 0-0 or 1?2"),

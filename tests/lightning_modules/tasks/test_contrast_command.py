@@ -91,7 +91,7 @@ def test_mistakes(space, untrained):
     file = space / "wrong.json"
     file.write_text('[{"source": "A"}]')
     command = ["task=contrast", f"checkpoint={untrained}", *places(space)]
-    assert "entry 0 has no 'errors'" in mistake(*command, f"pairs={file}")
+    assert "entries.0.reference: Field required" in mistake(*command, f"pairs={file}")
     assert "No such file" in mistake(*command, f"pairs={space}/none.json")
 
 
