@@ -17,7 +17,7 @@ from datamodules.cleaning import StepCount, first_occurrences
 from datamodules.corpus import ParallelText, examples_of
 from datamodules.corpus_statistics import Suspicion
 from datamodules.sequences import AT_ONCE, Sequences
-from datamodules.words import Words
+from datamodules.words import WordNumbers
 
 SIDES = ("source", "target")
 ENCODING = "utf-8", "surrogatepass"
@@ -38,7 +38,7 @@ class BlockCounts:
     leaked: list[Pair]  # test pairs that are pairs of this block
 
 
-Block = tuple[BlockCounts, tuple[Words, Words], Mask, NDArray[np.uint64]]
+Block = tuple[BlockCounts, tuple[WordNumbers, WordNumbers], Mask, NDArray[np.uint64]]
 """Neighbouring pairs of the cleaned text: counts, the words of both sides, whether the target of
 each pair equals the source, and the digest of each pair (nothing if duplicates may stay)."""
 

@@ -31,47 +31,6 @@ FOLDER = "huggingface"  # folder of ``cache_dir`` for Arrow tables
 TEXT = ("string", "large_string", "null")  # types of columns that hold text, or nothing
 
 
-def open_tables(
-    path: str,
-    configuration: str | None = None,
-    folder: str | None = None,
-    revision: str | None = None,
-    cache_dir: Path | None = None,
-) -> dict[str, "Dataset"]:
-    """Open all splits of a dataset as tables that are mapped from the disk.
-
-    Args:
-        path: name on the hub, or a file or folder.
-        configuration: name of one of the dataset's configurations.
-        folder: folder inside the dataset that holds its files.
-        revision: branch, tag or commit of the hub.
-        cache_dir: folder for the tables; None for the library's own.
-
-    Raises:
-        UserError: if the dataset cannot be opened, or the package is not installed.
-    """
-    datasets = _library()
-    cache = None if cache_dir is None else str(cache_dir / FOLDER)
-    local = Path(path)
-    try:
-        if (local / "state.json").is_file():  # one split, as Dataset.save_to_disk writes it
-            return {"train": datasets.load_from_disk(path)}
-        if local.is_file():
-            kind = next((KINDS[suffix] for suffix in local.suffixes if suffix in KINDS), None)
-            if kind is None:
-                raise UserError(f"data.path={path}: is none of {', '.join(KINDS)}")
-            return dict(datasets.load_dataset(kind, data_files=path, cache_dir=cache))
-        return dict(
-            datasets.load_dataset(
-                path, configuration, data_dir=folder, revision=revision, cache_dir=cache
-            )
-        )
-    except UserError:
-        raise
-    except Exception as error:  # the library raises errors of many kinds
-        raise UserError(f"data.path={path}: {_reason(error)}") from None
-
-
 def _library() -> Any:
     try:
         import datasets
@@ -130,21 +89,21 @@ class HubRows(PairSource):
 
 @dataclass
 class HuggingFaceCorpus(RealCorpus):
-    """A dataset that ``datasets`` opens, memory-mapped; see ``hub.open_tables`` for the arguments.
+    """A dataset of the hub, or in a file or folder, that ``datasets`` opens memory-mapped.
 
     A split may be a part of the dataset's split or a sum: ``train[2000:]``, ``train[:1%]+extra``.
     The fingerprint hashes the files of a folder, or the names of the tables of a dataset of the
     hub, which hold its configuration and commit.
     """
 
-    path: str
+    path: str  # name on the hub, or a file or folder
     source: str
     target: str
     columns: Columns
     name: str = "huggingface"
-    configuration: str | None = None
-    folder: str | None = None
-    revision: str | None = None
+    configuration: str | None = None  # name of one of the dataset's configurations
+    folder: str | None = None  # folder inside the dataset that holds its files
+    revision: str | None = None  # branch, tag or commit of the hub
     splits: dict[Split, str] = Field(default_factory=dict)
     """Names of the dataset's splits; by default ``train``, ``validation`` and ``test``."""
 
@@ -174,9 +133,31 @@ class HuggingFaceCorpus(RealCorpus):
 
     @cached_property
     def _tables(self) -> "dict[str, Dataset]":
-        return open_tables(
-            self.path, self.configuration, self.folder, self.revision, self.cache_dir
-        )
+        """All splits of the dataset, as tables that are mapped from the disk."""
+        datasets, path = _library(), self.path
+        cache = None if self.cache_dir is None else str(self.cache_dir / FOLDER)
+        local = Path(path)
+        try:
+            if (local / "state.json").is_file():  # one split, as Dataset.save_to_disk writes it
+                return {"train": datasets.load_from_disk(path)}
+            if not local.is_file():
+                return dict(
+                    datasets.load_dataset(
+                        path,
+                        self.configuration,
+                        data_dir=self.folder,
+                        revision=self.revision,
+                        cache_dir=cache,
+                    )
+                )
+            kind = next((KINDS[suffix] for suffix in local.suffixes if suffix in KINDS), None)
+            if kind is None:
+                raise UserError(f"data.path={path}: is none of {', '.join(KINDS)}")
+            return dict(datasets.load_dataset(kind, data_files=path, cache_dir=cache))
+        except UserError:
+            raise
+        except Exception as error:  # the library raises errors of many kinds
+            raise UserError(f"data.path={path}: {_reason(error)}") from None
 
     @cached_property
     def _local_files(self) -> list[Path]:

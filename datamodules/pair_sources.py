@@ -12,7 +12,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from copy import copy
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import zip_longest
@@ -29,6 +28,8 @@ Block = tuple[Sequence[str], Sequence[str]]  # source and target lines of neighb
 SETTLED = 2e9
 """Age of a change of a file, in nanoseconds, after which another change has another time."""
 OPTION = "data.test_sets"
+GIVEN = ("name", "data", "description", "citation", "md5", "langpairs")
+"""What a test set of sacreBLEU is made from."""
 _NEWSTEST = re.compile(r"newstest20([0-9]{2})")
 
 
@@ -92,17 +93,11 @@ def find_test_set(
 ) -> TwoFiles:
     """Return the files of a test set; sacreBLEU downloads what is missing.
 
-    Of several references, the first counts.
+    ``name`` is a name of sacreBLEU, ``newstestYYYY``, or that of files ``NAME.{language}`` in one
+    of ``places``. sacreBLEU keeps its test sets in ``folder``, by default in ``$SACREBLEU`` or
+    ``~/.sacrebleu``. Of several references, the first counts.
 
-    Args:
-        name: file name without the language, a name of sacreBLEU, or ``newstestYYYY``.
-        source: code of the source language.
-        target: code of the target language.
-        places: folders that may hold the files ``NAME.{language}``.
-        folder: folder of sacreBLEU's test sets, instead of ``$SACREBLEU`` or ``~/.sacrebleu``.
-
-    Raises:
-        UserError: for an unknown name, language pair or folder, or if the download fails.
+    Raises ``UserError`` for an unknown name, language pair or folder, and if the download fails.
     """
     if folder is not None and not folder.is_dir():
         raise UserError(f"{OPTION}_folder={folder}: {what_is(folder)}; give a folder or make it")
@@ -110,20 +105,16 @@ def find_test_set(
         sides = [find_file(place, f"{name}.{language}") for language in (source, target)]
         if sides[0] is not None and sides[1] is not None:
             return TwoFiles(name, (sides[0], sides[1]))
-    known = _dataset(name, f"{source}-{target}")
-    if folder is not None:
-        known = copy(known)
-        # sacreBLEU has no argument for its folder, only a variable that it reads when imported.
-        known._outdir = str(folder / known.name)
-        known._rawdir = str(folder / known.name / "raw")
-    with _fetching(name, known):
+    known, raw = _dataset(name, f"{source}-{target}", folder)
+    with _fetching(name, known, raw):
         first = known.get_source_file(f"{source}-{target}")
         second = known.get_reference_files(f"{source}-{target}")[0]
     return TwoFiles(name, (Path(first), Path(second)))
 
 
-def _dataset(name: str, pair: str) -> Any:
-    from sacrebleu.dataset import DATASETS  # a large table, which --help does not need
+def _dataset(name: str, pair: str, folder: Path | None) -> tuple[Any, Path]:
+    """Return a test set of sacreBLEU and the folder of its downloads."""
+    from sacrebleu.dataset import DATASETS, base  # a large table, which --help does not need
 
     newstest = _NEWSTEST.fullmatch(name)
     known = DATASETS.get(f"wmt{newstest[1]}" if newstest else name)
@@ -142,13 +133,21 @@ def _dataset(name: str, pair: str) -> Any:
             f"{OPTION}: {name} is not there for {pair}; sacreBLEU has it for "
             f"{', '.join(sorted(pairs)) or 'no languages'}"
         )
-    return known
+    usual = base.SACREBLEU_DIR
+    if folder is None:
+        return known, Path(usual, known.name, "raw")
+    # sacreBLEU has no argument for its folder, only a variable, which a test set reads when made.
+    base.SACREBLEU_DIR = str(folder)
+    try:
+        given = {key: value for key, value in vars(known).items() if key in GIVEN}
+        return type(known)(**given, **known.kwargs), folder / known.name / "raw"
+    finally:
+        base.SACREBLEU_DIR = usual
 
 
 @contextmanager
-def _fetching(name: str, known: Any) -> Iterator[None]:
-    """Turn errors of a download into one line; leave no broken download behind."""
-    raw = Path(known._rawdir)
+def _fetching(name: str, known: Any, raw: Path) -> Iterator[None]:
+    """Turn errors of a download into one line; leave no broken download in ``raw`` behind."""
     before = set(raw.glob("*"))
     try:
         yield
@@ -173,22 +172,18 @@ def digests_of(files: Sequence[Path], cache_dir: Path | None, option: str) -> li
     if cache_dir is None:
         return [_digest(file, option) for file in files]
     kept = cache_dir / "digests.json"
-    known = _known(kept)
-    keys = [_key(file, option) for file in files]
-    new = {
-        key: _digest(file, option).hex()
-        for key, file in zip(keys, files, strict=True)
-        if key not in known
-    }
-    settled = [
-        key
-        for key, file in zip(keys, files, strict=True)
-        if key in new and time.time_ns() - file.stat().st_mtime_ns > SETTLED
-    ]
+    known, settled, found = _known(kept), {}, []
+    for file in files:
+        key = _key(file, option)
+        if key not in known:
+            known[key] = _digest(file, option).hex()
+            if time.time_ns() - file.stat().st_mtime_ns > SETTLED:
+                settled[key] = known[key]
+        found.append(bytes.fromhex(known[key]))
     if settled:
         with suppress(OSError), locked(cache_dir / ".digests.lock"):
-            write_json(kept, _known(kept) | {key: new[key] for key in settled})
-    return [bytes.fromhex(known.get(key) or new[key]) for key in keys]
+            write_json(kept, _known(kept) | settled)
+    return found
 
 
 def _known(kept: Path) -> dict[str, str]:

@@ -63,7 +63,7 @@ from datamodules.growing_text import SIDES, Block, BlockCounts, GrowingText, Pai
 from datamodules.phrase_table import PhraseTable
 from datamodules.sequences import Integers, Sequences, checksum, cores, save_sequences, sums
 from datamodules.tokenization import UNK, Bpe, Tokenizer, Tokenizers, TokenizerSettings
-from datamodules.words import Words, words_of
+from datamodules.words import WordNumbers, words_of
 
 INDEX = "index.json"
 """File with the text of validation and test and all that is small; written last."""
@@ -326,7 +326,7 @@ def _save_words(text: GrowingText, side: str, tokenizer: Bpe, folder: Path) -> d
     }
 
 
-def encode_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> tuple[Sequences, Words]:
+def encode_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> tuple[Sequences, WordNumbers]:
     """Return the tokens of each line, equal to ``tokenizer.encode`` and faster, and its words."""
     words = words_of(lines)
     tokens = tokens_of_words(tokenizer.encode, words.distinct)

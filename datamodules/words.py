@@ -23,14 +23,14 @@ LETTERS = {"zh": 2, "yue": 2, "ja": 2, "th": 4, "lo": 4, "bo": 4, "km": 5, "my":
 """Letters of a mean word in languages that are written without spaces between words."""
 
 
-class Words(NamedTuple):
+class WordNumbers(NamedTuple):
     """The words of some lines."""
 
     distinct: list[str]  # each word once, in the order of the first occurrences
     numbers: Sequences  # places of the words of each line among ``distinct``
 
 
-def words_of(lines: Sequence[str]) -> Words:
+def words_of(lines: Sequence[str]) -> WordNumbers:
     """Return what ``str.split`` makes of each line."""
     words, counts = _split(lines)
     flat = words.flatten()
@@ -38,7 +38,7 @@ def words_of(lines: Sequence[str]) -> Words:
         flat = flat.filter(_is_not_empty(flat))
     numbered = flat.dictionary_encode()
     numbers = numbered.indices.to_numpy().astype(np.int64)
-    return Words(numbered.dictionary.to_pylist(), Sequences.joined(numbers, counts))
+    return WordNumbers(numbered.dictionary.to_pylist(), Sequences.joined(numbers, counts))
 
 
 def word_frequencies(lines: Sequence[str]) -> Counter[str]:

@@ -10,7 +10,7 @@ from datamodules.batching.batches import (
 )
 from datamodules.batching.bpe_dropout import BpeDropout, Merges, SpelledText
 from datamodules.batching.feed import Feed
-from datamodules.batching.ranks import Pieces, PieceSampler, Place, WholeBatches
+from datamodules.batching.pieces import Pieces, PieceSampler, Place, WholeBatches
 from datamodules.batching.sampler import (
     LengthBatchSampler,
     MixedBatchSampler,

@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import count, cycle, islice
 from random import Random
 from typing import Any
 
-from pydantic import PositiveInt, validate_call
+from pydantic import validate_call
 from typing_extensions import override
 
 from datamodules.contrast_pairs import ContrastPair
@@ -48,14 +49,14 @@ class GrammarCorpus(Corpus):
     @validate_call
     def __init__(
         self,
-        train_size: PositiveInt,
-        val_size: PositiveInt,
-        test_size: PositiveInt,
+        train_size: int,
+        val_size: int,
+        test_size: int,
         seed: int,
-        train_max_words: PositiveInt | None = 50,
-        source: str = "en",
-        target: str = "fr",
-        disjoint: Disjoint = "sentences",
+        train_max_words: int | None,
+        source: str,
+        target: str,
+        disjoint: Disjoint,
         **knobs: Any,
     ) -> None:
         if train_max_words is not None and train_max_words < SHORTEST:
@@ -79,7 +80,7 @@ class GrammarCorpus(Corpus):
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits of the arguments and the edition of the grammar."""
         arguments = (self.source, self.target, self.seed, self.train_max_words, self._sizes)
-        content = (EDITION, *arguments, self.disjoint, self.knobs.model_dump())
+        content = (EDITION, *arguments, self.disjoint, asdict(self.knobs))
         return hashlib.sha256(repr(content).encode()).hexdigest()[:12]
 
     @override
@@ -105,7 +106,7 @@ class GrammarCorpus(Corpus):
     @override
     def contrastive_pairs(self) -> list[ContrastPair]:
         """Write contrastive pairs with gaps as long as the grammar has them."""
-        knobs = self.knobs.model_copy(update={"distance": LONGEST_GAPS, "paraphrase": 0.0})
+        knobs = replace(self.knobs, distance=LONGEST_GAPS, paraphrase=0.0)
         sentences = Sentences(self._vocabulary, knobs, Random(f"contrast {self.seed}").random)
         languages = find_language(self.source), find_language(self.target)
         return draw_contrast(sentences, *languages, self.knobs.longest)

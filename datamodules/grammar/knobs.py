@@ -2,43 +2,29 @@
 
 from itertools import accumulate
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 from datamodules.grammar.drawing.tables import Table
-from datamodules.grammar.meaning.lexicon import MOST_NOUNS
 
 
-class Knobs(BaseModel):
-    """Settings of ``data`` that decide what sentences are like; the defaults of data=grammar."""
+@dataclass(frozen=True, config={"extra": "forbid"})
+class Knobs:
+    """Settings of ``data`` that decide what sentences are like; ``conf/settings.yaml`` has meanings
+    and ranges, and ``conf/data/grammar.yaml`` the usual values."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    vocabulary: int = Field(default=200, ge=60, le=MOST_NOUNS)
-    """Number of nouns; verbs and adjectives come in proportion (up to 500 verbs)."""
-    zipf: float = Field(default=0.9, ge=0, le=2)
-    """Exponent of Zipf's law: the word of rank *r* is drawn in proportion to ``r ** -zipf``."""
-    longest: int = Field(default=60, ge=10, le=200)  # most words of a sentence
-    short_share: float = Field(default=0.5, ge=0, le=1)
-    """Share of training sentences with at most 10 words."""
-    embedding: float = Field(default=0.4, ge=0, le=0.7)
-    """Share of clauses inside another clause, among the clauses after the first."""
-    distance: float = Field(default=2.0, ge=0, le=5)
-    """Mean number of words between a noun and its verb, where a sentence has room."""
-    attractors: float = Field(default=0.5, ge=0, le=1)
-    """Share of such gaps whose last noun has another number than the subject."""
-    ambiguity: float = Field(default=0.3, ge=0, le=1)
-    """Share of noun subjects with two senses, and of later subjects that are bound pronouns."""
-    reordering: float = Field(default=0.9, ge=0, le=1)
-    """Share of main clauses whose time stands at the end in one language, first in another; and of
-    verbs whose past is a Perfekt in German."""
-    open_words: float = Field(default=0.02, ge=0, le=1)
-    """Share of noun phrases with an invented name, town or number; of times with a date."""
-    verbosity: float = Field(default=0.05, ge=0, le=1)
-    """Share of sentences that begin with a word that only one language says."""
-    paraphrase: float = Field(default=0.0, ge=0, le=1)
-    """Share of words with a synonym that are written with the synonym."""
-    noise: float = Field(default=0.0, ge=0, le=1)
-    """Share of training pairs with a wrong target sentence or a missing word."""
+    vocabulary: int
+    zipf: float
+    longest: int
+    short_share: float
+    embedding: float
+    distance: float
+    attractors: float
+    ambiguity: float
+    reordering: float
+    open_words: float
+    verbosity: float
+    paraphrase: float
+    noise: float
 
 
 SHORTEST = 3  # smallest number of source words in a sentence

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from datamodules.batching import Feed, Pieces, PieceSampler, Place
 from datamodules.batching.bpe_dropout import Merges, draws
-from datamodules.batching.ranks import Piece
+from datamodules.batching.pieces import UpdatePiece
 from datamodules.corpus import Corpus, ParallelText
 from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.sequences import Sequences
@@ -245,7 +245,7 @@ def test_cuts_depend_on_seed_epoch_and_sentence_alone(data):
     for row in rows:  # alone, and in a batch of others
         alone = made.dropout.cut(np.array([row]), 1)
         assert alone.src.flat().tolist() == first[row][0]
-    [batch] = [Pieces(alone, made.dropout)[Piece(rows, 0, 1, 1)]]
+    [batch] = [Pieces(alone, made.dropout)[UpdatePiece(rows, 0, 1, 1)]]
     assert tokens(batch) == {row: first[row] for row in rows.tolist()}
 
 

@@ -135,7 +135,7 @@ def test_tables_of_the_hub_are_told_apart_by_their_commit(folder, tmp_path, monk
     ]
     found = []
     for tables in opened:
-        monkeypatch.setattr(huggingface, "open_tables", lambda *_, tables=tables: tables)
+        monkeypatch.setattr(HuggingFaceCorpus, "_tables", tables)
         found.append(corpus("wmt/wmt14", tmp_path).fingerprint)
     assert found[0] == found[1] != found[2]
 

@@ -242,8 +242,7 @@ def test_fingerprint_and_numbers_change_on_purpose_alone(tmp_path, name, cleaned
 
 
 FILES, PAIRS = 6, 1500
-TIMES = {"statistics.json"}
-"""Files that differ between two preparations."""
+TIMES = {"statistics.json"}  # files that differ between two preparations
 BPE = TokenizerSettings("bpe", 200, 1)
 EXHAUSTIVE = pytest.mark.exhaustive
 

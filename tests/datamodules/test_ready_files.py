@@ -6,7 +6,6 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from datamodules import huggingface
 from datamodules.corpus import SPLITS
 from datamodules.errors import UserError
 from datamodules.huggingface import HuggingFaceCorpus
@@ -51,7 +50,7 @@ def test_a_ready_file_reads_a_dataset_of_its_shape(name, tmp_path, monkeypatch):
             row[name_of[0]] = line
     splits = {asked.partition("[")[0] for asked in corpus.splits.values()}
     table = datasets.Dataset.from_list([row] * 7000)
-    monkeypatch.setattr(huggingface, "open_tables", lambda *_: dict.fromkeys(splits, table))
+    monkeypatch.setattr(HuggingFaceCorpus, "_tables", dict.fromkeys(splits, table))
     for split in SPLITS:
         text = corpus.split(split)
         assert set(zip(text.source, text.target, strict=True)) == {("hello", "hallo")}

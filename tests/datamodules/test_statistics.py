@@ -192,5 +192,5 @@ def test_bins_are_few_and_hold_every_sentence(first, second):
     assert len(bins) <= MOST_BINS
     assert len({b - a for a, b in pairwise(bins)}) <= 1
     for side, given_lengths in zip(sides, (first, second), strict=True):
-        histogram = side_statistics(side, 0, bins).histogram
+        histogram = side_statistics(side, bins).histogram
         assert sum(histogram) == len(given_lengths)

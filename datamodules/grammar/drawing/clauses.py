@@ -55,7 +55,7 @@ _FREE: Table[Pronoun] = Table((_HE, _SHE, _I, _THEY, _WE), (3, 3, 3, 2, 2))
 
 
 @dataclass
-class Setting:
+class ClausePlace:
     """Where a clause stands."""
 
     subject: Participant | None = None
@@ -102,39 +102,39 @@ class Clauses(Circumstances):
         self.tense = self.tenses.draw(self.random)
         self.habit = self.tense == "past" and self.past_is_habit
 
-    def clause(self, plan: Plan, setting: Setting) -> Clause:
+    def clause(self, plan: Plan, place: ClausePlace) -> Clause:
         """Draw a clause that may be kept.
 
         Raises ``NothingLeftError`` if none is found: the clause around it may then leave another
         place.
         """
         if self._keep is None:
-            return self._clause(plan, setting)
+            return self._clause(plan, place)
         budget = replace(self.budget)
-        for _ in range(MOST_TRIES if setting.main else MOST_TRIES_INSIDE):
+        for _ in range(MOST_TRIES if place.main else MOST_TRIES_INSIDE):
             self.budget = replace(budget)
             with suppress(NothingLeftError):
-                clause = self._clause(plan, setting)
+                clause = self._clause(plan, place)
                 if self._keep(clause):
                     return clause
         raise NothingLeftError
 
-    def _clause(self, plan: Plan, setting: Setting) -> Clause:
+    def _clause(self, plan: Plan, place: ClausePlace) -> Clause:
         """Draw a clause; what it lacks of the budget's words is left for later clauses."""
-        words = setting.words
+        words = place.words
         if words is None:
             words = self.budget.take(0.6 + 0.8 * self.random())
         else:
             self.budget.clauses -= 1
-        subject = self._known_subject(setting)
+        subject = self._known_subject(place)
         self.clauses += 1
         self.words += words
         # A clause of given length fills a gap already: no gap opens inside its subject.
-        distance = self._distance() if subject is None and setting.words is None else 0
+        distance = self._distance() if subject is None and place.words is None else 0
         in_subject, at_end = (plan.inside, None) if distance > LEAST_GAP else (None, plan.inside)
-        frame, verb = self._frame(words, subject, setting, at_end is not None)
-        clause = Clause(self.unit(), verb, self._mode(frame, verb, words), gap=setting.gap)
-        clause.antecedent = setting.antecedent
+        frame, verb = self._frame(words, subject, place, at_end is not None)
+        clause = Clause(self.unit(), verb, self._mode(frame, verb, words), gap=place.gap)
+        clause.antecedent = place.antecedent
         clause.synonym = self._synonym()
         if subject is None:
             kinds = self._subject_kinds(frame, verb)
@@ -143,12 +143,12 @@ class Clauses(Circumstances):
                 _make_definite(subject, "every")
             if distance:
                 self._open_gap(subject, distance, in_subject)
-        if setting.gap != "subject":
+        if place.gap != "subject":
             clause.subject = subject
             words -= 1 if isinstance(subject, Pronoun) else 2
-        self._participants(clause, frame, subject, setting, at_end is not None)
-        spare = self._fill(clause, frame, words - _FRAMES[frame][1], setting.main and setting.timed)
-        if setting.begins:
+        self._participants(clause, frame, subject, place, at_end is not None)
+        spare = self._fill(clause, frame, words - _FRAMES[frame][1], place.main and place.timed)
+        if place.begins:
             self._begin(clause)
         self.words -= spare
         self.budget.words = max(0, self.budget.words + spare)
@@ -156,12 +156,12 @@ class Clauses(Circumstances):
             self._hold(clause, at_end)
         return clause
 
-    def _known_subject(self, setting: Setting) -> Participant | None:
+    def _known_subject(self, place: ClausePlace) -> Participant | None:
         """Return a subject that is no noun phrase of this clause, or None."""
-        if setting.subject is not None:
-            return setting.subject
+        if place.subject is not None:
+            return place.subject
         if self.random() < PRONOUN_SHARE:
-            return (_FREE if setting.first else _FIRST_PERSONS).draw(self.random)
+            return (_FREE if place.first else _FIRST_PERSONS).draw(self.random)
         return None
 
     def _distance(self) -> int:
@@ -175,16 +175,16 @@ class Clauses(Circumstances):
         return wanted if allowed and self.budget.spare(wanted) else 0
 
     def _frame(
-        self, words: int, subject: Participant | None, setting: Setting, host: bool
+        self, words: int, subject: Participant | None, place: ClausePlace, host: bool
     ) -> tuple[str, Verb]:
         """Draw a frame and a verb that fit the subject."""
         kind = "" if subject is None else kind_of(subject)
-        if setting.gap == "object":
-            assert setting.antecedent is not None
-            table = self.vocabulary.verbs("transitive", kind, kind_of(setting.antecedent))
+        if place.gap == "object":
+            assert place.antecedent is not None
+            table = self.vocabulary.verbs("transitive", kind, kind_of(place.antecedent))
             if table is not None:
                 return "transitive", table.draw(self.random)
-        frame = self._frames(kind, min(words - 1, 7), host, bool(setting.gap)).draw(self.random)
+        frame = self._frames(kind, min(words - 1, 7), host, bool(place.gap)).draw(self.random)
         table = self.vocabulary.verbs(frame, kind)
         return frame, BE if table is None else table.draw(self.random)
 
@@ -265,27 +265,27 @@ class Clauses(Circumstances):
             return None
         gap = Table(("subject", "object"), (subject_gaps, object_gaps)).draw(self.random)
         subject = phrase if gap == "subject" else None
-        setting = Setting(subject, gap=gap, antecedent=phrase, words=words)
-        phrase.relative = self.clause(plan, setting)
+        place = ClausePlace(subject, gap=gap, antecedent=phrase, words=words)
+        phrase.relative = self.clause(plan, place)
         return phrase.relative
 
     def _has_predicate(self, kind: str) -> bool:
         return self._is_possible("intransitive", kind) or self._is_possible("quality", kind)
 
     def _participants(
-        self, clause: Clause, frame: str, subject: Participant, setting: Setting, host: bool
+        self, clause: Clause, frame: str, subject: Participant, place: ClausePlace, host: bool
     ) -> None:
         """Draw the objects that the frame needs."""
         kinds = clause.verb.objects
-        if frame in ("transitive", "ditransitive") and setting.gap != "object":
-            clause.object = None if host else self._pronoun(kinds, subject, setting)
+        if frame in ("transitive", "ditransitive") and place.gap != "object":
+            clause.object = None if host else self._pronoun(kinds, subject, place)
             if frame == "ditransitive" or clause.object is None:
                 denied = bool(clause.mode.negation)
                 clause.object = self.noun_phrase(kinds, subject, denied, host, ambiguous=True)
         if frame == "inverse":
             clause.object = self.noun_phrase(kinds, subject)
         elif frame == "ditransitive":
-            clause.recipient = self._pronoun(HUMAN, subject, setting)
+            clause.recipient = self._pronoun(HUMAN, subject, place)
             if clause.recipient is None:
                 clause.recipient = self.noun_phrase(HUMAN, subject)
         elif frame in ("prepositional", "motion"):
@@ -303,14 +303,14 @@ class Clauses(Circumstances):
                     _make_definite(phrase, "some")
 
     def _pronoun(
-        self, kinds: tuple[str, ...], subject: Participant, setting: Setting
+        self, kinds: tuple[str, ...], subject: Participant, place: ClausePlace
     ) -> Pronoun | None:
         """Draw an object pronoun: for the object of the clause before, or for a person."""
-        if setting.object is not None and kind_of(setting.object) in kinds:
-            return bound(setting.object) if self.random() < self.knobs.ambiguity else None
+        if place.object is not None and kind_of(place.object) in kinds:
+            return bound(place.object) if self.random() < self.knobs.ambiguity else None
         if not any(kind in HUMAN for kind in kinds) or self.random() >= PRONOUN_SHARE:
             return None
-        drawn = (_FREE if setting.first else _FIRST_PERSONS).draw(self.random)
+        drawn = (_FREE if place.first else _FIRST_PERSONS).draw(self.random)
         if drawn.person == subject.person or {drawn.person, subject.person} <= _SPEAKERS:
             return None
         return drawn
@@ -321,7 +321,7 @@ class Clauses(Circumstances):
             if clause.complement is None:
                 outer = self.tense, self.habit
                 self.draw_tense()
-                clause.complement = self.clause(plan, Setting())
+                clause.complement = self.clause(plan, ClausePlace())
                 self.tense, self.habit = outer
             return
         host = clause.object if clause.verb.frame == "transitive" else clause.oblique

@@ -1,6 +1,6 @@
 """Draws the meaning of whole sentences."""
 
-from datamodules.grammar.drawing.clauses import HABIT_SHARE, Clauses, Setting, bound
+from datamodules.grammar.drawing.clauses import HABIT_SHARE, ClausePlace, Clauses, bound
 from datamodules.grammar.drawing.plans import MEAN, SHORTEST, Budget, Plan, plan_clauses
 from datamodules.grammar.meaning.phrases import (
     Adverbial,
@@ -65,14 +65,14 @@ class Sentences(Clauses):
 
         ``opens`` tells whether a conjunction stands before the first clause.
         """
-        setting = Setting(first=before is None, main=True, begins=before is None and not opens)
-        setting.timed = timed
+        place = ClausePlace(first=before is None, main=True, begins=before is None and not opens)
+        place.timed = timed
         if before is not None:
-            setting.object = _noun_phrase(before.object)
+            place.object = _noun_phrase(before.object)
             subject = _noun_phrase(before.subject)
             if subject is not None and self.random() < self.knobs.ambiguity:
-                setting.subject = bound(subject)
-        return self.clause(plan, setting)
+                place.subject = bound(subject)
+        return self.clause(plan, place)
 
     def _opening(self) -> Adverbial:
         table = self.vocabulary.adverbs(f"openings_{self.tense}", 2)

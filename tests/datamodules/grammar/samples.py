@@ -6,22 +6,20 @@ from random import Random
 from typing import Any
 
 from datamodules.corpus import ParallelText
-from datamodules.grammar import GrammarCorpus
 from datamodules.grammar.drawing.sentences import Sentences
 from datamodules.grammar.drawing.vocabulary import Vocabulary
-from datamodules.grammar.knobs import Knobs
 from datamodules.grammar.languages import find_language
 from datamodules.grammar.pairs import SentencePair, write_pair
+from tests.helpers.data_settings import grammar_corpus
 
-SMALL: dict[str, Any] = {"train_size": 4000, "val_size": 240, "test_size": 900, "seed": 7}
-Link = tuple[int, int, bool]
-"""Source word, target word, and whether the link is sure."""
+SMALL: dict[str, Any] = {"train": 4000, "val": 240, "test": 900, "seed": 7}
+Link = tuple[int, int, bool]  # source word, target word, and whether the link is sure
 
 
 @cache
 def split(name, source="en", target="", **knobs) -> ParallelText:
     target = target or _other(source)
-    return GrammarCorpus(**SMALL, source=source, target=target, **knobs).split(name)
+    return grammar_corpus(**SMALL, source=source, target=target, **knobs).split(name)
 
 
 @cache
@@ -29,7 +27,7 @@ def pairs(
     count: int, words: int, source: str = "en", target: str = "", **knobs
 ) -> list[SentencePair]:
     """Write ``count`` pairs of about ``words`` words."""
-    chosen = Knobs(**knobs)
+    chosen = grammar_corpus(**knobs).knobs
     vocabulary = Vocabulary(chosen.vocabulary, chosen.zipf)
     sentences = Sentences(vocabulary, chosen, Random(f"{count} {words}").random)
     languages = find_language(source), find_language(target or _other(source))

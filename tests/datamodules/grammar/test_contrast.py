@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from datamodules.contrast_pairs import ContrastPair
-from datamodules.grammar import GrammarCorpus
 from datamodules.grammar.contrast import drawing
 from datamodules.grammar.contrast.errors import CONTROLLED
+from tests.helpers.data_settings import grammar_corpus
 from tests.tools.grammar_checker import check_translation
 
 SHOWN = {
@@ -23,8 +23,7 @@ SHOWN = {
 }  # fmt: skip
 """Categories that a target language shows."""
 DIRECTIONS = [("en", "fr"), ("en", "de"), ("fr", "de"), ("de", "fr"), ("fr", "en"), ("de", "en")]
-FEWEST_SCORED, MOST_SCORED = 150, 500
-"""Pairs of a category in one direction, at least and at most."""
+FEWEST_SCORED, MOST_SCORED = 150, 500  # pairs of a category in one direction, at least and at most
 
 
 @cache
@@ -32,7 +31,7 @@ def drawn(target: str, sentences: int = 800, longest: int = 60) -> list[Contrast
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drawing, "MOST_SENTENCES", sentences)
         source = "fr" if target == "en" else "en"
-        corpus = GrammarCorpus(1, 1, 1, 1, source=source, target=target, longest=longest)
+        corpus = grammar_corpus(source=source, target=target, longest=longest)
         return corpus.contrastive_pairs()
 
 
@@ -70,7 +69,7 @@ def scored(source: str, target: str, sentences: int, **knobs: Any) -> list[Contr
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drawing, "MOST_SENTENCES", sentences)
         patch.setattr(drawing, "EACH", 10 * drawing.EACH)
-        pairs = GrammarCorpus(1, 1, 1, 1, source=source, target=target, **knobs).contrastive_pairs()
+        pairs = grammar_corpus(source=source, target=target, **knobs).contrastive_pairs()
     by_category: dict[str, list[ContrastPair]] = defaultdict(list)
     for pair in pairs:
         by_category[pair.category].append(pair)
@@ -135,6 +134,6 @@ def test_sources_do_not_tell_the_antecedent():
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_every_distance_has_its_pairs(source, target):
-    pairs = GrammarCorpus(1, 1, 1, 1, source=source, target=target).contrastive_pairs()
+    pairs = grammar_corpus(source=source, target=target).contrastive_pairs()
     distances = Counter(pair.distance for pair in pairs)
     assert distances == dict.fromkeys(drawing.DISTANCES, drawing.EACH)

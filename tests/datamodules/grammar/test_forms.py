@@ -11,10 +11,10 @@ import pytest
 from datamodules.grammar.languages import find_language, french, german
 from datamodules.grammar.languages.english import morphology
 from datamodules.grammar.languages.french import elision
-from datamodules.grammar.languages.french.nouns import AdjectiveForms, NounForms, agree
+from datamodules.grammar.languages.french.nouns import AdjectiveForms, FrenchNoun, agree
 from datamodules.grammar.languages.french.verbs import conjugate
-from datamodules.grammar.languages.german.nouns import Forms as NounDeclension
-from datamodules.grammar.languages.german.verbs import VerbForms as GermanVerb
+from datamodules.grammar.languages.german.nouns import GermanNoun
+from datamodules.grammar.languages.german.verbs import GermanVerb
 from datamodules.grammar.languages.language import read_sections
 from datamodules.grammar.meaning.lexicon import lexicon
 from datamodules.grammar.meaning.phrases import (
@@ -222,14 +222,14 @@ def test_examples(name):
 )  # fmt: skip
 def test_elision(words, written):
     texts = words.split()
-    elision.merge(texts)
+    elision.elide_and_contract(texts)
     joined = " ".join(text for text in texts if text).replace("' ", "'")
     assert joined.replace("*", "").replace("+", "") == written
 
 
 def test_french_forms():
-    assert NounForms.of("cheval/chevaux", "m").plural == "chevaux"
-    assert NounForms.of("gâteau", "m").plural == "gâteaux"
+    assert FrenchNoun.of("cheval/chevaux", "m").plural == "chevaux"
+    assert FrenchNoun.of("gâteau", "m").plural == "gâteaux"
     new = AdjectiveForms.of("nouveau/nouvelle/nouvel", "before")
     assert (new.liaison, new.masculine_plural, new.feminine_plural) == (
         "nouvel", "nouveaux", "nouvelles",
@@ -297,9 +297,9 @@ UNKNOWN = set(Path(__file__).with_name("german_unknown.txt").read_text("utf-8").
 def french_nouns() -> set[str]:
     forms = set()
     for cells in read_sections(french.__name__)["nouns"].values():
-        nouns = [NounForms.of(*cells[:2])]
+        nouns = [FrenchNoun.of(*cells[:2])]
         if len(cells) > 2:
-            nouns.append(NounForms.of(*cells[2].split()))
+            nouns.append(FrenchNoun.of(*cells[2].split()))
         forms |= {form for noun in nouns for form in (noun.singular, noun.plural)}
     return forms
 
@@ -329,7 +329,7 @@ def french_verbs() -> set[str]:
 def german_nouns() -> set[str]:
     forms = set()
     for cells in read_sections(german.__name__)["nouns"].values():
-        noun = NounDeclension.of(cells)
+        noun = GermanNoun.of(cells)
         if noun.adjectival:
             forms |= {noun.singular + ending for ending in ADJECTIVE_ENDINGS}
         else:

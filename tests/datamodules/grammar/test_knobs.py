@@ -9,7 +9,6 @@ from random import Random
 
 import pytest
 
-from datamodules.grammar import GrammarCorpus
 from datamodules.grammar.drawing.circumstances import FILLERS, takes_time
 from datamodules.grammar.drawing.clauses import last_part
 from datamodules.grammar.languages import find_language
@@ -26,6 +25,7 @@ from datamodules.grammar.meaning.phrases import (
 )
 from datamodules.grammar.pairs import add_noise
 from tests.datamodules.grammar.samples import bare_words, pairs, parsed_links
+from tests.helpers.data_settings import grammar_corpus
 
 TENTH = 0.1
 
@@ -250,7 +250,7 @@ def test_types(nouns):
 
 @pytest.mark.long
 def test_open_words_are_not_in_the_training_vocabulary():
-    corpus = GrammarCorpus(1500, 20, 300, 1, open_words=0.3, vocabulary=60)
+    corpus = grammar_corpus(1500, 20, 300, open_words=0.3, vocabulary=60)
     known = {word for line in corpus.split("train").source for word in bare_words(line)}
     unknown = [
         (pair_source, pair_target)

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datamodules.corpus import ParallelText
-from datamodules.grammar.corpus import GrammarCorpus
 from lightning_modules.metrics.word_alignment import (
     Gold,
     alignment_statistics,
@@ -19,6 +18,7 @@ from lightning_modules.metrics.word_alignment import (
     read_gold,
     word_weights,
 )
+from tests.helpers.data_settings import grammar_corpus
 
 
 def test_source_pieces_are_summed_and_target_pieces_averaged():
@@ -238,7 +238,7 @@ def test_a_corpus_is_counted_as_one_long_sentence(sentences):
 
 
 def test_gold_of_the_grammar_against_itself_has_no_error():
-    corpus = GrammarCorpus(train_size=20, val_size=20, test_size=50, seed=1)
+    corpus = grammar_corpus(20, 20, 50)
     text = corpus.split("test")
     assert text.alignments is not None
     gold = read_gold(text.alignments, text)

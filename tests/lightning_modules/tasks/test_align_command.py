@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datamodules.grammar import GrammarCorpus
 from datamodules.tokenization import UNK
 from lightning_modules.metrics.word_alignment import hard_alignment, parse_gold
 from lightning_modules.runs.files import read_attention, read_predictions
 from lightning_modules.training.checkpoints import load_trained
 from tests.helpers.commands import TINY, inside, mistake, places, succeed
+from tests.helpers.data_settings import grammar_corpus
 
 pytestmark = pytest.mark.long
 
@@ -39,7 +39,7 @@ def without_attention(space) -> Path:
 @pytest.fixture(scope="module")
 def gold(space) -> Path:
     """Gold alignments of the test set of ``TINY``."""
-    text = GrammarCorpus(train_size=300, val_size=12, test_size=24, seed=1).split("test")
+    text = grammar_corpus(300, 12, 24).split("test")
     assert text.alignments is not None
     path = space / "gold.txt"
     path.write_text("".join(f"{line}\n" for line in text.alignments))

@@ -13,11 +13,11 @@ import pytest
 
 from datamodules import lines
 from datamodules.corpus import SPLITS
-from datamodules.grammar import GrammarCorpus
 from datamodules.translation_data import TranslationData
 from lightning_modules.runs.files import read_predictions
 from lightning_modules.training.settings import TrainingSettings
 from tests.helpers.commands import ROOT, TINY, inside, mistake, places, run
+from tests.helpers.data_settings import grammar_corpus
 
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
 
@@ -177,7 +177,7 @@ def test_only_tasks_and_the_launch_read_hydras_configuration():
 
 def write_text_corpus(folder):
     folder.mkdir()
-    corpus = GrammarCorpus(train_size=60, val_size=6, test_size=6, seed=1)
+    corpus = grammar_corpus(60, 6, 6)
     for split in SPLITS:
         text = corpus.split(split)
         for language, side in (("en", text.source), ("fr", text.target)):

@@ -19,7 +19,6 @@ from torch.utils.data import DataLoader
 from datamodules.batching import EncodedPairs, Sequences, as_built, collate
 from datamodules.corpus import ParallelText
 from datamodules.errors import UserError
-from datamodules.grammar import GrammarCorpus
 from datamodules.tokenization import Tokenizers, TokenizerSettings, Words
 from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.ranks.updates import RankFlags
@@ -29,6 +28,7 @@ from lightning_modules.training.factories import build_model
 from lightning_modules.training.flops import Flops
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.schedules import constant, halving, inverse_sqrt, linear
+from tests.helpers.data_settings import grammar_corpus
 from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import LAPTOP, configuration, small_model
 
@@ -253,7 +253,7 @@ UPDATES = 400
 
 @pytest.fixture(scope="module")
 def text() -> ParallelText:
-    lines = GrammarCorpus(train_size=200, val_size=6, test_size=6, seed=3).split("train")
+    lines = grammar_corpus(200, 6, 6, seed=3).split("train")
     pairs = sorted(set(zip(lines.source, lines.target, strict=True)), key=lambda p: len(p[0]))
     chosen = pairs[20 : 20 + SENTENCES]
     return ParallelText([pair[0] for pair in chosen], [pair[1] for pair in chosen])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from datamodules.grammar import GrammarCorpus
+from tests.helpers.data_settings import grammar_corpus
 from tests.tools.grammar_checker import check_pair
 
 HARD: dict[str, Any] = {
@@ -19,7 +19,7 @@ LANGUAGES = ("fr", "de")
 
 def pairs(setting: str, most: int, language: str) -> Iterator[tuple[str, str]]:
     """Yield sentence pairs of the grammar: English with another language."""
-    corpus = GrammarCorpus(1, 1, 1, seed=5, target=language, **SETTINGS[setting])
+    corpus = grammar_corpus(seed=5, target=language, **SETTINGS[setting])
     return ((pair.source, pair.target) for pair in islice(corpus.training_pairs(), most))
 
 

@@ -20,8 +20,7 @@ from tests.tools.grammar_checker.translation import (
     differences,
 )
 
-MOST_CHOICES = 5
-"""Most ambiguous words of a sentence whose other readings are tried."""
+MOST_CHOICES = 5  # most ambiguous words of a sentence whose other readings are tried
 Kind = TypeVar("Kind", bound=Reader)
 
 

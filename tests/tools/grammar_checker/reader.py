@@ -19,11 +19,9 @@ class Phrase:
     text: str
     person: int = 3
     genders: str = "mf"
-    plural: bool | None = False
-    """None if the form does not tell the number."""
+    plural: bool | None = False  # None if the form does not tell the number
     human: str = ""
-    noun: str = ""
-    """The noun in the singular, ``name`` or ``town``."""
+    noun: str = ""  # the noun in the singular, ``name`` or ``town``
     determiner: str = ""
     pronoun: bool = False
 
@@ -37,20 +35,16 @@ class Phrase:
 class Clause:
     """An open clause."""
 
-    kind: str
-    """``main``, ``relative``, ``complement``."""
+    kind: str  # ``main``, ``relative``, ``complement``
     subject: Phrase | None = None
-    gap: Phrase | None = None
-    """The antecedent of an object relative, where the object is missing."""
-    antecedent: Phrase | None = None
-    """The noun before a relative clause."""
+    gap: Phrase | None = None  # the antecedent of an object relative, where the object is missing
+    antecedent: Phrase | None = None  # the noun before a relative clause
     verb: str = ""
     head: Phrase | None = None
     """First noun phrase since the verb or the beginning: what a relative clause can follow."""
     negated: bool = False
     direct: Phrase | None = None
-    governed: Phrase | None = None
-    """The last noun phrase after a preposition that the verb governs."""
+    governed: Phrase | None = None  # the last noun phrase after a preposition that the verb governs
     recipient: bool = False
     unclear: list[Phrase] = field(default_factory=list)
     """Clitics that are direct objects or recipients (*me*, *nous*)."""
@@ -59,10 +53,8 @@ class Clause:
     quality: bool = False
     complement: bool = False
     tense: str = ""
-    repeated: bool = False
-    """Whether an adverb or time tells that it happens again and again."""
-    adverb: bool = False
-    """Whether an adverb or time has followed the verb."""
+    repeated: bool = False  # whether an adverb or time tells that it happens again and again
+    adverb: bool = False  # whether an adverb or time has followed the verb
     particle: str = ""
     participle: tuple[str, str, str, bool | None] | None = None
     """Auxiliary, form, gender and number."""
@@ -95,8 +87,7 @@ class Reader(ABC):
         self.choices: list[int] = []
         """Where the reading of an ambiguous word was chosen; ``flips`` chooses the other."""
         self.at = 0
-        self.after_phrase = -1
-        """Where the last noun phrase ended."""
+        self.after_phrase = -1  # where the last noun phrase ended
         self.findings: list[str] = []
         self.stack: list[Clause] = [Clause("main")]
         self.opening = False
@@ -104,12 +95,9 @@ class Reader(ABC):
         self.seen: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
         self.nouns: Counter[tuple[str, bool | None]] = Counter()
         """Nouns with their numbers, None where the form does not tell it."""
-        self.mains: list[Roles] = []
-        """Subject and object of each clause that no other clause holds."""
-        self.governed: list[Governed] = []
-        """Nouns that are subjects and objects."""
-        self.attached: list[Attached] = []
-        """Nouns with relative clauses."""
+        self.mains: list[Roles] = []  # subject and object of each clause that no other clause holds
+        self.governed: list[Governed] = []  # nouns that are subjects and objects
+        self.attached: list[Attached] = []  # nouns with relative clauses
 
     # Reading.
 

@@ -43,10 +43,8 @@ def read_plants() -> list[Plant]:
 PLANTS = read_plants()
 
 
-MOST_PAIRS = 21_000
-"""Pairs of a setting in which errors are planted, at most."""
-FEWEST = 20
-"""Sentences in which each kind of error is planted, at least."""
+MOST_PAIRS = 21_000  # pairs of a setting in which errors are planted, at most
+FEWEST = 20  # sentences in which each kind of error is planted, at least
 
 
 class Drawn:

@@ -26,8 +26,7 @@ class Mention(NamedTuple):
     """Genders that the form allows: ``m``, ``f``, ``n``; ``p`` for plurals, ``mp`` and ``fp`` in a
     language with genders in the plural."""
     pronoun: bool = False
-    noun: str = ""
-    """The noun in the singular; empty for pronouns and names."""
+    noun: str = ""  # the noun in the singular; empty for pronouns and names
 
 
 class Roles(NamedTuple):
@@ -51,10 +50,8 @@ class Attached(NamedTuple):
 
     noun: str
     verb: str
-    use: str
-    """``subject`` or ``object``: what the noun is in the relative clause."""
-    plural: bool | None
-    """None if neither noun nor verb tells the number."""
+    use: str  # ``subject`` or ``object``: what the noun is in the relative clause
+    plural: bool | None  # None if neither noun nor verb tells the number
 
 
 def wrong_references(clauses: Sequence[Roles]) -> Iterator[str]:
@@ -193,8 +190,7 @@ STILL = (
     "tool", "container", "furniture", "instrument", "text", "clothes", "food", "drink", "body",
     "plant", "place", "landmark", "material", "idea", "event",
 )  # fmt: skip
-CLASSES = {"thing": THING, "still": STILL}
-"""Names of several classes at once."""
+CLASSES = {"thing": THING, "still": STILL}  # names of several classes at once
 
 
 @cache

@@ -17,8 +17,7 @@ class NounForm(NamedTuple):
     lemma: str
     genders: str
     plurals: tuple[bool, ...]
-    human: str = ""
-    """``h`` for a person, ``-`` for others, ``b`` for a word of both kinds."""
+    human: str = ""  # ``h`` for a person, ``-`` for others, ``b`` for a word of both kinds
 
 
 class AdjectiveForm(NamedTuple):
@@ -28,8 +27,7 @@ class AdjectiveForm(NamedTuple):
     genders: str
     plurals: tuple[bool, ...]
     before: bool
-    liaison: bool = False
-    """Whether the form stands before vowels only."""
+    liaison: bool = False  # whether the form stands before vowels only
 
 
 class VerbForm(NamedTuple):
@@ -44,14 +42,12 @@ class French(NamedTuple):
     """French words by form."""
 
     nouns: dict[str, list[NounForm]]
-    longest: dict[str, int]
-    """First words of nouns of several words, with the most words."""
+    longest: dict[str, int]  # first words of nouns of several words, with the most words
     adjectives: dict[str, list[AdjectiveForm]]
     origins: frozenset[str]
     """Adjectives such as *français*, which only a material may separate from the noun."""
     materials: frozenset[str]
-    strict: frozenset[str]
-    """Adjectives with another form before a vowel."""
+    strict: frozenset[str]  # adjectives with another form before a vowel
     finite: dict[str, list[VerbForm]]
     infinitives: frozenset[str]
     participles: dict[str, list[tuple[str, str, bool | None]]]
@@ -65,8 +61,7 @@ class English(NamedTuple):
 
     nouns: dict[str, list[NounForm]]
     masses: frozenset[str]
-    adjectives: dict[str, int]
-    """Adjectives with the place of their class."""
+    adjectives: dict[str, int]  # adjectives with the place of their class
     finite: dict[str, list[VerbForm]]
     bases: frozenset[str]
     frames: dict[str, frozenset[str]]

@@ -6,7 +6,7 @@ from functools import cache, cached_property
 from typing_extensions import override
 
 from datamodules.grammar.languages.english import morphology
-from datamodules.grammar.languages.english.verb_groups import VerbForms, verb_group
+from datamodules.grammar.languages.english.verb_groups import EnglishVerb, verb_group
 from datamodules.grammar.languages.language import (
     DETERMINER,
     EMPTY,
@@ -75,7 +75,7 @@ class English(Language):
         super().__init__(read_expressions(sections))
         self._plurals = {name: cells[0] for name, cells in sections["plurals"].items()}
         self._verbs = {
-            name: VerbForms.of(cells[0], _preposition(cells[1:]))
+            name: EnglishVerb.of(cells[0], _preposition(cells[1:]))
             for name, cells in sections["verbs"].items()
         }
         self._separable = frozenset(sections["separable"])

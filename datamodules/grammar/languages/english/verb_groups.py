@@ -21,7 +21,7 @@ FINITE = (VERB, TENSE + POSSIBLE)  # roles of a verb that shows its tense itself
 
 
 @dataclass(frozen=True, eq=False)
-class VerbForms:
+class EnglishVerb:
     """Forms of a verb; the particle of a phrasal verb follows the first word."""
 
     base: str
@@ -30,7 +30,7 @@ class VerbForms:
     preposition: Piece
 
     @classmethod
-    def of(cls, cell: str, preposition: Piece) -> "VerbForms":
+    def of(cls, cell: str, preposition: Piece) -> "EnglishVerb":
         """Read ``base`` or ``base/past``."""
         base, _, past = cell.partition("/")
         return cls(base, morphology.third_person(base), past or morphology.past(base), preposition)
@@ -40,7 +40,7 @@ BE = "be"
 _MODALS = {"can": ("can", "could"), "must": ("must", "had to")}
 
 
-def verb_group(verb: VerbForms, mode: Mode, person: int, modal: VerbForms | None) -> Piece:
+def verb_group(verb: EnglishVerb, mode: Mode, person: int, modal: EnglishVerb | None) -> Piece:
     """Write a verb group; ``modal`` holds the forms of ``mode.modal``."""
     if mode.modal is None:
         return piece(_group(verb, mode, person, VERB))
@@ -52,7 +52,7 @@ def verb_group(verb: VerbForms, mode: Mode, person: int, modal: VerbForms | None
     return piece([*finite, ("to", (TO, VERB + POSSIBLE)), *infinitive])
 
 
-def _group(verb: VerbForms, mode: Mode, person: int, role: int) -> list[Word]:
+def _group(verb: EnglishVerb, mode: Mode, person: int, role: int) -> list[Word]:
     middle = _middle(mode)
     if mode.tense == "future":
         return [("will", (TENSE + POSSIBLE,)), *middle, *_words(verb.base, (role,))]

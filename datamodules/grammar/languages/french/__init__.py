@@ -6,12 +6,12 @@ from typing import NamedTuple
 from typing_extensions import override
 
 from datamodules.grammar.languages.french import elision
-from datamodules.grammar.languages.french.nouns import Nouns
+from datamodules.grammar.languages.french.nouns import FrenchNouns
 from datamodules.grammar.languages.french.verbs import (
     Agreement,
     Clitic,
-    Group,
-    VerbForms,
+    FrenchVerb,
+    VerbGroup,
     verb_group,
 )
 from datamodules.grammar.languages.language import (
@@ -91,10 +91,10 @@ class French(Language):
     def __init__(self) -> None:
         sections = read_sections(__package__)
         super().__init__(read_expressions(sections))
-        self._words = Nouns(sections)
-        self._verbs = {name: VerbForms.of(*cells[:2]) for name, cells in sections["verbs"].items()}
+        self._words = FrenchNouns(sections)
+        self._verbs = {name: FrenchVerb.of(*cells[:2]) for name, cells in sections["verbs"].items()}
         self._synonyms = {
-            name: VerbForms.of(cells[2], cells[1])
+            name: FrenchVerb.of(cells[2], cells[1])
             for name, cells in sections["verbs"].items()
             if len(cells) > 2
         }
@@ -104,7 +104,7 @@ class French(Language):
     @override
     def finish(self, text: Text) -> tuple[str, list[int]]:
         texts = text.texts
-        elision.merge(texts)
+        elision.elide_and_contract(texts)
         words: list[int] = []
         count = 0
         for word in texts:
@@ -167,7 +167,7 @@ class French(Language):
             written = " ".join(self.expressions[mode.adverb.name].texts)
             mode = mode._replace(adverb=Expression(written))
         modal = None if mode.modal is None else self._verbs.get(mode.modal.name)
-        return verb_group(Group(forms, verb.state, mode, subject, clitics, agreed), modal)
+        return verb_group(VerbGroup(forms, verb.state, mode, subject, clitics, agreed), modal)
 
     @override
     def object(self, clause: Clause, text: Text) -> None:

@@ -24,12 +24,12 @@ _CHANGING = frozenset([*_ELIDED, *(first for first, _ in _CONTRACTED), "si"])
 MERGED = ""  # text of a word that became a part of the word before
 
 
-def starts_with_vowel(word: str) -> bool:
+def causes_elision(word: str) -> bool:
     """Return whether ``word`` causes elision of the word before; a mute h counts as a vowel."""
     return word[:1] in _VOWELS or word.startswith(_ELIDING_Y)
 
 
-def merge(texts: list[str]) -> None:
+def elide_and_contract(texts: list[str]) -> None:
     """Elide and contract words in place, from the last to the first.
 
     Elision comes first, since *l'* does not contract: *de* + *le* + *hôpital* is *de l'hôpital*. A
@@ -52,7 +52,7 @@ def _merge_at(texts: list[str], place: int) -> None:
     if word == "si":
         texts[place] = "s'" if after in ("il", "ils") else word
     else:
-        texts[place] = _ELIDED.get(word, word) if starts_with_vowel(after) else word
+        texts[place] = _ELIDED.get(word, word) if causes_elision(after) else word
 
 
 def _next(texts: Sequence[str], place: int) -> int:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from datamodules.grammar.languages.french.elision import starts_with_vowel
+from datamodules.grammar.languages.french.elision import causes_elision
 from datamodules.grammar.languages.language import (
     DETERMINER,
     FIRST_ADJECTIVE,
@@ -64,7 +64,7 @@ def agree(masculine: str, gender: str, is_plural: bool) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class NounForms:
+class FrenchNoun:
     """A noun: singular, plural, gender."""
 
     singular: str
@@ -72,7 +72,7 @@ class NounForms:
     gender: str
 
     @classmethod
-    def of(cls, cell: str, gender: str) -> "NounForms":
+    def of(cls, cell: str, gender: str) -> "FrenchNoun":
         """Read ``singular`` or ``singular/plural``."""
         singular, _, irregular = cell.partition("/")
         return cls(singular, irregular or plural(singular), gender)
@@ -108,24 +108,26 @@ class AdjectiveForms:
         return self.masculine_plural if is_plural else self.masculine
 
 
-class Nouns:
+class FrenchNouns:
     """Writer of nouns with their determiners and adjectives."""
 
     def __init__(self, sections: dict[str, Section]) -> None:
         nouns = sections["nouns"]
-        self._nouns = {name: NounForms.of(*cells[:2]) for name, cells in nouns.items()}
+        self._nouns = {name: FrenchNoun.of(*cells[:2]) for name, cells in nouns.items()}
         self._synonyms = {
-            name: NounForms.of(*cells[2].split()) for name, cells in nouns.items() if len(cells) > 2
+            name: FrenchNoun.of(*cells[2].split())
+            for name, cells in nouns.items()
+            if len(cells) > 2
         }
         self._adjectives = {
             name: AdjectiveForms.of(*cells[:2]) for name, cells in sections["adjectives"].items()
         }
 
-    def forms(self, noun: Noun, synonym: bool = False) -> NounForms:
+    def forms(self, noun: Noun, synonym: bool = False) -> FrenchNoun:
         """Return the forms of a noun or of its synonym; a name is the same in all languages."""
         if synonym and noun.name in self._synonyms:
             return self._synonyms[noun.name]
-        return self._nouns.get(noun.name) or NounForms(noun.name, noun.name, noun.gender or "m")
+        return self._nouns.get(noun.name) or FrenchNoun(noun.name, noun.name, noun.gender or "m")
 
     def adjective(self, adjective: Adjective, gender: str, is_plural: bool) -> str:
         """Return the form of an adjective after *être*."""
@@ -141,7 +143,7 @@ class Nouns:
             adjective = self._adjectives[core.adjectives[place].name]
             role = (FIRST_ADJECTIVE + 2 * place,)
             if adjective.stands_before:
-                liaison = (forms.gender, core.plural) == ("m", False) and starts_with_vowel(
+                liaison = (forms.gender, core.plural) == ("m", False) and causes_elision(
                     words[0][0]
                 )
                 form = adjective.agreed(forms.gender, core.plural)
@@ -170,4 +172,4 @@ def _determiner(core: Core, gender: str, following: str, adjective_first: bool) 
         return [name] if name else []
     forms = (_DETERMINERS[name] + " - -").split()
     plain, _, liaison = (forms[2] if core.plural else forms[gender == "f"]).partition("/")
-    return [liaison if liaison and starts_with_vowel(following) else plain]
+    return [liaison if liaison and causes_elision(following) else plain]

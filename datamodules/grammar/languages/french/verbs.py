@@ -208,7 +208,7 @@ _FORMS = (0, 2, 3, 5)  # index in a conjugation of the persons *je*, *il*, *nous
 
 
 @dataclass(frozen=True, eq=False)
-class VerbForms:
+class FrenchVerb:
     """A verb: its forms, its auxiliary, and the preposition before its object."""
 
     conjugation: Conjugation
@@ -216,7 +216,7 @@ class VerbForms:
     preposition: Piece
 
     @classmethod
-    def of(cls, cell: str, preposition: str = "") -> "VerbForms":
+    def of(cls, cell: str, preposition: str = "") -> "FrenchVerb":
         """Read an infinitive; ``+`` after it marks a verb with the auxiliary *être*."""
         before = piece((word, (PREPOSITION,)) for word in preposition.split())
         return cls(conjugate(cell.rstrip("+")), cell.endswith("+"), before)
@@ -232,14 +232,14 @@ class Agreement(NamedTuple):
 
 Clitic = tuple[str, int]  # an object pronoun and its role
 
-_BE, _HAVE = VerbForms.of("être"), VerbForms.of("avoir")
-_MODALS = {"can": VerbForms.of("pouvoir"), "must": VerbForms.of("devoir")}
+_BE, _HAVE = FrenchVerb.of("être"), FrenchVerb.of("avoir")
+_MODALS = {"can": FrenchVerb.of("pouvoir"), "must": FrenchVerb.of("devoir")}
 
 
-class Group(NamedTuple):
+class VerbGroup(NamedTuple):
     """All that decides the words of a verb group."""
 
-    verb: VerbForms
+    verb: FrenchVerb
     state: bool
     mode: Mode
     subject: Agreement
@@ -248,7 +248,7 @@ class Group(NamedTuple):
     """A direct object before the verb, with which the participle agrees."""
 
 
-def verb_group(group: Group, modal: VerbForms | None) -> Piece:
+def verb_group(group: VerbGroup, modal: FrenchVerb | None) -> Piece:
     """Write a verb group; ``modal`` holds the forms of a verb with an infinitive."""
     mode = group.mode
     clitics = _sorted(group.clitics)
@@ -265,7 +265,7 @@ def verb_group(group: Group, modal: VerbForms | None) -> Piece:
 
 
 def _finite(
-    verb: VerbForms,
+    verb: FrenchVerb,
     state: bool,
     mode: Mode,
     subject: Agreement,

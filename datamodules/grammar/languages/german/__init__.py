@@ -12,7 +12,7 @@ from datamodules.grammar.languages.german.nouns import (
     DATIVE,
     GENITIVE,
     NOMINATIVE,
-    Nouns,
+    GermanNouns,
 )
 from datamodules.grammar.languages.german.phrases import (
     PRONOUNS,
@@ -28,9 +28,9 @@ from datamodules.grammar.languages.german.phrases import (
 from datamodules.grammar.languages.german.verbs import (
     BARE,
     Complements,
+    GermanVerb,
     Government,
-    Group,
-    VerbForms,
+    VerbPieces,
     complements_of,
     follows_adverb,
     is_heavy,
@@ -104,8 +104,8 @@ class German(Phrases):
             name: piece((word, (OFTEN,)) for word in self.expressions[name].texts)
             for name in sections["expressions"]
         }
-        self._verbs = {name: VerbForms.of(*cells) for name, cells in sections["verbs"].items()}
-        self._groups: Cache[tuple[Verb, str, str | None, int], Group] = Cache(self._group)
+        self._verbs = {name: GermanVerb.of(*cells) for name, cells in sections["verbs"].items()}
+        self._groups: Cache[tuple[Verb, str, str | None, int], VerbPieces] = Cache(self._group)
 
     @override
     def conjunction(self, conjunction: Adverbial, clause: Clause, text: Text) -> None:
@@ -311,7 +311,7 @@ class German(Phrases):
             return clause.object, OBJECT
         return subject_of(clause), SUBJECT
 
-    def _group_of(self, clause: Clause) -> Group:
+    def _group_of(self, clause: Clause) -> VerbPieces:
         """Return the verbs of a clause; states and modal verbs have no Perfekt in the past."""
         mode = clause.mode
         highest = mode.modal or clause.verb
@@ -321,7 +321,7 @@ class German(Phrases):
         modal = None if mode.modal is None else meant(mode.modal.name, mode.negation)
         return self._groups[clause.verb, tense, modal, self._subject(clause)[0].person]
 
-    def _group(self, key: tuple[Verb, str, str | None, int]) -> Group:
+    def _group(self, key: tuple[Verb, str, str | None, int]) -> VerbPieces:
         verb, tense, modal, person = key
         forms = None
         if modal is not None:

@@ -43,7 +43,7 @@ _GENITIVE_NUMERALS = {"two": "zweier", "three": "dreier"}
 _SYLLABLES = re.compile("[aeiouyäöü]+", re.IGNORECASE)
 
 
-class Forms(NamedTuple):
+class GermanNoun(NamedTuple):
     """A noun: its forms and its gender."""
 
     singular: str
@@ -56,7 +56,7 @@ class Forms(NamedTuple):
     """Whether the noun declines as an adjective; ``singular`` is then the stem (*Verlobt*)."""
 
     @classmethod
-    def of(cls, cells: list[str]) -> "Forms":
+    def of(cls, cells: list[str]) -> "GermanNoun":
         """Read ``Singular/Plural``, the gender with ``weak`` or ``adj``, and maybe a genitive."""
         singular, _, plural = cells[0].partition("/")
         gender, *flags = cells[1].split()
@@ -78,11 +78,11 @@ class Forms(NamedTuple):
         return self.singular
 
 
-class Nouns:
+class GermanNouns:
     """The nouns and adjectives of the word list."""
 
     def __init__(self, sections: dict[str, Section]) -> None:
-        self._nouns = {name: Forms.of(cells) for name, cells in sections["nouns"].items()}
+        self._nouns = {name: GermanNoun.of(cells) for name, cells in sections["nouns"].items()}
         self._adjectives = {name: cells[0] for name, cells in sections["adjectives"].items()}
 
     def gender(self, noun: Noun) -> str:

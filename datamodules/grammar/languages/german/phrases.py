@@ -4,7 +4,13 @@ from functools import cache
 
 from typing_extensions import override
 
-from datamodules.grammar.languages.german.nouns import CASES, DATIVE, GENITIVE, NOMINATIVE, Nouns
+from datamodules.grammar.languages.german.nouns import (
+    CASES,
+    DATIVE,
+    GENITIVE,
+    NOMINATIVE,
+    GermanNouns,
+)
 from datamodules.grammar.languages.german.verbs import is_heavy
 from datamodules.grammar.languages.language import (
     EMPTY,
@@ -114,7 +120,7 @@ class Phrases(Language):
         """Read nouns, adjectives, prepositions and expressions from the word list."""
         super().__init__(read_expressions(sections))
         self._cases = {name: CASES[cells[1]] for name, cells in sections["prepositions"].items()}
-        self._words = Nouns(sections)
+        self._words = GermanNouns(sections)
         self._cores: Cache[tuple[Core, int, bool], Piece] = Cache(self._core)
 
     @override

@@ -39,7 +39,7 @@ class Government(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class VerbForms:
+class GermanVerb:
     """A verb: its principal parts without the separable prefix, and what it governs."""
 
     prefix: str  # separable prefix, which may be empty
@@ -54,7 +54,7 @@ class VerbForms:
     bare: bool  # whether an infinitive follows without *zu*
 
     @classmethod
-    def of(cls, forms: str, flags: str = "") -> "VerbForms":
+    def of(cls, forms: str, flags: str = "") -> "GermanVerb":
         """Read ``infinitive`` or ``infinitive/present/past/participle``, and the government."""
         first, *others = forms.split("/")
         prefix, _, infinitive = first.rpartition("-")
@@ -127,17 +127,17 @@ def _first_person(infinitive: str) -> str:
 
 BARE = ("can", "must", "want:infinitive")
 """Modal verbs whose infinitive stands in the same clause, without *zu*."""
-_BE = VerbForms.of("sein/ist/war/gewesen")
-_HAVE = VerbForms.of("haben/hat/hatte/gehabt")
-_WILL = VerbForms.of("werden/wird/wurde/geworden")
+_BE = GermanVerb.of("sein/ist/war/gewesen")
+_HAVE = GermanVerb.of("haben/hat/hatte/gehabt")
+_WILL = GermanVerb.of("werden/wird/wurde/geworden")
 _MODALS = {
-    "can": VerbForms.of("können/kann/konnte/gekonnt", "bare"),
-    "must": VerbForms.of("müssen/muss/musste/gemusst", "bare"),
-    "may": VerbForms.of("dürfen/darf/durfte/gedurft", "bare"),
+    "can": GermanVerb.of("können/kann/konnte/gekonnt", "bare"),
+    "must": GermanVerb.of("müssen/muss/musste/gemusst", "bare"),
+    "may": GermanVerb.of("dürfen/darf/durfte/gedurft", "bare"),
 }
 
 
-class Group(NamedTuple):
+class VerbPieces(NamedTuple):
     """The verb group of a clause, in its pieces."""
 
     finite: Piece
@@ -151,12 +151,12 @@ def meant(modal: str, negation: str) -> str:
     return "may" if modal == "must" and negation else modal
 
 
-def modal_forms(name: str) -> VerbForms | None:
+def modal_forms(name: str) -> GermanVerb | None:
     """Return the forms of *can*, *must* or *may*; None for any other verb."""
     return _MODALS.get(name)
 
 
-def verb_group(verb: VerbForms, tense: str, person: int, modal: VerbForms | None) -> Group:
+def verb_group(verb: GermanVerb, tense: str, person: int, modal: GermanVerb | None) -> VerbPieces:
     """Write a verb group.
 
     Args:
@@ -175,8 +175,8 @@ def verb_group(verb: VerbForms, tense: str, person: int, modal: VerbForms | None
 
 
 def _group(
-    verb: VerbForms, tense: str, person: int, roles: tuple[int, ...], inner: list[Word]
-) -> Group:
+    verb: GermanVerb, tense: str, person: int, roles: tuple[int, ...], inner: list[Word]
+) -> VerbPieces:
     """Write the group of the highest verb; ``inner`` is the infinitive that depends on it."""
     if tense == "future":
         finite: Word = (_WILL.finite(False, person), (TENSE + POSSIBLE,))
@@ -188,12 +188,12 @@ def _group(
     else:
         form, roles = verb.finite(tense == "past", person), (*roles, TENSE + POSSIBLE)
         prefix: list[Word] = [(verb.prefix, roles)] if verb.prefix else []
-        return Group(
+        return VerbPieces(
             piece([(form, roles)]),
             piece([*inner, *prefix]),
             piece([*inner, (verb.prefix + form, roles)]),
         )
-    return Group(piece([finite]), piece(right), piece([*right, finite]))
+    return VerbPieces(piece([finite]), piece(right), piece([*right, finite]))
 
 
 _INDEFINITE = ("a", "some", "several", "many", "two", "three", "four")
@@ -211,7 +211,7 @@ class Complements(NamedTuple):
     prepositional: list[tuple[Participant, Government]]
 
 
-def complements_of(clause: Clause, forms: VerbForms) -> Complements:
+def complements_of(clause: Clause, forms: GermanVerb) -> Complements:
     """Return the objects of a clause whose verb has ``forms``."""
     governed = forms.government
     found = Complements([], [], [])

@@ -20,8 +20,7 @@ from tests.tools.grammar_checker.translation import Roles
 
 REFLEXIVE = {"mich": ("a", ("1s",)), "mir": ("d", ("1s",)), "uns": ("ad", ("1p",))}
 """Pronouns that may be reflexive, with cases and persons; *sich* stands for the third person."""
-COUNTS = ("mehrer", "number", "numeral")
-"""Determiners of noun phrases that stand before *nicht*."""
+COUNTS = ("mehrer", "number", "numeral")  # determiners of noun phrases that stand before *nicht*
 THIRD = ("3s", "3p")
 NO_ITEM = Item("", "")
 ACCUSATIVE = ("ihn", "sie", "es", "sich", "mich", "uns")

@@ -17,12 +17,10 @@ ANY = ("1s", "3s", "1p", "3p")
 class Group(NamedTuple):
     """The verbs of a clause."""
 
-    verbs: tuple[str, ...]
-    """The highest verb, and a verb that depends on it."""
+    verbs: tuple[str, ...]  # the highest verb, and a verb that depends on it
     tense: str
     persons: tuple[str, ...]
-    auxiliary: str = ""
-    """The auxiliary of a participle."""
+    auxiliary: str = ""  # the auxiliary of a participle
 
     @property
     def lowest(self) -> str:
@@ -129,12 +127,9 @@ class Parts(NamedTuple):
 
     items: tuple[Item, ...]
     group: Group
-    gap: Item | None = None
-    """The relative pronoun."""
-    controlled: bool = False
-    """Whether the clause is an infinitive, without a subject."""
-    front: int = 0
-    """Number of items before the finite verb of a main clause."""
+    gap: Item | None = None  # the relative pronoun
+    controlled: bool = False  # whether the clause is an infinitive, without a subject
+    front: int = 0  # number of items before the finite verb of a main clause
     infinitive: "Result | None" = None
     that: "Result | None" = None
 
@@ -142,16 +137,12 @@ class Parts(NamedTuple):
 class Result(NamedTuple):
     """A clause in which all is right."""
 
-    gender: str
-    """What the antecedent must be; empty for other clauses."""
-    persons: tuple[str, ...]
-    """What the subject of an infinitive may be."""
+    gender: str  # what the antecedent must be; empty for other clauses
+    persons: tuple[str, ...]  # what the subject of an infinitive may be
     tally: Tally
     roles: Roles
-    verb: str
-    """The verb that has the objects."""
-    use: str
-    """What the antecedent is in the clause: ``subject`` or ``object``."""
+    verb: str  # the verb that has the objects
+    use: str  # what the antecedent is in the clause: ``subject`` or ``object``
 
 
 def main_verb(parts: Parts) -> str:

@@ -39,8 +39,7 @@ class Determiner(NamedTuple):
     stem: str
     case: str
     gender: str
-    weak: bool
-    """Whether adjectives have weak endings after it."""
+    weak: bool  # whether adjectives have weak endings after it
     meaning: str = ""
 
 
@@ -60,8 +59,7 @@ class Phrase(NamedTuple):
     text: str
     readings: tuple[Reading, ...]
     determiner: str = ""
-    bare: bool = False
-    """Whether no word shows a genitive, so that the dative stands instead."""
+    bare: bool = False  # whether no word shows a genitive, so that the dative stands instead
 
 
 def _determiners() -> dict[str, list[Determiner]]:
@@ -120,10 +118,8 @@ class GermanPhrases:
     def __init__(self, words: list[str]) -> None:
         self.words = [*words, ".", ".", ".", "."]
         """The words, with stops at the end so that a look ahead needs no test."""
-        self.furthest = 0
-        """The last place that some reading has reached."""
-        self.reasons: list[str] = []
-        """Why readings that reached the last place were rejected."""
+        self.furthest = 0  # the last place that some reading has reached
+        self.reasons: list[str] = []  # why readings that reached the last place were rejected
 
     def noun_phrases(self, place: int, article: str = "") -> Iterator[Phrase]:
         """Yield the noun phrases at a place: without an owner behind them, and with one.

@@ -25,8 +25,7 @@ RELATIVE = {
     "denen": (("d", "p"),),
 }  # fmt: skip
 """Cases and genders of the relative pronouns."""
-Field = tuple[int, tuple[Item, ...]]
-"""Where a part of a clause ends, and its items."""
+Field = tuple[int, tuple[Item, ...]]  # where a part of a clause ends, and its items
 
 
 class GermanClauses(GermanVerbs):
@@ -215,16 +214,14 @@ def _with_clause(reading: Reading, relative: Result) -> Tally:
     return (*reading.tally, attached, *relative.tally)
 
 
-MOST_READINGS = 5000
-"""Most readings of a sentence."""
+MOST_READINGS = 5000  # most readings of a sentence
 
 
 class Facts(NamedTuple):
     """What one reading of a part of a sentence tells."""
 
     tally: Tally = ()
-    mains: tuple[Roles, ...] = ()
-    """Subject and object of each clause that no other clause holds."""
+    mains: tuple[Roles, ...] = ()  # subject and object of each clause that no other clause holds
 
     def with_before(self, clause: Result) -> "Facts":
         """Return what this part tells with a clause before it."""
@@ -239,8 +236,7 @@ class GermanReading:
         self.governed: list[Governed] = []
         self.attached: list[Attached] = []
         self.seen: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
-        self.nouns: Counter[tuple[str, bool | None]] = Counter()
-        """Nouns with their numbers."""
+        self.nouns: Counter[tuple[str, bool | None]] = Counter()  # nouns with their numbers
         for kind, word, *others in facts.tally:
             if kind == "noun":
                 self.nouns[word, others == ["p"]] += 1

@@ -15,12 +15,9 @@ class NounForm(NamedTuple):
     """One reading of the form of a noun."""
 
     lemma: str
-    gender: str
-    """``m``, ``f``, ``n``; ``p`` for a plural."""
-    cases: str
-    """``n``, ``a``, ``d``, ``g``."""
-    ending: str = ""
-    """The adjective ending of a noun that declines as an adjective."""
+    gender: str  # ``m``, ``f``, ``n``; ``p`` for a plural
+    cases: str  # ``n``, ``a``, ``d``, ``g``
+    ending: str = ""  # the adjective ending of a noun that declines as an adjective
 
 
 class FiniteForm(NamedTuple):
@@ -36,36 +33,25 @@ class Frame(NamedTuple):
     """What a verb may take."""
 
     auxiliary: str
-    reflexive: str
-    """Case of a reflexive pronoun, which may be empty."""
-    cases: str
-    """Cases of the objects without a preposition, sorted."""
+    reflexive: str  # case of a reflexive pronoun, which may be empty
+    cases: str  # cases of the objects without a preposition, sorted
     preposition: str
-    case: str
-    """The case after the preposition."""
-    clause: str
-    """``dass``, ``zu``, ``bare`` or ``quality``; empty for none of them."""
+    case: str  # the case after the preposition
+    clause: str  # ``dass``, ``zu``, ``bare`` or ``quality``; empty for none of them
 
 
 class German(NamedTuple):
     """German words by form."""
 
     nouns: dict[str, list[NounForm]]
-    masses: frozenset[str]
-    """Nouns that have no plural, in one sense at least."""
-    adjectives: dict[str, list[tuple[str, str]]]
-    """Adjectives with their endings."""
-    ranks: dict[str, int]
-    """Adjectives with the places of their classes, which are those of English."""
-    qualities: frozenset[str]
-    """Adjectives without an ending."""
-    finite: dict[str, list[FiniteForm]]
-    """Forms without their separable prefixes."""
-    joined: dict[str, list[FiniteForm]]
-    """Forms with their separable prefixes."""
+    masses: frozenset[str]  # nouns that have no plural, in one sense at least
+    adjectives: dict[str, list[tuple[str, str]]]  # adjectives with their endings
+    ranks: dict[str, int]  # adjectives with the places of their classes, which are those of English
+    qualities: frozenset[str]  # adjectives without an ending
+    finite: dict[str, list[FiniteForm]]  # forms without their separable prefixes
+    joined: dict[str, list[FiniteForm]]  # forms with their separable prefixes
     infinitives: dict[str, list[str]]
-    with_zu: dict[str, list[str]]
-    """Infinitives with *zu* inside."""
+    with_zu: dict[str, list[str]]  # infinitives with *zu* inside
     participles: dict[str, list[str]]
     frames: dict[str, list[Frame]]
     nouns_in_german: dict[str, frozenset[str]]

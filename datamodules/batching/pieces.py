@@ -24,7 +24,7 @@ class Place(NamedTuple):
     pieces: int = 1  # number of pieces of an update, over all ranks; a multiple of ``ranks``
 
 
-class Piece(NamedTuple):
+class UpdatePiece(NamedTuple):
     """A part of an update's batch."""
 
     rows: NDArray[np.int64]  # rows of the whole update
@@ -33,7 +33,7 @@ class Piece(NamedTuple):
     epoch: int
 
 
-class PieceSampler(Sampler[Piece]):
+class PieceSampler(Sampler[UpdatePiece]):
     """Sampler of the pieces of every update that belong to one rank.
 
     The pieces depend only on the update and on the number of pieces, so the same number of pieces
@@ -52,12 +52,12 @@ class PieceSampler(Sampler[Piece]):
     def __len__(self) -> int:
         return len(self._updates) * self._place.pieces // self._place.ranks
 
-    def __iter__(self) -> Iterator[Piece]:
+    def __iter__(self) -> Iterator[UpdatePiece]:
         rank, ranks, pieces = self._place
         epoch = self._updates.epoch
         for rows in self._updates:
             for number in range(rank, pieces, ranks):
-                yield Piece(rows, number, pieces, epoch)
+                yield UpdatePiece(rows, number, pieces, epoch)
 
 
 class Pieces(Dataset[Batch]):
@@ -71,7 +71,7 @@ class Pieces(Dataset[Batch]):
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def __getitem__(self, piece: Piece) -> Batch:
+    def __getitem__(self, piece: UpdatePiece) -> Batch:
         """Return every ``pieces``-th sentence of the update, so that pieces are alike in length.
 
         If the update has fewer sentences than pieces, the remaining pieces repeat the last sentence
