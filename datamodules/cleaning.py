@@ -144,8 +144,11 @@ class Cleaner:
         return normalise_punctuation(lines, self.languages[side])
 
     def _known(self, *sides: Lines) -> Mask:
-        known = zip(self.held_out, sides, strict=True)
-        return np.logical_or(*(list(map(which.__contains__, side)) for which, side in known))
+        source, target = (
+            np.array([line in known for line in lines], np.bool_)
+            for known, lines in zip(self.held_out, sides, strict=True)
+        )
+        return source | target
 
 
 def total_counts(counts: Iterable[StepCount]) -> list[StepCount]:

@@ -100,8 +100,8 @@ def measured(name: str, test: EvalSet, values: Array) -> System:
 def statistics(cleaned=True):
     """Statistics of a corpus whose sides all have lines of 2, 5 and 30 words."""
     lengths = np.array([2, 5, 30])
-    counts = SideCounts(np.bincount(lengths), np.bincount(lengths + 1), 2)
-    side = side_statistics(counts, 9, bins_of([counts])).model_dump()
+    counts = SideCounts(np.bincount(lengths), np.bincount(lengths + 1), 2, 9)
+    side = side_statistics(counts, bins_of([counts])).model_dump()
     limit = {
         "step": "longer than 50 words", "leaves_out": True, "seen": 20, "count": 15,
         "examples": [], "seconds": 0.0,
