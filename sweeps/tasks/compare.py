@@ -1,7 +1,6 @@
 """``task=compare`` and ``task=report``: a comparison of run folders, or of a multirun's jobs."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
@@ -120,7 +119,7 @@ def build_comparison(
         raise UserError(f"no run finished, so there is nothing to compare: {causes}")
     evaluation = evaluate(comparison.systems, scoring)
     tuning = equally_tuned(studies.costs, studies.kind) if studies else not_tuned()
-    comparison = replace(comparison, conditions=[*comparison.conditions, tuning])
+    comparison.conditions.append(tuning)
     origin = origin_of(out, [run.folder for run in comparison.runs])
     findings = Findings(out.resolve().name, evaluation, comparison, studies, origin)
     report = make_report(findings, settings)
