@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,41 +230,28 @@ def add_untuned_verdicts(
 
 
 def _judge_claim(claim: Claim, records: Records) -> ClaimResult:
-    measure = claim.measure
+    measure, margin = claim.measure, claim.decision_margin
     try:
         evidence = records.evidence(claim)
-        compared = _compare(measure, evidence, measure.quantity(evidence.lengths))
+        means, spread, differences = _compare(measure, evidence, measure.quantity(evidence.lengths))
         shorter = measure.within_training(evidence.lengths)
         within = None if shorter is None else _compare(measure, evidence, shorter)
     except (UnusableError, ValueError) as error:
         return ClaimResult(claim, failure=str(error))
-    spread, differences, margin = compared.spread, compared.differences, claim.decision_margin
-    verdict = judge(spread, differences, margin)
-    missing = None
+    verdict, missing = judge(spread, differences, margin), None
     if verdict.outcome is Outcome.UNDECIDED:
         missing = find_requirement(spread, differences, margin, evidence.draws.sentences)
-    return ClaimResult(
-        claim,
-        evidence,
-        compared.means,
-        verdict,
-        requirement=missing,
-        on_trained=None if within is None else judge(within.spread, within.differences, margin),
-    )
+    on_trained = None if within is None else judge(*within[1:], margin)
+    return ClaimResult(claim, evidence, means, verdict, requirement=missing, on_trained=on_trained)
 
 
-class _Comparison(NamedTuple):
-    """The values of a claim's systems, and how they are compared."""
-
-    means: Array  # mean over seeds of each system
-    spread: Spread
-    differences: Differences
-
-
-def _compare(measure: Measure, evidence: Evidence, quantity: Quantity) -> _Comparison:
+def _compare(
+    measure: Measure, evidence: Evidence, quantity: Quantity
+) -> tuple[Array, Spread, Differences]:
+    """Return the mean over seeds of each system, and what the verdict is about."""
     values = [evidence.values(quantity, system) for system in measure.systems]
     means = np.array([each.observed.mean() for each in values])
     differences = measure.differences
     if evidence.one_training:
         values, differences = pair_differences(values, differences)
-    return _Comparison(means, Spread.of(values), differences)
+    return means, Spread.of(values), differences

@@ -100,7 +100,7 @@ COLUMNS: Sequence[tuple[Column, Callable[[ClaimResult], Cell]]] = (
     (Column("published", "published effect", "number", 2), lambda one: one.claim.published_effect),
     (Column("ours", "our effect", "estimate", 2), lambda one: effect_of(one.verdict)),
     (Column("margin", "least effect", "number", 2), lambda one: one.claim.margin.value),
-    (Column("seeds", "seeds", "count"), lambda one: one.verdict and one.verdict.seeds),
+    (Column("seeds", "seeds", "count"), lambda one: one.verdict.seeds if one.verdict else None),
     (Column("verdict", "verdict"), outcome_of),
     (Column("corrected", "after Holm"), lambda one: _decided(one.corrected)),
     (

@@ -56,11 +56,6 @@ class Best(NamedTuple):
     settings: dict[str, Any]
     command: str  # command that trains with the best settings again
 
-    @property
-    def line(self) -> str:
-        """The line that the terminal prints."""
-        return f"best: trial {self.slot}, {self.scores}; {self.command}"
-
 
 def write_best(trial: FrozenTrial, sweep: Sweep, overrides: Sequence[str], folder: Path) -> Best:
     """Write the configuration of a trial as a file for Hydra.
@@ -73,11 +68,9 @@ def write_best(trial: FrozenTrial, sweep: Sweep, overrides: Sequence[str], folde
         f"{objective} {shown_value(value)}"
         for objective, value in zip(sweep.objectives, trial.values, strict=True)
     )
-    header = (
-        f"# @package _global_\n# Trial {slot} of the study {sweep.name}: {scores} in validation.\n"
-    )
+    header = f"# Trial {slot} of the study {sweep.name}: {scores} in validation.\n"
     text = as_experiment([*overrides, *as_overrides(trial.params)])
-    write_text(folder / GROUP / f"{name}.yaml", header + text)
+    write_text(folder / GROUP / f"{name}.yaml", f"# @package _global_\n{header}{text}")
     words = ["--config-dir", str(folder), f"+{GROUP}={name}", f"seed={sweep.seeds[0]}"]
     return Best(slot, scores, trial.params, f"python run.py {shlex.join(words)}")
 
@@ -101,12 +94,9 @@ def as_experiment(overrides: Sequence[str]) -> str:
 
 
 def _is_best(key: str) -> bool:
-    """Return whether a key belongs to the best settings, and not to the machine or the study."""
+    # A setting of the training, and not of the machine or of the study.
     name = key.replace("/", ".")
     return key != "seed" and effect_of(name) in RESULTS and is_read_by(name, "train")
-
-
-TRIALS = "trials"
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,14 +185,14 @@ class StudyOutcome:
             Column("slot", "trial", "count"),
             Column("number", "number", "count"),
             Column("state", "state"),
-            *(_objective_column(name) for name in self.sweep.objectives),
+            *(Column(n, TITLES[n], "number", DECIMALS[n]) for n in self.sweep.objectives),
             *(self._parameter_column(name) for name in space),
             Column("target_tokens", "target tokens", "count"),
             Column("trial_seconds", "seconds", "number"),
             Column("reason", "reason"),
         ]
         return Table(
-            TRIALS,
+            "trials",
             "Trials",
             columns,
             [self._row(trial) for trial in self.trials],
@@ -213,7 +203,8 @@ class StudyOutcome:
 
     def _row(self, trial: FrozenTrial) -> list[Cell]:
         done = trial.state == TrialState.COMPLETE
-        chosen = [_parameter_cell(self.sweep.space[name], trial, name) for name in self.sweep.space]
+        space = self.sweep.space
+        chosen = [_parameter_cell(space[name], trial, name) for name in space]
         return [
             trial.user_attrs[SLOT],
             trial.number,
@@ -246,7 +237,6 @@ def find_outcomes(plans: Sequence[StudyPlan], out: Path, kind: str) -> list[Stud
 
 
 def _outcome(plan: StudyPlan, study: optuna.Study, kind: str) -> StudyOutcome:
-    """Gather the trials of a study, and write its best settings as files for Hydra."""
     sweep = plan.sweep
     trials: list[FrozenTrial] = []
     if study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
@@ -260,10 +250,6 @@ def _reason(trial: FrozenTrial) -> str | None:
     lost = "its worker died" if trial.state == TrialState.FAIL else None
     why: str | None = trial.user_attrs.get(REASON, lost)
     return why
-
-
-def _objective_column(name: str) -> Column:
-    return Column(name, TITLES[name], "number", DECIMALS[name])
 
 
 def _parameter_cell(parameter: Floats | Integers | Choices, trial: FrozenTrial, name: str) -> Cell:

@@ -36,10 +36,10 @@ NOT_OF_TRIALS = ("task=", "seed=", "sweep.worker=")
 
 
 class Tuned(BaseModel, extra="forbid"):
-    """The group ``tuned``: variants, each with the family whose space is searched."""
+    """The group ``tuned``: variants, each with its search space; seeds of the final runs."""
 
     variants: dict[str, str] = Field(min_length=1)
-    seeds: list[int] = Field(min_length=1)  # seeds of the final runs, which are compared
+    seeds: list[int] = Field(min_length=1)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ def study_plans(config: DictConfig, overrides: Sequence[str], out: Path) -> list
     used, such as seeds of trials among those of the final runs.
     """
     base = [one for one in overrides if not one.startswith(NOT_OF_TRIALS)]
-    labels = _labels(config.logger)
+    has_groups = "group" in config.logger
+    labels = tuple(key for key in LABELS if key in config.logger) if has_groups else ()
     tuned = tuned_settings(config)
     if tuned is None:
         sweep = validated(Sweep, config.sweep, "sweep")
@@ -83,11 +84,6 @@ def study_plans(config: DictConfig, overrides: Sequence[str], out: Path) -> list
         folder, code = out / STUDIES / variant, code_versions(settings).training
         plans.append(StudyPlan(variant, sweep, chosen, code, folder, labels))
     return plans
-
-
-def _labels(logger: DictConfig) -> tuple[str, ...]:
-    """Return the keys that label a trial, for a logger that puts runs into groups."""
-    return tuple(key for key in LABELS if key in logger) if "group" in logger else ()
 
 
 def tuned_settings(config: DictConfig) -> Tuned | None:
@@ -169,15 +165,12 @@ def _enqueue_missing(
     for trial in study.get_trials(deepcopy=False):
         trials[trial.user_attrs.get(SLOT, -1)].append(trial)
     for slot in range(wanted):
-        lost = [trial for trial in trials[slot] if _was_lost(trial)]
+        failed = [trial for trial in trials[slot] if trial.state == TrialState.FAIL]
+        lost = [trial for trial in failed if REASON not in trial.user_attrs]
         if len(lost) == len(trials[slot]) <= retries:
             chosen = lost[-1].params if lost else {}
             known = first[slot] if slot < len(first) else {}
             study.enqueue_trial(chosen or known, user_attrs={SLOT: slot})
-
-
-def _was_lost(trial: FrozenTrial) -> bool:
-    return trial.state == TrialState.FAIL and REASON not in trial.user_attrs
 
 
 def reason(error: Exception) -> str:

@@ -182,33 +182,25 @@ DIRECTIONS: dict[Objective, Literal["minimize", "maximize"]] = {
 
 
 class Sweep(BaseModel, extra="forbid"):
-    """Group ``sweep`` of the configuration: search space, number of trials, sampler, pruner."""
+    """Group ``sweep`` of the configuration, which ``conf/settings.yaml`` describes."""
 
-    name: str = Field(pattern=r"^[\w.,+=-]+$")
-    """Name of the study, of its folder and of its group of tracked runs."""
+    name: str = Field(pattern=r"^[\w.,+=-]+$")  # also of its folder and its group of tracked runs
     space: dict[str, AnyParameter] = Field(min_length=1)
-    trials: int
-    """Number of trials that finish, are pruned or diverge; trials of dead workers do not count."""
+    trials: int  # trials that finish, are pruned or diverge; those of dead workers do not count
     seeds: list[int] = Field(min_length=1)
-    """Seeds of each trial, which is scored by the mean over them."""
     objectives: list[Objective] = Field(min_length=1)
-    sampler: str  # name in `SAMPLERS`, or the dotted path of an Optuna sampler
+    sampler: str
     sampler_options: dict[str, Any]
-    """Arguments of the sampler's class, before those that the harness gives."""
     sampler_seed: int
-    pruner: str  # name in `PRUNERS`, or the dotted path of an Optuna pruner
+    pruner: str
     pruner_options: dict[str, Any]
-    """Arguments of the pruner's class, before those that the harness gives."""
     warmup_trials: int
-    """Number of trials that are drawn at random, and must finish before the first is pruned."""
-    known: list[dict[str, Any]]  # settings to try first, such as those of a paper
+    known: list[dict[str, Any]]
     storage: str | None
-    """Address of a database, or a SQLite file; None: a file in the folder of the study."""
     workers: int
-    worker: int | None  # number of a worker, from 0; None for the command
-    retries: int  # how often a trial continues after the death of its worker
+    worker: int | None
+    retries: int
     heartbeat_seconds: int
-    """Interval of the heartbeat of a trial; after three silent intervals its worker is dead."""
 
     @field_validator("space")
     @classmethod

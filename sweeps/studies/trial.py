@@ -9,6 +9,7 @@ from typing import Any, Literal
 import optuna
 import pytorch_lightning as pl
 from omegaconf import DictConfig
+from typing_extensions import override
 
 from datamodules.errors import UserError
 from datamodules.files import locked
@@ -37,13 +38,8 @@ Verdict = Literal["", "pruned", "diverged"]
 class TrialCallback(pl.Callback):
     """Report every validation to a trial, and stop the training when the study prunes the trial.
 
-    All ranks of a training stop together; only rank zero uses the storage.
-
-    Args:
-        trial: the trial that the training belongs to.
-        sweep: names the objective and the pruner.
-        done: number of seeds of the trial that were trained before this one.
-        spent: cost of these seeds.
+    All ranks of a training stop together; only rank zero uses the storage. ``done`` seeds of the
+    trial were trained before this one, and have cost ``spent``.
     """
 
     def __init__(self, trial: optuna.Trial, sweep: Sweep, done: int, spent: Cost) -> None:
@@ -57,8 +53,8 @@ class TrialCallback(pl.Callback):
         self.reports: list[tuple[int, float]] = []
         self.cost: Cost = {}
 
+    @override
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Repeat the reports of a dead worker to the new trial."""
         if trainer.is_global_zero:
             self._repeat()
 
@@ -69,16 +65,17 @@ class TrialCallback(pl.Callback):
         self._account()
 
     def _repeat(self) -> None:
+        """Repeat the reports of a dead worker to the new trial."""
         if self.reports_steps:
             for step, value in self.reports:
                 self.trial.report(value, step)
 
+    @override
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
-        """Keep the cost of the training so far."""
         self.cost = dict(budget_of(trainer).cost)
 
+    @override
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Report the validation, and stop the trainer if the study prunes the trial."""
         values = {name: float(trainer.callback_metrics[name]) for name in ("val/bleu", "val/loss")}
         self.best_bleu = max(self.best_bleu, values["val/bleu"])
         self.lowest_loss = min(self.lowest_loss, values["val/loss"])
@@ -86,7 +83,8 @@ class TrialCallback(pl.Callback):
         if not math.isfinite(values["val/loss"]):
             verdict = "diverged"
         elif self.reports_steps and trainer.is_global_zero:
-            step, value = self._step(trainer), values[self.metric]
+            share = (self.done + budget_of(trainer).share) / self.seeds
+            step, value = round(TRIAL_STEPS * share), values[self.metric]
             self.reports.append((step, value))
             self.trial.report(value, step)
             verdict = "pruned" if self.trial.should_prune() else ""
@@ -94,28 +92,25 @@ class TrialCallback(pl.Callback):
         if self.verdict:
             trainer.should_stop = True
 
-    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Record the cost of the trial."""
+    @override
+    def on_train_end(self, trainer: pl.Trainer, *_: Any) -> None:
         if trainer.is_global_zero:
             self._account()
 
-    def on_exception(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
-    ) -> None:
-        """Record the cost of the trial."""
-        self.on_train_end(trainer, pl_module)
+    @override
+    def on_exception(self, trainer: pl.Trainer, *_: Any) -> None:
+        self.on_train_end(trainer)
 
     def _account(self) -> None:
         self.trial.set_user_attr(COST, total([self.spent, self.cost]))
 
+    @override
     def state_dict(self) -> dict[str, Any]:
-        """Return the attributes that a resumed training needs."""
         return {name: getattr(self, name) for name in STATE}
 
+    @override
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over the state of a dead worker."""
-        for name, value in state_dict.items():
-            setattr(self, name, value)
+        vars(self).update(state_dict)
 
     @property
     def scores(self) -> dict[str, float | str]:
@@ -125,17 +120,6 @@ class TrialCallback(pl.Callback):
             "trial/loss": self.lowest_loss,
             "trial/state": self.verdict or "finished",
         }
-
-    def _step(self, trainer: pl.Trainer) -> int:
-        return round(TRIAL_STEPS * (self.done + budget_of(trainer).share) / self.seeds)
-
-
-def end_by(verdict: Verdict) -> None:
-    """Raise the exception of a verdict, once the training has freed its device."""
-    if verdict == "pruned":
-        raise optuna.TrialPruned
-    if verdict == "diverged":
-        raise DivergedError("the validation loss is NaN or infinite")
 
 
 TRAINED, LOCK = "trained.json", ".lock"
@@ -150,7 +134,7 @@ class SeedResult(Record):
     seconds: float  # seconds of training, validation left out
     cost: Cost
     reports: list[tuple[int, float]]  # reports to the trial: steps and values
-    identity: str | None = None  # digest of the settings, data and code that decide the weights
+    identity: str  # digest of the settings, data and code that decide the weights
 
 
 def train_trial(
@@ -161,7 +145,9 @@ def train_trial(
     Raises ``optuna.TrialPruned``, ``DivergedError``, and any error of the training.
     """
     sweep = plan.sweep
-    overrides = [*overrides, *_tracker_overrides(plan, trial.user_attrs[SLOT])]
+    name = f"{sweep.name}-{trial.user_attrs[SLOT]}-${{seed}}"
+    labels = {"job_type": "trial", "group": sweep.name, "name": name}  # for a logger with groups
+    overrides = [*overrides, *(f"logger.{key}={labels[key]}" for key in plan.labels)]
     results: list[SeedResult] = []
     for done, seed in enumerate(sweep.seeds):
         spent = total([each.cost for each in results])
@@ -174,13 +160,6 @@ def train_trial(
                 raise optuna.TrialPruned
     trial.set_user_attr(BY_SEED, [each.bleu for each in results])
     return [mean(getattr(each, objective) for each in results) for objective in sweep.objectives]
-
-
-def _tracker_overrides(plan: StudyPlan, slot: int) -> list[str]:
-    """Put each seed of a trial into the group of its study, for a logger that has groups."""
-    study = plan.sweep.name
-    labels = {"job_type": "trial", "group": study, "name": f"{study}-{slot}-${{seed}}"}
-    return [f"logger.{key}={labels[key]}" for key in plan.labels]
 
 
 def train_seed(overrides: Sequence[str], folder: Path, callback: TrialCallback) -> SeedResult:
@@ -196,9 +175,11 @@ def train_seed(overrides: Sequence[str], folder: Path, callback: TrialCallback) 
         if known is not None:
             callback.take_over(known.reports, known.cost)
             return known
-        result, verdict = train_reporting(config, settings, data, job, callback)
-        end_by(verdict)
-        result = result.model_copy(update={"identity": identity})
+        result, verdict = train_reporting(config, settings, data, job, callback, identity)
+        if verdict == "pruned":
+            raise optuna.TrialPruned
+        if verdict == "diverged":
+            raise DivergedError("the validation loss is NaN or infinite")
         write_record(folder / TRAINED, result)
         return result
 
@@ -210,6 +191,7 @@ def train_reporting(
     data: TranslationData,
     job: Job,
     callback: TrialCallback,
+    identity: str,
 ) -> tuple[SeedResult, Verdict]:
     """Train on all ranks; return the result, and the verdict of the study."""
     with tracked_training(config, settings, data, job, callback) as (trainer, setup, tracker):
@@ -227,6 +209,7 @@ def train_reporting(
             seconds=training.seconds or 0.0,
             cost=budget_of(trainer).cost,
             reports=callback.reports,
+            identity=identity,
         )
     return result, callback.verdict
 

@@ -105,9 +105,8 @@ def _empty_queue(study: optuna.Study, task: Objective) -> None:
         taken.append(trial.number)
         return _outcome(study, task, trial)
 
-    callbacks = [_log_trial, _stop_without_queue]
     try:
-        study.optimize(objective, catch=(Exception,), callbacks=callbacks)
+        study.optimize(objective, catch=(Exception,), callbacks=[_end_trial])
     except (UpdateFinishedTrialError, ValueError):
         if not taken or study.trials[taken[-1]].state == TrialState.RUNNING:
             raise
@@ -137,11 +136,6 @@ def _outcome(study: optuna.Study, task: Objective, trial: optuna.Trial) -> list[
             torch.cuda.empty_cache()
 
 
-def _stop_without_queue(study: optuna.Study, _trial: FrozenTrial) -> None:
-    if not _has(study, TrialState.WAITING):
-        study.stop()
-
-
 def train_slot(trial: optuna.Trial, plan: StudyPlan) -> list[float]:
     """Choose settings for a trial of the queue, and train it."""
     slot = trial.user_attrs[SLOT]
@@ -152,27 +146,26 @@ def train_slot(trial: optuna.Trial, plan: StudyPlan) -> list[float]:
     return train_trial(trial, plan, overrides, trial_folder(plan.folder, slot))
 
 
-def _log_trial(study: optuna.Study, trial: FrozenTrial) -> None:
+def _end_trial(study: optuna.Study, trial: FrozenTrial) -> None:
+    """Log a trial, and stop the worker's turn if no other trial waits."""
     if trial.state == TrialState.COMPLETE:
         outcome = ", ".join(map(shown_value, trial.values))
     else:
         outcome = trial.user_attrs.get(REASON, trial.state.name.lower())
     log.info("%s trial %s  %s", study.study_name, trial.user_attrs.get(SLOT, "-"), outcome)
+    if not _has(study, TrialState.WAITING):
+        study.stop()
 
 
 @contextmanager
 def _trials_only() -> Iterator[None]:
     """Keep all but the trials off the terminal; the file of the worker has every record."""
-    handlers = logging.getLogger().handlers
+    filtered, handlers = logging.Filter("sweeps"), logging.getLogger().handlers
     shown = [handler for handler in handlers if not isinstance(handler, logging.FileHandler)]
     for handler in shown:
-        handler.addFilter(_is_of_trials)
+        handler.addFilter(filtered)
     try:
         yield
     finally:
         for handler in shown:
-            handler.removeFilter(_is_of_trials)
-
-
-def _is_of_trials(record: logging.LogRecord) -> bool:
-    return record.name.startswith("sweeps.")
+            handler.removeFilter(filtered)

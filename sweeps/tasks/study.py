@@ -123,7 +123,8 @@ def print_outcome(outcome: StudyOutcome, console: Console) -> None:
         line = f" trial {slot}: {why}"
         console.print(Text.assemble(("✗ failed", "bold red"), line), soft_wrap=True)
     for best in outcome.best:
-        console.print(best.line, markup=False, highlight=False, soft_wrap=True)
+        line = f"best: trial {best.slot}, {best.scores}; {best.command}"
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     print_page(write_outcome(outcome), console)
 
 

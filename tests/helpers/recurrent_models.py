@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.variants import Recurrent
+from tests.helpers import variants
 
 VOCABULARY = 13
 TGT = 62
@@ -58,21 +58,11 @@ def build(settings: dict[str, Any], seed: int = 0) -> Recurrent:
 
 
 def sources(lengths: list[int], width: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
-    """Random ids and mask; each sentence ends with EOS."""
-    generator = torch.Generator().manual_seed(1)
-    width = width or max(lengths)
-    src = torch.full((len(lengths), width), PAD)
-    for row, length in enumerate(lengths):
-        src[row, :length] = torch.randint(4, VOCABULARY, (length,), generator=generator)
-        src[row, length - 1] = EOS
-    return src, torch.arange(width) < torch.tensor(lengths).unsqueeze(1)
+    return variants.sentences(lengths, 1, width, VOCABULARY)
 
 
 def targets(batch: int, length: int = TGT) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(2)
-    tgt = torch.randint(4, VOCABULARY, (batch, length), generator=generator)
-    tgt[:, 0] = BOS
-    return tgt
+    return variants.targets(batch, length, 2, VOCABULARY)
 
 
 @torch.no_grad()

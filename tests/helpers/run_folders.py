@@ -115,52 +115,31 @@ def attention(source: str, target: str):
 def result(variant="bahdanau", seed=1, **changes):
     """A complete ``result.json``; ``changes`` replace whole top-level entries."""
     config = changes.get("config", {})
-    return (
-        {
-            "variant": variant,
-            "seed": seed,
-            "overrides": [f"model={variant}", f"seed={seed}"],
-            "scores": {"bleu": 85.2 + seed / 10, "chrf": 91.0},
-            "signature": signatures()["bleu"],
-            "train_max_words": 15,
-            "parameters": 812_345 + 1_000 * len(variant),
-            "training": {
-                "target_tokens": 1_500_000,
-                "updates": 1200,
-                "epochs": 1.3,
-                "seconds": 63.2,
-                "target_tokens_per_second": 23_000.1,
-                "data_order": f"9f3a{seed}",
-                "val_bleu": 86.1,
-            },
-            "decoding": {
-                "beam_size": 4,
-                "length_penalty": 0.6,
-                "seconds": 4.1 + seed,
-                "sentences_per_second": 290.2 - seed,
-            },
-            "data": {
-                "name": "grammar",
-                "source": "en",
-                "target": "fr",
-                "fingerprint": "0123456789ab",
-                "pairs": {"train": 60_000, "val": 600, "test": 1200},
-                "left_out": {"train": {"longer than 50 words": 8123}},
-            },
-            "environment": {
-                "python": "3.11.7",
-                "torch": "2.13.0",
-                "cpu": "a processor",
-                "threads": 1,
-                "device": "cpu",
-            },
-            "peak_memory_mib": 612.5,
-            "git_commit": "0123abcd",
-            "code": "ba9876543210",
-        }
-        | changes
-        | {"config": CONFIG | config | {"scoring": CONFIG["scoring"] | config.get("scoring", {})}}
-    )
+    made = {
+        "variant": variant, "seed": seed, "overrides": [f"model={variant}", f"seed={seed}"],
+        "scores": {"bleu": 85.2 + seed / 10, "chrf": 91.0}, "signature": signatures()["bleu"],
+        "train_max_words": 15, "parameters": 812_345 + 1_000 * len(variant),
+        "training": {
+            "target_tokens": 1_500_000, "updates": 1200, "epochs": 1.3, "seconds": 63.2,
+            "target_tokens_per_second": 23_000.1, "data_order": f"9f3a{seed}", "val_bleu": 86.1,
+        },
+        "decoding": {
+            "beam_size": 4, "length_penalty": 0.6, "seconds": 4.1 + seed,
+            "sentences_per_second": 290.2 - seed,
+        },
+        "data": {
+            "name": "grammar", "source": "en", "target": "fr", "fingerprint": "0123456789ab",
+            "pairs": {"train": 60_000, "val": 600, "test": 1200},
+            "left_out": {"train": {"longer than 50 words": 8123}},
+        },
+        "environment": {
+            "python": "3.11.7", "torch": "2.13.0", "cpu": "a processor", "threads": 1,
+            "device": "cpu",
+        },
+        "peak_memory_mib": 612.5, "git_commit": "0123abcd", "code": "ba9876543210",
+    }  # fmt: skip
+    scoring = CONFIG["scoring"] | config.get("scoring", {})
+    return made | changes | {"config": CONFIG | config | {"scoring": scoring}}
 
 
 def history(seed=1, validations=4) -> list[HistoryPoint]:

@@ -103,13 +103,15 @@ def transformer(vocabulary: int = VOCABULARY, **options: Any) -> Transformer:
     return Transformer(**{**sizes, **ranges, **form, **given, **options})
 
 
-def sentences(lengths: list[int], seed: int = 0, width: int | None = None) -> tuple[Tensor, Tensor]:
+def sentences(
+    lengths: list[int], seed: int = 0, width: int | None = None, vocabulary: int = VOCABULARY
+) -> tuple[Tensor, Tensor]:
     """Random source ids and mask ``(len(lengths), width)``; each ends with EOS."""
     generator = torch.Generator().manual_seed(seed)
     width = width or max(lengths)
     src = torch.zeros(len(lengths), width, dtype=torch.long)
     for row, length in enumerate(lengths):
-        src[row, :length] = torch.randint(4, VOCABULARY, (length,), generator=generator)
+        src[row, :length] = torch.randint(4, vocabulary, (length,), generator=generator)
         src[row, length - 1] = EOS
     return src, torch.arange(width) < torch.tensor(lengths).unsqueeze(1)
 
@@ -119,10 +121,10 @@ def numbers(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def targets(batch: int, length: int, seed: int = 1) -> Tensor:
+def targets(batch: int, length: int, seed: int = 1, vocabulary: int = VOCABULARY) -> Tensor:
     """Random target input ``(batch, length)`` that begins with BOS."""
     generator = torch.Generator().manual_seed(seed)
-    tgt = torch.randint(4, VOCABULARY, (batch, length), generator=generator)
+    tgt = torch.randint(4, vocabulary, (batch, length), generator=generator)
     tgt[:, 0] = BOS
     return tgt
 

@@ -65,8 +65,7 @@ class Rates(NamedTuple):
     failed: float
 
     @classmethod
-    def of(cls, spread: Spread, differences: Differences, margin: Margin) -> "Rates":
-        """Judge all repetitions."""
+    def of(cls, spread: Spread, differences: Differences, margin: Margin = MARGIN) -> "Rates":
         held, failed = decide(spread, differences, margin)
         return cls(float(held.mean()), float(failed.mean()))
 
@@ -91,9 +90,8 @@ def trained(means: Array, noise: Noise, seeds: int, count: int, rng: np.random.G
 def of_two(effect: float, noise: Noise, seeds: int, count: int, margin: Margin = MARGIN) -> Rates:
     """A claim about the difference of two systems."""
     rng = np.random.default_rng([seeds, count])
-    return Rates.of(
-        trained(np.array([effect, 0.0]), noise, seeds, count, rng), difference(), margin
-    )
+    spread = trained(np.array([effect, 0.0]), noise, seeds, count, rng)
+    return Rates.of(spread, difference(), margin)
 
 
 def of_several(effect: float, noise: Noise, seeds: int, count: int, optimal: bool) -> Rates:
@@ -106,16 +104,15 @@ def of_several(effect: float, noise: Noise, seeds: int, count: int, optimal: boo
         means, differences = np.array([effect, 0, -20, -20.0]), optimum(4, 0)
     else:
         means, differences = np.array([effect, 0, -20, -40.0]), order(4)
-    return Rates.of(trained(means, noise, seeds, count, rng), differences, MARGIN)
+    return Rates.of(trained(means, noise, seeds, count, rng), differences)
 
 
 def of_equals(noise: Noise, seeds: int, count: int, optimal: bool) -> Rates:
     """The same with all true differences at the margin, or all rungs equal to the margin's best."""
     rng = np.random.default_rng([seeds, count])
     means = np.array([1, 0, 0, 0.0]) if optimal else np.array([3, 2, 1, 0.0])
-    return Rates.of(
-        trained(means, noise, seeds, count, rng), optimum(4, 0) if optimal else order(4), MARGIN
-    )
+    spread = trained(means, noise, seeds, count, rng)
+    return Rates.of(spread, optimum(4, 0) if optimal else order(4))
 
 
 def looked_twice(noise: Noise, count: int) -> float:
@@ -129,13 +126,8 @@ def looked_twice(noise: Noise, count: int) -> float:
     failed = np.zeros(count, bool)
     for seeds in (3, 5):
         chosen = values[..., :seeds]
-        spread = Spread(
-            chosen.mean(-1),
-            np.full(2, seeds),
-            chosen.var(-1, ddof=1),
-            np.full(2, BOTH**2),
-            cover @ cover.T,
-        )
+        both, variance = np.full(2, BOTH**2), chosen.var(-1, ddof=1)
+        spread = Spread(chosen.mean(-1), np.full(2, seeds), variance, both, cover @ cover.T)
         failed |= decide(spread, difference(), MARGIN)[1]
     return float(failed.mean())
 
@@ -145,11 +137,9 @@ def collapsed(count: int, seeds: int, share: float = 0.1, fall: float = 20.0) ->
     rng = np.random.default_rng(8)
     values = rng.normal(size=(count, 2, seeds))
     values[:, 1] -= fall * (rng.random((count, seeds)) < share)
-    spread = Spread(
-        values.mean(-1), np.full(2, seeds), values.var(-1, ddof=1), np.zeros(2), np.zeros((2, 2))
-    )
-    margin = Margin(share * fall)
-    return float(decide(spread, difference(), margin)[1].mean())
+    none, variance = np.zeros((2, 2)), values.var(-1, ddof=1)
+    spread = Spread(values.mean(-1), np.full(2, seeds), variance, none[0], none)
+    return Rates.of(spread, difference(), Margin(share * fall)).failed
 
 
 class Promise(NamedTuple):
@@ -172,16 +162,14 @@ def promises(effect: float, noise: Noise, pilots: int, known: bool = False) -> P
         count = find_requirement(asked, difference(), MARGIN, 1000).seeds
         if count is None:
             continue
-        held, failed = Rates.of(trained(means, noise, count, 20, rng), difference(), MARGIN)
+        held, failed = Rates.of(trained(means, noise, count, 20, rng), difference())
         seeds.append(count)
         decided.append(held + failed)
         wrong.append(failed if effect > MARGIN.size else held)
     if not seeds:
         return Promise(np.nan, np.nan, np.nan, 1.0)
-    return Promise(
-        float(np.mean(decided)), float(np.mean(wrong)), float(np.median(seeds)),
-        1 - len(seeds) / pilots,
-    )  # fmt: skip
+    means_of_both = float(np.mean(decided)), float(np.mean(wrong))
+    return Promise(*means_of_both, float(np.median(seeds)), 1 - len(seeds) / pilots)
 
 
 POOL = 40
@@ -216,12 +204,9 @@ def of_text(deviation: float, seeds: int, count: int, equal: bool = False) -> tu
         chosen = rng.permuted(np.tile(np.arange(POOL), (2, 1)), axis=1)[:, :seeds]
         if equal:  # both from one pool: never the same training
             chosen[1] = rng.permutation(np.setdiff1d(np.arange(POOL), chosen[0]))[:seeds]
-        spread = Spread.of(
-            [
-                draws.values(score_on(bleu), list(of[which][:, drawn]))
-                for of, which in zip(trainings, chosen, strict=True)
-            ]
-        )
+        pairs = zip(trainings, chosen, strict=True)
+        counts = [list(of[which][:, drawn]) for of, which in pairs]
+        spread = Spread.of([draws.values(score_on(bleu), each) for each in counts])
         outcomes.append(decide(spread, difference(), margin))
         low, high = effect_interval(spread, difference(), 0.95)
         covered.append(low <= effect <= high)
@@ -263,7 +248,6 @@ def tables(count: int) -> Iterator[str]:
 
 
 def head(*names: str) -> tuple[str, str]:
-    """Return the first lines of a table."""
     return f"\n| {' | '.join(names)} |", "|---" * len(names) + "|"
 
 
@@ -274,7 +258,6 @@ def row(*cells: int | float | str) -> str:
 
 
 def main() -> None:
-    """Simulate and print."""
     for line in tables(int(sys.argv[1]) if len(sys.argv) > 1 else 20_000):
         print(line, flush=True)
 

@@ -222,7 +222,7 @@ BEYOND = {"kind": "beyond", "more": "attention", "less": "none"}
 def test_lengths_without_a_sentence_are_told_in_words(tmp_path, measure, trained, message):
     plan = plan_of(tmp_path, a_claim(measure=measure), train_max_words=trained)
     one_bucket = SCORING.model_copy(update={"edges": [100]})
-    assert judge_all(plan, one_bucket)[0].failure.startswith(message)
+    assert str(judge_all(plan, one_bucket)[0].failure).startswith(message)
 
 
 def test_a_score_of_translations_that_runs_left_out_is_counted(tmp_path):

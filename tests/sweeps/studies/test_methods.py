@@ -94,11 +94,8 @@ def test_a_trial_reports_to_any_pruner_what_it_compares():
         return TrialCallback(trial, sweep, 0, {}).reports_steps, sweep.prunes_by
 
     options = {"percentile": 25.0}
-    assert reports("optuna.pruners.PercentilePruner", pruner_options=options) == (
-        True,
-        "validations",
-    )
-    assert reports("my_methods.Careful") == (True, "validations")
+    percentile = reports("optuna.pruners.PercentilePruner", pruner_options=options)
+    assert percentile == reports("my_methods.Careful") == (True, "validations")
     assert reports("optuna.pruners.WilcoxonPruner") == (False, "seeds")
     assert reports("optuna.pruners.NopPruner") == (False, "nothing")
 
@@ -107,31 +104,15 @@ def test_a_trial_reports_to_any_pruner_what_it_compares():
     ("changes", "message"),
     [
         ({"sampler": "best"}, "sweep.sampler=best: choose one of tpe, multivariate_tpe, cmaes"),
-        ({"sampler": "my_methods.Nothing"}, "sweep.sampler=my_methods.Nothing: cannot be imported"),
         ({"sampler": "my_methods.Careful"}, "is not derived from optuna.samplers"),
-        ({"pruner": "soon"}, "sweep.pruner=soon: choose one of median, hyperband, wilcoxon, none"),
         ({"pruner": "my_methods.Unfinished"}, "Unfinished: Unfinished lacks prune"),
-        ({"pruner": "my_methods.Picky"}, "is not derived from optuna.pruners"),
-        (
-            {"sampler_options": {"sead": 1}},
-            "sweep.sampler=tpe: .*unexpected keyword argument 'sead'",
-        ),
-        (
-            {"pruner": "optuna.pruners.PercentilePruner", "pruner_options": {"percentile": 101.0}},
-            "sweep.pruner=optuna.pruners.PercentilePruner: .*between 0 and 100",
-        ),
+        ({"sampler_options": {"sead": 1}}, "sweep.sampler=tpe: .*unexpected keyword .* 'sead'"),
         ({"pruner": "optuna.pruners.PercentilePruner"}, "missing 1 required .* 'percentile'"),
     ],
 )
 def test_a_method_that_cannot_be_used_is_told_in_a_line(changes, message):
     with pytest.raises(UserError, match=message):
         worked(sweep_of(**changes), chosen_rate)
-
-
-def test_several_objectives_are_pruned_by_no_class():
-    with pytest.raises(ValueError, match="several objectives cannot be pruned"):
-        sweep_of(objectives=["bleu", "seconds"], pruner="my_methods.Careful")
-    sweep_of(objectives=["bleu", "seconds"], pruner="optuna.pruners.NopPruner")
 
 
 @pytest.mark.long

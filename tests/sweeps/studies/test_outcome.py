@@ -19,7 +19,7 @@ from sweeps.comparison.conditions import equally_tuned
 from sweeps.launch.compose import use_hydra_config
 from sweeps.report.html import environment
 from sweeps.report.sections.studies import STUDY_FIGURES
-from sweeps.studies.figures import search_performance, study_figures
+from sweeps.studies.figures import study_figures
 from sweeps.studies.outcome import (
     Best,
     StudyOutcome,
@@ -29,10 +29,11 @@ from sweeps.studies.outcome import (
     write_outcome,
 )
 from sweeps.studies.plan import open_study, study_plans
-from sweeps.studies.settings import Sweep, suggest
+from sweeps.studies.settings import suggest
 from sweeps.studies.storage import open_storage, silence_optuna
 from sweeps.tasks.study import enqueue, print_outcome
 from tests.helpers.pages import HOSTILE, needs_axe, rows, screen, serious_violations, texts
+from tests.sweeps.studies.test_studies import sweep_of
 
 RATE, KIND, HEADS = "optimizer.lr", f"{HOSTILE[0]} $x_$^", "+heads"
 RATES = FloatDistribution(1e-4, 1e-2, log=True)
@@ -51,14 +52,8 @@ def settings(**changed):
         KIND: {"type": "categorical", "choices": KINDS},
         HEADS: {"type": "int", "low": 1, "high": 4, "when": {KIND: [None, True]}},
     }
-    given = {
-        "name": "a-study", "space": space, "trials": 6, "seeds": [1, 2], "objectives": ["bleu"],
-        "sampler": "random", "sampler_options": {}, "sampler_seed": 1, "pruner": "none",
-        "pruner_options": {}, "warmup_trials": 0, "known": [],
-        "storage": None, "workers": 1, "worker": 0, "retries": 0,
-        "heartbeat_seconds": 20,
-    }  # fmt: skip
-    return Sweep.model_validate(given | changed)
+    given = {"name": "a-study", "space": space, "seeds": [1, 2], "sampler": "random", "retries": 0}
+    return sweep_of(**(given | changed))
 
 
 def fill(study, count, states, cost, reports):
@@ -72,13 +67,12 @@ def fill(study, count, states, cost, reports):
         attributes: dict[str, object] = {"slot": number, "cost": cost}
         if state == FAILED:
             attributes["reason"] = f"out of memory {HOSTILE[0]}"
+        values = [float(number % 5), 10.0 - number][: len(study.directions)]
         trial = create_trial(
             state=state,
             params=params,
             distributions=kinds,
-            values=[float(number % 5), 10.0 - number][: len(study.directions)]
-            if state == DONE
-            else None,
+            values=values if state == DONE else None,
             intermediate_values=reports or ({} if state == DONE else {10: 1.0, 20: 2.0}),
             user_attrs=attributes,
         )
@@ -127,11 +121,6 @@ def test_a_finished_trial_pays_for_those_that_came_to_nothing(studied):
     assert len(curve) == len(values)
     assert float(curve[0]["expected"]) == pytest.approx(sum(values) / 4)
     assert [int(row["target_tokens"]) for row in curve] == [2250, 4500, 6750, 9000]
-
-
-def test_the_lowest_loss_is_the_best():
-    points = search_performance("a", [3.0, 1.0], 10.0, largest=False)
-    assert [point.expected for point in points] == [2.0, 1.5]
 
 
 def test_a_trial_that_was_taken_up_again_is_paid_for_once(tmp_path):
@@ -309,31 +298,7 @@ def test_the_charts_are_seen_with_every_trial(study_page):
 
 
 @pytest.mark.chromium
-def test_the_mark_under_the_pointer_shows_a_hostile_name(study_page):
-    from selenium.webdriver.common.action_chains import ActionChains
-
-    label = f"[data-figure=a-study-importances] path[aria-label*='parameter: {HOSTILE[0]}']"
-    mark = study_page.find_element("css selector", label)
-    ActionChains(study_page).scroll_to_element(mark).move_to_element(mark).perform()
-    assert HOSTILE[0] in texts(study_page, "#vg-tooltip-element")[0]
-    assert study_page.execute_script("return document.scripts.length") == 5
-
-
-@pytest.mark.chromium
-def test_trials_sort_by_their_values(study_page):
-    header = "document.querySelector('#trials thead').rows[0].cells[3].querySelector('button')"
-    study_page.execute_script(f"{header}.click(); {header}.click()")
-    assert [row[3] for row in rows(study_page, "trials")][:5] == [
-        "2.00",
-        "1.00",
-        "1.00",
-        "0.00",
-        "–",
-    ]
-
-
-@pytest.mark.chromium
-@pytest.mark.parametrize("width", [390, 768, 1400])
+@pytest.mark.parametrize("width", [390, 1400])
 def test_a_study_is_scrolled_downwards_alone(study_page, width):
     with screen(study_page, width):
         sizes = "return [document.documentElement.scrollWidth, window.innerWidth]"

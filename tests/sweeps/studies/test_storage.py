@@ -15,10 +15,9 @@ from optuna.exceptions import StorageInternalError
 from optuna.trial import TrialState
 
 from sweeps.studies.plan import COST, SLOT, trial_folder
-from tests.helpers.commands import ROOT, TINY, mistake, places, succeed
+from tests.helpers.commands import ROOT, TINY, mistake, places
 from tests.helpers.postgres import PASSWORD, postgres
 
-SECRET = "correct-horse"
 STUDY = ["sweep=recurrent", "model=bahdanau", "sweep.trials=2", "logger=none", *TINY]
 
 
@@ -29,10 +28,10 @@ def refused(tmp_path):
     def give(storage):
         line = mistake(*STUDY, *places(tmp_path), f"sweep.storage={storage}")
         assert "sweep.storage=" in line
-        assert SECRET not in line
+        assert PASSWORD not in line
         assert not list(tmp_path.rglob("trials"))
         for file in tmp_path.rglob("*"):
-            assert file.is_dir() or SECRET.encode() not in file.read_bytes(), file
+            assert file.is_dir() or PASSWORD.encode() not in file.read_bytes(), file
         return line
 
     return give
@@ -41,13 +40,13 @@ def refused(tmp_path):
 def test_a_server_that_does_not_answer(refused):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens there
-        line = refused(f"postgresql://tester:{SECRET}@127.0.0.1:{taken.getsockname()[1]}/studies")
+        line = refused(f"postgresql://tester:{PASSWORD}@127.0.0.1:{taken.getsockname()[1]}/studies")
     assert "Connection refused" in line
     assert "postgresql://tester:***@127.0.0.1" in line
 
 
 def test_a_kind_of_database_that_there_is_not(refused):
-    assert "nosql" in refused(f"nosql://tester:{SECRET}@127.0.0.1/studies")
+    assert "nosql" in refused(f"nosql://tester:{PASSWORD}@127.0.0.1/studies")
 
 
 def test_tables_of_another_version_of_optuna(refused, tmp_path):
@@ -63,13 +62,6 @@ def test_a_file_that_is_not_a_database(refused, tmp_path):
     file.write_text("not a database, but a text that is longer than its header\n" * 20)
     assert "notes.txt: file is not a database" in refused(file)
     assert file.read_text().startswith("not a database")
-
-
-@pytest.mark.exhaustive
-@pytest.mark.long
-def test_a_sqlite_file_keeps_a_study(tmp_path):
-    output = succeed(*STUDY, *places(tmp_path), f"sweep.storage=sqlite:///{tmp_path}/studies.db")
-    assert "2 complete" in output
 
 
 pytestmark = pytest.mark.postgresql

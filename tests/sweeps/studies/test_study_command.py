@@ -74,7 +74,6 @@ def test_every_training_is_a_tracked_run_of_the_study(output, space):
             ["+sweep.space={optimizer.rate: {type: float, low: 0.1, high: 1.0}}"],
             "sweep.space.optimizer.rate: optimizer.rate: no such setting",
         ),
-        (["sweep.trials=0"], "sweep.trials=0: give a whole number, at least 1"),
         (
             ["sweep.space={label_smoothing: {type: float, low: 1.0, high: 0.5}}"],
             "nothing to choose",
@@ -121,11 +120,7 @@ def test_tuned_variants_are_compared_on_fresh_seeds(space):
     report = (folder / "wandb_report.json").read_text()
     assert report.count('"Parallel Coordinates Plot"') == 2
     assert report.count('"Parameter Importance"') == 2
-    for key in (
-        "config:optimizer.value.lr",
-        "config:scheduler.value.warmup_updates",
-        "summary:trial/bleu",
-    ):
+    for key in ("config:optimizer.value.lr", "summary:trial/bleu"):
         assert key in report
     assert '"tuned-transformer"' in report
 
