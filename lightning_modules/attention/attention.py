@@ -16,12 +16,9 @@ class AttentionMemory(NamedTuple):
 
     values: Tensor
     """Encoder states, ``(batch, src, memory)``; with heads, ``(batch, heads, src, head)``."""
-    keys: Tensor
-    """States projected by the score, ``(batch, src, key)`` or ``(batch, heads, src, key)``."""
-    padding: Tensor
-    """True where a query may not look, ``(batch, 1, src)`` or ``(batch, tgt, src)``."""
-    lengths: Tensor
-    """Number of real positions, ``(batch, 1)``."""
+    keys: Tensor  # states projected by the score, `(batch, src, key)` or `(batch, heads, src, key)`
+    padding: Tensor  # True where a query may not look, `(batch, 1, src)` or `(batch, tgt, src)`
+    lengths: Tensor  # number of real positions, `(batch, 1)`
 
     def shared(self) -> "AttentionMemory":
         """Return this memory for a loop over the target; see ``kernels.shared``."""

@@ -33,8 +33,7 @@ class Window(nn.Module, ABC):
         half_width: D, in source positions; a local window spans ``[p_t - D, p_t + D]``.
     """
 
-    least_half_width = 0
-    """Smallest D for which no window is empty."""
+    least_half_width = 0  # smallest D for which no window is empty
 
     def __init__(self, query_size: int, half_width: int) -> None:
         super().__init__()

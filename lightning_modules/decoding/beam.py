@@ -23,16 +23,11 @@ from lightning_modules.variants.base import EncoderDecoder, select_batch
 class Beams(NamedTuple):
     """The beams of the sentences in the batch, on the device; places beyond the last are empty."""
 
-    sentences: Tensor
-    """Number of the sentence in the first batch, ``(sentences,)``."""
-    limits: Tensor
-    """Length limit in tokens, ``(sentences,)``."""
-    last_penalty: Tensor
-    """Length penalty at the length limit, ``(sentences,)``."""
-    places: Tensor
-    """Number of places not taken by finished hypotheses, ``(sentences,)``."""
-    totals: Tensor
-    """Log-probability of each prefix, ``(sentences, beam)``; -inf for no prefix."""
+    sentences: Tensor  # number of the sentence in the first batch, `(sentences,)`
+    limits: Tensor  # length limit in tokens, `(sentences,)`
+    last_penalty: Tensor  # length penalty at the length limit, `(sentences,)`
+    places: Tensor  # number of places not taken by finished hypotheses, `(sentences,)`
+    totals: Tensor  # log-probability of each prefix, `(sentences, beam)`; -inf for no prefix
     best: Tensor
     """Scores of the best finished hypotheses, best first, ``(sentences, n_best)``; -inf for none.
     """

@@ -16,36 +16,29 @@ from lightning_modules.kernels.precision import search_autocast
 from lightning_modules.kernels.products import packed_weights
 from lightning_modules.variants.base import EncoderDecoder, for_each_tensor, select_batch
 
-BLOCK = 64
-"""Number of columns per block in ``top``."""
+BLOCK = 64  # number of columns per block in `top`
 ROWS = {"cpu": 512, "gpu": 8192}
 """Hypotheses whose logits are in memory at a time; on a GPU, more rows need fewer kernels."""
 STEPS_TO_REMOVAL = {"cpu": 1, "gpu": 8}
 """Steps of a search until what has ended leaves the batch, for which the processor waits for a
 GPU."""
-LONG = 40
-"""Tokens of the targets that ``try_model`` decodes."""
+LONG = 40  # tokens of the targets that `try_model` decodes
 
 
 class HypothesisEnd(NamedTuple):
     """The end of one hypothesis."""
 
-    step: int
-    """Number of the last call of the model's step, from 0."""
-    row: int
-    """Row of the hypothesis in that call."""
-    token: int
-    """Last token, chosen in that call."""
+    step: int  # number of the last call of the model's step, from 0
+    row: int  # row of the hypothesis in that call
+    token: int  # last token, chosen in that call
     score: float
 
 
 class Hypothesis(NamedTuple):
     """One translation of one sentence."""
 
-    tokens: list[int]
-    """Target tokens, EOS last unless the length limit cuts the hypothesis."""
-    score: float
-    """Log-probability of the tokens, divided by the length penalty if there is one."""
+    tokens: list[int]  # target tokens, EOS last unless the length limit cuts the hypothesis
+    score: float  # log-probability of the tokens, divided by the length penalty if there is one
     weights: Tensor | None
     """Attention weights ``(tokens, src)`` on the CPU, padded as the source batch; None for a model
     without attention."""
@@ -123,11 +116,7 @@ def on_host(column: Sequence[Tensor]) -> NDArray:
 
 
 class Ends:
-    """The hypotheses that end in each step; all records stay on the device until ``by_sentence``.
-
-    Args:
-        sentences: number of sentences in the batch.
-    """
+    """The hypotheses that end in each step; all records stay on the device until ``by_sentence``."""
 
     def __init__(self, sentences: int) -> None:
         self._sentences = sentences
@@ -136,14 +125,9 @@ class Ends:
     def add(
         self, ended: Tensor, sentences: Tensor, rows: Tensor, tokens: Tensor, scores: Tensor
     ) -> None:
-        """Record one step; each argument is ``(rows,)`` or ``(sentences, beam)``.
+        """Record one step, as in ``HypothesisEnd``, and the number of each sentence in the batch.
 
-        Args:
-            ended: True where a hypothesis ends.
-            sentences: number of the sentence in the batch.
-            rows: row of the hypothesis in the last call of the model's step.
-            tokens: last token.
-            scores: score of the hypothesis.
+        ``ended`` is True where a hypothesis ends. All are ``(rows,)`` or ``(sentences, beam)``.
         """
         self._steps.append((ended, sentences, rows, tokens, scores))
 

@@ -7,18 +7,15 @@ from typing import NamedTuple
 import torch
 
 CPUINFO = Path("/proc/cpuinfo")
-SHARE = 16
-"""A chunk takes at most one part in ``SHARE`` of the memory that is free on a GPU."""
+SHARE = 16  # a chunk takes at most one part in `SHARE` of the memory that is free on a GPU
 
 
 class Processor(NamedTuple):
     """What Linux tells about a processor; all parts are empty elsewhere."""
 
     name: str
-    vendor: str
-    """``AuthenticAMD`` or ``GenuineIntel``, for example."""
-    instructions: frozenset[str]
-    """Names of instruction sets, as Linux writes them."""
+    vendor: str  # `AuthenticAMD` or `GenuineIntel`, for example
+    instructions: frozenset[str]  # names of instruction sets, as Linux writes them
 
 
 @cache

@@ -22,15 +22,13 @@ from lightning_modules.kernels.precision import (
 )
 from lightning_modules.library_internals import onednn_linear, onednn_weight
 
-Product = Callable[[Tensor], Tensor]
-"""``x -> x @ weightᵀ + bias``, ``(…, columns) -> (…, rows)``."""
+Product = Callable[[Tensor], Tensor]  # `x -> x @ weightᵀ + bias`, `(…, columns) -> (…, rows)`
 Pack = Callable[[Tensor, Tensor | None], Product]
 """Makes the product by a weight ``(rows, columns)`` and a bias ``(rows,)``."""
 
 MANY, LARGE, STEP = 256, 1 << 18, 64
 """Products with ``MANY`` rows, or ``LARGE`` results, come in multiples of ``STEP`` rows."""
-LARGEST = 127
-"""Largest integer that stands for a weight."""
+LARGEST = 127  # largest integer that stands for a weight
 
 
 def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

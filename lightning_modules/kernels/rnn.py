@@ -23,8 +23,7 @@ class RnnOutput(NamedTuple):
 
     states: Tensor
     """``(batch, src, directions × hidden)``, or ``(tokens, directions × hidden)`` if packed."""
-    hidden: Tensor
-    """Last hidden states, ``(layers × directions, batch, hidden)``."""
+    hidden: Tensor  # last hidden states, `(layers × directions, batch, hidden)`
     cell: Tensor | None
     """Last cell states of an LSTM, ``(layers × directions, batch, hidden)``; None for a GRU."""
 

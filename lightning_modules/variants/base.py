@@ -55,8 +55,7 @@ class Placement(Options):
 class Decoded(NamedTuple):
     """A whole target decoded by teacher forcing."""
 
-    features: Tensor
-    """Argument of ``logits``, ``(batch, tgt, features)``."""
+    features: Tensor  # argument of `logits`, `(batch, tgt, features)`
     weights: Tensor | None
     """Attention weights, ``(batch, tgt, src)``; None for a model without attention."""
 
@@ -64,23 +63,17 @@ class Decoded(NamedTuple):
 class Step(NamedTuple):
     """One target position decoded."""
 
-    features: Tensor
-    """Argument of ``logits``, ``(batch, features)``."""
-    state: Any
-    """State for the next step; see ``select_batch``."""
-    weights: Tensor | None
-    """Attention weights, ``(batch, src)``; None for a model without attention."""
+    features: Tensor  # argument of `logits`, `(batch, features)`
+    state: Any  # state for the next step; see `select_batch`
+    weights: Tensor | None  # attention weights, `(batch, src)`; None for a model without attention
 
 
 class Limit(NamedTuple):
     """The longest sentence whose positions a model can distinguish."""
 
-    setting: str
-    """Configuration key of the limit."""
-    src_tokens: int
-    """Number of source tokens, EOS included."""
-    tgt_tokens: int | None
-    """Number of target tokens; None for no limit."""
+    setting: str  # configuration key of the limit
+    src_tokens: int  # number of source tokens, EOS included
+    tgt_tokens: int | None  # number of target tokens; None for no limit
 
 
 class EncoderDecoder(nn.Module, ABC):
@@ -93,8 +86,7 @@ class EncoderDecoder(nn.Module, ABC):
     and unfinished hypotheses are projected to the vocabulary.
     """
 
-    placement = Placement()
-    """Devices of the parts; None for Lightning's device."""
+    placement = Placement()  # devices of the parts; None for Lightning's device
 
     @property
     @abstractmethod

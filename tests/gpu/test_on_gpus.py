@@ -43,8 +43,7 @@ LONGER = [
     *("budget.target_tokens=400000", "trainer.val_check_interval=100"),
 ]
 SEEDS = (1, 2, 3)
-TOO_LITTLE = 1 << 24
-"""Bytes; the weights alone take more."""
+TOO_LITTLE = 1 << 24  # bytes; the weights alone take more
 
 
 def needs(count: int) -> list[pytest.MarkDecorator]:

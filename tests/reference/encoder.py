@@ -12,10 +12,8 @@ from tests.reference.parameters import Parameters, affine, part
 class Encoded(NamedTuple):
     """An encoded source sentence."""
 
-    states: list[np.ndarray]
-    """States in the order of the text."""
-    last: list[list[State]]
-    """Last states of each layer: left to right, then right to left."""
+    states: list[np.ndarray]  # states in the order of the text
+    last: list[list[State]]  # last states of each layer: left to right, then right to left
 
 
 def encode(

@@ -14,10 +14,8 @@ from tests.reference.parameters import Parameters, affine, part
 class Decoded(NamedTuple):
     """Result of decoding one sentence."""
 
-    logits: np.ndarray
-    """``(tgt, vocabulary)``."""
-    weights: np.ndarray | None
-    """``(tgt, src)``."""
+    logits: np.ndarray  # `(tgt, vocabulary)`
+    weights: np.ndarray | None  # `(tgt, src)`
 
 
 class Decoder:

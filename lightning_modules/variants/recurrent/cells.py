@@ -32,8 +32,7 @@ and cell state -> new hidden and cell state."""
 class CellState(NamedTuple):
     """State of a stack of layers."""
 
-    hidden: tuple[Tensor, ...]
-    """Hidden state of each layer, ``(batch, hidden)``."""
+    hidden: tuple[Tensor, ...]  # hidden state of each layer, `(batch, hidden)`
     cell: tuple[Tensor, ...] | None
     """Cell state of each layer, ``(batch, hidden)``; None for cells without one."""
 
@@ -105,8 +104,7 @@ class InputProjection:
 class RecurrentCell(nn.Module, ABC):
     """Cell of a recurrent layer. The constructor takes ``input_size`` and ``hidden_size``."""
 
-    has_cell_state = False
-    """Whether a state is a pair, hidden and cell state, as of an LSTM."""
+    has_cell_state = False  # whether a state is a pair, hidden and cell state, as of an LSTM
 
     @abstractmethod
     def forward(self, inputs: Tensor, state: State) -> State:

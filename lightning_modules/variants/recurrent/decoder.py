@@ -16,28 +16,20 @@ from lightning_modules.variants.recurrent.cells import CellState
 class RecurrentMemory(NamedTuple):
     """The encoded source, which no step changes; unused parts are None."""
 
-    start: CellState
-    """First state of the decoder."""
+    start: CellState  # first state of the decoder
     attention: AttentionMemory | None
-    summary: Tensor | None
-    """The whole source in one vector, ``(batch, hidden)``."""
-    language: Tensor | None
-    """Embedding of the target language's tag, ``(batch, embedding)``."""
+    summary: Tensor | None  # the whole source in one vector, `(batch, hidden)`
+    language: Tensor | None  # embedding of the target language's tag, `(batch, embedding)`
 
 
 class RecurrentState(NamedTuple):
     """The decoder before step t; unused parts are None."""
 
-    cells: CellState
-    """``s_{t-1}``."""
-    position: Tensor
-    """t, ``(batch,)``."""
-    context: Tensor | None
-    """``c_{t-1}``, ``(batch, memory)``, for a query with the context."""
-    features: Tensor | None
-    """The last readout, ``(batch, readout)``, for input feeding."""
-    past: AttentionMemory | None
-    """``s_0`` to ``s_{t-2}``, for intra-attention."""
+    cells: CellState  # `s_{t-1}`
+    position: Tensor  # t, `(batch,)`
+    context: Tensor | None  # `c_{t-1}`, `(batch, memory)`, for a query with the context
+    features: Tensor | None  # the last readout, `(batch, readout)`, for input feeding
+    past: AttentionMemory | None  # `s_0` to `s_{t-2}`, for intra-attention
 
 
 class QueryOptions(Options):
@@ -48,8 +40,7 @@ class QueryOptions(Options):
     context for the readout (Luong et al. 2015)."""
     context: bool
     last_token: bool
-    language: bool
-    """A tag, the first token of the source (Johnson et al. 2017, arXiv 1611.04558)."""
+    language: bool  # a tag, the first token of the source (Johnson et al. 2017, arXiv 1611.04558).
 
     def refuse_without_attention(self) -> None:
         """Raise ``ValueError`` for an option that has no effect without attention."""
@@ -92,8 +83,7 @@ class ReadoutOptions(Options):
     """``maxout``: Bahdanau et al. 2015, A.2.2; ``tanh``: the attentional state of Luong et al.
     2015, eq. 5; ``none``: the decoder's state itself."""
     size: int | None
-    state: Literal["previous", "current"]
-    """``s_{t-1}`` or ``s_t``."""
+    state: Literal["previous", "current"]  # `s_{t-1}` or `s_t`
     last_token: bool
 
 

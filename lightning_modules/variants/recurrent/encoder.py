@@ -25,8 +25,7 @@ class EncoderOptions(Options):
     hidden_size: int
     bidirectional: bool
     merge: Literal["concat", "sum"]
-    reverse_source: bool
-    """Sutskever et al. 2014, section 3.3."""
+    reverse_source: bool  # Sutskever et al. 2014, section 3.3.
 
     @property
     def directions(self) -> int:
@@ -42,8 +41,7 @@ class EncoderOptions(Options):
 class Encoded(NamedTuple):
     """A source read by a recurrent encoder."""
 
-    states: Tensor
-    """``(batch, src, memory)``, zero at padding."""
+    states: Tensor  # `(batch, src, memory)`, zero at padding
     hidden: Tensor
     """Last hidden states, ``(batch, layers, directions, hidden)``; the backward direction ends at
     the token that the forward direction reads first."""

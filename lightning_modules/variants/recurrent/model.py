@@ -54,24 +54,18 @@ class RecurrentOptions(Options):
 
     embedding_size: int
     hidden_size: int
-    cell: str
-    """``lstm``, ``gru`` (torch's), ``gru_2014`` (as first published; slower), or a dotted path."""
+    cell: str  # `lstm`, `gru` (torch's), `gru_2014` (as first published; slower), or a dotted path
     layers: int
     encoder: EncoderOptions
     bridge: BridgeKind
     readout: ReadoutOptions
     attention: Mapping[str, Any] | None
     query: QueryOptions
-    summary: bool
-    """Give every step ``c = tanh(V h_T)`` (Cho et al. 2014)."""
-    input_feeding: bool
-    """Luong et al. 2015, section 3.3."""
-    intra_attention: Mapping[str, Any] | None
-    """See ``IntraAttention``; the readout reads its context."""
-    dropout: float
-    """On embeddings, between layers and on the readout (Zaremba et al. 2014)."""
-    initial_range: float | None
-    """r: draw all parameters from ``[-r, r]``, as Sutskever and Luong do."""
+    summary: bool  # give every step `c = tanh(V h_T)` (Cho et al. 2014).
+    input_feeding: bool  # Luong et al. 2015, section 3.3.
+    intra_attention: Mapping[str, Any] | None  # see `IntraAttention`; the readout reads its context
+    dropout: float  # on embeddings, between layers and on the readout (Zaremba et al. 2014).
+    initial_range: float | None  # r: draw all parameters from `[-r, r]`, as Sutskever and Luong do
     tied: Tied
     placement: Placement | None
 

@@ -115,17 +115,14 @@ def sinusoids(positions: Tensor, width: int, dtype: torch.dtype = torch.float32)
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
 
 
-FEW = 8
-"""Most positions of queries for which the formula is faster than PyTorch's fused kernel."""
+FEW = 8  # most positions of queries for which the formula is faster than PyTorch's fused kernel
 
 
 class KeysValues(NamedTuple):
     """Projected keys and values of one attention."""
 
-    keys: Tensor
-    """``(batch, heads, positions, key)``, rotated for rotary positions."""
-    values: Tensor
-    """``(batch, heads, positions, value)``."""
+    keys: Tensor  # `(batch, heads, positions, key)`, rotated for rotary positions
+    values: Tensor  # `(batch, heads, positions, value)`
 
     @torch.compiler.disable  # memory of a CUDA graph would be written over by the next step
     def append(self, new: "KeysValues") -> "KeysValues":

@@ -19,18 +19,13 @@ from lightning_modules.variants.transformer.heads import (
 class TransformerOptions(Options):
     """``model`` of a Transformer, besides ``src_vocabulary`` and ``tgt_vocabulary``."""
 
-    width: int
-    """d_model."""
-    heads: int
-    """h, of every attention."""
-    hidden_size: int
-    """d_ff."""
+    width: int  # d_model
+    heads: int  # h, of every attention
+    hidden_size: int  # d_ff
     encoder_layers: int
     decoder_layers: int
-    key_size: int | None
-    """d_k; None: width / heads, as published."""
-    value_size: int | None
-    """d_v; None: width / heads, as published."""
+    key_size: int | None  # d_k; None: width / heads, as published
+    value_size: int | None  # d_v; None: width / heads, as published
     pre_norm: bool
     """LayerNorm before each sublayer (Xiong et al. 2020, arXiv 2002.04745), which trains without a
     long warm-up; false: after each sublayer, as published."""
@@ -41,8 +36,7 @@ class TransformerOptions(Options):
     max_length: int
     relative_distance: int
     tied: Tied
-    dropout: float
-    """On the embeddings and on the result of each sublayer (section 5.4)."""
+    dropout: float  # on the embeddings and on the result of each sublayer (section 5.4)
     placement: Placement | None
 
     @property

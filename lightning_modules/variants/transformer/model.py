@@ -24,8 +24,7 @@ from lightning_modules.variants.transformer.layers import (
     TransformerOptions,
 )
 
-PIECE = 64
-"""Number of sentences that a CPU encodes together in a search."""
+PIECE = 64  # number of sentences that a CPU encodes together in a search
 
 
 class TransformerMemory(NamedTuple):
@@ -33,8 +32,7 @@ class TransformerMemory(NamedTuple):
 
     layers: tuple[KeysValues, ...]
     """Keys and values of each decoder layer's attention to the source."""
-    mask: Tensor
-    """True where a token is real, ``(batch, src)``."""
+    mask: Tensor  # True where a token is real, `(batch, src)`
 
 
 TransformerState = tuple[KeysValues, ...]

@@ -13,8 +13,7 @@ from tests.reference.attention import attend, centre
 
 QUERY, MEMORY = 4, 6
 LENGTHS = [1, 2, 7, 19, 33, 59, 60]
-TGT = 64
-"""More target positions than any source has."""
+TGT = 64  # more target positions than any source has
 
 SAME_WIDTH = ("dot", "scaled_dot", "cosine")
 SCORE_SETTINGS: dict[str, dict] = {name: {"score": name} for name in SCORES} | {

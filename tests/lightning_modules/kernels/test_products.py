@@ -23,8 +23,7 @@ from lightning_modules.training.word_vectors import VectorFiles
 from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import ALL, configuration, numbers, sentences, small_model, targets
 
-ERROR = 1e-6
-"""Largest error, as a share of |x| · |w|."""
+ERROR = 1e-6  # largest error, as a share of |x| · |w|
 
 
 needs_onednn = pytest.mark.skipif(

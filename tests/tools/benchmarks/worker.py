@@ -38,8 +38,7 @@ from tests.helpers.variants import configuration
 from tests.tools.benchmarks.rivals.bare import BareLoop
 from tests.tools.benchmarks.workloads import WORKLOADS, data_overrides
 
-WINDOW = 10
-"""Updates between two readings of the clock."""
+WINDOW = 10  # updates between two readings of the clock
 
 
 class Windows:
@@ -108,8 +107,7 @@ class Stopwatch(pl.Callback):
             os._exit(0)
 
 
-OUTPUT_TOKENS = 14
-"""Length of every hypothesis, about that of a caption of Multi30k."""
+OUTPUT_TOKENS = 14  # length of every hypothesis, about that of a caption of Multi30k
 
 
 def batches_on(loader: Iterable[Batch], device: str) -> Iterator[Batch]:

@@ -24,8 +24,7 @@ from datamodules.files import write_json
 from tests.tools.benchmarks.workloads import machine
 
 ROOT = Path(__file__).resolve().parents[4]
-PAUSE = 0.2
-"""Seconds between two readings of the memory."""
+PAUSE = 0.2  # seconds between two readings of the memory
 
 
 @dataclass(frozen=True)
@@ -90,12 +89,9 @@ def _memory(process: int) -> tuple[float, float]:
 SHARED = Path(__file__).resolve().parents[5] / "shared" / "data"
 LANGUAGES = "en", "de"
 NEWS, CAPTIONS = "wmt_en_de", "multi30k"
-CAPTIONS_EVERY = 5
-"""Every fifth pair is a caption, so that a side has about 20 words on average."""
-EXCHANGED = 2
-"""Words of each line that other words of the corpus replace."""
-REPEATED = 0.02
-"""Share of pairs that come twice."""
+CAPTIONS_EVERY = 5  # every fifth pair is a caption, so that a side has about 20 words on average
+EXCHANGED = 2  # words of each line that other words of the corpus replace
+REPEATED = 0.02  # share of pairs that come twice
 
 
 def write_text(folder: Path, pairs: int) -> None:
@@ -143,13 +139,10 @@ def _pairs(corpus: str) -> list[tuple[str, str]]:
 
 
 FEW = 300_000
-SMALL = 30_000
-"""Pairs of the corpus whose training starts at once."""
+SMALL = 30_000  # pairs of the corpus whose training starts at once
 CLEANING = [f"cleaning.{step}" for step in ("unicode=true", "ratio=3", "duplicates=true")]
-WINDOWS = 20
-"""Windows of ten updates of a training whose memory is measured."""
-STARTS = 5
-"""Starts of each training, in turns."""
+WINDOWS = 20  # windows of ten updates of a training whose memory is measured
+STARTS = 5  # starts of each training, in turns
 
 
 def overrides(folder: Path, pairs: int, tokenizer: str) -> list[str]:

@@ -17,13 +17,10 @@ from datamodules.prepare import INDEX
 from datamodules.sequences import check_files, checksum, load_sequences
 from lightning_modules.runs.provenance import peak_memory_mib
 
-MOST = 100_000_000
-"""Pairs of the store of zeros."""
+MOST = 100_000_000  # pairs of the store of zeros
 SIDES = "train.source", "train.target"
-BATCHES = 500, 4096
-"""Most tokens of a batch: the default, and that of larger models."""
-FED = 20_000_000
-"""Padded tokens that are fed of each kind of batch."""
+BATCHES = 500, 4096  # most tokens of a batch: the default, and that of larger models
+FED = 20_000_000  # padded tokens that are fed of each kind of batch
 WORKERS = 2
 
 

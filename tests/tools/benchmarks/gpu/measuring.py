@@ -36,8 +36,7 @@ from tests.tools.benchmarks.workloads import WORKLOADS, overrides_at
 MEDIAN, SPREAD = 24, 0.55
 """Parameters of the log-normal lengths of source sentences: 28 subwords on average, as in WMT's
 news."""
-RATIO_SPREAD = 0.15
-"""Spread of the logarithm of target over source length."""
+RATIO_SPREAD = 0.15  # spread of the logarithm of target over source length
 SHORTEST, LONGEST = 3, 100
 
 
@@ -66,13 +65,10 @@ class Load(NamedTuple):
     """Batches and time of a measurement."""
 
     vocabulary: int
-    tokens: int
-    """Most padded tokens of a side in a training batch."""
+    tokens: int  # most padded tokens of a side in a training batch
     decode_tokens: int = 25_000
-    pairs: int = 60_000
-    """Number of training pairs; the time ends before the first epoch."""
-    sentences: int = 2_000
-    """Number of sentences that are translated."""
+    pairs: int = 60_000  # number of training pairs; the time ends before the first epoch
+    sentences: int = 2_000  # number of sentences that are translated
     windows: int = 3
 
 
@@ -85,11 +81,9 @@ LOADS: dict[Size, Load] = {
 class Case(NamedTuple):
     """A case: one model at one size and precision, and what is measured of it."""
 
-    variant: str
-    """Key of ``FILES`` or of ``LOOPS``."""
+    variant: str  # key of `FILES` or of `LOOPS`
     size: Size
-    work: Literal["train", "plain", "decode"]
-    """``plain`` is the training of ``BareRnn``."""
+    work: Literal["train", "plain", "decode"]  # `plain` is the training of `BareRnn`
     precision: str
     compiled: bool = False
 

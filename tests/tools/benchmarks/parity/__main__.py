@@ -26,8 +26,7 @@ from tests.tools.benchmarks.parity.systems import RATES, SYSTEMS
 from tests.tools.benchmarks.parity.trainings import OURS, THEIRS, Bench, Job, Trained
 from tests.tools.benchmarks.workloads import MULTI30K
 
-MARGIN = Margin(1.0, says="no_difference")
-"""BLEU within which two toolkits count as equal."""
+MARGIN = Margin(1.0, says="no_difference")  # BLEU within which two toolkits count as equal
 
 
 def tuned(

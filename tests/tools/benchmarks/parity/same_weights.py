@@ -100,8 +100,7 @@ def ask_their_model(
 
 
 VOCABULARY, SENTENCES = 60, 5
-LENGTHS = (9, 7, 7, 4, 2)
-"""Tokens of the sources, longest first, with EOS."""
+LENGTHS = (9, 7, 7, 4, 2)  # tokens of the sources, longest first, with EOS
 TARGETS = 8
 
 

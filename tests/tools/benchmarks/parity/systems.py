@@ -12,8 +12,7 @@ LABEL_SMOOTHING, CLIPPED, WARMUP = 0.1, 1.0, 100
 """Both toolkits: smoothing of the loss, largest norm of the gradient, updates of warm-up."""
 BATCH = 2010
 """Tokens of a batch here with its padding; JoeyNMT's batches have as many real target tokens."""
-RATES = (4e-3, 8e-3, 1.6e-2)
-"""Learning rates of which each system gets the best in its own toolkit."""
+RATES = (4e-3, 8e-3, 1.6e-2)  # learning rates of which each system gets the best in its own toolkit
 TRAINING = [
     "tokenizer=bpe",
     "tokenizer.shared=true",
@@ -36,10 +35,8 @@ TRAINING = [
 class Twins(NamedTuple):
     """A system in both toolkits."""
 
-    ours: list[str]
-    """Overrides of the harness."""
-    theirs: dict[str, Any]
-    """Settings of JoeyNMT's model."""
+    ours: list[str]  # overrides of the harness
+    theirs: dict[str, Any]  # settings of JoeyNMT's model
 
 
 def recurrent(attention: str, width: int) -> dict[str, Any]:

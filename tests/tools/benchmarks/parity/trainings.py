@@ -108,8 +108,7 @@ class Job(NamedTuple):
     system: str
     rate: float
     seed: int
-    tokens: int
-    """Target tokens to train on."""
+    tokens: int  # target tokens to train on
 
     @property
     def name(self) -> str:
@@ -120,12 +119,10 @@ class Job(NamedTuple):
 class Trained(NamedTuple):
     """What a finished training left."""
 
-    validation: float
-    """BLEU of greedy search on the whole validation set."""
+    validation: float  # BLEU of greedy search on the whole validation set
     nats: float
     """Cross-entropy of the references of the validation set, for each token, without smoothing."""
-    test: Path
-    """Translations of the test set, a sentence a line."""
+    test: Path  # translations of the test set, a sentence a line
 
 
 class Bench:
