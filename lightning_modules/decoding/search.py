@@ -116,7 +116,7 @@ def on_host(column: Sequence[Tensor]) -> NDArray:
 
 
 class Ends:
-    """The hypotheses that end in each step; all records stay on the device until ``by_sentence``."""
+    """The hypotheses that end in each step; records stay on the device until ``by_sentence``."""
 
     def __init__(self, sentences: int) -> None:
         self._sentences = sentences

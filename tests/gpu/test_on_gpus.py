@@ -4,9 +4,6 @@ The tests take the device as an argument, so that their own mistakes can be look
 """
 
 import math
-import os
-import subprocess
-import sys
 from pathlib import Path
 from statistics import mean
 
@@ -20,7 +17,7 @@ from lightning_modules.runs.paths import LAST
 from lightning_modules.training.callbacks import resume
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.variants.base import move
-from tests.helpers.commands import ROOT, TINY, inside, places, succeed
+from tests.helpers.commands import TINY, inside, places, succeed
 from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import NAMES, OPTIONS, sentences, small_model
 from tests.lightning_modules.training.test_resume import Killed, at, killed
@@ -185,52 +182,6 @@ def test_too_little_memory_is_told_in_a_line(tmp_path, capsys, device):
     errors = capsys.readouterr().err
     assert "memory" in errors.strip().splitlines()[-1]
     assert "Traceback" not in errors
-
-
-HOLDER = """
-import sys
-from omegaconf import OmegaConf
-from sweeps.launch.gpu_leases import leased
-
-every = {"devices": {"jobs_per_gpu": 1, "gpus_per_job": None}, "trainer": {"devices": -1}}
-with leased(OmegaConf.merge(every, {"trainer": {"accelerator": "gpu"}})):
-    print("has all GPUs", flush=True)
-    sys.stdin.readline()
-"""
-
-
-@pytest.mark.parametrize("devices", [pytest.param(1, marks=needs(1))])
-def test_a_training_waits_for_a_gpu_of_another_job_and_then_has_it_alone(tmp_path, devices):
-    """Leases are files of the temporary folder: these two jobs have one of their own."""
-    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    surroundings = os.environ | {"TMPDIR": str(tmp_path), "PYTHONPATH": paths}
-    given = ["trainer.accelerator=gpu", f"trainer.devices={devices}"]
-
-    def started(*command: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, *command],
-            cwd=ROOT,
-            env=surroundings,
-            text=True,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-
-    holder = started("-c", HOLDER)
-    try:
-        assert holder.stdout is not None
-        assert any("has all GPUs" in line for line in holder.stdout)
-        job = started("run.py", *SETTINGS, *places(tmp_path), *given)
-        assert job.stdout is not None
-        waits = f"waiting for 1 of {GPUS} GPUs: other jobs have them"
-        assert any(waits in line for line in job.stdout)
-        assert job.poll() is None
-        holder.communicate("done\n", timeout=20)
-        output, _ = job.communicate(timeout=300)
-        assert job.returncode == 0, output
-    finally:
-        holder.kill()
 
 
 @pytest.mark.parametrize("devices", [pytest.param(2, marks=needs(2))])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.reference.parameters import Parameters, affine, part
+from tests.reference import Parameters, affine, part
 
 
 def attend(
@@ -16,15 +16,7 @@ def attend(
     states: np.ndarray,
     step: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the context ``(memory,)`` and the weights ``(src,)``.
-
-    Args:
-        parameters: of the attention.
-        settings: ``model.attention``.
-        query: ``(query,)``.
-        states: encoder states without padding, ``(src, memory)``.
-        step: target position, from 0.
-    """
+    """Return the context ``(memory,)`` and the weights ``(src,)``."""
     view = look(part(parameters, "window"), settings, query, step, len(states))
     score = part(parameters, "score")
     heads = settings.get("heads")

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.reference.parameters import Parameters, part
+from tests.reference import Parameters, part
 
 
 class State(NamedTuple):

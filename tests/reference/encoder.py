@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tests.reference import Parameters, affine, part
 from tests.reference.cells import State, advance, fused, zeros
-from tests.reference.parameters import Parameters, affine, part
 
 
 class Encoded(NamedTuple):
@@ -19,13 +19,7 @@ class Encoded(NamedTuple):
 def encode(
     parameters: Parameters, settings: Mapping[str, Any], embedded: Sequence[np.ndarray]
 ) -> Encoded:
-    """Read a sentence whose last token is EOS.
-
-    Args:
-        parameters: parameters of the encoder.
-        settings: ``model``.
-        embedded: embeddings without padding.
-    """
+    """Read a sentence whose last token is EOS."""
     options = settings["encoder"]
     sequence = list(embedded)
     if options.get("reverse_source"):

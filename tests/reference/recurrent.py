@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tests.reference import Parameters, affine, part
 from tests.reference.attention import attend
 from tests.reference.cells import State, advance, decoder_layer
 from tests.reference.encoder import encode, start, summarise
-from tests.reference.parameters import Parameters, affine, part
 
 
 class Decoded(NamedTuple):
@@ -19,13 +19,7 @@ class Decoded(NamedTuple):
 
 
 class Decoder:
-    """Decodes one sentence, one token after the other.
-
-    Args:
-        parameters: parameters of the model.
-        settings: ``model``.
-        source: token ids without padding, EOS last.
-    """
+    """Decodes one sentence, one token after the other."""
 
     def __init__(
         self, parameters: Parameters, settings: Mapping[str, Any], source: Sequence[int]

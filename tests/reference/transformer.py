@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.reference import Parameters, affine, part
 from tests.reference.attention import average, softmax
-from tests.reference.parameters import Parameters, affine, part
 
 Vectors = list[np.ndarray]
 LAYER_NORM_EPSILON = 1e-5
@@ -22,14 +22,7 @@ def decode(
     source: Sequence[int],
     target: Sequence[int],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return logits ``(tgt, vocabulary)`` and the last layer's weights ``(tgt, src)``.
-
-    Args:
-        parameters: parameters of the model.
-        settings: ``model``.
-        source: token ids without padding, EOS last.
-        target: token ids, BOS first.
-    """
+    """Return logits ``(tgt, vocabulary)`` and the last layer's weights ``(tgt, src)``."""
     states = embed(parameters, settings, "src", source)
     for number in range(settings["encoder_layers"]):
         states = encoder_layer(part(parameters, f"encoder.{number}"), settings, states)

@@ -80,12 +80,6 @@ def source(*sentences: int) -> tuple[Tensor, Tensor]:
     return src, torch.ones_like(src, dtype=torch.bool)
 
 
-def test_greedy_takes_the_best_token_each_time():
-    [[hypothesis]] = greedy_search()(Markov([TRAP]), *source(0))
-    assert hypothesis.tokens == [A, EOS]
-    assert hypothesis.score == pytest.approx(math.log(0.5 * 0.4))
-
-
 def test_beam_finds_what_greedy_misses_and_ranks_it():
     search = beam_search(beam_size=3, n_best=3, length_penalty=0.0)
     [hypotheses] = search(Markov([TRAP]), *source(0))
@@ -165,11 +159,6 @@ def test_a_wide_beam_is_exhaustive():
     whole = [(h.score, h.tokens) for h in hypotheses if h.tokens[-1] == EOS]
     assert whole[0][1] == best[1]
     assert whole[0][0] == pytest.approx(best[0])
-
-
-def test_more_best_than_beams_is_refused():
-    with pytest.raises(ValueError, match=r"decoding\.n_best=5"):
-        beam_search(beam_size=2, n_best=5)
 
 
 @pytest.mark.parametrize("columns", [3, 64, 127, 700, 1000])

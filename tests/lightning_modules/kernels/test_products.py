@@ -278,12 +278,3 @@ def test_integers_need_a_cpu_with_onednn_and_no_other_type(monkeypatch):
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     with pytest.raises(UserError, match=r"decoding\.int8=true: needs a CPU"):
         greedy_search(int8=True)(small_model("seq2seq"), *sentences([3]))
-
-
-def test_small_packed_products_stay_with_torch(monkeypatch):
-    monkeypatch.setattr(products, "onednn", pytest.fail)
-    precision.use_products(4 * 8 * 4 * 2 + 1)
-    try:
-        OnednnProduct(numbers(4, 8), None)(numbers(2, 8))
-    finally:
-        precision.use_products(None)

@@ -5,7 +5,6 @@ from typing import get_args
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from datamodules.tokenization import BOS, PAD
 from lightning_modules.variants.base import Limit, Placement
@@ -69,18 +68,6 @@ def test_a_step_leaves_the_state_before_it_as_it_was(kind):
         exactly(last.features, features[:, 2])
 
 
-class Kernels(TorchDispatchMode):
-    """Collects the names of the operators that run."""
-
-    def __init__(self):
-        super().__init__()
-        self.names = []
-
-    def __torch_dispatch__(self, operator, types, arguments=(), named=None):
-        self.names.append(str(operator))
-        return operator(*arguments, **(named or {}))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("padded", [True, False])
@@ -98,20 +85,6 @@ def test_fused_attention_equals_the_formula(kind, causal, padded, dtype, within)
     torch.testing.assert_close(fused, plain, rtol=0, atol=within)
     torch.testing.assert_close(weights.sum(-1), torch.ones(4, 14, dtype=dtype))
     assert nothing is None
-
-
-@pytest.mark.parametrize("need_weights", [True, False])
-@torch.no_grad()
-def test_a_step_of_a_search_averages_no_weights_that_nobody_needs(need_weights):
-    """A GPU computes a step faster than the processor can start its kernels, so each counts."""
-    attention = MultiHeadAttention(16, 2, 6, 10)
-    inputs, mask = torch.randn(4, 1, 16), sentences(LENGTHS)[1][:, None, None]
-    memory = attention.prepare(torch.randn(4, mask.shape[-1], 16))
-    with Kernels() as kernels:
-        _, weights = attention(inputs, memory, mask, need_weights=need_weights)
-    assert (weights is not None) is need_weights
-    assert kernels.names.count("aten.mean.dim") == need_weights
-    assert "aten.arange.default" not in kernels.names
 
 
 @pytest.mark.parametrize("tied", ["none", "output", "all"])
@@ -148,28 +121,6 @@ def test_sizes_that_do_not_fit_are_refused(options, message):
 def test_heads_need_not_divide_the_width_if_their_sizes_are_given():
     model = small(heads=3, key_size=4, value_size=5)
     assert model.decode(model.encode(*sentences([4])), targets(1, 3)).features.shape == (1, 3, 16)
-
-
-def test_bf16_autocast_trains():
-    model = small(positions="relative").train()
-    with torch.autocast("cpu", torch.bfloat16):
-        features = model.decode(model.encode(*sentences(LENGTHS)), targets(4, 6)).features
-        model.logits(features).logsumexp(-1).sum().backward()
-    assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@torch.no_grad()
-def test_parts_on_one_device_equal_the_whole(kind):
-    src, mask = sentences(LENGTHS)
-    results = []
-    for placement in (Placement(), Placement(encoder="cpu", attention="cpu", decoder="cpu")):
-        model = small(positions=kind, placement=placement)
-        memory = model.encode(src, mask)
-        step = model.step(memory, model.initial_state(memory), torch.full((4,), BOS))
-        results.append((*model.decode(memory, targets(4, 6)), step.features, step.weights))
-    for one, other in zip(*results, strict=True):
-        assert torch.equal(one, other)
 
 
 @pytest.fixture

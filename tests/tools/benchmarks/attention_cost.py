@@ -50,7 +50,6 @@ def passes(model: EncoderDecoder) -> dict[str, Callable[[], None]]:
 
 
 def seconds(run: Callable[[], None]) -> float:
-    """Time one call."""
     started = time.perf_counter()
     run()
     return time.perf_counter() - started

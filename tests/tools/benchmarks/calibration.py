@@ -23,7 +23,6 @@ from tests.helpers.simulations import (
 
 
 def main() -> None:
-    """Simulate and print."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     of_bleu, of_ter = score_coverage(count)
     row("95% interval holds the true BLEU", of_bleu)
@@ -55,7 +54,6 @@ def share(tests: list[pair_tests.PairTest], name: str) -> float:
 
 
 def row(name: str, value: float) -> None:
-    """Print a line of the table."""
     print(f"| {name} | {value:.1%} |", flush=True)
 
 

@@ -87,7 +87,6 @@ def exponent(values: list[int], times: list[float]) -> float:
 
 
 def main() -> None:
-    """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=WORKLOADS, action="append", help="measure these alone")
     parser.add_argument("--gpu", dest="device", action="store_const", const="cuda", default="cpu")

@@ -131,7 +131,6 @@ def row(measured: dict[str, dict[str, Any]], seconds_around: float) -> dict[str,
 
 
 def table(rows: dict[str, dict[str, float]]) -> Table:
-    """Lay the figures out."""
     shown = Table(title="Speed, one thread" if rows else None)
     shown.add_column("variant")
     for title in COLUMNS:
@@ -143,7 +142,6 @@ def table(rows: dict[str, dict[str, float]]) -> Table:
 
 
 def main() -> None:
-    """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=WORKLOADS, action="append", help="measure these alone")
     parser.add_argument("--rounds", type=int, default=2)

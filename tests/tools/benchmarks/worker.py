@@ -42,11 +42,7 @@ WINDOW = 10  # updates between two readings of the clock
 
 
 class Windows:
-    """Real target tokens per second of all ranks, by windows of updates; the first warms up.
-
-    Args:
-        count: number of windows after the first.
-    """
+    """Real target tokens per second of all ranks, by windows of updates; the first warms up."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -99,7 +95,6 @@ class Stopwatch(pl.Callback):
         batch: Batch,
         batch_idx: int,
     ) -> None:
-        """Count an update."""
         if self.first_step is None:
             self.first_step = time.time() - self.process_started
         if self.windows.add(batch):
@@ -239,7 +234,6 @@ def decode(
 
 
 def main() -> None:
-    """Do the job."""
     job = json.loads(sys.argv[1])
     torch.set_num_threads(1)
     torch.manual_seed(1)

@@ -35,18 +35,6 @@ placed = pytest.mark.parametrize("name", PLACED)
 
 
 @placed
-def test_parts_placed_on_the_cpu_change_nothing(name):
-    everywhere = dict.fromkeys(("encoder", "attention", "decoder"), "cpu")
-    model, other = (
-        build(PLAIN | PLACED[name] | extra) for extra in ({}, {"placement": everywhere})
-    )
-    given = *sources([3, 9]), targets(2, 5)
-    for how in (teacher_forced, stepwise):
-        for one, two in zip(how(model, *given), how(other, *given), strict=True):
-            assert one.equal(two)
-
-
-@placed
 def test_no_tensor_is_left_behind_on_another_device(name):
     """On meta devices, an operation on tensors of two devices fails as on a GPU."""
     placement = {"encoder": "cpu", "attention": "meta", "decoder": "meta"}

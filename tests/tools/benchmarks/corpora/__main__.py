@@ -210,7 +210,6 @@ def starts(folder: Path, sizes: list[int]) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path("outputs/benchmarks/corpora"))
     parser.add_argument("--pairs", type=int, nargs="+", default=[1_000_000, 10_000_000, 30_000_000])

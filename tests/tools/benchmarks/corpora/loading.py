@@ -57,7 +57,6 @@ def write_zeros(folder: Path) -> dict[str, int]:
 
 
 def main() -> None:
-    """Measure and print."""
     if sys.argv[1:]:
         folder = Path(sys.argv[1])
         checksums = json.loads((folder / INDEX).read_bytes())["checksums"]

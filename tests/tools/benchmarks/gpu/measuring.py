@@ -153,7 +153,6 @@ class Watch(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        """Count an update."""
         if trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
             pl_module.losses.read()
         trainer.should_stop = self.windows.add(batch)

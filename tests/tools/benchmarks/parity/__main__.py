@@ -58,7 +58,6 @@ def equal(references: list[str], ours: Iterable[Path], theirs: Iterable[Path]) -
 
 
 def main() -> None:
-    """Tune, train, judge."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("python")
     parser.add_argument("out", type=Path)

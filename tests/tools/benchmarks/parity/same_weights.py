@@ -145,7 +145,6 @@ def largest_difference(system: str, python: str, folder: Path) -> float:
 
 
 def main() -> None:
-    """Print a line for each system."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("python")
     options = parser.parse_args()

@@ -51,7 +51,6 @@ def probabilities(model: Any, carried: dict[str, Any]) -> torch.Tensor:
 
 
 def main(what: str, folder: Path) -> None:
-    """Write the answer."""
     carried = torch.load(folder / "carried.pt", weights_only=True)
     model = with_carried_weights(folder, carried)
     start = {"model_state": model.state_dict()}

@@ -126,12 +126,7 @@ class Trained(NamedTuple):
 
 
 class Bench:
-    """The data in the form of both toolkits, and a folder for all trainings.
-
-    Args:
-        folder: folder of all trainings.
-        python: interpreter of an environment with JoeyNMT 2.3.
-    """
+    """The data in the form of both toolkits, and a folder for all trainings."""
 
     def __init__(self, folder: Path, python: str) -> None:
         self.folder, self._python = folder.resolve(), python
@@ -248,7 +243,6 @@ class Bench:
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Return BLEU of translations."""
     metric = Bleu()
     counts = translation_statistics([metric], None, hypotheses, references)[metric.statistics]
     return float(metric.score(counts.sum(axis=0)))

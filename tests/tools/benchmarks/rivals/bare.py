@@ -20,12 +20,6 @@ class BareRnn(nn.Module):
     """Bidirectional LSTM and LSTM decoder of one layer each.
 
     Each direction is as wide as the decoder; half as wide for dot, which needs one width.
-
-    Args:
-        vocabulary: of both sides.
-        score: of the attention.
-        previous: ask with the state before the step, and feed its context to the step.
-        feeding: feed the attentional state to the next step.
     """
 
     def __init__(
@@ -153,7 +147,6 @@ class BareLoop:
         self.criterion = nn.CrossEntropyLoss(ignore_index=PAD, label_smoothing=0.1)
 
     def step(self, batch: Batch) -> None:
-        """Make one update."""
         with torch.autocast(
             batch.src.device.type, self.precision, enabled=self.precision is not None
         ):

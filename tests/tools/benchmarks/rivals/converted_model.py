@@ -15,14 +15,7 @@ SCRIPT = Path(__file__).with_name("ctranslate2_rates.py")
 
 
 def rates(model: Transformer, batches: list[Batch], tokens: int, python: str) -> dict[str, float]:
-    """Return sentences per second by search and type, with hypotheses of so many tokens.
-
-    Args:
-        model: weights that CTranslate2 translates with.
-        batches: sources.
-        tokens: length of every hypothesis.
-        python: interpreter that runs CTranslate2.
-    """
+    """Return sentences per second by search and type, with hypotheses of so many tokens."""
     sources = [
         [str(token) for token in row[mask].tolist()]
         for batch in batches
