@@ -55,9 +55,6 @@ class ForcedDecoding(pl.LightningModule):
         self.model = model
         self.keeps_weights = weights
 
-    def configure_model(self) -> None:
-        """Keep the model as given; Lightning requires this method where parameters are sharded."""
-
     def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[ForcedSentence]:
         """Return weights and losses of the translations of a batch."""
         memory = self.model.encode(*batch.source)

@@ -1,8 +1,8 @@
 """Several trained models that translate together."""
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,55 +21,52 @@ class Ensemble(EncoderDecoder):
 
     def __init__(self, models: Sequence[EncoderDecoder]) -> None:
         super().__init__()
-        self.models = nn.ModuleList(models)
-
-    def _members(self) -> Iterable[EncoderDecoder]:
-        return cast(Iterable[EncoderDecoder], self.models)
+        self.models: Any = nn.ModuleList(models)
 
     @property
     @override
     def features_size(self) -> int:
-        return sum(model.features_size for model in self._members())
+        return sum(model.features_size for model in self.models)
 
     @override
     def encode(
         self, src: Tensor, src_mask: Tensor, src_lengths: Tensor | None = None
     ) -> tuple[Any, ...]:
-        return tuple(model.encode(src, src_mask, src_lengths) for model in self._members())
+        return tuple(model.encode(src, src_mask, src_lengths) for model in self.models)
 
     @override
     def initial_state(self, memory: tuple[Any, ...]) -> tuple[Any, ...]:
-        pairs = zip(self._members(), memory, strict=True)
+        pairs = zip(self.models, memory, strict=True)
         return tuple(model.initial_state(part) for model, part in pairs)
 
     @override
     def decode(self, memory: tuple[Any, ...], tgt_in: Tensor) -> Decoded:
-        pairs = zip(self._members(), memory, strict=True)
+        pairs = zip(self.models, memory, strict=True)
         features, weights = zip(*(model.decode(part, tgt_in) for model, part in pairs), strict=True)
         return Decoded(torch.cat(features, -1), _mean_of_present(weights))
 
     @override
     def step(self, memory: tuple[Any, ...], state: tuple[Any, ...], last_token: Tensor) -> Step:
-        each = zip(self._members(), memory, state, strict=True)
+        each = zip(self.models, memory, state, strict=True)
         steps = [model.step(known, before, last_token) for model, known, before in each]
         features, states, weights = zip(*steps, strict=True)
         return Step(torch.cat(features, -1), states, _mean_of_present(weights))
 
     @override
     def logits(self, features: Tensor) -> Tensor:
-        sizes = [model.features_size for model in self._members()]
-        pairs = zip(self._members(), features.split(sizes, -1), strict=True)
+        sizes = [model.features_size for model in self.models]
+        pairs = zip(self.models, features.split(sizes, -1), strict=True)
         logs = torch.stack([model.logits(part).log_softmax(-1) for model, part in pairs])
         return logs.logsumexp(0) - math.log(len(sizes))
 
     @property
     @override
     def is_content_based(self) -> bool:
-        return all(model.is_content_based for model in self._members())
+        return all(model.is_content_based for model in self.models)
 
     @override
     def limit(self) -> Limit | None:
-        limits = [limit for model in self._members() if (limit := model.limit()) is not None]
+        limits = [limit for model in self.models if (limit := model.limit()) is not None]
         if not limits:
             return None
         shortest = min(limits, key=lambda limit: limit.src_tokens)

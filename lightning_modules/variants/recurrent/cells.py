@@ -8,7 +8,7 @@ a step of the loop computes only two products and the gates.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -310,12 +310,9 @@ class CellStack(Stack):
         super().__init__(dropout)
         sizes = [input_size] + [hidden_size] * (layers - 1)
         name = f"{kind.__module__}.{kind.__qualname__}"
-        self.cells = nn.ModuleList(
+        self.cells: Any = nn.ModuleList(
             make_plug("model.cell", name, kind, size, hidden_size) for size in sizes
         )
-
-    def _layers(self) -> Iterable[RecurrentCell]:
-        return cast(Iterable[RecurrentCell], self.cells)
 
     @override
     def run(self, inputs: Tensor, state: CellState) -> Tensor:
@@ -324,7 +321,7 @@ class CellStack(Stack):
     def run_both(self, inputs: Tensor, state: CellState) -> tuple[Tensor, Tensor | None]:
         """Return the hidden and cell states of the last layer, each ``(batch, tgt, hidden)``."""
         cells: list[Tensor] = []
-        for number, layer in enumerate(self._layers()):
+        for number, layer in enumerate(self.cells):
             step = layer.unroll(self.dropout(inputs) if number else inputs)
             hidden, cell = state.of_layer(number)
             states, cells = [], []
@@ -338,11 +335,11 @@ class CellStack(Stack):
 
     @override
     def layer_steps(self) -> Iterable[LayerStep]:
-        return [layer.advance for layer in self._layers()]
+        return [layer.advance for layer in self.cells]
 
     @override
     def loop_steps(self, known: Tensor) -> Sequence[LoopStep]:
-        first, *others = self._layers()
+        first, *others = self.cells
         return [first.unroll(known), *(cell.unroll(None) for cell in others)]
 
 

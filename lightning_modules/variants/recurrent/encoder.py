@@ -1,7 +1,6 @@
 """The recurrent encoder, and the bridge from its last states to the decoder."""
 
-from collections.abc import Iterable
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -72,7 +71,7 @@ class RecurrentEncoder(nn.Module):
             return
         self.has_cell_state = has_cell_state(kind)
         self.dropout = nn.Dropout(dropout)
-        self.layers = nn.ModuleList(
+        self.layers: Any = nn.ModuleList(
             nn.ModuleList(CellStack(kind, width, size, 1, 0.0) for _ in range(directions))
             for width in [input_size] + [size * directions] * (layers - 1)
         )
@@ -107,7 +106,7 @@ class RecurrentEncoder(nn.Module):
         start = CellState(zero, zero if self.has_cell_state else None)
         hidden: list[Tensor] = []
         cells: list[Tensor] = []
-        for number, layer in enumerate(cast(Iterable[Iterable[CellStack]], self.layers)):
+        for number, layer in enumerate(self.layers):
             inputs = self.dropout(states) if number else states
             directions = []
             for backward, stack in enumerate(layer):

@@ -211,37 +211,22 @@ class MultiHeadAttention(nn.Module):
         if causal and not only_causal:
             earlier = torch.ones(length, positions, dtype=torch.bool, device=query.device).tril()
             mask = earlier if mask is None else earlier & mask
-        return attend(query, memory, bias, mask, only_causal, need_weights)
+        # For few positions, as in a search, the formula is faster than the fused kernel.
+        if not need_weights and (only_causal or length > FEW):
+            if mask is not None:
+                bias = query.new_zeros(()) if bias is None else bias
+                bias = bias.masked_fill(~mask, float("-inf"))
+            return _fused(query, memory, bias, only_causal), None
+        energies = query @ memory.keys.transpose(-1, -2) / math.sqrt(query.shape[-1])
+        if bias is not None:
+            energies = energies + bias
+        if mask is not None:
+            energies = torch.where(mask, energies, float("-inf"))
+        weights = energies.softmax(-1)
+        return weights @ memory.values, weights if need_weights else None
 
     def _split(self, projected: Tensor) -> Tensor:
         return projected.unflatten(-1, (self.heads, -1)).transpose(1, 2)
-
-
-def attend(
-    query: Tensor,
-    memory: KeysValues,
-    bias: Tensor | None,
-    mask: Tensor | None,
-    causal: bool,
-    need_weights: bool,
-) -> tuple[Tensor, Tensor | None]:
-    """Return results ``(batch, heads, tgt, value)``, and weights ``(…, tgt, src)`` if needed.
-
-    ``bias`` is added to the energies. ``causal`` takes neither bias nor mask.
-    """
-    # For few positions, as in a search, the formula is faster than the fused kernel.
-    if not need_weights and (causal or query.shape[2] > FEW):
-        if mask is not None:
-            bias = query.new_zeros(()) if bias is None else bias
-            bias = bias.masked_fill(~mask, float("-inf"))
-        return _fused(query, memory, bias, causal), None
-    energies = query @ memory.keys.transpose(-1, -2) / math.sqrt(query.shape[-1])
-    if bias is not None:
-        energies = energies + bias
-    if mask is not None:
-        energies = torch.where(mask, energies, float("-inf"))
-    weights = energies.softmax(-1)
-    return weights @ memory.values, weights if need_weights else None
 
 
 def _fused(query: Tensor, memory: KeysValues, bias: Tensor | None, causal: bool) -> Tensor:

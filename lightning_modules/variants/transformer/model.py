@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -67,8 +67,12 @@ class Transformer(EmbeddedEncoderDecoder):
         at_input = kinds.get(positions, InputPositions)
         self.src_positions, self.tgt_positions = at_input(), at_input()
         self.dropout = nn.Dropout(chosen.dropout)
-        self.encoder = nn.ModuleList(EncoderLayer(chosen) for _ in range(chosen.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(chosen) for _ in range(chosen.decoder_layers))
+        self.encoder: Any = nn.ModuleList(
+            EncoderLayer(chosen) for _ in range(chosen.encoder_layers)
+        )
+        self.decoder: Any = nn.ModuleList(
+            DecoderLayer(chosen) for _ in range(chosen.decoder_layers)
+        )
         # Pre-norm leaves the last sum without normalisation; post-norm has just normalised it.
         self.encoder_norm = nn.LayerNorm(width) if chosen.pre_norm else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width) if chosen.pre_norm else nn.Identity()
@@ -101,7 +105,7 @@ class Transformer(EmbeddedEncoderDecoder):
         for layer in self.encoder:
             states = layer(states, mask)
         states = self.encoder_norm(states)
-        layers = tuple(layer.cross_attention.prepare(states) for layer in self._decoder_layers())
+        layers = tuple(layer.cross_attention.prepare(states) for layer in self.decoder)
         return TransformerMemory(layers, src_mask.to(layers[0].keys.device))
 
     @override
@@ -125,7 +129,7 @@ class Transformer(EmbeddedEncoderDecoder):
 
     @override
     def parts(self) -> dict[str, Iterable[nn.Module]]:
-        layers = list(self._decoder_layers())
+        layers = list(self.decoder)
         others = chain.from_iterable(layer.parts_of_decoder() for layer in layers)
         tgt_side = (self.tgt_embedding, self.tgt_positions, self.decoder_norm, self.output)
         return {
@@ -148,9 +152,6 @@ class Transformer(EmbeddedEncoderDecoder):
             return None
         length = self.src_positions.table.num_embeddings
         return Limit("model.max_length", length, length)
-
-    def _decoder_layers(self) -> Iterable[DecoderLayer]:
-        return cast(Iterable[DecoderLayer], self.decoder)
 
     def _advance(
         self,

@@ -169,7 +169,7 @@ def test_positions_beyond_the_learned_share_the_last():
 @pytest.mark.parametrize("kind", get_args(Positions))
 def test_attention_to_the_source_knows_no_positions(kind):
     model = transformer(positions=kind)
-    for layer in model._decoder_layers():
+    for layer in model.decoder:
         assert type(layer.cross_attention.positions) is AttentionPositions
 
 
