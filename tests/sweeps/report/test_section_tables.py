@@ -16,7 +16,6 @@ from torch.utils.data import DataLoader
 from datamodules.batching import as_built
 from datamodules.contrast_pairs import ContrastPair
 from datamodules.corpus import ParallelText
-from lightning_modules.figures.charts import as_spec
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.contrast_choices import PairChoices
@@ -38,7 +37,7 @@ from sweeps.report.html import render_report
 from sweeps.report.report import make_report
 from sweeps.report.sections.agreement import contrasts
 from sweeps.report.sections.corpora import Corpora
-from sweeps.report.sections.learning import learning_curves, learning_figures, learning_table
+from sweeps.report.sections.learning import learning_curves, learning_table
 from sweeps.report.sections.significance import MatrixCell, significance_matrices
 from sweeps.report.sections.speed import speed_table
 from sweeps.report.terminal import print_report
@@ -294,19 +293,6 @@ def test_runs_without_a_history_are_left_out(tmp_path, caplog):
     assert table.origin == {"runs": "2 of 4"}
     assert "3 is left out of the learning curves: history.csv cannot be read" in caplog.text
     assert learning_curves(collect(runs[:1])) == []
-
-
-def test_every_validation_is_a_point_of_each_figure(tmp_path):
-    curves = learning_curves(collect([make_run(tmp_path / "0", history=history())]))
-    figures = {name: as_spec(chart) for name, chart in learning_figures(curves).items()}
-    assert len(figures) == 4
-    for name, figure in figures.items():
-        [drawn] = [layer["data"]["values"] for layer in [figure] if "data" in layer] or [
-            figure["layer"][0]["data"]["values"]
-        ]
-        columns = ["val_bleu"] if "bleu" in name else ["train_loss", "val_loss"]
-        expected = [getattr(point, column) for point in history() for column in columns]
-        assert [datum["value"] for datum in drawn] == pytest.approx(expected, rel=1e-5)
 
 
 def costs(runs) -> dict[str, dict[str, object]]:

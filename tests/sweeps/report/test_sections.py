@@ -216,17 +216,6 @@ def test_sections_without_anything_are_left_out(tmp_path):
     assert "Conditions" not in headings
 
 
-@pytest.mark.long
-def test_the_sections_of_wandb_are_those_of_the_page(findings):
-    sections = {each.heading: each for each in report_sections(make_report(findings, REPORT))}
-    assert sections["Size and speed"].tables == ["speed"]
-    others = [each.name for each in findings.evaluation.metrics if each.name != "bleu"]
-    assert sections["Other scores against length"].figures[: len(others)] == [
-        f"{name}_by_length" for name in others
-    ]
-    assert any(line.startswith("held, ") for line in sections["What was found"].lines)
-
-
 def test_another_logger_takes_no_report(findings, tmp_path, monkeypatch, capsys):
     """The files are there; only the logger of W&B takes a report."""
     asked = []

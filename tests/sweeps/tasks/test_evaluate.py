@@ -57,13 +57,6 @@ def test_two_systems_are_scored_as_by_sacrebleu_and_told_in_every_format(here, c
     made = json.loads((out / "comparison.json").read_text())
     tables = {f"{name}.{ending}" for name in made["tables"] for ending in FORMATS}
     assert {path.name for path in (out / "tables").iterdir()} == tables
-    drawn = [f"{name}_by_length" for name in by_sacrebleu(["a"], ["a"])]
-    drawn += ["words_by_frequency", "sentences_by_score"]
-    drawn += [f"{name}_column" for name in drawn]
-    figures = {f"{name}.{ending}" for name in drawn for ending in ("svg", "png", "pdf", "txt")}
-    assert {path.name for path in (out / "figures").iterdir()} == figures
-    written = [*(out / "tables").iterdir(), *(out / "figures").iterdir(), out / "report.html"]
-    assert all(path.stat().st_size > 100 for path in written if path.suffix != ".txt")
     assert "luong" in (out / "report.html").read_text(encoding="utf-8")
     output = capfd.readouterr().out
     assert "BLEU differs" in output
