@@ -67,8 +67,7 @@ def check_equal(
     name: str, labels: Sequence[str], values: Sequence[Hashable], template: str = "{}"
 ) -> Condition:
     """Check that all values are equal; the text names the runs with unusual values."""
-    missing = unrecorded(name, labels, values)
-    if missing:
+    if missing := unrecorded(name, labels, values):
         return missing
     [(usual, _), *others] = Counter(values).most_common()
     text = template.format(usual)
@@ -125,18 +124,14 @@ def _by_corpus(results: Sequence[Result]) -> list[list[int]]:
     jobs: dict[tuple[str, ...], Counter[tuple[str, ...]]] = defaultdict(Counter)
     for number, result in enumerate(results):
         overrides = labelling_overrides(result.overrides, result.variant)
-        corpus = tuple(each for each in overrides if _names_corpus(each))
-        others = (each for each in overrides if not _names_corpus(each))
+        corpus = tuple(each for each in overrides if key_of(each).partition(".")[0] == "data")
+        others = (each for each in overrides if each not in corpus)
         numbers[corpus].append(number)
         jobs[corpus][result.variant, *others, str(result.seed)] += 1
     first, *rest = jobs.values()
     if rest and all(each == first for each in rest):
         return list(numbers.values())
     return [list(range(len(results)))]
-
-
-def _names_corpus(override: str) -> bool:
-    return key_of(override).partition(".")[0] == "data"
 
 
 def _check_on_corpus(labels: Sequence[str], results: Sequence[Result]) -> list[Condition]:
@@ -166,8 +161,7 @@ def _check_budget(labels: Sequence[str], results: Sequence[Result]) -> Condition
         return check_equal(name, labels, [f"in {find_kind(kind).unit}" for kind in kinds], "{}")
     kind = find_kind(kinds[0])
     recorded = [result.training.spent(kinds[0]) for result in results]
-    missing = unrecorded(name, labels, recorded)
-    if missing:
+    if missing := unrecorded(name, labels, recorded):
         return missing
     spent = [cost or 0 for cost in recorded]
     if not (kind.exact or kind.unequally_long):
@@ -206,8 +200,7 @@ def _check_by_seed(
 def _check_data_order(labels: Sequence[str], results: Sequence[Result]) -> Condition:
     """Check the order of batches within each seed, because the order may depend on the seed."""
     name = "data order"
-    missing = unrecorded(name, labels, [result.training.data_order for result in results])
-    if missing:
+    if missing := unrecorded(name, labels, [result.training.data_order for result in results]):
         return missing
     by_seed: dict[int, list[Training]] = {}
     for result in results:
@@ -235,11 +228,11 @@ def _last_common_update(trainings: Sequence[Training]) -> int:
 def _check_size(labels: Sequence[str], results: Sequence[Result]) -> Condition:
     """Check sizes that were matched; without matching, check for similar numbers of parameters."""
     measures = {by for result in results if (by := _match_settings(result).get("by"))}
+    if not measures:
+        return _check_parameters(labels, results)
     if len(measures) > 1:
         return Condition("size", False, f"matched by {' and by '.join(sorted(measures))}")
-    if measures:
-        return _check_matched_size(measures.pop(), labels, results)
-    return _check_parameters(labels, results)
+    return _check_matched_size(measures.pop(), labels, results)
 
 
 def _check_matched_size(
@@ -247,10 +240,10 @@ def _check_matched_size(
 ) -> Condition:
     """Check each run's count against the count of the variant that was to be matched."""
     unit = MEASURES[measure]
-    size = _parameters if measure == "parameters" else _flops_per_target_token
-    counts = [size(result) for result in results]
-    missing = unrecorded(measure, labels, counts)
-    if missing:
+    counts: list[float | None] = [result.parameters for result in results]
+    if measure != "parameters":
+        counts = [_flops_per_target_token(result) for result in results]
+    if missing := unrecorded(measure, labels, counts):
         return missing
     references = {
         (str(match["variant"]), SizeMatch.model_validate(match["found"]).other)
@@ -278,10 +271,6 @@ def _match_settings(result: Result) -> dict[str, Any]:
     return result.config.get("match") or {}
 
 
-def _parameters(result: Result) -> float | None:
-    return result.parameters
-
-
 def _flops_per_target_token(result: Result) -> float | None:
     """Return the FLOPs that the size matching computed, or else the mean over the training."""
     sizes, training = _match_settings(result).get("found"), result.training
@@ -293,10 +282,8 @@ def _flops_per_target_token(result: Result) -> float | None:
 
 
 def _check_parameters(labels: Sequence[str], results: Sequence[Result]) -> Condition:
-    """Check that all runs have about as many parameters."""
     name = "parameters"
-    missing = unrecorded(name, labels, [result.parameters for result in results])
-    if missing:
+    if missing := unrecorded(name, labels, [result.parameters for result in results]):
         return missing
     counts = [result.parameters or 0 for result in results]
     low, high = min(counts), max(counts)
@@ -379,14 +366,12 @@ def _differ_by_design(
 
 
 def _on_purpose(key: str, results: Sequence[Result]) -> bool:
-    given = [any(_covers(each, key) for each in result.overrides) for result in results]
+    # A command gives a setting itself or by the choice of its group.
+    given = [
+        any(f"{key}.".startswith(f"{key_of(each)}.") for each in result.overrides)
+        for result in results
+    ]
     return all(given) or (not any(given) and key in _set_by_models())
-
-
-def _covers(override: str, key: str) -> bool:
-    """Return whether an override gives a setting, itself or by the choice of its group."""
-    named = key_of(override)
-    return key == named or key.startswith(f"{named}.")
 
 
 @cache

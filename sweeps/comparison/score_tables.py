@@ -32,7 +32,11 @@ def score_tables(evaluation: Evaluation) -> Iterator[Table]:
     others = [metric for metric in evaluation.metrics if metric not in alignment]
     yield scores(evaluation, "scores", "Scores", others)
     yield from subset_scores(
-        evaluation, "scores_by_part", "Scores on parts of the test set", "part", _parts
+        evaluation,
+        "scores_by_part",
+        "Scores on parts of the test set",
+        "part",
+        lambda test: test.subsets,
     )
     if alignment:
         yield scores(evaluation, "attention_scores", "Attention", alignment)
@@ -70,10 +74,6 @@ def subset_scores(
     names = [metric.name for metric in metrics]
     if rows:
         yield Table(name, title, columns, rows, origin(evaluation, *names), UNCERTAINTY)
-
-
-def _parts(test: EvalSet) -> Subsets:
-    return test.subsets
 
 
 def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:

@@ -98,29 +98,24 @@ class PageTop:
             kind = kind_of(result.config)
             amount = result.training.spent(kind)
             if amount is not None:
-                spent.setdefault(find_kind(kind).unit, set()).add(_three_digits(amount))
+                digits = f"{float(f'{amount:.3g}'):,.0f}"  # three of them
+                spent.setdefault(find_kind(kind).unit, set()).add(digits)
         for unit, amounts in spent.items():
             yield f"{in_words(sorted(amounts))} {unit} for each training"
 
     def _seeds(self) -> Iterator[str]:
         outputs = [each.outputs for each in self.findings.evaluation.systems]
-        if not self.results:
-            return
-        seeds = sorted({output.seed for each in outputs for output in each})
-        counts = sorted({len(each) for each in outputs})
-        trainings = " or ".join(map(str, counts))
-        plural = "training" if counts == [1] else "trainings"
-        yield f"{', '.join(map(str, seeds))} ({trainings} {plural} of each system)"
+        if self.results:
+            seeds = sorted({output.seed for each in outputs for output in each})
+            counts = sorted({len(each) for each in outputs})
+            plural = "training" if counts == [1] else "trainings"
+            trainings = f"{' or '.join(map(str, counts))} {plural}"
+            yield f"{', '.join(map(str, seeds))} ({trainings} of each system)"
 
     def _runs(self) -> Iterator[str]:
-        failed = len(self.findings.comparison.failed)
         if self.results:
+            failed = len(self.findings.comparison.failed)
             yield f"{len(self.results)} finished, {failed} failed"
-
-
-def _three_digits(number: float) -> str:
-    """Return a number in three significant digits: ``812,000``."""
-    return f"{float(f'{number:.3g}'):,.0f}"
 
 
 def _count_in_words(names: Sequence[str], state: State) -> str:
@@ -131,22 +126,14 @@ def _count_in_words(names: Sequence[str], state: State) -> str:
 
 
 def _corpus(result: Result) -> str:
-    data = result.data
+    data, parts = result.data, {"train": "training pairs", "test": "test sentences"}
     counts = [
-        f"{data.pairs[split]:,} {name}" for split, name in PARTS.items() if split in data.pairs
+        f"{data.pairs[split]:,} {name}" for split, name in parts.items() if split in data.pairs
     ]
-    synthetic = " (synthetic: a program writes the sentences)" if _is_written(result) else ""
+    corpus = str((result.config.get("data") or {}).get("_target_", ""))
+    built_in = corpus.startswith("datamodules.grammar")
+    synthetic = " (synthetic: a program writes the sentences)" if built_in else ""
     return f"{data.name}{synthetic}, {data.source} → {data.target}: {', '.join(counts)}"
-
-
-def _is_written(result: Result) -> bool:
-    """Return whether the built-in grammar wrote the sentences."""
-    corpus = (result.config.get("data") or {}).get("_target_", "")
-    return str(corpus).startswith("datamodules.grammar")
-
-
-PARTS = {"train": "training pairs", "test": "test sentences"}
-"""Names of the parts of a corpus for readers."""
 
 
 def files_of(evaluation: Evaluation) -> Iterator[str]:

@@ -14,7 +14,7 @@ from lightning_modules.figures.lines import distance_lines, figures_of
 from lightning_modules.metrics.bootstrap import ScoredGroup, score_groups
 from lightning_modules.metrics.contrast_choices import ALL, RIGHT_CHOICES, PairChoices
 from lightning_modules.metrics.lengths import THIN
-from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correct
+from lightning_modules.metrics.pair_tests import compare_pairs, correct
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import Evaluation, enough_draws
@@ -102,46 +102,41 @@ def contrasts(evaluation: Evaluation) -> list[Contrast]:
     ]
 
 
-def _contrast(systems: list[System], draws: Resamples) -> Contrast:
-    choices = {system.name: _choices(system) for system in systems}
-    tested = sum(kind != "distance" for kind, *_ in _first(systems).groups)
+def _contrast(choices: Mapping[System, Mapping[int, PairChoices]], draws: Resamples) -> Contrast:
+    systems = list(choices)
+    [first, *_] = choices[systems[0]].values()
+    tested = sum(kind != "distance" for kind, *_ in first.groups)
     draws = enough_draws(draws, tested * math.comb(len(systems), 2))
-    groups = score_groups(choices, draws)
-    tests = [test for group in groups if group.kind != "distance" for test in _tests(group, draws)]
+    groups = score_groups({system.name: chosen for system, chosen in choices.items()}, draws)
+    tests = [
+        replace(test, subset="all pairs" if group.kind == ALL else _title(group))
+        for group in groups
+        if group.kind != "distance"
+        for test in compare_pairs(group.systems, [group.subset], RIGHT_CHOICES, draws)
+    ]
     significance = SignificanceTests(RIGHT_CHOICES, correct(tests), draws.count)
     return Contrast(systems, groups, significance, draws)
 
 
-def _tests(group: ScoredGroup, draws: Resamples) -> Iterator[PairTest]:
-    title = "all pairs" if group.kind == ALL else _title(group)
-    for test in compare_pairs(group.systems, [group.subset], RIGHT_CHOICES, draws):
-        yield replace(test, subset=title)
-
-
-def _by_pairs(systems: Iterable[System]) -> list[list[System]]:
-    """Group the systems whose seeds all chose between the same pairs."""
-    groups: list[list[System]] = []
+def _by_pairs(systems: Iterable[System]) -> list[dict[System, dict[int, PairChoices]]]:
+    """Group the choices of systems whose seeds all chose between the same pairs, by seed."""
+    groups: list[dict[System, dict[int, PairChoices]]] = []
+    firsts: list[PairChoices] = []
     for system in systems:
-        chosen = [output.contrast for output in system.outputs if output.contrast is not None]
-        if len(chosen) < len(system.outputs) or not all(map(chosen[0].on_pairs_of, chosen)):
+        chosen = {o.seed: o.contrast for o in system.outputs if o.contrast is not None}
+        if len(chosen) < len(system.outputs):
             continue
-        for group in groups:
-            if _first(group).on_pairs_of(chosen[0]):
-                group.append(system)
+        [first, *others] = chosen.values()
+        if not all(map(first.on_pairs_of, others)):
+            continue
+        for known, group in zip(firsts, groups, strict=True):
+            if known.on_pairs_of(first):
+                group[system] = chosen
                 break
         else:
-            groups.append([system])
+            firsts.append(first)
+            groups.append({system: chosen})
     return groups
-
-
-def _choices(system: System) -> dict[int, PairChoices]:
-    return {o.seed: o.contrast for o in system.outputs if o.contrast is not None}
-
-
-def _first(systems: Sequence[System]) -> PairChoices:
-    choices = systems[0].outputs[0].contrast
-    assert choices is not None
-    return choices
 
 
 def _title(group: ScoredGroup) -> str:

@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from lightning_modules.runs.schema import Result
 from lightning_modules.training.budgets import find_kind, kind_of
+from sweeps.comparison.conditions import MEASUREMENTS
 from sweeps.report.findings import Findings
 from sweeps.report.page_top import files_of
 from sweeps.report.sections import Section
@@ -43,31 +44,21 @@ def method(findings: Findings) -> list[tuple[str, list[str]]]:
         "Left out": _left_out,
         "Test parts that occur in training": _seen,
         "Training": _training,
-        "Decoding": lambda result: _listed(result.decoding, "not recorded"),
-        "Environment": lambda result: _listed(result.environment.model_dump(), "not recorded"),
+        "Decoding": lambda result: _listed(result.decoding),
+        "Environment": lambda result: _listed(result.environment.model_dump()),
         "Code": _code,
     }
     results = [run.result for run in findings.comparison.runs]
     lines = [(name, list(dict.fromkeys(map(say, results)))) for name, say in aspects.items()]
-    scores = [_scoring(findings), *_signatures(findings)]
-    files = [*files_of(findings.evaluation), *WRITTEN]
-    return [("Scores", scores), *(each for each in lines if each[1]), ("Files", files)]
-
-
-def _scoring(findings: Findings) -> str:
-    scoring = findings.evaluation.scoring
-    draws = findings.evaluation.draws
-    return (
+    evaluation = findings.evaluation
+    scores = [
         "sacreBLEU on detokenised text, computed afresh over the sentences of each length bucket; "
-        f"{scoring.length_axis}; intervals and tests with {draws.count} resamples from "
-        f"seed {draws.seed}"
-    )
-
-
-def _signatures(findings: Findings) -> list[str]:
-    """Return the signature of every metric that the report shows."""
-    metrics = [metric for metric in findings.evaluation.metrics if metric.signature]
-    return [f"{metric.label}: {metric.signature}" for metric in metrics]
+        f"{evaluation.scoring.length_axis}; intervals and tests with {evaluation.draws.count} "
+        f"resamples from seed {evaluation.draws.seed}",
+        *(f"{each.label}: {each.signature}" for each in evaluation.metrics if each.signature),
+    ]
+    files = [*files_of(evaluation), *WRITTEN]
+    return [("Scores", scores), *(each for each in lines if each[1]), ("Files", files)]
 
 
 def _corpus(result: Result) -> str:
@@ -108,13 +99,11 @@ def _code(result: Result) -> str:
     return f"{commit}, version {result.code} trained and {result.testing_code} tested"
 
 
-def _listed(settings: dict[str, Any], otherwise: str) -> str:
+def _listed(settings: dict[str, Any]) -> str:
     """Return settings as one line; timings are left out, because timings are no settings."""
-    shown = {
-        key: value
+    shown = [
+        f"{key.replace('_', ' ')} {value}"
         for key, value in settings.items()
-        if value is not None and key not in ("seconds", "sentences_per_second")
-    }
-    return (
-        ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in shown.items()) or otherwise
-    )
+        if value is not None and key not in MEASUREMENTS
+    ]
+    return ", ".join(shown) or "not recorded"
