@@ -2,7 +2,6 @@
 
 import signal
 import sys
-from pathlib import Path
 
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     # Until the task is there: NumPy and torch catch a KeyboardInterrupt while they are imported.
@@ -11,25 +10,22 @@ if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_
 import hydra
 from omegaconf import DictConfig
 
-from lightning_modules.ranks.environment import rank_arguments
+from lightning_modules.runs.paths import CONF
+from lightning_modules.runs.settings import help_text
 from sweeps.launch.errors import run_main
-from sweeps.launch.help import help_text
 from sweeps.launch.resolvers import register
-
-CONF = str(Path(__file__).parent / "conf")
 
 
 def program() -> None:
-    """Run the command line, or one rank of it."""
+    """Run the command line."""
     given = sys.argv[1:]
     if "--help" in given or "-h" in given:  # Hydra's own takes seconds
         print(help_text())
         return
     register()
-    sys.argv[1:] = rank_arguments(given)
     # conf/claims.yaml chooses task=claims.
     name = "claims" if any(each.startswith("claims=") for each in given) else "config"
-    hydra.main(version_base="1.3", config_path=CONF, config_name=name)(main)()
+    hydra.main(version_base="1.3", config_path=str(CONF), config_name=name)(main)()
 
 
 def main(config: DictConfig) -> float | None:

@@ -1,15 +1,28 @@
-"""The devices of this machine, and how many of them ``trainer=`` asks for."""
+"""The rank of this process, the devices of this machine, and how many ``trainer=`` asks for."""
 
 import os
 import subprocess
 from typing import Any
 
-import torch
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
-from lightning_modules.kernels.precision import needs_gpu
-from lightning_modules.ranks.environment import world_size
+
+
+def world_size() -> int:
+    """Return the number of processes that train together."""
+    if "RANK" in os.environ:
+        return int(os.environ["WORLD_SIZE"])
+    # An interactive shell has SLURM_NTASKS too; Lightning checks the job name as well.
+    if os.environ.get("SLURM_JOB_NAME") in ("bash", "interactive"):
+        return 1
+    return int(os.environ.get("SLURM_NTASKS", "1"))
+
+
+def is_rank_zero() -> bool:
+    """Return whether this process writes files, logs and is tracked."""
+    return world_size() == 1 or os.environ.get("RANK", os.environ.get("SLURM_PROCID")) == "0"
+
 
 SELF_STARTING_STRATEGIES = ("spawn", "fork", "notebook")
 """Parts of names of Lightning's strategies that start processes themselves."""
@@ -20,6 +33,8 @@ def visible_gpus() -> list[str]:
 
     The names are UUIDs if the driver gives UUIDs: a scheduler may renumber GPUs for each job.
     """
+    import torch  # here, since every command asks for its rank
+
     if not torch.cuda.device_count():
         return []
     command = ["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"]
@@ -37,6 +52,8 @@ def visible_gpus() -> list[str]:
 
 def on_gpus(trainer: DictConfig, gpus: int) -> bool:
     """Return whether a training uses GPUs; this machine has ``gpus``. Raises ``UserError``."""
+    import torch
+
     accelerator = trainer.get("accelerator", "auto")
     if accelerator == "auto" and not gpus and torch.backends.mps.is_available():
         raise UserError(
@@ -94,6 +111,8 @@ def ranks_to_start(trainer: DictConfig) -> int:
 
     Raises ``UserError`` if torchrun or SLURM has started a wrong number of processes.
     """
+    from lightning_modules.kernels.precision import needs_gpu  # imports torch
+
     gpus = len(visible_gpus())
     count = processes(trainer, gpus)
     strategy = str(trainer.get("strategy", "auto"))

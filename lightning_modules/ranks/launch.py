@@ -1,4 +1,4 @@
-"""The ranks of one training, started by torch's elastic launcher, the library behind ``torchrun``.
+"""The ranks of one training, started by ``torchrun`` as a process of its own.
 
 Lightning's launcher repeats the command line for each rank; under a multirun that is the whole
 multirun again. Here every rank calls one function with the job's own arguments.
@@ -7,13 +7,14 @@ multirun again. Here every rank calls one function with the job's own arguments.
 import logging
 import os
 import pickle
+import re
 import signal
+import subprocess
 import sys
-import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,24 +23,20 @@ from typing import Any, TypeVar, cast
 
 import torch
 from omegaconf import DictConfig
-from torch.distributed.elastic.multiprocessing import SignalException
-from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-from torch.distributed.launcher import LaunchConfig, elastic_launch
 
 from datamodules.errors import TerminatedError
-from lightning_modules.ranks.devices import ranks_to_start
-from lightning_modules.ranks.environment import is_rank_zero
+from lightning_modules.ranks.devices import is_rank_zero, ranks_to_start
 
 log = logging.getLogger(__name__)
 Task = TypeVar("Task", bound=Callable[..., Any])
 
-CALL, VALUE, ERROR = "call", "value", "error"
-"""Names of the pickles that the job and its ranks exchange in a folder of their own."""
-SECONDS_TO_SAVE = "60"
-"""Time for ranks to save a checkpoint on Ctrl-C and SIGTERM, and to end once a rank has failed."""
-POLL_SECONDS = 0.5
-EVENTS = "torchelastic-events-null"
-"""Logger of the events of torch's launcher."""
+CALL, VALUE, ERROR, MESSAGES = "call", "value", "error", "messages"
+"""Files in a folder of the job and its ranks: three pickles, and what torchrun prints.
+
+The error file of torchrun has text alone; the class of an error says whether it is a mistake.
+"""
+DEATH = re.compile(r"failed \(exitcode: (?P<status>-?\d+)\) local_rank: (?P<rank>\d+)")
+"""What torchrun prints about the first rank that died."""
 
 
 def on_ranks(task: Task) -> Task:
@@ -67,50 +64,64 @@ def run_on_ranks(count: int, function: Callable[..., Any], *arguments: Any) -> A
     cores = len(os.sched_getaffinity(0))
     if count > cores and not torch.cuda.is_available():
         log.warning("%d ranks share %d cores: trainer.devices=%d is faster", count, cores, cores)
-    with TemporaryDirectory(prefix="ranks-") as name, _own_signals_and_log():
+    program = ["torch.distributed.run", "--standalone", f"--nproc-per-node={count}", "--module"]
+    environment = {
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "PYTHONSAFEPATH": "1",
+        "OMP_NUM_THREADS": str(max(1, torch.get_num_threads() // count)),
+    }
+    with TemporaryDirectory(prefix="ranks-") as name, Path(name, MESSAGES).open("w") as messages:
         folder = Path(name)
         call = pickle.dumps((function, arguments))  # read after the log is set up
-        _write(folder / CALL, (os.getpid(), logging.getLogger().level, _log_targets(), call))
-        threads = max(1, torch.get_num_threads() // count)
-        program = (
-            f"import os, sys; sys.path[:] = {sys.path!r}; "
-            f"os.environ['OMP_NUM_THREADS'] = '{threads}'; "
-            f"from lightning_modules.ranks.launch import be_rank; be_rank({name!r})"
-        )
-        torchrun = LaunchConfig(
-            min_nodes=1,
-            max_nodes=1,
-            nproc_per_node=count,
-            run_id=folder.name,
-            rdzv_backend="c10d",
-            rdzv_endpoint="localhost:0",  # a free port, whatever runs beside this job
-            max_restarts=0,
-        )
-        try:
-            elastic_launch(torchrun, sys.executable)("-P", "-c", program)
-        except ChildFailedError as failed:
-            raise _first_error(folder, failed) from None
-        except SignalException as stopped:
-            interrupted = stopped.sigval == signal.SIGINT
-            raise (KeyboardInterrupt if interrupted else TerminatedError) from None
-        return pickle.loads((folder / VALUE).read_bytes())
+        log_as = logging.getLogger().level, _log_targets()
+        (folder / CALL).write_bytes(pickle.dumps((*log_as, call)))
+        with (
+            subprocess.Popen(
+                [sys.executable, "-m", *program, "lightning_modules.ranks.launch", name],
+                env=os.environ | environment,
+                stdin=subprocess.PIPE,  # closed when this process ends
+                stderr=messages,
+                start_new_session=True,  # Ctrl-C comes from this process alone
+            ) as process,
+            _passing_signals_on(process) as received,
+        ):
+            process.wait()
+        return _outcome(folder, received)
 
 
 @contextmanager
-def _own_signals_and_log() -> Iterator[None]:
-    """Restore the handlers that the launcher replaces, and keep its messages out of the log."""
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-    handlers = {number: signal.getsignal(number) for number in numbers}
-    for logger in (EVENTS, *logging.root.manager.loggerDict):  # each has a level of its own
-        if logger.startswith(("torch.distributed.elastic", EVENTS)):
-            logging.getLogger(logger).disabled = True
-    os.environ["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] = SECONDS_TO_SAVE
+def _passing_signals_on(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+    """Send SIGTERM and SIGINT of this process to another; yield the numbers received."""
+    received: list[int] = []
+
+    def pass_on(number: int, _frame: object) -> None:
+        received.append(number)
+        process.send_signal(number)
+
+    numbers = (signal.SIGTERM, signal.SIGINT) if current_thread() is main_thread() else ()
+    handlers = {number: signal.signal(number, pass_on) for number in numbers}
     try:
-        yield
+        yield received
     finally:
-        if current_thread() is main_thread():
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def _outcome(folder: Path, received: list[int]) -> Any:
+    """Return the value of rank zero. Raises the first error, or that of a signal."""
+    messages = (folder / MESSAGES).read_text(errors="replace")
+    if (folder / VALUE).is_file():
+        sys.stderr.write(messages)  # warnings of the ranks
+        return pickle.loads((folder / VALUE).read_bytes())
+    if received:
+        raise (KeyboardInterrupt if signal.SIGINT in received else TerminatedError) from None
+    if (folder / ERROR).is_file():
+        raise pickle.loads((folder / ERROR).read_bytes())
+    died = DEATH.search(messages)
+    who = f"rank {died['rank']} died, exit status {died['status']}" if died else "torchrun failed"
+    error = RuntimeError(who)
+    error.add_note(messages)
+    raise error
 
 
 def _log_targets() -> list[tuple[str | None, logging.Formatter | None]]:
@@ -123,38 +134,28 @@ def _log_targets() -> list[tuple[str | None, logging.Formatter | None]]:
     ]
 
 
-def _first_error(folder: Path, failed: ChildFailedError) -> BaseException:
-    """Return the error that a rank left first; that of a rank that died without a word, else."""
-    left = sorted(folder.glob(f"{ERROR}*"), key=lambda file: file.stat().st_mtime_ns)
-    if left:
-        error: BaseException = pickle.loads(left[0].read_bytes())
-        return error
-    rank, failure = failed.get_first_failure()
-    return RuntimeError(f"rank {rank} died, exit status {failure.exitcode}")
-
-
 def be_rank(name: str) -> None:
     """Make the call that waits in a folder, as one rank, and leave the value or the error there."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    Thread(target=_end_with_job, daemon=True).start()
     folder, rank = Path(name), os.environ["RANK"]
-    job, level, targets, call = pickle.loads((folder / CALL).read_bytes())
-    Thread(target=_end_with, args=(job,), daemon=True).start()
+    level, targets, call = pickle.loads((folder / CALL).read_bytes())
     _log_as(level if is_rank_zero() else logging.ERROR, targets)
     try:
         function, arguments = pickle.loads(call)
         value = function(*arguments)
         if is_rank_zero():
-            _write(folder / VALUE, value)
+            (folder / VALUE).write_bytes(pickle.dumps(value))
     except BaseException as error:
-        _write(folder / f"{ERROR}{rank}", _sendable(error, rank))
+        with suppress(FileExistsError), (folder / ERROR).open("xb") as file:  # the first error
+            file.write(pickle.dumps(_sendable(error, rank)))
         logging.shutdown()
         os._exit(1)  # other threads, of NCCL for example, may never end
 
 
-def _end_with(job: int) -> None:
-    """End with the job; a rank that waits for others would wait for half an hour."""
-    while os.getppid() == job:
-        time.sleep(POLL_SECONDS)
+def _end_with_job() -> None:
+    """End with the job, whose end of the pipe closes; ranks that wait would wait half an hour."""
+    os.read(sys.stdin.fileno(), 1)
     os._exit(1)
 
 
@@ -170,10 +171,6 @@ def _log_as(level: int, targets: list[tuple[str | None, logging.Formatter | None
         warnings.simplefilter("ignore")
 
 
-def _write(file: Path, content: Any) -> None:
-    file.write_bytes(pickle.dumps(content))
-
-
 def _sendable(error: BaseException, rank: str) -> BaseException:
     """Return the error with its traceback as a note; a ``RuntimeError`` where pickle refuses it."""
     where = "".join(traceback.format_exception(error))
@@ -183,3 +180,7 @@ def _sendable(error: BaseException, rank: str) -> BaseException:
         copy = RuntimeError(f"{type(error).__name__}: {error}")
     copy.add_note(f"\nrank {rank}:\n{where}")
     return copy
+
+
+if __name__ == "__main__":
+    be_rank(sys.argv[1])

@@ -19,14 +19,13 @@ from torch import distributed
 
 from datamodules.batching import Batch
 from datamodules.errors import UserError
-from lightning_modules.ranks.environment import world_size
+from lightning_modules.ranks.devices import world_size
 
 T = TypeVar("T")
 
 SECONDS = 1.0
 """Time between two exchanges at the pace so far: half of the longest time that a flag may wait."""
-PATIENCE = timedelta(minutes=5)
-"""Longest time that a rank waits for the others in an exchange."""
+PATIENCE = timedelta(minutes=5)  # longest time that a rank waits for the others in an exchange
 
 
 def shared_update(trainer: DictConfig, pieces: int | None) -> dict[str, Any]:

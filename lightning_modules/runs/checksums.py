@@ -15,8 +15,7 @@ from datamodules.errors import UserError
 from datamodules.files import write_text
 from lightning_modules.runs.paths import READ_LATER, RESULT, RESULT_DIGEST
 
-_verifying = True
-"""Whether files are checked, in all threads of the process."""
+_verifying = True  # whether files are checked, in all threads of the process
 
 
 class BrokenFileError(UserError):

@@ -5,7 +5,8 @@ import io
 import json
 import shutil
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,10 +36,8 @@ class RunScores:
     predictions: Sequence[schema.Prediction]
     statistics: Statistics
     word_counts: schema.WordCounts | None = None
-    choices: PairChoices | None = None
-    """Choices between contrastive pairs; None without such pairs."""
-    curve: Sequence[CurvePoint] = ()
-    """Scores by length."""
+    choices: PairChoices | None = None  # choices between contrastive pairs; None without such pairs
+    curve: Sequence[CurvePoint] = ()  # scores by length
     attention: Sequence[NDArray[np.floating] | None] = ()
     """Word weights of the search, ``(target words, source words)``; None without attention."""
     heads: schema.HeadWeights = field(default_factory=dict)
@@ -93,12 +92,28 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
     """Return arrays by name; None without the file. Raises ``BrokenFileError``."""
     if not path.is_file():
         return None
+    with _reading(path), np.load(path, allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Check the digest of a file; raise ``BrokenFileError`` for it, or for content of another form.
+
+    A missing file stays an ``OSError``.
+    """
     check_file(path)
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return dict(arrays)
-    except (OSError, EOFError, ValueError, BadZipFile, zlib.error) as error:
-        raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
+        yield
+    except FileNotFoundError:
+        raise
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise BrokenFileError(f"{path.name} cannot be read: {where}: {first['msg']}") from error
+    except (OSError, EOFError, ValueError, BadZipFile, zlib.error, csv.Error, YAMLError) as error:
+        why = [*str(error).splitlines(), type(error).__name__][0]
+        raise BrokenFileError(f"{path.name} cannot be read: {why}") from error
 
 
 def find_runs(folder: Path) -> list[Path]:
@@ -139,11 +154,8 @@ def read_failure(folder: Path) -> schema.Failure:
     if path.is_file():
         return read_record(schema.Failure, path)
     overrides = folder / paths.HYDRA / "overrides.yaml"
-    try:
+    with _reading(overrides):
         listed = list(OmegaConf.load(overrides)) if overrides.is_file() else []
-    except (OSError, ValueError, YAMLError) as error:
-        why = str(error).splitlines()[0]
-        raise BrokenFileError(f"{overrides.name} cannot be read: {why}") from error
     return schema.Failure(error="left no result", overrides=[str(override) for override in listed])
 
 
@@ -152,8 +164,9 @@ def read_predictions(folder: Path) -> list[schema.Prediction]:
     path = folder / paths.PREDICTIONS
     if not path.is_file():
         return []
-    lines = _text(path).split("\n")
-    return [_validated(schema.Prediction, _parsed(line, path), path) for line in lines if line]
+    with _reading(path):
+        lines = path.read_text(encoding="utf-8").split("\n")
+        return [schema.Prediction.model_validate(json.loads(line)) for line in lines if line]
 
 
 def read_attention(
@@ -194,13 +207,8 @@ def read_history(folder: Path) -> list[schema.HistoryPoint]:
     path = folder / paths.HISTORY
     if not path.is_file():
         return []
-    check_file(path)
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return [schema.HistoryPoint.model_validate(row) for row in csv.DictReader(file)]
-    except (ValueError, csv.Error):  # also for text that is not UTF-8 or not a number
-        columns = ",".join(schema.HistoryPoint.model_fields)
-        raise BrokenFileError(f"{paths.HISTORY} cannot be read: wanted rows of {columns}") from None
+    with _reading(path), path.open(encoding="utf-8", newline="") as file:
+        return [schema.HistoryPoint.model_validate(row) for row in csv.DictReader(file)]
 
 
 def read_state(folder: Path) -> schema.JobState | None:
@@ -214,13 +222,13 @@ def read_state(folder: Path) -> schema.JobState | None:
 def read_tracker_id(folder: Path) -> str | None:
     """Return the id of the W&B run; None without a file."""
     path = folder / paths.TRACKER_ID
-    return _text(path).strip() if path.is_file() else None
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else None
 
 
 def read_report_url(folder: Path) -> str | None:
     """Return the address of a comparison's W&B report; None where no server has it."""
     try:
-        return json.loads(_text(folder / paths.TRACKER_REPORT)).get("url")
+        return json.loads((folder / paths.TRACKER_REPORT).read_text(encoding="utf-8")).get("url")
     except (OSError, ValueError, AttributeError):
         return None
 
@@ -230,42 +238,18 @@ def read_record(model: type[Model], path: Path) -> Model:
 
     Raises ``BrokenFileError`` for a damaged file or a file of another version, and ``OSError``.
     """
-    content = _parsed(_text(path), path)
-    if isinstance(content, dict):
-        version = content.pop(schema.VERSION_KEY, None)
-        if version != schema.SCHEMA:
+    with _reading(path):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        version = content.pop(schema.VERSION_KEY, None) if isinstance(content, dict) else None
+        if isinstance(content, dict) and version != schema.SCHEMA:
             raise BrokenFileError(
                 f"{path.name} was written by another version of the harness (schema {version}, "
                 f"here {schema.SCHEMA}): make the run again, or read it with that version"
             )
-    return _validated(model, content, path)
+        return model.model_validate(content)
 
 
-def _text(path: Path) -> str:
-    check_file(path)
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
-
-
-def _parsed(text: str, path: Path) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise BrokenFileError(f"{path.name} cannot be read: {error}") from error
-
-
-def _validated(model: type[Model], value: Any, path: Path) -> Model:
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise BrokenFileError(f"{path.name} cannot be read: {where}: {first['msg']}") from error
-
-
-def clear_results(folder: Path, names: Sequence[str] = paths.RUN_FILES) -> None:
+def remove_earlier(folder: Path, names: Sequence[str] = paths.RUN_FILES) -> None:
     """Remove what an earlier run left in the folder, which would be taken for new results."""
     for path in (folder / name for name in names):
         if path.is_dir():
@@ -283,11 +267,6 @@ def renew_hydra_digests(folder: Path, result: schema.Result) -> None:
 
 def _write_sealed(folder: Path, result: schema.Result) -> None:
     write_sealed(folder / paths.RESULT, json_text(_with_version(result)))
-
-
-def write_failure(folder: Path, failure: schema.Failure) -> None:
-    """Write why a job has no result."""
-    write_record(folder / paths.FAILURE, failure)
 
 
 def write_predictions(folder: Path, predictions: Iterable[schema.Prediction]) -> None:
@@ -327,11 +306,6 @@ def write_history(folder: Path, points: Sequence[schema.HistoryPoint]) -> None:
     writer.writeheader()
     writer.writerows(point.model_dump() for point in points)
     write_text(folder / paths.HISTORY, text.getvalue())
-
-
-def write_state(folder: Path, state: schema.JobState) -> None:
-    """Write the progress of a job."""
-    write_record(folder / paths.PROGRESS, state)
 
 
 def write_tracker_id(folder: Path, number: str) -> None:

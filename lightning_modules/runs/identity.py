@@ -27,37 +27,43 @@ from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.settings import (
     RESULTS,
     Effect,
-    is_by_fingerprint,
     key_of,
     overrides_that_affect,
+    setting_of,
     values_that_affect,
 )
 
 if TYPE_CHECKING:  # --help needs folder names, and neither NumPy nor pydantic
+    from datamodules.corpus import Corpus
     from lightning_modules.runs.schema import Result
 
 SCOREBOARD_KEYS = ("claims", "seed_count", "learning_rates")
 """Keys of ``task=claims`` that change verdicts and no training."""
 EVERY_CLAIM = ("all", "list")
-CLAIM_NAME = re.compile(r"[\w.]+")
-"""Names of papers and claims, which name a folder as they are."""
-CHECKPOINT_RECORD = {
-    "tokenizers",
-    "corpus",
-    "languages",
-    "data_fingerprint",
-    "code",
-    "vector_files",
-}
+CLAIM_NAME = re.compile(r"[\w.]+")  # names of papers and claims, which name a folder as they are
+CHECKPOINT_RECORD = (
+    *("tokenizers", "corpus", "languages", "data_fingerprint", "code"),
+    "vector_files",  # fingerprints by side, once the vectors are loaded
+)
 """What a checkpoint keeps beside the configuration."""
+
+
+def checkpoint_record(
+    config: DictConfig, corpus: "Corpus", data: str, tokenizers: list[str]
+) -> dict[str, Any]:
+    """Return what a checkpoint keeps, for ``Identity.of_checkpoint``."""
+    languages = [corpus.source, corpus.target]
+    code, vectors = code_versions(config).training, dict[str, str]()
+    values = (tokenizers, corpus.name, languages, data, code, vectors)
+    plain: Any = redacted(OmegaConf.to_container(config, resolve=True))
+    return plain | dict(zip(CHECKPOINT_RECORD, values, strict=True))
 
 
 @dataclass(frozen=True)
 class Identity:
     """What decides the results of a run: runs with equal identities have equal results."""
 
-    config: Mapping[str, Any]
-    """The configuration, without passwords."""
+    config: Mapping[str, Any]  # the configuration, without passwords
     code: CodeVersions
     data: str | None = None
     """Fingerprint of the corpus, cut into tokens; None before the corpus is read."""
@@ -116,8 +122,10 @@ class Identity:
         code = {f"code ({effect})": codes[effect] for effect in effects}
         if self.data is None:
             return values | code
+        found = {key: setting_of(key) for key in values}
+        behind_data = [key for key, setting in found.items() if setting and setting.by_fingerprint]
         return {
-            **{key: value for key, value in values.items() if not is_by_fingerprint(key)},
+            **{key: values[key] for key in values if key not in behind_data},
             "data": self.data,
             **{f"vectors.{side}": fingerprint for side, fingerprint in self.vectors.items()},
             **code,

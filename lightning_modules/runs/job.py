@@ -17,14 +17,10 @@ QUIET = "ATTENTION_BENCH_QUIET"
 class Job(NamedTuple):
     """One job of Hydra."""
 
-    folder: Path
-    """The output folder."""
-    overrides: list[str]
-    """The overrides of the command line, without passwords."""
-    model_name: str
-    """The file of ``conf/model``."""
-    in_multirun: bool
-    """Whether other jobs of the same command run before, beside or after this one."""
+    folder: Path  # the output folder
+    overrides: list[str]  # the overrides of the command line, without passwords
+    model_name: str  # the file of `conf/model`
+    in_multirun: bool  # whether other jobs of the same command run before, beside or after this one
 
     @classmethod
     def of(cls, hydra: Any) -> "Job":
@@ -51,8 +47,7 @@ def label_with_changes(label: str, overrides: Sequence[str]) -> str:
     return f"{label} with {', '.join(overrides)}" if overrides else label
 
 
-PLAIN = re.compile(r"[\w./:+~-]+")
-"""Values that Hydra reads without quotes."""
+PLAIN = re.compile(r"[\w./:+~-]+")  # values that Hydra reads without quotes
 
 
 def command(*overrides: str) -> str:

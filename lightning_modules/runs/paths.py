@@ -9,8 +9,7 @@ ROOT = Path(__file__).parents[2]
 CONF = ROOT / "conf"
 
 # A run: ``outputs/runs/VARIANT-SEED-DIGITS``, or a numbered folder of a comparison.
-HYDRA = ".hydra"
-"""Folder of the files that Hydra writes: configuration and overrides."""
+HYDRA = ".hydra"  # folder of the files that Hydra writes: configuration and overrides
 RESULT = "result.json"
 RESULT_DIGEST = f"{RESULT}.sha256"
 FAILURE = "failure.json"
@@ -28,18 +27,14 @@ CHECKPOINTS = "checkpoints"
 BEST = "best.ckpt"
 LAST = "last.ckpt"
 NOT_FINITE = "not_finite.ckpt"
-TOKENIZERS = "tokenizers"
-"""Folder of the vocabularies."""
-TRACKER_ID = "wandb_id"
-"""File with the id of the W&B run, for a resumed training."""
-LOGS = "logs"
-"""Folder for the files of loggers, to which a resumed training adds."""
+TOKENIZERS = "tokenizers"  # folder of the vocabularies
+TRACKER_ID = "wandb_id"  # file with the id of the W&B run, for a resumed training
+LOGS = "logs"  # folder for the files of loggers, to which a resumed training adds
 REPRODUCTION = "reproduction.json"
 
 # A comparison: ``outputs/comparisons/NAME-DIGITS``; scoreboards and studies have a page too.
 COMPARISON = "comparison.json"
-MULTIRUN = "multirun.yaml"
-"""File that Hydra writes before the jobs of a comparison."""
+MULTIRUN = "multirun.yaml"  # file that Hydra writes before the jobs of a comparison
 REPORT = "report.html"
 TABLES = "tables"
 FIGURES = "figures"
@@ -61,8 +56,7 @@ TEST_FILES = (
 )
 TRAINING_FILES = (HISTORY, TRACKER_ID, LOGS)
 """Files and folders that a resumed training needs, besides checkpoints."""
-RUN_FILES = (*TEST_FILES, *TRAINING_FILES)
-"""All files of a run, besides checkpoints."""
+RUN_FILES = (*TEST_FILES, *TRAINING_FILES)  # all files of a run, besides checkpoints
 READ_LATER = (
     f"{CHECKPOINTS}/{BEST}",
     f"{TOKENIZERS}/*",

@@ -2,12 +2,11 @@
 
 import hashlib
 import platform
-import re
 import resource
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 from omegaconf import DictConfig, OmegaConf
 
 from lightning_modules.runs.paths import ROOT
-from lightning_modules.runs.settings import Effect, values_that_affect
+from lightning_modules.runs.settings import CLASS, Effect, values_that_affect
 
 TRAINING_CODE = (
     "datamodules",
@@ -35,7 +34,6 @@ PACKAGES = ("torch", "pytorch-lightning", "hydra-core", "tokenizers", "sacrebleu
 """Packages whose versions a run records."""
 HARNESS = ("datamodules", "lightning_modules", "sweeps")
 ENDINGS = (".py", ".txt")  # word lists too
-DOTTED_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
 
 class CodeVersions(NamedTuple):
@@ -86,24 +84,14 @@ def code_files(place: Path) -> list[Path]:
 
 def _version_of_classes(config: Mapping[str, Any], effects: Sequence[Effect]) -> str:
     """Return a plus and a hash of the user's code that settings name; empty without such code."""
-    names = sorted(set(_texts(values_that_affect(config, effects))))
+    values = values_that_affect(config, effects).values()
+    texts = [each for value in values for each in (value if isinstance(value, list) else [value])]
+    names = {text for text in texts if isinstance(text, str) and CLASS.fullmatch(text)}
     files = sorted({file for name in names for file in _files_of(name)})
     if not files:
         return ""
     digits = hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()
     return f"+{digits[:12]}"
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield the dotted paths in a nested value."""
-    if isinstance(value, str) and DOTTED_PATH.fullmatch(value):
-        yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _texts(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _texts(part)
 
 
 def _files_of(name: str) -> Iterable[Path]:

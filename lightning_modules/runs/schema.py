@@ -5,7 +5,7 @@ stands for all files of the folder, as arrays, CSV and lines of JSON have none.
 """
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,9 @@ from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.metrics.word_alignment import links_of_translation, parse_gold
 
-SCHEMA = 1
-"""Version of the contents; a file of another version is not read."""
+SCHEMA = 1  # version of the contents; a file of another version is not read
 VERSION_KEY = "schema"
-TRAINING, VALIDATION = "training", "validation"
-"""Phases in which a budget is spent."""
+TRAINING, VALIDATION = "training", "validation"  # phases in which a budget is spent
 
 SHAPES, WEIGHTS = "shapes", "weights"
 """Arrays of ``attention.npz``: shape of each sentence's weights, and all weights in a row."""
@@ -35,26 +33,19 @@ class Record(BaseModel, extra="forbid"):
 class Training(Record):
     """Cost and best validation BLEU of a training."""
 
-    target_tokens: int | None = None
-    """Number of real target tokens trained on, EOS counted."""
+    target_tokens: int | None = None  # number of real target tokens trained on, EOS counted
     updates: int | None = None
-    epochs: float | None = None
-    """Number of passes over the training sentences."""
-    flops: float | None = None
-    """FLOPs of matrix products, forward and backward, padding left out."""
-    seconds: float | None = None
-    """Seconds of training, validation left out."""
+    epochs: float | None = None  # number of passes over the training sentences
+    flops: float | None = None  # FLOPs of matrix products, forward and backward, padding left out
+    seconds: float | None = None  # seconds of training, validation left out
     target_tokens_per_second: float | None = None
     waited: float | None = None
     """Seconds in which the device waited for batches, as a share of these and ``seconds``."""
     other_costs: dict[str, float] = {}
     """Amount spent of a budget of the user's kind, by the dotted path of the kind."""
-    data_order: str | None = None
-    """Hash of the sentence numbers of all batches, in order."""
-    data_order_at: dict[int, str] = {}
-    """``data_order`` after 1, 2, 4, 8, … updates."""
-    val_bleu: float | None = None
-    """Best validation BLEU, which chose the tested weights."""
+    data_order: str | None = None  # hash of the sentence numbers of all batches, in order
+    data_order_at: dict[int, str] = {}  # `data_order` after 1, 2, 4, 8, … updates
+    val_bleu: float | None = None  # best validation BLEU, which chose the tested weights
 
     def spent(self, kind: str) -> float | None:
         """Return the cost in a kind of budget; None if the run did not record the cost."""
@@ -66,16 +57,11 @@ class Data(Record):
     """The corpus a run was trained and tested on."""
 
     name: str = "unknown"
-    source: str = "?"
-    """Code of the source language."""
-    target: str = "?"
-    """Code of the target language."""
-    fingerprint: str | None = None
-    """Hash of the sentences and tokenizer settings."""
-    pairs: dict[str, int] = {}
-    """Number of sentence pairs by split."""
-    left_out: dict[str, dict[str, int]] = {}
-    """Number of dropped sentence pairs by split and reason."""
+    source: str = "?"  # code of the source language
+    target: str = "?"  # code of the target language
+    fingerprint: str | None = None  # hash of the sentences and tokenizer settings
+    pairs: dict[str, int] = {}  # number of sentence pairs by split
+    left_out: dict[str, dict[str, int]] = {}  # number of dropped sentence pairs by split and reason
     seen: dict[str, float] = {}
     """Share of the test set's parts that also occur in training, by the name of the parts."""
     vocabulary: dict[str, int] = {}
@@ -84,38 +70,47 @@ class Data(Record):
     """What looks wrong in the text, such as test pairs in the training text."""
     padding: dict[str, float] = {}
     """Share of padding in the training batches by side, of whole batches; EOS is no padding."""
-    statistics: CorpusStatistics | None = None
-    """Lengths, words, unknown tokens and cleaning."""
+    statistics: CorpusStatistics | None = None  # lengths, words, unknown tokens and cleaning
 
 
 class Environment(BaseModel, extra="allow"):
     """Hardware, and versions by the names of packages."""
 
-    device: str | None = None
-    """Name of the GPU, or ``cpu``."""
-    products: str = "torch"
-    """Library of float32 products on a CPU."""
-    matmul_precision: str = "highest"
-    """Precision of float32 products."""
+    device: str | None = None  # name of the GPU, or `cpu`
+    products: str = "torch"  # library of float32 products on a CPU
+    matmul_precision: str = "highest"  # precision of float32 products
 
 
 class Coverage(Record):
     """Coverage of a vocabulary by a file of word vectors."""
 
     file: str
-    covered: int
-    """Number of tokens with a vector in the file."""
-    missing: int
-    """Number of tokens without a vector, which started at random."""
-    fingerprint: str | None = None
-    """Hash of the file's content; None for an unreadable file."""
+    covered: int  # number of tokens with a vector in the file
+    missing: int  # number of tokens without a vector, which started at random
+    fingerprint: str | None = None  # hash of the file's content; None for an unreadable file
+
+
+Measure = Literal["parameters", "flops"]
+MEASURES: dict[Measure, str] = {"parameters": "trained parameters", "flops": "FLOPs a target token"}
+"""What ``match.by`` may count, in words."""
+
+
+class SizeMatch(Record):
+    """Counts of a measure, which ``match`` wrote into the configuration as ``match.found``."""
+
+    own: float  # count of the variant that was sized
+    other: float  # count of the variant to match
+
+    @property
+    def apart(self) -> float:
+        """Relative difference of the two counts."""
+        return self.own / self.other - 1
 
 
 class Baseline(Record):
     """Scores of a trivial translation, to which the scores of a model compare."""
 
-    scores: dict[str, float]
-    """Scores on the whole test set, by the names of metrics."""
+    scores: dict[str, float]  # scores on the whole test set, by the names of metrics
     by_length: dict[str, dict[str, float]]
     """Scores on each length bucket, by the bucket's label, such as ``1–10``."""
 
@@ -124,8 +119,7 @@ class SubsetScores(Record):
     """Scores on some of the test sentences, such as one of several test sets."""
 
     sentences: int
-    scores: dict[str, float]
-    """Scores by the names of metrics."""
+    scores: dict[str, float]  # scores by the names of metrics
     intervals: dict[str, tuple[float, float]] = {}
     """95% bootstrap intervals of the scores over these sentences."""
 
@@ -133,19 +127,15 @@ class SubsetScores(Record):
 class ReplacedUnknown(Record):
     """What replaced the unknown words (``<unk>``) of the translations."""
 
-    unknown: int
-    """Number of unknown words that the model wrote; those without attention stay."""
-    copied: int
-    """Number of unknown words that became the aligned source word."""
-    translated: int
-    """Number of unknown words that became a word of the dictionary."""
+    unknown: int  # number of unknown words that the model wrote; those without attention stay
+    copied: int  # number of unknown words that became the aligned source word
+    translated: int  # number of unknown words that became a word of the dictionary
 
 
 class Accuracy(Record):
     """Share of right choices between two translations, in percent."""
 
-    pairs: int
-    """Number of contrastive pairs."""
+    pairs: int  # number of contrastive pairs
     value: float
     low: float | None
     """With ``high``, the 95% bootstrap interval over source sentences; None for one sentence."""
@@ -161,8 +151,7 @@ class Result(Record):
 
     variant: str
     seed: int
-    scores: dict[str, float]
-    """Scores on the whole test set, by the names of metrics."""
+    scores: dict[str, float]  # scores on the whole test set, by the names of metrics
     intervals: dict[str, tuple[float, float]] = {}
     """95% bootstrap intervals of the scores over test sentences."""
     subsets: dict[str, SubsetScores] = {}
@@ -171,23 +160,17 @@ class Result(Record):
     """Replaced unknown words; None without ``decoding.replace_unknown``."""
     baselines: dict[str, Baseline] = {}
     """Baselines by name; none without gold links in the training text."""
-    contrast: Accuracies = {}
-    """Accuracies on contrastive pairs; none without ``scoring.contrastive``."""
-    suspicions: list[str] = []
-    """What looks wrong in the translations, such as copies of the source."""
-    overrides: list[str] = []
-    """Overrides of the command line, without passwords."""
-    signature: str | None = None
-    """Signature of sacreBLEU for BLEU."""
+    contrast: Accuracies = {}  # accuracies on contrastive pairs; none without `scoring.contrastive`
+    suspicions: list[str] = []  # what looks wrong in the translations, such as copies of the source
+    overrides: list[str] = []  # overrides of the command line, without passwords
+    signature: str | None = None  # signature of sacreBLEU for BLEU
     train_max_words: int | None = None
     """Largest number of words in a training sentence; None for no limit."""
-    parameters: int | None = None
-    """Number of trained parameters, without frozen word vectors."""
+    parameters: int | None = None  # number of trained parameters, without frozen word vectors
     vectors: dict[str, Coverage] = {}
     """Coverage of pretrained embeddings by side, ``source`` and ``target``."""
     training: Training = Training()
-    decoding: dict[str, Any] = {}
-    """Settings and speed of the search on the test set."""
+    decoding: dict[str, Any] = {}  # settings and speed of the search on the test set
     data: Data = Data()
     environment: Environment = Environment()
     peak_memory_mib: float | None = None
@@ -195,12 +178,9 @@ class Result(Record):
     peak_device_memory_mib: float | None = None
     """Peak memory of tensors on the GPU of the first rank in MiB; None on a CPU."""
     git_commit: str | None = None
-    code: str | None = None
-    """Version of the code that trained; see ``provenance.code_versions``."""
-    testing_code: str | None = None
-    """Version of the code that tested."""
-    config: dict[str, Any] = {}
-    """The resolved configuration, without passwords."""
+    code: str | None = None  # version of the code that trained; see `provenance.code_versions`
+    testing_code: str | None = None  # version of the code that tested
+    config: dict[str, Any] = {}  # the resolved configuration, without passwords
     files: dict[str, str] = {}
     """SHA-256 of the files of the run by their paths below its folder; see ``checksums``."""
 
@@ -234,33 +214,25 @@ class Failure(Record):
     """``failure.json``: a job that ended with an error."""
 
     variant: str | None = None
-    seed: int | str | None = None
-    """The seed as it was given; a text if it is no number."""
-    overrides: list[str] = []
-    """Overrides of the command line, without passwords."""
+    seed: int | str | None = None  # the seed as it was given; a text if it is no number
+    overrides: list[str] = []  # overrides of the command line, without passwords
     error: str = "failed without a message"
 
 
 class Prediction(Record):
     """One line of ``predictions.jsonl``."""
 
-    id: int
-    """Index of the sentence in the test set."""
+    id: int  # index of the sentence in the test set
     source: str
     reference: str
     hypothesis: str
-    score: float | None = None
-    """Sentence BLEU, 0 to 100."""
+    score: float | None = None  # sentence BLEU, 0 to 100
     alignment: str | None = None
     """Word alignment of source and hypothesis by attention, in Pharaoh format."""
-    gold: str | None = None
-    """Word alignment of source and reference, in Pharaoh format."""
-    set: str | None = None
-    """Name of the test set of the sentence, where the corpus names test sets."""
-    unknown: bool | None = None
-    """Whether source or reference has a word that the vocabularies lack."""
-    phrase_table: str | None = None
-    """Translation by the phrase table of the training text."""
+    gold: str | None = None  # word alignment of source and reference, in Pharaoh format
+    set: str | None = None  # name of the test set of the sentence, where the corpus names test sets
+    unknown: bool | None = None  # whether source or reference has a word that the vocabularies lack
+    phrase_table: str | None = None  # translation by the phrase table of the training text
 
 
 class SentenceAttention(BaseModel):
@@ -313,31 +285,22 @@ class WordCounts(Record):
 class HistoryPoint(Record):
     """A row of ``history.csv``: progress and losses at a validation."""
 
-    target_tokens: int
-    """Number of real target tokens trained on so far, EOS counted."""
-    seconds: float
-    """Seconds of training so far, validation left out."""
-    train_loss: float
-    """Mean loss since the previous validation, in nats per target token."""
-    val_loss: float
-    """Mean loss of the references, in nats per target token."""
+    target_tokens: int  # number of real target tokens trained on so far, EOS counted
+    seconds: float  # seconds of training so far, validation left out
+    train_loss: float  # mean loss since the previous validation, in nats per target token
+    val_loss: float  # mean loss of the references, in nats per target token
     val_bleu: float
 
 
 class JobState(Record):
     """``progress.json``: progress of a run, for the terminal."""
 
-    doing: str
-    """Current phase, such as ``training``, ``validation`` or ``translating the test set``."""
+    doing: str  # current phase, such as `training`, `validation` or `translating the test set`
     updates: int = 0
-    share: float = 0.0
-    """Share of the training budget that is spent, 0 to 1."""
-    tokens_per_second: float = 0.0
-    """Real target tokens trained on per second."""
-    val_bleu: float | None = None
-    """BLEU of the last validation."""
-    seconds_left: float | None = None
-    """Seconds of training left; None before the first update."""
+    share: float = 0.0  # share of the training budget that is spent, 0 to 1
+    tokens_per_second: float = 0.0  # real target tokens trained on per second
+    val_bleu: float | None = None  # BLEU of the last validation
+    seconds_left: float | None = None  # seconds of training left; None before the first update
 
 
 class ValueComparison(Record):
@@ -355,6 +318,5 @@ class ValueComparison(Record):
 class Reproduction(BaseModel, extra="allow"):
     """``reproduction.json``: the reproduced run, and values by their names."""
 
-    run: str
-    """The folder of the recorded run."""
+    run: str  # the folder of the recorded run
     __pydantic_extra__: dict[str, ValueComparison] = Field(init=False)

@@ -56,8 +56,7 @@ def _remedy(key: str) -> str:
         return f"choose {' or '.join(choices)}"
     if key in settings():
         return f"the chosen class may take it: give +{key}=..."
-    near = _nearest(key)
-    if near is not None:
+    if (near := _nearest(key)) is not None:
         return f"did you mean {near}?"
     group = key.partition(".")[0]
     if group in settings() and settings()[group].is_group:
@@ -68,17 +67,14 @@ def _remedy(key: str) -> str:
 def _nearest(key: str) -> str | None:
     """Return the setting with the nearest spelling, first of the same group; None for no such."""
     group, _, name = key.rpartition(".")
-    names = {other.rpartition(".")[2]: other for other in settings() if _group(other) == group}
+    names = {
+        other.rpartition(".")[2]: other for other in settings() if other.rpartition(".")[0] == group
+    }
     if close := get_close_matches(name, names, 1, CLOSE):
         return names[close[0]]
     elsewhere = {other.rpartition(".")[2]: other for other in settings()}
-    if close := get_close_matches(name, elsewhere, 1, SAME):
-        return elsewhere[close[0]]
-    return next(iter(get_close_matches(key, settings(), 1, SAME)), None)
-
-
-def _group(key: str) -> str:
-    return key.rpartition(".")[0]
+    close = get_close_matches(name, elsewhere, 1, SAME)
+    return elsewhere[close[0]] if close else None
 
 
 PACKAGES = (*HARNESS, "torch", "pytorch_lightning")
@@ -95,14 +91,7 @@ def check_settings(config: DictConfig, overrides: Iterable[str] = ()) -> None:
     """Check keys, types and ranges of a composed configuration, and what its task reads.
 
     The arguments of a user's class are left to the class: a name of the table may mean something
-    else there.
-
-    Args:
-        config: the configuration.
-        overrides: those of the command line.
-
-    Raises:
-        UserError: for the first mistake, which it names with the setting to change.
+    else there. Raises ``UserError``, which names the first mistake with the setting to change.
     """
     written: Any = OmegaConf.to_container(config)
     _check_keys(flatten(written))
@@ -192,17 +181,11 @@ def _reads(task: str, key: str) -> bool:
     setting = setting_of(key)
     if setting is None or "launch" in setting.tasks or is_read_by(key, task):
         return True
-    if any(
-        other.key.startswith(f"{key}.") and task in other.tasks for other in settings().values()
-    ):
+    if any(name.startswith(f"{key}.") and task in one.tasks for name, one in settings().items()):
         return True
     if task == "reproduce":  # trains from the record of a run, into other folders
         return key.partition(".")[0] in top_keys_that_affect(["presentation", "nothing"])
-    if task in (
-        "settings",
-        "claims",
-        "study",
-    ):  # explain the settings of trainings, or pass them on
+    if task in ("settings", "claims", "study"):  # explain settings of trainings, or pass them on
         return _reads("train", key)
     return task == "train" and "study" in setting.tasks
 
@@ -213,10 +196,8 @@ def tasks() -> Mapping[str, str]:
     return {file.values["task"]: file.name for file in group_files() if file.group == "task"}
 
 
-TARGET = "_target_"
 MADE_AT_ONCE = ("data", "logger")
 """Groups whose objects are made before the training anyway, with errors of their own."""
-
 NO_ARGUMENTS = {"decoding": ("replace_unknown", "dictionary")}
 """Keys of groups that are no arguments of the group's class, but read beside the class."""
 
@@ -227,42 +208,24 @@ def check_arguments(config: DictConfig) -> None:
     Classes that cannot be imported are refused where they are used, by the setting that names them.
     """
     plain: Any = OmegaConf.to_container(config)
-    wanted = {key: node for key, node in plain.items() if key not in MADE_AT_ONCE}
-    for group, node in _nodes(wanted, ""):
-        names = _arguments(node[TARGET])
-        for name in node:
-            known = name.startswith("_") or name in NO_ARGUMENTS.get(group, ())
-            if names is not None and not known and name not in names:
-                remedy = _argument_remedy(group, name, node[TARGET], names)
-                raise UserError(f"{group}.{name}: {remedy}")
+    for group, node in _nodes({key: plain[key] for key in plain if key not in MADE_AT_ONCE}, ""):
+        try:
+            taker = hydra.utils.get_object(node["_target_"])
+            signature = inspect.signature(getattr(taker, "options_class", taker))
+        except Exception:  # a user's module may raise anything
+            continue
+        others = NO_ARGUMENTS.get(group, ())
+        names = [name for name in node if not name.startswith("_") and name not in others]
+        try:
+            signature.bind_partial(**dict.fromkeys(names))
+        except TypeError as error:
+            raise UserError(f"{group}: {taker.__name__} {error}; leave it out") from None
 
 
 def _nodes(config: Mapping[str, Any], parent: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the groups that name a class, by dotted key."""
-    if isinstance(config.get(TARGET), str):
+    if isinstance(config.get("_target_"), str):
         yield parent, config
     for name, value in config.items():
         if isinstance(value, Mapping):
             yield from _nodes(value, f"{parent}.{name}" if parent else name)
-
-
-def _arguments(path: str) -> list[str] | None:
-    """Return the names of the arguments; None for any names, and where the path leads nowhere."""
-    try:
-        taker = hydra.utils.get_object(path)
-        parameters = inspect.signature(taker).parameters.values()
-    except Exception:  # a user's module may raise anything
-        return None
-    if hasattr(taker, "options_class"):  # the fields of which are its arguments
-        return list(taker.options_class.model_fields)
-    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters):
-        return None
-    return [each.name for each in parameters]
-
-
-def _argument_remedy(group: str, name: str, path: str, names: list[str]) -> str:
-    kind = path.rpartition(".")[2]
-    near = get_close_matches(name, names, 1)
-    if near:
-        return f"{kind} takes no such argument; did you mean {group}.{near[0]}?"
-    return f"{kind} takes no such argument, only {', '.join(names)}"

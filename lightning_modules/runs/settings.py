@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -31,10 +32,6 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) or _is_float(value)
 
 
-def _is_paths(value: Any) -> bool:
-    return all(map(_is_text, value if isinstance(value, list) else [value]))
-
-
 def _is_interval(value: Any) -> bool:
     """Accept what Lightning accepts: a positive number, or ``days:hours:minutes:seconds``."""
     if isinstance(value, str):
@@ -42,34 +39,31 @@ def _is_interval(value: Any) -> bool:
     return _is_float(value) and value > 0
 
 
-KINDS: dict[str, Callable[[Any], bool]] = {
-    "bool": lambda value: isinstance(value, bool),
-    "int": _is_int,
-    "float": _is_float,
-    "text": _is_text,
-    "name": lambda value: _is_text(value) and NAME.fullmatch(str(value)) is not None,
-    "path": _is_text,
-    "paths": _is_paths,
-    "list": lambda value: isinstance(value, list),
-    "mapping": lambda value: isinstance(value, dict),
-    "class": lambda value: isinstance(value, str) and CLASS.fullmatch(value) is not None,
-    "interval": _is_interval,
-    "any": lambda value: True,
+KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "bool": (lambda value: isinstance(value, bool), "true or false"),
+    "int": (_is_int, "a whole number"),
+    "float": (_is_float, "a number"),
+    "text": (_is_text, "a text"),
+    "name": (
+        lambda value: _is_text(value) and NAME.fullmatch(str(value)) is not None,
+        "a name: a letter or digit, then up to 99 characters without slashes",
+    ),
+    "path": (_is_text, "a path"),
+    "paths": (
+        lambda value: all(map(_is_text, value if isinstance(value, list) else [value])),
+        "a path or a list of paths",
+    ),
+    "list": (lambda value: isinstance(value, list), "a list"),
+    "mapping": (lambda value: isinstance(value, dict), "a mapping"),
+    "class": (
+        lambda value: isinstance(value, str) and CLASS.fullmatch(value) is not None,
+        "a dotted path",
+    ),
+    "interval": (_is_interval, "a number above 0, or a time DD:HH:MM:SS"),
+    "any": (lambda value: True, "any value"),
 }
-WORDS = {
-    "bool": "true or false",
-    "int": "a whole number",
-    "float": "a number",
-    "text": "a text",
-    "name": "a name: a letter or digit, then up to 99 characters without slashes",
-    "path": "a path",
-    "paths": "a path or a list of paths",
-    "list": "a list",
-    "mapping": "a mapping",
-    "class": "a dotted path",
-    "interval": "a number above 0, or a time DD:HH:MM:SS",
-    "any": "any value",
-}
+"""Whether a value is of a kind, and the kind in words."""
+PLURALS = {"int": "whole numbers", "float": "numbers", "text": "texts", "mapping": "mappings"}
 LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
     "least": ("at least", lambda value, limit: value >= limit),
     "above": ("above", lambda value, limit: value > limit),
@@ -82,17 +76,12 @@ LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
 class ValueType(NamedTuple):
     """The values that a setting may have."""
 
-    kind: str
-    """A key of ``KINDS``."""
+    kind: str  # a key of `KINDS`
     or_null: bool = False
-    choices: tuple[str, ...] = ()
-    """The allowed texts; empty for any."""
-    is_open: bool = False
-    """Whether the dotted path of a class is allowed besides the choices."""
-    limits: tuple[tuple[str, float], ...] = ()
-    """Names and values of limits."""
-    elements: str | None = None
-    """Kind of the elements of a list."""
+    choices: tuple[str, ...] = ()  # the allowed texts; empty for any
+    is_open: bool = False  # whether the dotted path of a class is allowed besides the choices
+    limits: tuple[tuple[str, float], ...] = ()  # names and values of limits
+    elements: str | None = None  # kind of the elements of a list
 
     @classmethod
     def of(cls, entry: Mapping[str, Any], is_group: bool) -> "ValueType":
@@ -112,40 +101,32 @@ class ValueType(NamedTuple):
         """Return whether a setting may have a value."""
         if value is None:
             return self.or_null or self.kind == "any"
-        if not KINDS[self.kind](value):
+        if not KINDS[self.kind][0](value):
             return False
         if self.choices and value not in self.choices:
-            return self.is_open and KINDS["class"](value)
-        if self.elements is not None and not all(map(KINDS[self.elements], value)):
+            return self.is_open and KINDS["class"][0](value)
+        if self.elements is not None and not all(map(KINDS[self.elements][0], value)):
             return False
         return all(LIMITS[name][1](value, limit) for name, limit in self.limits)
 
     def __str__(self) -> str:
         """Return the type and the range in words: ``a number, above 0 and below 1``."""
-        text = f"one of {', '.join(self.choices)}" if self.choices else WORDS[self.kind]
+        text = f"one of {', '.join(self.choices)}" if self.choices else KINDS[self.kind][1]
         if self.is_open:
             text += ", or a dotted path"
         if self.elements is not None:
             text += f" of {PLURALS[self.elements]}"
         if self.limits:
-            text += ", " + " and ".join(
-                f"{LIMITS[name][0]} {_shown(limit)}" for name, limit in self.limits
-            )
+            shown = {name: f"{each:,}" if isinstance(each, int) else f"{each:g}"
+                     for name, each in self.limits}  # fmt: skip
+            text += ", " + " and ".join(f"{LIMITS[name][0]} {shown[name]}" for name in shown)
         return text + (", or null" if self.or_null else "")
-
-
-def _shown(limit: float) -> str:
-    return f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
-
-
-PLURALS = {"int": "whole numbers", "float": "numbers", "text": "texts", "mapping": "mappings"}
 
 
 TABLE = CONF / "settings.yaml"
 
 Effect = Literal["weights", "test", "presentation", "nothing"]
-RESULTS: tuple[Effect, ...] = ("weights", "test")
-"""Effects on the results of a run."""
+RESULTS: tuple[Effect, ...] = ("weights", "test")  # effects on the results of a run
 PREPARED = ("comparison", "condition", "recipe", "tier")
 """Groups whose files set keys of other groups."""
 LAST = (*PREPARED, "task")
@@ -159,18 +140,15 @@ class Setting:
 
     key: str
     meaning: str
-    affects: Effect
-    """What another value changes."""
+    affects: Effect  # what another value changes
     tasks: tuple[str, ...]
     """Tasks that read the key; task=reproduce and studies read what ``train`` reads."""
     type: ValueType
     by_fingerprint: bool = False
     """Whether the content of files or of the corpus counts, not the written value."""
-    condition: str | None = None
-    """The condition of a fair comparison that compares the setting."""
+    condition: str | None = None  # the condition of a fair comparison that compares the setting
     is_group: bool = False
-    takes_further: bool = False
-    """Whether a group takes keys that the table does not list."""
+    takes_further: bool = False  # whether a group takes keys that the table does not list
 
 
 @cache
@@ -207,8 +185,7 @@ class GroupFile(NamedTuple):
 
     group: str
     name: str
-    values: dict[str, Any]
-    """Values by dotted key."""
+    values: dict[str, Any]  # values by dotted key
 
 
 @cache
@@ -287,12 +264,6 @@ def values_that_affect(config: Mapping[str, Any], effects: Sequence[Effect]) -> 
     return {key: value for key, value in flatten(config).items() if effect_of(key) in effects}
 
 
-def is_by_fingerprint(key: str) -> bool:
-    """Return whether the content behind a key counts, not the value of the key."""
-    setting = setting_of(key)
-    return setting is not None and setting.by_fingerprint
-
-
 def top_keys_that_affect(effects: Sequence[Effect]) -> list[str]:
     """Return the keys at the top of the configuration, groups too, that have one of the effects."""
     return [key for key in settings() if "." not in key and effect_of(key) in effects]
@@ -308,3 +279,16 @@ def is_read_by(key: str, task: str) -> bool:
     """Return whether a task reads a key; every task may read an unknown key."""
     setting = setting_of(key)
     return setting is None or task in setting.tasks
+
+
+def help_text() -> str:
+    """Return what ``--help`` prints: commands, groups with their choices, keys outside groups."""
+    by_group = groupby(sorted(CONF.glob("*/*.yaml")), key=lambda file: file.parent.name)
+    groups = [f"{group}: {', '.join(file.stem for file in of)}" for group, of in by_group]
+    keys = [
+        f"  {setting.key:<23} {setting.meaning}"
+        for setting in settings().values()
+        if "." not in setting.key and not setting.is_group and "train" in setting.tasks
+    ]
+    text = (CONF / "help.txt").read_text(encoding="utf-8")
+    return text.format(groups="\n".join(groups), keys="\n".join(keys))

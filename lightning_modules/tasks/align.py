@@ -34,9 +34,8 @@ from lightning_modules.runs.schema import Record, SentenceAttention
 from lightning_modules.testing import forced_decoding
 from lightning_modules.testing.forced_decoding import Step
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
-from lightning_modules.training.input_checks import check_text
+from lightning_modules.training.factories import check_text
 from lightning_modules.training.process import prepare_process
-from lightning_modules.training.settings import training_settings
 
 log = logging.getLogger(__name__)
 
@@ -121,7 +120,7 @@ def align(config: DictConfig) -> None:
     Raises ``UserError`` for a run, text, gold or choice that cannot be used.
     """
     folder = Path(HydraConfig.get().runtime.output_dir)
-    prepare_process(training_settings(config))
+    prepare_process(config)
     trained = load_trained(config.checkpoint)
     text = read_text(config.sources, config.targets, trained)
     gold = read_gold(config.gold, text)

@@ -19,7 +19,6 @@ from lightning_modules.testing.contrastive_pairs import accuracies, choose, corp
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
 from lightning_modules.training.factories import build_corpus
 from lightning_modules.training.process import prepare_process
-from lightning_modules.training.settings import training_settings
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +42,7 @@ def contrast(config: DictConfig) -> None:
     Raises ``UserError`` for a run or a set of pairs that cannot be used.
     """
     folder = Path(HydraConfig.get().runtime.output_dir)
-    prepare_process(training_settings(config))
+    prepare_process(config)
     trained = load_trained(config.checkpoint)
     pairs = find_pairs(trained, config)
     choices = choose(trained, pairs, config.batching.decode_max_tokens)

@@ -9,13 +9,13 @@ from omegaconf import DictConfig, OmegaConf
 from datamodules.errors import UserError, validated
 from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.chosen_metrics import try_metrics
-from lightning_modules.ranks.environment import is_rank_zero
+from lightning_modules.ranks.devices import is_rank_zero
 from lightning_modules.ranks.launch import on_ranks
 from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.files import (
-    clear_results,
     read_history,
     read_result,
+    remove_earlier,
     write_history,
     write_run,
 )
@@ -28,11 +28,9 @@ from lightning_modules.testing.summary import summary
 from lightning_modules.testing.unknown_words import read_replacement
 from lightning_modules.training.callbacks import ProgressFile, enter_phase
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
-from lightning_modules.training.factories import build, build_data, build_search
-from lightning_modules.training.input_checks import check_text
+from lightning_modules.training.factories import build, build_data, build_search, check_text
 from lightning_modules.training.module import Translator
 from lightning_modules.training.process import EndOnSignals, ended_by_signals, prepare_process
-from lightning_modules.training.settings import training_settings
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +56,7 @@ def score_on_ranks(
     config: DictConfig, scoring: Scoring, data: TranslationData, job: Job
 ) -> float | None:
     """Test on all ranks; see ``score``."""
-    prepare_process(training_settings(config))
+    prepare_process(config)
     with verify_files(config.verify):  # each rank has a process of its own
         trained = load_trained(config.checkpoint)
     check_corpus(trained, config, data)
@@ -79,7 +77,7 @@ def score_on_ranks(
         return None
     enter_phase(trainer, "writing")
     before, history = read_result(trained.folder), read_history(trained.folder)
-    clear_results(job.folder)
+    remove_earlier(job.folder)
     if history:
         write_history(job.folder, history)
     run.result.overrides = _overrides(before, job)

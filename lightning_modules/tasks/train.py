@@ -14,9 +14,9 @@ from datamodules.errors import validated
 from datamodules.files import locked
 from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.chosen_metrics import try_metrics
-from lightning_modules.ranks.environment import is_rank_zero, world_size
+from lightning_modules.ranks.devices import is_rank_zero, world_size
 from lightning_modules.ranks.launch import on_ranks
-from lightning_modules.runs.files import clear_results, renew_hydra_digests, write_run
+from lightning_modules.runs.files import remove_earlier, renew_hydra_digests, write_run
 from lightning_modules.runs.identity import Identity, finished_result
 from lightning_modules.runs.job import Job, next_steps
 from lightning_modules.runs.paths import TEST_FILES
@@ -30,10 +30,9 @@ from lightning_modules.tracking.trackers import Tracker, track_training, tracker
 from lightning_modules.training.callbacks import enter_phase
 from lightning_modules.training.factories import build_data, check_classes
 from lightning_modules.training.process import ended_by_signals
-from lightning_modules.training.settings import TrainingSettings, training_settings
 from lightning_modules.training.setup import TrainingSetup, build_trainer, fit, set_up_training
 from lightning_modules.training.size_search import match_size
-from lightning_modules.training.word_vectors import fingerprint
+from lightning_modules.training.word_vectors import fingerprint, vector_files
 
 log = logging.getLogger(__name__)
 
@@ -52,15 +51,15 @@ def train(config: DictConfig) -> float | None:
 
 def train_in(job: Job, config: DictConfig) -> float | None:
     """Train in the folder of ``job``; see ``train``."""
-    settings, data = settings_and_data(config)
+    data = sized_for_data(config)
     scoring = validated(Scoring, config.scoring, "scoring")
     try_metrics(scoring.metrics)
     read_replacement(config.decoding)
     with _alone_in(job.folder):
-        wanted = identity_of(config, settings, data)
+        wanted = identity_of(config, data)
         finished = None if config.force else finished_result(job.folder, wanted)
         if finished is None:
-            bleu = train_and_test(config, settings, scoring, data, job)
+            bleu = train_and_test(config, scoring, data, job)
         else:
             renew_hydra_digests(job.folder, finished)
             bleu = finished.scores["bleu"]
@@ -69,20 +68,19 @@ def train_in(job: Job, config: DictConfig) -> float | None:
     return bleu
 
 
-def settings_and_data(config: DictConfig) -> tuple[TrainingSettings, TranslationData]:
-    """Parse the settings, size the variant, and resolve the interpolations of ``config``."""
-    settings = training_settings(config)
+def sized_for_data(config: DictConfig) -> TranslationData:
+    """Check classes and arguments, size the variant, resolve ``config``; return its data."""
     check_classes(config)
     check_arguments(config)
     data = build_data(config)
-    settings = settings.model_copy(update={"match": match_size(config, settings, data)})
+    match_size(config, data)
     OmegaConf.resolve(config)
-    return settings, data
+    return data
 
 
-def identity_of(config: DictConfig, settings: TrainingSettings, data: TranslationData) -> Identity:
-    """Return the identity of a run whose settings are parsed; reads the data for a fingerprint."""
-    vectors = {side: fingerprint(path) for side, path in settings.vectors.given.items()}
+def identity_of(config: DictConfig, data: TranslationData) -> Identity:
+    """Return the identity of a run; reads the data for a fingerprint."""
+    vectors = {side: fingerprint(path) for side, path in vector_files(config).items()}
     return Identity.of_config(config, data.fingerprint, vectors)
 
 
@@ -96,17 +94,13 @@ def _alone_in(folder: Path) -> AbstractContextManager[None]:
 
 @on_ranks
 def train_and_test(
-    config: DictConfig,
-    settings: TrainingSettings,
-    scoring: Scoring,
-    data: TranslationData,
-    job: Job,
+    config: DictConfig, scoring: Scoring, data: TranslationData, job: Job
 ) -> float | None:
     """Train and test on all ranks; rank zero returns test BLEU, the others None."""
     if is_rank_zero():
         check_test_set(data, scoring)
-        clear_results(job.folder, TEST_FILES)
-    with tracked_training(config, settings, data, job) as (trainer, setup, tracker):
+        remove_earlier(job.folder, TEST_FILES)
+    with tracked_training(config, data, job) as (trainer, setup, tracker):
         training = fit(trainer, setup)
         with ended_by_signals():
             run = score_model(trainer, setup.module, data, scoring, config)
@@ -123,17 +117,13 @@ def train_and_test(
 
 @contextmanager
 def tracked_training(
-    config: DictConfig,
-    settings: TrainingSettings,
-    data: TranslationData,
-    job: Job,
-    *callbacks: pl.Callback,
+    config: DictConfig, data: TranslationData, job: Job, *callbacks: pl.Callback
 ) -> Iterator[tuple[pl.Trainer, TrainingSetup, Tracker | None]]:
     """Set a training up in the folder of ``job``; its tracker is closed with the context.
 
     Raises ``UserError`` for settings or text that cannot be used, before the run is tracked.
     """
-    setup = set_up_training(config, settings, data, job.folder)
+    setup = set_up_training(config, data, job.folder)
     about = partial(tracker_config, setup.module, job, config)
     with track_training(config, job, about) as (logger, tracker):
         maps = [AttentionMaps(tracker)] if tracker is not None and tracker.takes_pictures else []

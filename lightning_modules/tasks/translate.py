@@ -24,10 +24,8 @@ from lightning_modules.metrics.word_alignment import (
 from lightning_modules.testing.forced_decoding import words_attention
 from lightning_modules.testing.unknown_words import Dictionary, read_replacement, write_out
 from lightning_modules.training.checkpoints import TrainedModel, load_runs
-from lightning_modules.training.factories import build_search
-from lightning_modules.training.input_checks import check_text
+from lightning_modules.training.factories import build_search, check_text
 from lightning_modules.training.process import prepare_process
-from lightning_modules.training.settings import training_settings
 from lightning_modules.variants import EncoderDecoder, Ensemble
 
 ALIGNED: dict[str, Callable[[np.ndarray], str]] = {
@@ -47,7 +45,7 @@ def translate(config: DictConfig) -> None:
     """
     outputs = {name: config[name] for name in ("output", *ALIGNED)}
     check_outputs(outputs, {"input": config.input})
-    prepare_process(training_settings(config))
+    prepare_process(config)
     asked = [option for option in ALIGNED if config[option] is not None]
     if asked and config.engine != "torch":
         raise UserError(f"{asked[0]}=: engine={config.engine} gives no weights; set engine=torch")

@@ -18,7 +18,7 @@ from lightning_modules.metrics.contrast_choices import PairChoices
 from lightning_modules.runs.schema import Accuracies, Accuracy
 from lightning_modules.testing.forced_decoding import ForcedDecoding, ForcedSentence
 from lightning_modules.training.checkpoints import TrainedModel
-from lightning_modules.training.input_checks import check_text
+from lightning_modules.training.factories import check_text
 
 EDITION = 2
 """Part of the name of kept pairs: raise it when a corpus writes other pairs of equal sentences."""

@@ -19,7 +19,7 @@ from pytorch_lightning.loggers.csv_logs import ExperimentWriter
 
 from datamodules.errors import UserError, one_line
 from datamodules.plugs import find_plug
-from lightning_modules.ranks.environment import is_rank_zero
+from lightning_modules.ranks.devices import is_rank_zero
 from lightning_modules.runs.job import Job, label_of, label_with_changes
 from lightning_modules.runs.paths import MULTIRUN
 from lightning_modules.runs.provenance import environment, git_commit

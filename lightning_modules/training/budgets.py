@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field, PositiveInt, TypeAdapter, ValidationError, model_validator
+from omegaconf import DictConfig
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 from typing_extensions import override
 
-from datamodules.errors import UserError, first_mistake
+from datamodules.errors import UserError, first_mistake, validated
 from datamodules.plugs import find_plug, make_plug
 
 if TYPE_CHECKING:  # torch and Lightning take seconds, and a report needs neither
@@ -20,31 +21,24 @@ if TYPE_CHECKING:  # torch and Lightning take seconds, and a report needs neithe
     from lightning_modules.training.flops import Flops
 
 
-Cost = dict[str, float]
-"""Amounts spent, by kind of budget."""
+Cost = dict[str, float]  # amounts spent, by kind of budget
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Update(NamedTuple):
     """An update, as a budget counts it: equal on all ranks, except for the seconds."""
 
-    ids: NDArray[np.int64]
-    """``(update,)``: rows of ``pairs`` that the update was trained on."""
-    pairs: "EncodedPairs"
-    """All training sentences, in tokens without EOS and without BPE dropout."""
-    target_tokens: int
-    """Number of real target tokens, EOS counted."""
-    flops: float
-    """FLOPs of matrix products, forward and backward, padding left out."""
-    seconds: float
-    """Seconds of the update, validation left out."""
+    ids: NDArray[np.int64]  # `(update,)`: rows of `pairs` that the update was trained on
+    pairs: "EncodedPairs"  # all training sentences, in tokens without EOS and without BPE dropout
+    target_tokens: int  # number of real target tokens, EOS counted
+    flops: float  # FLOPs of matrix products, forward and backward, padding left out
+    seconds: float  # seconds of the update, validation left out
 
 
 class BudgetKind(ABC):
     """What a training may spend, and how much of it an update costs."""
 
-    amount_type: ClassVar[Any] = Amount
-    """Type of the amount, for pydantic, such as ``PositiveInt``."""
+    amount_type: ClassVar[Any] = Amount  # type of the amount, for pydantic, such as `PositiveInt`
     exact: ClassVar[bool] = False
     """Whether a training spends exactly the amount; else the last update may exceed it."""
     unequally_long: ClassVar[bool] = False
@@ -69,7 +63,6 @@ class BudgetKind(ABC):
 class TargetTokens(BudgetKind):
     """Real target tokens, EOS counted."""
 
-    amount_type = PositiveInt
     equal_on_ranks = True
     unit = "target tokens"
 
@@ -85,7 +78,6 @@ class TargetTokens(BudgetKind):
 class Updates(BudgetKind):
     """Optimizer steps."""
 
-    amount_type = PositiveInt
     exact = True
     equal_on_ranks = True
     unit = "updates"
@@ -146,15 +138,13 @@ class Budget(BaseModel, extra="forbid"):
     Written ``{KIND: amount}`` for a kind of the harness, or ``{kind: …, amount: …}`` for any kind.
     """
 
-    kind: str
-    """A name of ``KINDS``, or the dotted path of a ``BudgetKind`` class."""
-    amount: float
-    """The amount, in the unit of the kind."""
+    kind: str  # a name of `KINDS`, or the dotted path of a `BudgetKind` class
+    amount: float  # the amount, in the unit of the kind
 
     @model_validator(mode="before")
     @classmethod
     def _of_one_kind(cls, given: Any) -> Any:
-        """Read both ways to write a budget. Raises ``UserError`` for a wrong kind or amount."""
+        """Read both ways to write a budget; the table of settings has checked the numbers."""
         keys = [key for key in (*KINDS, "kind") if key in given]
         if len(keys) != 1 or given[keys[0]] is None:
             kinds = ", ".join(KINDS)
@@ -169,6 +159,11 @@ class Budget(BaseModel, extra="forbid"):
         except ValidationError as error:
             raise UserError(first_mistake(error, "budget", written)) from None
         return {"kind": str(kind), "amount": amount, **rest}
+
+
+def read_budget(config: DictConfig) -> Budget:
+    """Return the budget of a configuration. Raises ``UserError``."""
+    return validated(Budget, config.budget, "budget")
 
 
 def total(costs: Sequence[Cost]) -> Cost:

@@ -46,13 +46,11 @@ class WholeCheckpoints(TorchCheckpointIO):
 class TrainedModel(NamedTuple):
     """A past run, ready to translate."""
 
-    model: EncoderDecoder
-    """The model in evaluation mode, on the CPU."""
+    model: EncoderDecoder  # the model in evaluation mode, on the CPU
     tokenizers: Tokenizers
     config: DictConfig
     """The whole configuration of the run, resolved, with the fingerprint of its data."""
-    folder: Path
-    """The run folder."""
+    folder: Path  # the run folder
 
     @property
     def cleaning(self) -> Cleaning:

@@ -1,12 +1,13 @@
 """Build objects from the configuration; a mistake becomes one line that names the override."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from logging import getLogger
 from typing import Any
 
 import hydra.utils
+import numpy as np
 import torch
 from hydra.errors import InstantiationException
 from omegaconf import DictConfig, OmegaConf
@@ -14,20 +15,21 @@ from pydantic import ValidationError
 from torch.optim import Optimizer
 from torch.utils.checkpoint import checkpoint
 
-import lightning_modules.training.sizes  # noqa: F401  # the resolvers of conf/model
-from datamodules.corpus import Corpus, check_names
+from datamodules.batching import EncodedPairs
+from datamodules.corpus import Corpus, Split, check_names
 from datamodules.errors import UserError, first_mistake
 from datamodules.plugs import find_plug
+from datamodules.tokenization import Tokenizer, is_tag
 from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import Search
 from lightning_modules.decoding.search import try_model
 from lightning_modules.kernels.precision import is_scaled
 from lightning_modules.runs.setting_checks import NO_ARGUMENTS
+from lightning_modules.training.budgets import read_budget
 from lightning_modules.variants import EncoderDecoder
 
 log = getLogger(__name__)
-_FULL_KEY = re.compile(r"full_key: (\S+)")
-"""The part of a configuration that Hydra could not build."""
+_FULL_KEY = re.compile(r"full_key: (\S+)")  # the part of a configuration that Hydra could not build
 PLUGS = (
     *("model._target_", "model.cell", "model.attention.score", "model.attention.window"),
     "model.intra_attention.score",
@@ -82,7 +84,8 @@ def build_corpus(config: DictConfig) -> Corpus:
 
 
 def check_classes(config: DictConfig) -> None:
-    """Raise ``UserError`` for a variant or search that is of the wrong kind."""
+    """Raise ``UserError`` for a budget, variant or search that is of the wrong kind."""
+    read_budget(config)
     find_plug("model._target_", str(config.model._target_), {}, EncoderDecoder)
     find_plug("decoding._target_", str(config.decoding._target_), {}, Search)
 
@@ -180,6 +183,48 @@ def recompute_layers(model: EncoderDecoder) -> None:
         layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
 
 
-def embedding_width(config: DictConfig) -> str:
-    """Return the setting that holds the width of a variant's embeddings."""
-    return "model.embedding_size" if "embedding_size" in config.model else "model.width"
+Text = Mapping[str, EncodedPairs] | Mapping[Split, EncodedPairs]
+"""Sentence pairs by the name of their text in messages, such as ``train``."""
+
+
+def check_text(config: DictConfig, model: EncoderDecoder, source: Tokenizer, text: Text) -> None:
+    """Raise ``UserError`` for text that ``model``, of a run with ``config``, cannot read."""
+    check_lengths(model, text)
+    check_tags(config, source, text)
+
+
+def check_lengths(model: EncoderDecoder, text: Text) -> None:
+    """Raise ``UserError`` for sentences longer than the limit of ``model``."""
+    limit = model.limit()
+    if limit is None:
+        return
+    most_of = {"src": ("source", limit.src_tokens), "tgt": ("target", limit.tgt_tokens)}
+    for part, (side, most) in most_of.items():
+        longest, name = max(
+            (int(getattr(pairs, part).lengths.max(initial=0)) + 1, name)
+            for name, pairs in text.items()
+        )
+        if most is not None and longest > most:
+            raise UserError(
+                f"{limit.setting}={most}: the longest {name} {side} has {longest} tokens; train "
+                f"with {limit.setting}={longest} or more, or shorten the text"
+            )
+
+
+def check_tags(config: DictConfig, source: Tokenizer, text: Text) -> None:
+    """Raise ``UserError`` if the query uses the target language and a source has no language tag.
+
+    A tag that training has not seen does not count.
+    """
+    if not OmegaConf.select(config, "model.query.language"):
+        return
+    tags = np.array([is_tag(surface) for surface in source.surfaces])
+    for name, pairs in text.items():
+        first = pairs.src.tokens[pairs.src.starts[pairs.src.lengths > 0]]
+        without = len(pairs) - int(tags[first].sum())
+        if without:
+            raise UserError(
+                f"model.query.language=true: {without:,} of {len(pairs):,} {name} sources do not "
+                "begin with a tag of the target language that training knows, such as <2fr>; write "
+                "one before each, or train with model.query.language=false"
+            )

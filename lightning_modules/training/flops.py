@@ -41,32 +41,26 @@ misfit shows."""
 FAR = (40, 40)
 """Source and target tokens of a probe beyond the others, for a user's classes: their cost may grow
 otherwise for long sentences, as when they compute only a part of the positions."""
-PART = 2**20
-"""Pairs whose FLOPs are added at once, so that memory does not grow with the corpus."""
-MISFIT = 0.01
-"""Largest relative error of the fit that passes without a warning."""
+PART = 2**20  # pairs whose FLOPs are added at once, so that memory does not grow with the corpus
+MISFIT = 0.01  # largest relative error of the fit that passes without a warning
 
 
 class Flops(NamedTuple):
     """FLOPs of sentence pairs, forward and backward."""
 
-    coefficients: NDArray[np.float64]
-    """Factors of the columns of ``_powers``."""
+    coefficients: NDArray[np.float64]  # factors of the columns of `_powers`
 
     def of_lengths(self, src: NDArray[Any], tgt: NDArray[Any]) -> NDArray[np.float64]:
         """Return the FLOPs of each pair, ``(pairs,)``, from its tokens, EOS not counted."""
         return _powers(src + 1, tgt + 1) @ self.coefficients
 
-    def of_each(self, pairs: EncodedPairs) -> NDArray[np.float64]:
-        """Return the FLOPs of each pair, ``(pairs,)``."""
-        return self.of_lengths(pairs.src.lengths, pairs.tgt.lengths)
-
     def per_target_token(self, pairs: EncodedPairs) -> float:
         """Return the mean FLOPs of a target token of these pairs, EOS counted."""
-        starts = range(0, len(pairs), PART)
-        parts = (np.arange(start, min(start + PART, len(pairs))) for start in starts)
-        flops = sum(float(self.of_each(pairs.select(rows)).sum()) for rows in parts)
-        return flops / pairs.tokens
+        flops = 0.0
+        for start in range(0, len(pairs), PART):
+            part = slice(start, start + PART)
+            flops += self.of_lengths(pairs.src.lengths[part], pairs.tgt.lengths[part]).sum()
+        return float(flops) / pairs.tokens
 
 
 def count_flops(model: EncoderDecoder, teacher_forcing: DictConfig) -> Flops:

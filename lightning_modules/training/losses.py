@@ -8,11 +8,10 @@ import logging
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from pydantic import validate_call
 from torch import Tensor, nn
 
 from datamodules.batching import Batch
@@ -24,16 +23,6 @@ from lightning_modules.runs.paths import NOT_FINITE
 log = logging.getLogger(__name__)
 
 
-class BrokenLoss(NamedTuple):
-    """A loss that is NaN or infinite."""
-
-    value: float
-    update: int
-    """Number of the update, from 1."""
-    ids: list[int]
-    """Sentences of the piece, as indices in the split."""
-
-
 class TrainingLosses:
     """Losses of the pieces of a training; each stays on its device until ``read``."""
 
@@ -41,8 +30,8 @@ class TrainingLosses:
         self.total = 0.0
         """Sum of the losses read, each times the target tokens of its update; ``History`` sets it
         back to 0 after each validation."""
-        self.broken: list[BrokenLoss] = []
-        """Losses read so far that are NaN or infinite."""
+        self.broken: list[tuple[int, float, list[int]]] = []
+        """Update, from 1, value and sentences of each loss read that is NaN or infinite."""
         self._unread: list[tuple[Tensor, Batch, int]] = []
 
     def add(self, loss: Tensor, batch: Batch, update: int) -> None:
@@ -59,13 +48,12 @@ class TrainingLosses:
         for value, batch, update in zip(values, batches, updates, strict=True):
             self.total += value * batch.update_tokens
             if not math.isfinite(value):
-                self.broken.append(BrokenLoss(value, update, batch.ids.tolist()))
+                self.broken.append((update, value, batch.ids.tolist()))
 
 
 def losses_of(pl_module: pl.LightningModule) -> TrainingLosses:
     """Return the losses of the module that is trained."""
-    losses = pl_module.losses
-    assert isinstance(losses, TrainingLosses)
+    losses: TrainingLosses = pl_module.losses  # type: ignore[assignment]
     return losses
 
 
@@ -78,8 +66,7 @@ def are_finite(parameters: Iterable[nn.Parameter]) -> bool:
     return all(bool(torch.stack(found).all()) for found in by_device.values())
 
 
-SHOWN = 10
-"""Number of sentence numbers in the error; the log lists all."""
+SHOWN = 10  # number of sentence numbers in the error; the log lists all
 
 
 class DivergedError(UserError):
@@ -94,9 +81,8 @@ class StopOnDivergence(UpdateCallback):
     checkpoints hold finite weights only, besides the state that this callback saves.
     """
 
-    @validate_call
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
         self._saving = False
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -144,15 +130,15 @@ class StopOnDivergence(UpdateCallback):
         raise DivergedError(f"{_describe(broken, updates)}; {kept}")
 
 
-def _describe(broken: list[BrokenLoss], updates_of_epoch: int) -> str:
+def _describe(broken: list[tuple[int, float, list[int]]], updates_of_epoch: int) -> str:
     """Return what the first update with a broken loss was; the log gets all of its sentences."""
-    update = min(loss.update for loss in broken)
-    first = [loss for loss in broken if loss.update == update]
-    ids = [str(id) for loss in first for id in loss.ids]
+    update = min(number for number, _, _ in broken)
+    first = [(value, rows) for number, value, rows in broken if number == update]
+    ids = [str(row) for _, rows in first for row in rows]
     log.error("sentences of the batch without a finite loss: %s", ", ".join(ids))
     more = f" and {len(ids) - SHOWN} more in the log" if len(ids) > SHOWN else ""
     epoch, before = divmod(update - 1, updates_of_epoch)
     return (
-        f"the training loss is {sum(loss.value for loss in first)} at update {update}, batch "
+        f"the training loss is {sum(value for value, _ in first)} at update {update}, batch "
         f"{before + 1} of epoch {epoch + 1}, sentences {', '.join(ids[:SHOWN])}{more}"
     )

@@ -23,24 +23,19 @@ from lightning_modules.training.process import ALL_ONE, Seeds, seed_draws
 from lightning_modules.training.teacher_forcing import ALWAYS, TeacherForcing, mixed_inputs
 from lightning_modules.variants import EncoderDecoder
 
+VAL_LOSS, VAL_BLEU = "val/loss", "val/bleu"
+"""Names of the numbers of a validation, for Lightning and the tracker."""
+
 
 class Translation(NamedTuple):
     """The hypotheses of one sentence."""
 
-    id: int
-    """Index of the sentence in its split."""
-    hypotheses: list[Hypothesis]
-    """Hypotheses, best first."""
+    id: int  # index of the sentence in its split
+    hypotheses: list[Hypothesis]  # hypotheses, best first
 
 
 class Translator(pl.LightningModule):
-    """Translate with a variant.
-
-    Args:
-        model: any variant.
-        search: how ``predict_step`` translates.
-        seed: seed of the search's draws.
-    """
+    """Translate with a variant; ``seed`` is that of the search's draws."""
 
     def __init__(self, model: EncoderDecoder, search: Search, seed: int) -> None:
         super().__init__()
@@ -61,16 +56,8 @@ class Translator(pl.LightningModule):
 class TranslationModule(Translator):
     """Train a variant, validate by loss and by BLEU of greedy translations, and translate.
 
-    Args:
-        model: any variant.
-        target: the target vocabulary, to turn hypotheses into text.
-        optimizer: makes the optimizer from the parameters.
-        scheduler: makes the learning rate schedule from the optimizer.
-        search: how ``predict_step`` translates.
-        label_smoothing: probability spread over the vocabulary in the training loss.
-        config: the whole resolved configuration; kept in checkpoints and sent to the tracker.
-        teacher_forcing: schedule of the share of reference tokens as training inputs.
-        seeds: seeds of all random draws; each update is seeded anew.
+    ``config`` is the whole resolved configuration, kept in checkpoints and sent to the tracker.
+    Each update is seeded anew.
     """
 
     def __init__(
@@ -87,13 +74,10 @@ class TranslationModule(Translator):
     ) -> None:
         super().__init__(model, search, seeds.decoding)
         self.save_hyperparameters(config)
-        self.target = target
-        self.label_smoothing = label_smoothing
-        self.teacher_forcing = teacher_forcing
-        self.seeds = seeds
+        self.target, self.seeds = target, seeds
+        self.label_smoothing, self.teacher_forcing = label_smoothing, teacher_forcing
         self.validated: dict[int, str] = {}
-        self._make_optimizer = optimizer
-        self._make_scheduler = scheduler
+        self._make_optimizer, self._make_scheduler = optimizer, scheduler
         self._validation_search = GreedySearch(max_ratio=1.5, max_extra=10, bf16=False, int8=False)
         self.losses = TrainingLosses()
         self._update_loss: Tensor | float = 0.0
@@ -164,13 +148,11 @@ class TranslationModule(Translator):
         """Log the mean loss over all tokens and corpus BLEU, the same on every rank."""
         nats, tokens = zip(*gather_by_key(self.trainer, self._validated_nats).values(), strict=True)
         self._plateau_loss = sum(nats) / sum(tokens)
-        self.log("val/loss", self._plateau_loss)
+        self.log(VAL_LOSS, self._plateau_loss)
         self.validated = gather_by_key(self.trainer, self.validated)
-        references = self.trainer.datamodule.text("val").target  # type: ignore[attr-defined]
-        self.log(
-            "val/bleu",
-            corpus_bleu(list(self.validated.values()), [references[i] for i in self.validated]),
-        )
+        text = self.trainer.datamodule.text("val")  # type: ignore[attr-defined]
+        references = [text.target[number] for number in self.validated]
+        self.log(VAL_BLEU, corpus_bleu(list(self.validated.values()), references))
 
     def configure_optimizers(self) -> Any:
         """Return optimizer and schedule, which steps every update; see ``lr_scheduler_step``."""
@@ -179,7 +161,7 @@ class TranslationModule(Translator):
         schedule = {
             "scheduler": self._make_scheduler(optimizer),
             "interval": "step",
-            "monitor": "val/loss",
+            "monitor": VAL_LOSS,
             "strict": False,  # there is no validation loss before the first validation
         }
         return {"optimizer": optimizer, "lr_scheduler": schedule}

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from functools import partial
 from threading import current_thread, main_thread
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
-from pydantic import BaseModel, ConfigDict
+from omegaconf import DictConfig
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from datamodules.errors import TerminatedError
@@ -22,30 +22,26 @@ from lightning_modules.kernels import precision
 from lightning_modules.kernels.precision import keep_attention_off_cudnn, use_matmul_precision
 from lightning_modules.ranks.updates import UpdateCallback, flags_of
 
-if TYPE_CHECKING:  # the settings have seeds
-    from lightning_modules.training.settings import TrainingSettings
-
 log = logging.getLogger(__name__)
 
 # Parameters of mallopt, from <malloc.h>.
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
-STEP = 256 * 2**20
-"""Growth of the heap, in bytes."""
+STEP = 256 * 2**20  # growth of the heap, in bytes
 NEVER = 2**31 - 1
 
 
-def prepare_process(settings: "TrainingSettings") -> None:
+def prepare_process(config: DictConfig) -> None:
     """Set threads, kernels and memory of the process, and keep Lightning's advice out of the log.
 
     Raises ``UserError`` for products that this torch cannot compute.
     """
-    precision.use_products(precision.choose_products(settings.products))
-    use_matmul_precision(settings.matmul_precision)
+    precision.use_products(precision.choose_products(config.products))
+    use_matmul_precision(config.matmul_precision)
     keep_attention_off_cudnn()
-    if settings.keep_memory:
+    if config.keep_memory:
         keep_freed_memory()
-    if settings.threads is not None:
-        torch.set_num_threads(settings.threads)
+    if config.threads is not None:
+        torch.set_num_threads(config.threads)
     for module in ("pytorch_lightning", "lightning_fabric"):
         logging.getLogger(module).setLevel(logging.WARNING)
         warnings.filterwarnings("ignore", module=module)
@@ -68,18 +64,13 @@ def keep_freed_memory() -> bool:
     return all(tune(name, value) for name, value in settings.items())
 
 
-class Seeds(BaseModel):
+class Seeds(NamedTuple):
     """One seed for each purpose, so that one seed can change while the others stay."""
 
-    model_config = ConfigDict(frozen=True)
-
     initial_weights: int
-    data_order: int
-    """Seed of the order of the training batches."""
-    dropout: int
-    """Seed of all draws in an update, scheduled sampling included."""
-    decoding: int
-    """Seed of all draws in validation and in the test."""
+    data_order: int  # seed of the order of the training batches
+    dropout: int  # seed of all draws in an update, scheduled sampling included
+    decoding: int  # seed of all draws in validation and in the test
 
 
 ALL_ONE = Seeds(initial_weights=1, data_order=1, dropout=1, decoding=1)

@@ -8,7 +8,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
-from lightning_modules.training.budgets import KINDS, Budget, find_kind
+from lightning_modules.training.budgets import KINDS, Budget, find_kind, read_budget
 from lightning_modules.training.flops import Flops
 
 
@@ -61,25 +61,19 @@ def halving(
 
 
 def schedule_length(
-    config: DictConfig, name: str, budget: Budget, data: TranslationData, flops: Flops
+    config: DictConfig, name: str, data: TranslationData, flops: Flops
 ) -> dict[str, int]:
     """Return ``total_updates`` for a schedule that ends with the training, else no argument.
 
-    Args:
-        config: the configuration of a run.
-        name: name of the node of the schedule, ``scheduler`` or ``teacher_forcing``.
-        budget: budget of the training.
-        data: the training sentences.
-        flops: the cost of sentence pairs.
-
-    Raises:
-        UserError: for a budget that does not fix the number of updates.
+    ``name`` is the node of the schedule. Raises ``UserError`` for a budget that does not fix the
+    number of updates.
     """
     node = config[name]
     if "total_updates" not in node or node.total_updates is not None:
         return {}
     if "start" in node and node.start == node.end:
         return {"total_updates": 1}
+    budget = read_budget(config)
     updates = expected_updates(budget, data, flops)
     if updates is None:
         setting = "budget" if budget.kind in KINDS else "budget.kind"

@@ -11,45 +11,39 @@ from omegaconf import DictConfig
 
 from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
+from lightning_modules.runs.schema import MEASURES, SizeMatch
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.flops import count_flops
-from lightning_modules.training.settings import TrainingSettings
-from lightning_modules.training.sizes import MEASURES, Match, SizeMatch
-from lightning_modules.training.word_vectors import VectorFiles, freeze
+from lightning_modules.training.word_vectors import freeze
 from lightning_modules.variants import EncoderDecoder, count_parameters
 
 log = logging.getLogger(__name__)
 
 
 FACTORS = ("scale", "fine_scale")
-WIDEST = 32.0
-"""Largest scale of the search; its inverse is the smallest."""
-GROWTH = 1.6
-"""Counts grow with about this power of a width."""
-SAME = 1.0005
-"""Two factors with a smaller ratio count as one."""
+WIDEST = 32.0  # largest scale of the search; its inverse is the smallest
+GROWTH = 1.6  # counts grow with about this power of a width
+SAME = 1.0005  # two factors with a smaller ratio count as one
 MAX_TRIES = 30
-NEAR = 0.005
-"""Relative error that is small enough to end a search."""
+NEAR = 0.005  # relative error that is small enough to end a search
 MAX_FLOP_COUNTS = 6
 
 
-def match_size(config: DictConfig, settings: TrainingSettings, data: TranslationData) -> Match:
+def match_size(config: DictConfig, data: TranslationData) -> None:
     """Set the scales of ``config`` as its ``match`` says; record the counts there and in the log.
 
-    Returns the match with its counts. Raises ``UserError`` if no widths fit, or if a scale is
-    given too.
+    Raises ``UserError`` if no widths fit, or if a scale is given too.
     """
-    match = settings.match
-    if match.by is None or match.found is not None:
-        return match
+    match = config.match
+    if match.by is None or match.get("found") is not None:
+        return
     for name in FACTORS:
         if config[name] != 1:
             raise UserError(
                 f"{name}={config[name]}: match={match.by} chooses it; leave one of them out"
             )
     other = _other_variant(config, match.variant)
-    counts = fit_size(config, other, match, settings.vectors, data)
+    counts = fit_size(config, other, data)
     outcome = (
         f"scale={config.scale} fine_scale={config.fine_scale}: {counts.own:,.0f} "
         f"{MEASURES[match.by]}, {counts.apart:+.2%} from the {counts.other:,.0f} of {match.variant}"
@@ -59,29 +53,26 @@ def match_size(config: DictConfig, settings: TrainingSettings, data: Translation
             f"match={match.by}: no widths come nearer than {outcome}; give match.tolerance="
             f"{abs(counts.apart) + 0.001:.3f} or another match.variant"
         )
-    config.match.found = counts.model_dump()
+    match.found = counts.model_dump()
     log.info("%s  %s", config.variant, outcome)
-    return match.model_copy(update={"found": counts})
 
 
-def fit_size(
-    config: DictConfig, other: DictConfig, match: Match, vectors: VectorFiles, data: TranslationData
-) -> SizeMatch:
+def fit_size(config: DictConfig, other: DictConfig, data: TranslationData) -> SizeMatch:
     """Set the scales of ``config`` so that its variant is as large as that of ``other``.
 
     FLOPs take long to count and follow parameters closely. So the search is for a number of
     parameters; the FLOPs of its result are counted, and the number is multiplied by wanted FLOPs /
     counted FLOPs.
     """
-    parameters = partial(count_trained, vectors=vectors, data=data)
+    parameters = partial(count_trained, data=data)
     wanted = goal = parameters(other)
-    if match.by == "parameters":
+    if config.match.by == "parameters":
         return SizeMatch(own=fit_parameters(config, goal, parameters), other=wanted)
-    wanted = count_per_token(other, vectors, data)
+    wanted = count_per_token(other, data)
     tried: list[tuple[float, dict[str, float], float]] = []
     for _ in range(MAX_FLOP_COUNTS):
         fit_parameters(config, goal, parameters)
-        count = count_per_token(config, vectors, data)
+        count = count_per_token(config, data)
         tried.append((abs(count / wanted - 1), {name: config[name] for name in FACTORS}, count))
         if tried[-1][0] <= NEAR:
             break
@@ -114,31 +105,29 @@ def fit_parameters(
     return count
 
 
-def build_to_count(
-    config: DictConfig, vectors: VectorFiles, sizes: Sequence[int]
-) -> EncoderDecoder:
+def build_to_count(config: DictConfig, sizes: Sequence[int]) -> EncoderDecoder:
     """Build a variant on the current default device, without ``model.placement``.
 
-    Embeddings of ``vectors`` are frozen as in training. Global random state stays as it is.
+    Embeddings are frozen as in training. Global random state stays as it is.
     """
     config = config.copy()
     if "placement" in config.model:
         config.model.placement = None
     with torch.random.fork_rng(devices=[]):
         model = build_model(config, *sizes)
-    freeze(model, vectors)
+    freeze(model, config)
     return model
 
 
-def count_trained(config: DictConfig, vectors: VectorFiles, data: TranslationData) -> float:
+def count_trained(config: DictConfig, data: TranslationData) -> float:
     """Count the trained parameters of a variant, on a model without storage."""
     with torch.device("meta"):
-        return count_parameters(build_to_count(config, vectors, data.vocabulary_sizes))
+        return count_parameters(build_to_count(config, data.vocabulary_sizes))
 
 
-def count_per_token(config: DictConfig, vectors: VectorFiles, data: TranslationData) -> float:
+def count_per_token(config: DictConfig, data: TranslationData) -> float:
     """Count the FLOPs of a variant for a target token of the training data."""
-    model = build_to_count(config, vectors, data.vocabulary_sizes)
+    model = build_to_count(config, data.vocabulary_sizes)
     return count_flops(model, config.teacher_forcing).per_target_token(data.training_pairs)
 
 

@@ -35,12 +35,9 @@ UNSCALED: dict[Decay, Callable[[float], float]] = {
 class TeacherForcing:
     """Share of reference tokens that the decoder reads; built from ``conf/teacher_forcing``."""
 
-    start: float
-    """Share of reference tokens at the first update."""
-    end: float
-    """Share of reference tokens at the last update and later."""
-    decay: Decay
-    """Curve from ``start`` to ``end``."""
+    start: float  # share of reference tokens at the first update
+    end: float  # share of reference tokens at the last update and later
+    decay: Decay  # curve from `start` to `end`
     total_updates: int
     """Number of updates of the schedule; may be an estimate, since later shares are ``end``."""
 
@@ -75,16 +72,9 @@ def mixed_inputs(
     paper, no gradient passes through the predictions. A predicted EOS does not end a sentence: the
     decoder reads EOS like any other token while the reference goes on.
 
-    Args:
-        model: any variant; stays in training or evaluation mode.
-        memory: the encoded source, from which the loss is computed too. Encoding the source again
-            without dropout would cost a second pass of the encoder for a slightly better rollout.
-        tgt_in: ``(batch, tgt)``, the reference; begins with BOS.
-        tgt_mask: ``(batch, tgt)``, True where a token is real.
-        share: probability of each reference token, except BOS, to stay.
-
-    Returns:
-        ``(batch, tgt)``, decoder inputs; PAD where ``tgt_mask`` is False.
+    ``memory`` serves the loss too: encoding the source again without dropout would cost a second
+    pass of the encoder for a slightly better rollout. ``tgt_in``, ``(batch, tgt)``, begins with
+    BOS, which stays; the inputs returned, ``(batch, tgt)``, are PAD where ``tgt_mask`` is False.
     """
     if share == 1:
         return tgt_in

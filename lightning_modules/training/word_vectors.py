@@ -1,6 +1,5 @@
 """Pretrained word vectors in place of random embeddings."""
 
-import hashlib
 import logging
 from itertools import chain
 from pathlib import Path
@@ -8,49 +7,41 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import BaseModel
+from omegaconf import DictConfig
 from torch import nn
 
 from datamodules.errors import UserError
 from datamodules.lines import read_blocks
 from datamodules.tokenization import Tokenizer, Tokenizers
+from lightning_modules.runs.checksums import digest
 from lightning_modules.runs.schema import Coverage
 from lightning_modules.variants import EmbeddedEncoderDecoder, EncoderDecoder
 
 log = logging.getLogger(__name__)
 
 Vector = NDArray[np.float32]
-LINES = 1_000
-"""Lines of a file that are read at once."""
+LINES = 1_000  # lines of a file that are read at once
 SIDES = {"source": "src_embedding", "target": "tgt_embedding"}
 
 
-class VectorFiles(BaseModel):
-    """Group ``vectors`` of the configuration: a file for the embeddings of each side, or None."""
-
-    source: Path | None = None
-    target: Path | None = None
-    frozen: bool = False
-    """Whether embeddings with a file are not trained, including words that the file lacks."""
-
-    @property
-    def given(self) -> dict[str, Path]:
-        """The files that are set, by side."""
-        return {side: path for side in SIDES if (path := getattr(self, side)) is not None}
+def vector_files(config: DictConfig) -> dict[str, Path]:
+    """Return the files of ``config.vectors`` by side."""
+    return {side: Path(str(path)) for side in SIDES if (path := config.vectors[side]) is not None}
 
 
-def freeze(model: EncoderDecoder, files: VectorFiles) -> None:
-    """If ``files.frozen``, switch off training of the embeddings that have a file.
+def freeze(model: EncoderDecoder, config: DictConfig) -> None:
+    """If ``vectors.frozen``, switch off training of the embeddings that have a file.
 
     Raises ``UserError`` without a file, or for embeddings that are tied to the output layer, or for
     a model without embeddings.
     """
-    if not files.frozen:
+    if not config.vectors.frozen:
         return
-    if not files.given:
+    files = vector_files(config)
+    if not files:
         raise UserError("vectors.frozen=true: give vectors.source=FILE or vectors.target=FILE")
     embedded = _with_tables(model)
-    for side in files.given:
+    for side in files:
         table: nn.Embedding = getattr(embedded, SIDES[side])
         if table.weight is embedded.output.weight:
             raise UserError(
@@ -61,30 +52,26 @@ def freeze(model: EncoderDecoder, files: VectorFiles) -> None:
 
 
 def load_vectors(
-    model: EncoderDecoder, tokenizers: Tokenizers, files: VectorFiles, width_key: str
+    model: EncoderDecoder, tokenizers: Tokenizers, config: DictConfig
 ) -> dict[str, Coverage]:
-    """Put the vectors of ``files`` into the embeddings; return the coverage by side.
+    """Put the vectors of ``config.vectors`` into the embeddings; return the coverage by side.
 
-    Args:
-        model: any variant, just built.
-        tokenizers: the vocabularies of its embeddings.
-        files: files in the text format of GloVe or word2vec, plain or compressed.
-        width_key: name of the setting of the embeddings' width, for messages.
-
-    Raises:
-        UserError: for a file that cannot be used.
+    The files are in the text format of GloVe or word2vec, plain or compressed. Raises ``UserError``
+    for a file that cannot be used.
     """
-    if not files.given:
+    files = vector_files(config)
+    if not files:
         return {}
+    width_key = "model.embedding_size" if "embedding_size" in config.model else "model.width"
     embedded = _with_tables(model)
-    if embedded.src_embedding is embedded.tgt_embedding and len(set(files.given.values())) > 1:
+    if embedded.src_embedding is embedded.tgt_embedding and len(set(files.values())) > 1:
         raise UserError(
             "model.tied=all: one table serves both languages; give one file as vectors.source and "
             "vectors.target, or set model.tied=output"
         )
     return {
         side: _load(embedded, getattr(tokenizers, side), side, path, width_key)
-        for side, path in files.given.items()
+        for side, path in files.items()
     }
 
 
@@ -132,8 +119,7 @@ def _load(
 def fingerprint(path: Path) -> str | None:
     """Return a hash of a file, twelve hexadecimal digits; None for an unreadable file."""
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:12]
+        return digest(path)[:12]
     except OSError:
         return None
 

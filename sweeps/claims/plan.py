@@ -26,8 +26,8 @@ from lightning_modules.runs.provenance import environment
 from lightning_modules.runs.schema import Environment
 from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.runs.settings import flatten, key_of
+from lightning_modules.training.budgets import read_budget
 from lightning_modules.training.factories import build_model
-from lightning_modules.training.settings import training_settings
 from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.measures import AgreementDifference
 from sweeps.comparison.numbers import format_duration
@@ -232,7 +232,7 @@ def _checked(overrides: Sequence[str], where: str) -> DictConfig:
     try:
         config = composed(overrides)
         check_settings(config, overrides)
-        training_settings(config)
+        read_budget(config)
         with torch.device("meta"):  # sizes that do not fit; the vocabularies do not matter
             build_model(config, SMALL_VOCABULARY, SMALL_VOCABULARY)
     except (HydraException, OmegaConfBaseException, UserError) as error:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import ConfigDict
 
-from lightning_modules.runs.schema import Result, Training
+from lightning_modules.runs.schema import MEASURES, Measure, Result, SizeMatch, Training
 from lightning_modules.runs.settings import (
     flatten,
     group_files,
@@ -18,7 +18,6 @@ from lightning_modules.runs.settings import (
     settings,
 )
 from lightning_modules.training.budgets import find_kind, kind_of
-from lightning_modules.training.sizes import MEASURES, Measure, SizeMatch
 
 State = Literal["held", "differs by design", "NOT HELD"]
 MARKS: dict[State, str] = {"held": "✓", "differs by design": "◆", "NOT HELD": "✗"}

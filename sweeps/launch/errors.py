@@ -37,7 +37,6 @@ def run_main(main: Callable[[], object]) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows a ?
-    usual = ArgumentParser.error
     # argparse would print its usage, and the values of overrides with their passwords.
     ArgumentParser.error = _argument_error  # type: ignore[assignment,method-assign]
     try:
@@ -55,8 +54,6 @@ def run_main(main: Callable[[], object]) -> None:
         if mistake is None:
             raise
         stop(f"error: {mistake}", 2)
-    finally:
-        ArgumentParser.error = usual  # type: ignore[method-assign]
 
 
 def as_user_error(error: Exception) -> UserError | None:

@@ -13,12 +13,16 @@ import torch
 from filelock import FileLock, Timeout
 from hydra.core.utils import env_override
 from omegaconf import DictConfig, OmegaConf
-from pydantic import BaseModel, NonNegativeInt, PositiveInt
 
-from datamodules.errors import UserError, validated
+from datamodules.errors import UserError
 from datamodules.files import locked
-from lightning_modules.ranks.devices import chosen_gpus, on_gpus, processes, visible_gpus
-from lightning_modules.ranks.environment import world_size
+from lightning_modules.ranks.devices import (
+    chosen_gpus,
+    on_gpus,
+    processes,
+    visible_gpus,
+    world_size,
+)
 
 log = logging.getLogger(__name__)
 
@@ -27,21 +31,11 @@ FOLDER = Path(tempfile.gettempdir()) / f"attention-bench-{os.getuid()}"
 
 The kernel frees a lock when its process ends.
 """
-POLL_SECONDS = 0.5
-"""Polling interval of a job that waits for GPUs."""
+POLL_SECONDS = 0.5  # polling interval of a job that waits for GPUs
 
-Taken = dict[str, FileLock]
-"""GPUs by name, each with the lock of a place on it."""
+Taken = dict[str, FileLock]  # GPUs by name, each with the lock of a place on it
 _opened: Taken = {}
 """GPUs that CUDA has opened in this process: CUDA sees no other GPUs until the process ends."""
-
-
-class Devices(BaseModel, extra="forbid"):
-    """The group ``devices`` of the configuration."""
-
-    jobs_per_gpu: PositiveInt
-    gpus_per_job: NonNegativeInt | None
-    """0: none; None: as many as ``trainer`` and ``model.placement`` ask for."""
 
 
 @contextmanager
@@ -51,18 +45,20 @@ def leased(config: DictConfig) -> Iterator[None]:
     A machine without GPUs and ranks of torchrun or SLURM take none. Raises ``UserError`` at once if
     the job needs more GPUs than the machine has.
     """
-    devices = validated(Devices, config.devices, "devices")
     gpus = visible_gpus() if world_size() == 1 else []
+    devices = config.devices
     if not gpus and world_size() == 1 and devices.gpus_per_job:
         raise UserError(
             f"devices.gpus_per_job={devices.gpus_per_job}: this machine has no GPU; leave it out"
         )
-    count = _needed(config, devices, len(gpus)) if gpus else 0
+    count = _needed(config, len(gpus)) if gpus else 0
     if not count:
         yield
         return
     chosen = chosen_gpus(config.trainer)
-    taken = _take([gpus[number] for number in chosen or range(len(gpus))], count, devices)
+    taken = _take(
+        [gpus[number] for number in chosen or range(len(gpus))], count, config.devices.jobs_per_gpu
+    )
     try:
         # GPUs that ``trainer.devices`` numbers keep their numbers.
         with env_override({"CUDA_VISIBLE_DEVICES": ",".join(gpus if chosen else taken)}):
@@ -73,9 +69,9 @@ def leased(config: DictConfig) -> Iterator[None]:
         _give_back(taken)
 
 
-def _needed(config: DictConfig, devices: Devices, gpus: int) -> int:
+def _needed(config: DictConfig, gpus: int) -> int:
     """Return how many GPUs a job needs. Raises ``UserError`` if the machine has fewer."""
-    wanted = devices.gpus_per_job
+    wanted = config.devices.gpus_per_job
     if not on_gpus(config.trainer, gpus):
         return 0
     if wanted is not None and wanted > gpus:
@@ -90,14 +86,14 @@ def _placed(config: DictConfig) -> int:
     return max((int(number[1]) + 1 for number in numbers if number), default=0)
 
 
-def _take(gpus: Sequence[str], count: int, devices: Devices) -> Taken:
+def _take(gpus: Sequence[str], count: int, jobs_per_gpu: int) -> Taken:
     """Take ``count`` of these GPUs, first those that this process has opened, then the emptiest.
 
     Only one job at a time may take GPUs; this job keeps its GPUs until it has all that it needs. So
     two jobs never wait for each other, and small jobs never starve a large job.
     """
     taken = {gpu: _opened[gpu] for gpu in [*_opened][:count] if gpu in gpus}
-    places = [(gpu, place) for place in range(devices.jobs_per_gpu) for gpu in gpus]
+    places = [(gpu, place) for place in range(jobs_per_gpu) for gpu in gpus]
     announced = False
     try:
         with locked(FOLDER / "choosing"):

@@ -17,10 +17,10 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
-from lightning_modules.ranks.environment import is_rank_zero
+from lightning_modules.ranks.devices import is_rank_zero, world_size
 from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.job import QUIET, Job
-from lightning_modules.runs.paths import HYDRA
+from lightning_modules.runs.paths import FAILURE, HYDRA
 from lightning_modules.runs.redaction import redact_files, redacted
 from lightning_modules.runs.setting_checks import check_settings
 from sweeps.launch.errors import as_user_error, stop
@@ -29,12 +29,10 @@ from sweeps.launch.resolvers import remove_unused
 
 log = logging.getLogger(__name__)
 
-WITH_BAR = ("lightning_modules.tasks.train.train", "lightning_modules.tasks.score.score")
-"""Tasks of one run that write their progress."""
-SECONDS_TO_SAVE = 60.0
-"""Time for the jobs of a killed command to save a last checkpoint."""
-POLL_SECONDS = 0.5
-"""How often a process looks whether its parent lives."""
+TASKS_OF_ONE_RUN = ("lightning_modules.tasks.train.train", "lightning_modules.tasks.score.score")
+"""Tasks that several ranks can share, and that write their progress."""
+SECONDS_TO_SAVE = 60.0  # time for the jobs of a killed command to save a last checkpoint
+POLL_SECONDS = 0.5  # how often a process looks whether its parent lives
 
 
 def run_job(config: DictConfig) -> float | None:
@@ -52,6 +50,8 @@ def run_job(config: DictConfig) -> float | None:
         check_settings(config, hydra.overrides.task)
         if missing := sorted(OmegaConf.missing_keys(config)):
             raise UserError(f"{missing[0]} has no value: give {missing[0]}=...")
+        if world_size() > 1 and config.task not in TASKS_OF_ONE_RUN:
+            raise UserError("this task is for one process; start it without torchrun and srun")
         task = import_task(config.task)
         with verify_files(config.verify), _devices(config), _bar(config, hydra):
             score: float | None = task(config)
@@ -104,7 +104,7 @@ def _devices(config: DictConfig) -> AbstractContextManager[None]:
 def _bar(config: DictConfig, hydra: HydraConf) -> AbstractContextManager[None]:
     """Show a bar where a terminal shows one run."""
     alone = hydra.mode == RunMode.RUN and is_rank_zero()
-    if not alone or config.task not in WITH_BAR or not sys.stdout.isatty():
+    if not alone or config.task not in TASKS_OF_ONE_RUN or not sys.stdout.isatty():
         return nullcontext()
     from lightning_modules.runs.job import label_of  # Rich and NumPy are not for --help
     from sweeps.launch.live import live_bar
@@ -123,7 +123,7 @@ def _leave_console() -> None:
 
 def record_failure(config: DictConfig, job: Job, error: Exception) -> None:
     """Write the error of a training into its folder, and into the log."""
-    from lightning_modules.runs.files import write_failure
+    from lightning_modules.runs.files import write_record
     from lightning_modules.runs.schema import Failure  # these import NumPy and SciPy
 
     text = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
@@ -133,4 +133,4 @@ def record_failure(config: DictConfig, job: Job, error: Exception) -> None:
         log.error("traceback", exc_info=error)
     seed = config.seed if isinstance(config.seed, int) else str(config.seed)
     failure = Failure(variant=str(config.variant), seed=seed, overrides=job.overrides, error=line)
-    write_failure(job.folder, failure)
+    write_record(job.folder / FAILURE, failure)

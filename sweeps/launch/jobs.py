@@ -23,6 +23,8 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from datamodules.errors import UserError
 from datamodules.files import write_text
+from lightning_modules.ranks.devices import world_size
+from lightning_modules.runs.job import quoted
 from lightning_modules.runs.paths import MULTIRUN
 from lightning_modules.runs.redaction import redact_multirun, redacted
 
@@ -38,10 +40,8 @@ class JobPlan(NamedTuple):
 
     overrides: Sequence[str]
     """All overrides of the job; it takes none from the command that starts it."""
-    folder: Path
-    """The output folder."""
-    label: str = ""
-    """The name of the job in the terminal."""
+    folder: Path  # the output folder
+    label: str = ""  # the name of the job in the terminal
 
 
 class JobTask:
@@ -71,13 +71,9 @@ def run_jobs(
 ) -> None:
     """Run the jobs with the launcher of the command; return once all have ended.
 
-    Each job writes an error into its folder, as ``failure.json``. A terminal shows ``draw()``
-    meanwhile, or else a table of the jobs. The folder of the command gets ``multirun.yaml``.
-
-    Args:
-        config: configuration of the command, as a task gets it.
-        jobs: jobs, in the order in which they start.
-        draw: returns what a terminal shows.
+    ``config`` is that of the command. Each job writes an error into its folder, as
+    ``failure.json``. A terminal shows ``draw()`` meanwhile, or else a table of the jobs. The folder
+    of the command gets ``multirun.yaml``.
     """
     if not jobs:
         return
@@ -132,15 +128,9 @@ def _for_jobs(command: DictConfig) -> DictConfig:
 
 def _job_overrides(job: JobPlan) -> list[str]:
     folder = job.folder.absolute()
-    places = {"dir": folder.parent, "subdir": folder.name}
-    quoted = [f"hydra.sweep.{key}={_quoted(str(place))}" for key, place in places.items()]
-    return [*job.overrides, "hydra.mode=MULTIRUN", *quoted]
-
-
-def _quoted(text: str) -> str:
-    """Return a text as Hydra reads it after the ``=`` of an override."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    places = {"dir": folder.parent, "subdir": Path(folder.name)}
+    given = [f"hydra.sweep.{key}={quoted(place)}" for key, place in places.items()]
+    return [*job.overrides, "hydra.mode=MULTIRUN", *given]
 
 
 def combinations(config: DictConfig) -> list[list[str]]:
@@ -179,9 +169,7 @@ def import_task(path: str) -> Callable[[DictConfig], Any]:
 class TaskSweeper(Sweeper):
     """What Hydra calls for ``-m`` and for ``comparison=``: a task that runs jobs.
 
-    Args:
-        task: dotted path of the task, which gets the configuration with Hydra's node.
-        params: lists of values by key, for ``combinations``.
+    The task gets the configuration with Hydra's node; ``params`` is for ``combinations``.
     """
 
     __module__ = "hydra_plugins.attention_bench"  # see ``register``
@@ -201,6 +189,11 @@ class TaskSweeper(Sweeper):
         """Call the task."""
         from lightning_modules.runs.checksums import verify_files
 
+        if world_size() > 1:
+            raise UserError(
+                "-m, comparison= and sweep=: torchrun and srun start the ranks of one training; "
+                "leave them out, and each job starts its own, or give one job at a time"
+            )
         HydraConfig.instance().set_config(self.config)
         task = import_task(self.task)
         with verify_files(self.config.verify):

@@ -25,8 +25,7 @@ from sweeps.comparison.numbers import NOTHING
 from sweeps.launch.jobs import JobPlan
 
 TIMES_A_SECOND = 2
-SHORTEST_BAR, GAP = 10, 2
-"""Columns of the terminal."""
+SHORTEST_BAR, GAP = 10, 2  # columns of the terminal
 EMPTY = Group()
 
 

@@ -1,10 +1,17 @@
-"""Resolvers of ``conf/``: ``${folder:PARENT,NAME,${digest:}}`` gives a command its folder again."""
+"""Resolvers of ``conf/``: folders of commands, widths of models, what one rank alone does.
 
+``${folder:PARENT,NAME,${digest:}}`` gives a command its folder again. ``${scaled:N}`` is a width
+of the paper times the ``scale`` of a run, ``${scaled_freely:N}`` a width on which no other width
+depends: times ``fine_scale`` too.
+"""
+
+import math
 import shutil
 import sys
 from datetime import datetime
 from glob import escape
 from pathlib import Path
+from typing import Any
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
@@ -12,6 +19,7 @@ from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
+from lightning_modules.ranks.devices import is_rank_zero, world_size
 from lightning_modules.runs.identity import folder_digest, scoreboard_name
 from lightning_modules.runs.paths import HYDRA
 from sweeps.launch import jobs
@@ -65,6 +73,8 @@ def digest(*, _root_: DictConfig) -> str:
     digits = folder_digest(_root_)
     if _root_.task in REUSED_TASKS and not _root_.force:
         return digits
+    if world_size() > 1:  # each rank would read its own clock
+        raise UserError("force=true, task=test: give hydra.run.dir=DIR too, the new folder")
     return f"{digits}-{datetime.now():%Y-%m-%d_%H-%M-%S-%f}"
 
 
@@ -74,13 +84,37 @@ def scoreboard(*, _root_: DictConfig) -> str:
     return scoreboard_name(_root_, _root_.hydra if "hydra" in _root_ else HydraConfig.get())
 
 
+def on_rank_zero(value: Any, others: Any) -> Any:
+    """Return ``value`` on rank zero, which alone writes the files of Hydra, else ``others``."""
+    return value if is_rank_zero() else others
+
+
+def scaled(width: int, multiple: int = 2, *, _root_: DictConfig) -> int:
+    """Return ``width × scale``, rounded to a multiple (of heads, or directions), at least one."""
+    return _rounded(width * _factor(_root_, "scale"), multiple)
+
+
+def scaled_freely(width: int, *, _root_: DictConfig) -> int:
+    """Return ``width × scale × fine_scale``, rounded to a multiple of two."""
+    return _rounded(width * _factor(_root_, "scale") * _factor(_root_, "fine_scale"), 2)
+
+
+def _factor(config: DictConfig, name: str) -> float:
+    factor = config[name]
+    if not isinstance(factor, int | float) or not 0 < factor < math.inf:
+        raise UserError(f"{name}={factor}: must be a positive number, such as {name}=0.5")
+    return factor
+
+
+def _rounded(width: float, multiple: int) -> int:
+    return max(1, round(width / multiple)) * multiple
+
+
 def register() -> None:
     """Tell OmegaConf and Hydra of what ``conf/`` uses beside their own parts."""
-    from lightning_modules.training import sizes  # noqa: F401  # the resolvers of conf/model
-
     # The cache gives all jobs of a command the folder of the first call.
     OmegaConf.register_new_resolver("folder", folder, replace=True, use_cache=True)
-    for resolver in (run_name, digest, scoreboard):
+    for resolver in (run_name, digest, scoreboard, on_rank_zero, scaled, scaled_freely):
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
     ConfigStore.instance().store(name="named_systems", node=DictConfig(NAMED))
     # Hydra takes plug-ins from its own namespace package alone.

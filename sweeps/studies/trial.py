@@ -18,11 +18,11 @@ from lightning_modules.ranks.launch import on_ranks
 from lightning_modules.runs.files import read_record, write_record
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.schema import Record
-from lightning_modules.tasks.train import identity_of, settings_and_data, tracked_training
+from lightning_modules.tasks.train import identity_of, sized_for_data, tracked_training
 from lightning_modules.tracking.names import TRIAL_BLEU
 from lightning_modules.training.budgets import Cost, total
-from lightning_modules.training.callbacks import DivergedError, budget_of
-from lightning_modules.training.settings import TrainingSettings
+from lightning_modules.training.callbacks import budget_of
+from lightning_modules.training.losses import DivergedError
 from lightning_modules.training.setup import fit
 from lightning_modules.variants import count_parameters
 from sweeps.launch.compose import hydra_job
@@ -169,13 +169,13 @@ def train_seed(overrides: Sequence[str], folder: Path, callback: TrialCallback) 
     """
     # A worker that was silent too long may still train here.
     with locked(folder / LOCK), hydra_job(overrides, folder) as (job, config):
-        settings, data = settings_and_data(config)
-        identity = identity_of(config, settings, data).digest(["weights"])
+        data = sized_for_data(config)
+        identity = identity_of(config, data).digest(["weights"])
         known = trained_before(folder, identity)
         if known is not None:
             callback.take_over(known.reports, known.cost)
             return known
-        result, verdict = train_reporting(config, settings, data, job, callback, identity)
+        result, verdict = train_reporting(config, data, job, callback, identity)
         if verdict == "pruned":
             raise optuna.TrialPruned
         if verdict == "diverged":
@@ -186,15 +186,10 @@ def train_seed(overrides: Sequence[str], folder: Path, callback: TrialCallback) 
 
 @on_ranks
 def train_reporting(
-    config: DictConfig,
-    settings: TrainingSettings,
-    data: TranslationData,
-    job: Job,
-    callback: TrialCallback,
-    identity: str,
+    config: DictConfig, data: TranslationData, job: Job, callback: TrialCallback, identity: str
 ) -> tuple[SeedResult, Verdict]:
     """Train on all ranks; return the result, and the verdict of the study."""
-    with tracked_training(config, settings, data, job, callback) as (trainer, setup, tracker):
+    with tracked_training(config, data, job, callback) as (trainer, setup, tracker):
         training = fit(trainer, setup)
         if tracker is not None:
             tracker.log_scores(callback.scores, trainer.global_step)

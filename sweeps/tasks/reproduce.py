@@ -20,7 +20,6 @@ from lightning_modules.runs.schema import Reproduction, Result, ValueComparison
 from lightning_modules.runs.settings import top_keys_that_affect
 from lightning_modules.tasks.train import train_in
 from lightning_modules.training.process import prepare_process
-from lightning_modules.training.settings import training_settings
 from sweeps.comparison.tables import Column, Table
 from sweeps.launch.compose import use_hydra_config
 from sweeps.report.terminal import rich_table
@@ -43,7 +42,7 @@ def reproduce(config: DictConfig) -> float | None:
     settings = _settings(record, recorded, config)
     hydra = _hydra(record, out)
     with use_hydra_config(hydra):
-        prepare_process(training_settings(settings))  # the number of threads is compared too
+        prepare_process(settings)  # the number of threads is compared too
         changed = {
             name: each for name, each in _surroundings(recorded, settings).items() if not each.same
         }

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from datamodules.errors import UserError
-from lightning_modules.runs.files import write_failure
+from lightning_modules.runs.files import write_record
+from lightning_modules.runs.paths import FAILURE
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Failure
 from lightning_modules.training.budgets import kind_of
@@ -108,7 +109,7 @@ def _train_best(
             failure = Failure(
                 variant=plan.variant, seed=seed, overrides=redacted(overrides), error=why
             )
-            write_failure(folder, failure)
+            write_record(folder / FAILURE, failure)
     run_jobs(config, jobs)
     compare_jobs(config, out)
 

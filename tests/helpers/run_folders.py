@@ -23,8 +23,8 @@ from lightning_modules.metrics.word_alignment import (
     parse_gold,
 )
 from lightning_modules.runs.checksums import digest
-from lightning_modules.runs.files import RunScores, write_failure, write_history, write_run
-from lightning_modules.runs.paths import CONF, RESULT, RESULT_DIGEST
+from lightning_modules.runs.files import RunScores, write_history, write_record, write_run
+from lightning_modules.runs.paths import CONF, FAILURE, RESULT, RESULT_DIGEST
 from lightning_modules.runs.schema import Failure, HistoryPoint, Prediction, Result, WordCounts
 from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.collect import collect
@@ -275,7 +275,9 @@ def make_failure(folder: Path, variant="luong", seed=1, error="the loss is not a
     """Write a failed job into ``folder`` and return it."""
     folder.mkdir(parents=True, exist_ok=True)
     overrides = [f"model={variant}", f"seed={seed}"]
-    write_failure(folder, Failure(variant=variant, seed=seed, overrides=overrides, error=error))
+    write_record(
+        folder / FAILURE, Failure(variant=variant, seed=seed, overrides=overrides, error=error)
+    )
     return folder
 
 

@@ -13,7 +13,6 @@ from datamodules.tokenization import BOS, EOS
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.flops import Flops, count_flops
 from lightning_modules.training.size_search import build_to_count
-from lightning_modules.training.word_vectors import VectorFiles
 from lightning_modules.variants import EmbeddedEncoderDecoder, Transformer
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -131,4 +130,4 @@ def targets(batch: int, length: int, seed: int = 1, vocabulary: int = VOCABULARY
 
 def flops_of(config: DictConfig, *sizes: int) -> Flops:
     """Count the FLOPs of the variant of a configuration, for two sizes of vocabularies."""
-    return count_flops(build_to_count(config, VectorFiles(), sizes), config.teacher_forcing)
+    return count_flops(build_to_count(config, sizes), config.teacher_forcing)

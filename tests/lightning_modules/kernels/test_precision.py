@@ -16,7 +16,6 @@ from lightning_modules.kernels.precision import (
 )
 from lightning_modules.runs.provenance import environment
 from lightning_modules.training.process import prepare_process
-from lightning_modules.training.settings import training_settings
 from tests.helpers.variants import configuration
 
 ZEN5, ZEN4 = (
@@ -41,7 +40,7 @@ def test_products_and_rnns_of_a_gpu_use_tf32_only_if_asked(precision: MatmulPrec
 def test_no_training_runs_the_attention_of_cudnn():
     """It plans a kernel for each new shape of a batch; torch's own kernels take any shape."""
     torch.backends.cuda.enable_cudnn_sdp(True)
-    prepare_process(training_settings(configuration("threads=null", "keep_memory=false")))
+    prepare_process(configuration("threads=null", "keep_memory=false"))
     assert not torch.backends.cuda.cudnn_sdp_enabled()
     assert torch.backends.cuda.flash_sdp_enabled()
     assert torch.backends.cuda.mem_efficient_sdp_enabled()

@@ -19,7 +19,6 @@ from lightning_modules.kernels.products import (
 )
 from lightning_modules.training.flops import _count_pair
 from lightning_modules.training.size_search import build_to_count
-from lightning_modules.training.word_vectors import VectorFiles
 from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import ALL, configuration, numbers, sentences, small_model, targets
 
@@ -141,7 +140,7 @@ def test_every_parameter_has_its_gradient(name, onednn):
 @needs_onednn
 def test_rows_that_pad_a_product_are_not_counted(onednn):
     config = configuration("model=transformer", "scale=0.2")
-    model = build_to_count(config, VectorFiles(), (50, 5000))
+    model = build_to_count(config, (50, 5000))
     counts = []
     for smallest in (1, None):
         precision.use_products(smallest)

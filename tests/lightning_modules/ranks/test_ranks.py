@@ -37,8 +37,8 @@ from lightning_modules.ranks.updates import RankFlags
 from lightning_modules.runs.files import read_history
 from lightning_modules.runs.paths import LAST
 from lightning_modules.tasks.score import score
-from lightning_modules.tasks.train import settings_and_data, tracked_training, train
-from lightning_modules.training.callbacks import DivergedError
+from lightning_modules.tasks.train import sized_for_data, tracked_training, train
+from lightning_modules.training.losses import DivergedError
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.setup import fit
 from sweeps.launch.compose import hydra_job
@@ -52,20 +52,10 @@ RANKS = (1, 2, 4)
 SEVERAL = [pytest.param(2, marks=pytest.mark.long), pytest.param(4, marks=pytest.mark.exhaustive)]
 SHORT = [
     *TINY,
-    *(
-        "data=grammar_easy",
-        "data.train_max_words=8",
-        "batching.max_tokens=30",
-        "batching.decode_max_tokens=150",
-    ),
-    *("budget.target_tokens=1400", "trainer.val_check_interval=25", "callbacks.examples.count=0"),
-    *(
-        "data.test_size=12",
-        "scale=0.2",
-        "model.dropout=0.2",
-        "scoring.resamples=100",
-        "logger=none",
-    ),
+    *["data=grammar_easy", "data.train_max_words=8", "data.test_size=12", "batching.max_tokens=30"],
+    *["batching.decode_max_tokens=150", "budget.target_tokens=1400", "scale=0.2"],
+    *["trainer.val_check_interval=25", "callbacks.examples.count=0", "model.dropout=0.2"],
+    *["scoring.resamples=100", "logger=none"],
 ]
 """About fifty updates, some with fewer sentences than pieces."""
 TRAINED = [("bahdanau", "32-true"), ("transformer", "64-true")]
@@ -297,8 +287,7 @@ def test_a_single_rank_asks_before_every_update_and_sends_nothing(monkeypatch):
     assert exchanges(monkeypatch, 0.001, 50, ranks=1) == []
 
 
-UPDATE = 5
-"""The update whose loss is NaN on the second rank."""
+UPDATE = 5  # the update whose loss is NaN on the second rank
 
 
 def error_of_a_rank(folder: str) -> str:
@@ -314,7 +303,7 @@ def error_of_a_rank(folder: str) -> str:
         pytest.MonkeyPatch.context() as patch,
         initialize_config_dir(str(ROOT / "conf"), version_base="1.3"),
         hydra_job([*given, "model=transformer"], Path(folder) / "run") as (job, config),
-        tracked_training(config, *settings_and_data(config), job) as (trainer, setup, _),
+        tracked_training(config, sized_for_data(config), job) as (trainer, setup, _),
     ):
         patch.setattr(TranslationModule, "loss", broken)
         with pytest.raises(DivergedError) as ended:

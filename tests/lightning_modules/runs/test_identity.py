@@ -8,18 +8,16 @@ from typing import Any
 
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-import sweeps.launch.resolvers  # noqa: F401  # the resolvers of hydra.run.dir
 from lightning_modules.runs import provenance
 from lightning_modules.runs.files import read_result
 from lightning_modules.runs.identity import Identity
-from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.provenance import CodeVersions, code_versions
 from lightning_modules.runs.settings import settings
 from lightning_modules.training.factories import build_data
 from tests.helpers.commands import ROOT, TINY, inside, places
+from tests.helpers.variants import configuration
 from tests.test_rooms import imports_of
 
 CODE = CodeVersions("trains", "tests")
@@ -29,8 +27,7 @@ RUN = ["model=seq2seq", "logger=none", *TINY]
 @pytest.fixture(scope="module")
 def recorded():
     """The configuration of a run as a plain dictionary."""
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        config = compose("config", ["model=luong_predictive", "callbacks=early_stopping"])
+    config = configuration("model=luong_predictive", "callbacks=early_stopping")
     return OmegaConf.to_container(config)
 
 
@@ -121,8 +118,7 @@ def test_settings_of_the_data_change_its_fingerprint(key, tmp_path):
     commands = ((GRAMMAR, []), *of_kinds, (values, text))
     values |= of_hub | of_mixture | of_bpe
     command = next(command for keys, command in commands if key in keys)
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        config = compose("config", command)
+    config = configuration(*command)
     before = build_data(config).fingerprint
     OmegaConf.update(config, key, values[key], force_add=True)
     if key in ("data.source", "data.target"):  # both languages change places
@@ -132,9 +128,8 @@ def test_settings_of_the_data_change_its_fingerprint(key, tmp_path):
 
 
 def test_the_share_of_dropout_changes_the_weights_but_no_prepared_file():
-    given = (["tokenizer=bpe", f"tokenizer.dropout={share}"] for share in (0.1, 0.2))
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        configs = [compose("config", overrides) for overrides in given]
+    bpe = "tokenizer=bpe"
+    configs = [configuration(bpe, f"tokenizer.dropout={share}") for share in (0.1, 0.2)]
     assert len({build_data(config).fingerprint for config in configs}) == 1
     few, many = (identity(OmegaConf.to_container(config)) for config in configs)
     assert few.difference(many, ["weights"]) == "tokenizer.dropout"

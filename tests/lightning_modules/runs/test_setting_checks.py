@@ -3,7 +3,6 @@
 import pytest
 from omegaconf import OmegaConf
 
-import lightning_modules.training.sizes  # noqa: F401  # the resolver of widths
 from datamodules.errors import UserError
 from lightning_modules.runs.setting_checks import (
     check_arguments,
@@ -154,11 +153,11 @@ class Strict:
     [
         (
             {"optimizer": {"_target_": ADAM["_target_"], "_partial_": True, "bettas": 1}},
-            "optimizer.bettas: Adam takes no such argument; did you mean optimizer.betas?",
+            "optimizer: Adam got an unexpected keyword argument 'bettas'; leave it out",
         ),
         (
             {"callbacks": {"mine": {"_target_": f"{__name__}.Strict", "colour": "red"}}},
-            "callbacks.mine.colour: Strict takes no such argument, only width",
+            "callbacks.mine: Strict got an unexpected keyword argument 'colour'; leave it out",
         ),
     ],
 )

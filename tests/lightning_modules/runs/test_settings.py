@@ -30,17 +30,13 @@ from lightning_modules.runs.settings import (
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.training import schedules
 from lightning_modules.training.process import Seeds
-from lightning_modules.training.settings import TrainingSettings
-from lightning_modules.training.sizes import Match
 from lightning_modules.training.teacher_forcing import TeacherForcing
-from lightning_modules.training.word_vectors import VectorFiles
-from sweeps.launch.gpu_leases import Devices
 from sweeps.launch.resolvers import NAMED
 from sweeps.studies.settings import Sweep
 
 TAKERS = [
-    ("", TrainingSettings), ("seeds", Seeds), ("vectors", VectorFiles), ("match", Match),
-    ("scoring", Scoring), ("sweep", Sweep), ("devices", Devices), ("batching", Batching),
+    ("seeds", Seeds),
+    ("scoring", Scoring), ("sweep", Sweep), ("batching", Batching),
     ("tokenizer", TokenizerSettings), ("teacher_forcing", TeacherForcing),
     ("data", GrammarCorpus), ("data", Knobs), ("data", TextCorpus),
     ("data", HuggingFaceCorpus), ("data", MixtureCorpus), ("decoding", BeamSearch),

@@ -15,7 +15,6 @@ from datamodules import lines
 from datamodules.corpus import SPLITS
 from datamodules.translation_data import TranslationData
 from lightning_modules.runs.files import read_predictions
-from lightning_modules.training.settings import TrainingSettings
 from tests.helpers.commands import ROOT, TINY, inside, mistake, places, run
 from tests.helpers.data_settings import grammar_corpus
 
@@ -188,32 +187,26 @@ def write_text_corpus(folder):
 @pytest.mark.parametrize(
     "more", [["scale=0.1"], ["scale=1", "match=parameters", "match.variant=seq2seq"]]
 )
-def test_a_training_reads_text_and_settings_once(tmp_path, monkeypatch, more):
+def test_a_training_reads_text_once(tmp_path, monkeypatch, more):
     write_text_corpus(tmp_path / "text")
     reads: Counter[str] = Counter()
-    parsed: list[object] = []
     fingerprints: list[object] = []
-    open_file, validate = lines._open, TrainingSettings.model_validate
+    open_file = lines._open
     fingerprint = TranslationData.fingerprint.func  # type: ignore[attr-defined]
 
     def counted_read(path):
         reads[path.name] += 1
         return open_file(path)
 
-    def counted_parse(values):
-        parsed.append(values)
-        return validate(values)
-
     def counted_fingerprint(data):
         fingerprints.append(data)
         return fingerprint(data)
 
     monkeypatch.setattr(lines, "_open", counted_read)
-    monkeypatch.setattr(TrainingSettings, "model_validate", counted_parse)
     monkeypatch.setattr(TranslationData.fingerprint, "func", counted_fingerprint)
     data = ["data=text", f"data.root={tmp_path}/text", "data.source=en", "data.target=fr"]
     tiny = [setting for setting in TINY if not setting.startswith("data.")]
     inside(*data, *tiny, *places(tmp_path), *more, "logger=none")
     assert set(reads.values()) == {2}  # for the fingerprint, and for the text
     assert len(reads) == 6
-    assert len(parsed) == len(fingerprints) == 1
+    assert len(fingerprints) == 1

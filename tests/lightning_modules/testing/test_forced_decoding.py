@@ -14,8 +14,8 @@ from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import length_buckets
 from lightning_modules.runs.files import (
     BrokenFileError,
-    clear_results,
     read_head_attention,
+    remove_earlier,
     write_head_attention,
 )
 from lightning_modules.testing import forced_decoding as forced
@@ -337,7 +337,7 @@ def test_weights_come_back_from_the_folder(tmp_path):
     assert read.keys() == weights.keys()
     for number, part in weights.items():
         np.testing.assert_allclose(read[number], part, atol=1e-3)
-    clear_results(tmp_path)
+    remove_earlier(tmp_path)
     assert read_head_attention(tmp_path) == {}
     write_head_attention(tmp_path, {})
     assert not list(tmp_path.iterdir())

@@ -18,7 +18,7 @@ from lightning_modules.figures import heat_map
 from lightning_modules.metrics.curves import CurvePoint
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.resampling import Interval
-from lightning_modules.runs.files import RunScores, clear_results
+from lightning_modules.runs.files import RunScores, remove_earlier
 from lightning_modules.runs.paths import MULTIRUN, TRACKER_ID
 from lightning_modules.runs.schema import (
     Accuracy,
@@ -373,7 +373,7 @@ def test_a_resumed_training_goes_on_in_the_same_run(tmp_path, monkeypatch):
     folder, ids = tmp_path / "run", []
     for fresh in (True, False, True):
         if fresh:
-            clear_results(folder)
+            remove_earlier(folder)
         tracker = logger_in(tmp_path, folder)
         tracker.close()
         assert (folder / TRACKER_ID).read_text() == f"{tracker.version}\n"

@@ -10,8 +10,12 @@ from datamodules.errors import UserError
 from datamodules.text import TextCorpus
 from datamodules.tokenization import TokenizerSettings
 from datamodules.translation_data import TranslationData
-from lightning_modules.training.factories import build_model, build_optimizer
-from lightning_modules.training.input_checks import check_lengths, check_tags
+from lightning_modules.training.factories import (
+    build_model,
+    build_optimizer,
+    check_lengths,
+    check_tags,
+)
 from lightning_modules.variants import EmbeddedEncoderDecoder
 from tests.helpers.data_settings import NO_CLEANING, batch_sizes
 from tests.helpers.variants import configuration, small_model

@@ -15,7 +15,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from lightning_modules.kernels.rnn import run_packed
 from lightning_modules.ranks.updates import RankFlags
-from lightning_modules.tasks.train import settings_and_data, tracked_training
+from lightning_modules.tasks.train import sized_for_data, tracked_training
 from lightning_modules.training import losses
 from lightning_modules.training.setup import fit
 from sweeps.launch.compose import hydra_job
@@ -25,8 +25,7 @@ from tests.helpers.ranks import on_ranks
 from tests.helpers.variants import small_model
 from tests.lightning_modules.training.test_training import batch
 
-EVERY = 4
-"""Updates between two logged updates."""
+EVERY = 4  # updates between two logged updates
 UPDATES = 12
 NOTHING: Counter[str] = Counter()
 
@@ -57,7 +56,7 @@ def waits_by_update(space: Any, monkeypatch: Any, *overrides: str) -> dict[int, 
     with (
         initialize_config_dir(str(ROOT / "conf"), version_base="1.3"),
         hydra_job(everything, space / "run") as (job, config),
-        tracked_training(config, *settings_and_data(config), job) as (trainer, setup, _),
+        tracked_training(config, sized_for_data(config), job) as (trainer, setup, _),
         waits,
     ):
         fit(trainer, setup)

@@ -26,10 +26,11 @@ from lightning_modules.kernels import precision
 from lightning_modules.runs.files import read_history, read_result
 from lightning_modules.runs.paths import LAST
 from lightning_modules.runs.schema import HistoryPoint, Training
-from lightning_modules.tasks.train import settings_and_data, tracked_training
+from lightning_modules.tasks.train import sized_for_data, tracked_training
 from lightning_modules.training import losses
-from lightning_modules.training.callbacks import DivergedError, ResumeCheckpoint, TrainingBudget
+from lightning_modules.training.callbacks import ResumeCheckpoint, TrainingBudget
 from lightning_modules.training.checkpoints import load_trained
+from lightning_modules.training.losses import DivergedError
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.setup import fit
 from sweeps.launch.compose import hydra_job
@@ -38,25 +39,14 @@ from tests.helpers.commands import ROOT, TINY, places, succeed
 
 SETTINGS = [
     *TINY,
-    "scale=0.1",
-    "model.dropout=0.2",
-    "teacher_forcing=scheduled",
-    "data=grammar_easy",
-    "data.train_size=60",
-    "batching.max_tokens=320",
-    "batching.decode_max_tokens=130",
-    "trainer.val_check_interval=3",
-    "trainer.log_every_n_steps=1",
-    "budget.target_tokens=3000",
-    "logger=none",
+    *["scale=0.1", "model.dropout=0.2", "teacher_forcing=scheduled", "data=grammar_easy"],
+    *["data.train_size=60", "batching.max_tokens=320", "batching.decode_max_tokens=130"],
+    *["trainer.val_check_interval=3", "trainer.log_every_n_steps=1"],
+    *["budget.target_tokens=3000", "logger=none"],
 ]
 EVERY_UPDATE = "callbacks.resume_checkpoint.minutes=0"
 SELDOM = "callbacks.resume_checkpoint.minutes=1000"
-
-
 VALIDATION_BATCHES = 3
-
-LONG = pytest.mark.long
 
 
 class Killed(BaseException):
@@ -66,8 +56,7 @@ class Killed(BaseException):
 class Course(NamedTuple):
     """Values that two equal trainings share."""
 
-    final: str
-    """Hash of weights and of the optimizer's state."""
+    final: str  # hash of weights and of the optimizer's state
     best: str
     history: list[HistoryPoint]
     training: dict[str, Any]
@@ -82,8 +71,8 @@ def train(space):
         folder = space / name
         everything = [*SETTINGS, *places(space), *overrides]
         with hydra_job(everything, folder) as (job, config):
-            parsed = settings_and_data(config)
-            with tracked_training(config, *parsed, job) as (trainer, setup, _):
+            data = sized_for_data(config)
+            with tracked_training(config, data, job) as (trainer, setup, _):
                 training = fit(trainer, setup)
         return course(folder, training)
 
@@ -149,7 +138,7 @@ def count_calls(monkeypatch, where: type, hook: str) -> list[None]:
 @pytest.fixture(autouse=True)
 def as_often_as_asked(monkeypatch):
     """Let checkpoints take any share of the time."""
-    monkeypatch.setattr("lightning_modules.training.callbacks.resume.SHARE_OF_SAVING", math.inf)
+    monkeypatch.setattr("lightning_modules.training.callbacks.SHARE_OF_SAVING", math.inf)
 
 
 @pytest.fixture(autouse=True)
@@ -177,15 +166,12 @@ def test_the_updates_are_those_the_cuts_speak_of(whole):
     ("minutes", "where", "hook", "time", "after"),
     [
         (EVERY_UPDATE, TranslationModule, "training_step", 1, False),
-        pytest.param(EVERY_UPDATE, TranslationModule, "training_step", 8, True, marks=LONG),
-        pytest.param(EVERY_UPDATE, TranslationModule, "validation_step", 4, True, marks=LONG),
+        (EVERY_UPDATE, TranslationModule, "validation_step", 4, True),
         (EVERY_UPDATE, Path, "write_bytes", 10, True),  # half of saving a checkpoint
         (SELDOM, TrainingBudget, "on_train_batch_end", 9, True),  # before a validation
         (SELDOM, TranslationModule, "training_step", 4, False),  # after one
-        # after a validation and an epoch
-        pytest.param(SELDOM, TranslationModule, "training_step", 13, False, marks=LONG),
+        (SELDOM, TranslationModule, "training_step", 13, False),  # after a validation and an epoch
         (SELDOM, ModelCheckpoint, "on_validation_end", 2, True),  # between best and last
-        pytest.param(SELDOM, ResumeCheckpoint, "on_train_end", 1, False, marks=LONG),
         (SELDOM, ResumeCheckpoint, "on_train_end", 1, True),
     ],
 )
@@ -205,19 +191,9 @@ def test_a_killed_training_ends_the_same(
     ("sent", "error", "hook", "time", "left"),
     [
         (signal.SIGTERM, TerminatedError, "training_step", 8, 7),  # the last of an epoch
-        # before a validation
-        pytest.param(signal.SIGTERM, TerminatedError, "training_step", 9, 6, marks=LONG),
-        pytest.param(signal.SIGTERM, TerminatedError, "validation_step", 1, 12, marks=LONG),
+        (signal.SIGTERM, TerminatedError, "training_step", 9, 6),  # before a validation
         (signal.SIGTERM, TerminatedError, "validation_step", 1 + 4 * VALIDATION_BATCHES, 0),
-        (signal.SIGINT, KeyboardInterrupt, "training_step", 8, 7),
-        pytest.param(
-            signal.SIGINT,
-            KeyboardInterrupt,
-            "validation_step",
-            1 + 4 * VALIDATION_BATCHES,
-            0,
-            marks=LONG,
-        ),
+        (signal.SIGINT, KeyboardInterrupt, "validation_step", 1, 12),
     ],
 )
 def test_a_training_that_is_told_to_end_saves_first(
@@ -250,22 +226,13 @@ def test_a_training_told_to_end_between_two_pieces_ends_the_update(train, monkey
 
 
 MORE = [
-    [
-        "scheduler=plateau",
-        "scheduler.patience=0",
-        "callbacks=early_stopping",
-        "callbacks.early_stopping.patience=1",
-    ],
-    ["+batching.pieces=2"],
-    ["model=transformer"],
-    ["trainer.precision=64-true"],
-    [
-        "tokenizer=bpe",
-        "tokenizer.vocabulary_size=200",
-        "tokenizer.dropout=0.3",
-        "batching.decode_max_tokens=1000",
-        "budget.target_tokens=6000",
-    ],
+    "scheduler=plateau scheduler.patience=0 callbacks=early_stopping "
+    "callbacks.early_stopping.patience=1",
+    "+batching.pieces=2",
+    "model=transformer",
+    "trainer.precision=64-true",
+    "tokenizer=bpe tokenizer.vocabulary_size=200 tokenizer.dropout=0.3 "
+    "batching.decode_max_tokens=1000 budget.target_tokens=6000",
 ]
 
 
@@ -273,7 +240,7 @@ MORE = [
 @pytest.mark.long
 @pytest.mark.parametrize("more", MORE)
 def test_other_trainings_end_the_same_too(train, monkeypatch, more):
-    name = "-".join(more)
+    name, more = more.replace(" ", "-"), more.split()
     straight = train(f"whole-{name}", *more, SELDOM)
     for hook, time in (("training_step", 6), ("validation_step", 2)):
         with monkeypatch.context() as patched:
@@ -281,27 +248,6 @@ def test_other_trainings_end_the_same_too(train, monkeypatch, more):
             with pytest.raises(Killed):
                 train(name, *more, EVERY_UPDATE)
     assert train(name, *more, EVERY_UPDATE) == straight
-
-
-@pytest.mark.long
-@pytest.mark.exhaustive
-def test_another_training_in_the_folder_starts_over(train, whole, monkeypatch, caplog):
-    steps = count_calls(monkeypatch, TranslationModule, "training_step")
-    train("changed", SELDOM, "optimizer.lr=0.001")
-    assert len(steps) == 15
-    with caplog.at_level("INFO"):
-        assert train("changed", SELDOM) == whole
-    assert "another optimizer" in caplog.text
-    assert len(steps) == 30
-
-
-@pytest.mark.long
-@pytest.mark.exhaustive
-def test_what_does_not_change_the_weights_is_no_other_training(train, whole, monkeypatch):
-    train("same", SELDOM)
-    steps = count_calls(monkeypatch, TranslationModule, "training_step")
-    assert train("same", SELDOM, "decoding=greedy", "scoring.seed=3") == whole
-    assert not steps
 
 
 @pytest.mark.long

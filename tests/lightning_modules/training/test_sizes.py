@@ -18,7 +18,6 @@ from lightning_modules.training import flops as flops_module
 from lightning_modules.training.factories import build_data
 from lightning_modules.training.flops import EXTRA_FORMULAS
 from lightning_modules.training.module import TranslationModule
-from lightning_modules.training.settings import training_settings
 from lightning_modules.training.size_search import (
     build_to_count,
     count_per_token,
@@ -26,7 +25,6 @@ from lightning_modules.training.size_search import (
     fit_size,
     search,
 )
-from lightning_modules.training.word_vectors import VectorFiles
 from tests.helpers.commands import TINY, inside, places
 from tests.helpers.variants import LAPTOP, OPTIONS, configuration, flops_of
 
@@ -55,7 +53,7 @@ def test_the_count_is_that_of_an_update(name):
     """Compare with a training loss on lengths outside of the fit, with dropout."""
     config = composed(name)
     flops = flops_of(config, *VOCABULARY)
-    model = build_to_count(config, VectorFiles(), VOCABULARY)
+    model = build_to_count(config, VOCABULARY)
     module = TranslationModule(model, UNUSED, UNUSED, UNUSED, UNUSED, 0.1, {})
     before = torch.backends.mkldnn.set_flags(_enabled=False)[0]
     try:
@@ -64,7 +62,7 @@ def test_the_count_is_that_of_an_update(name):
             counter = FlopCounterMode(display=False, custom_mapping=EXTRA_FORMULAS)
             with sdpa_kernel(SDPBackend.MATH), counter:
                 module.loss(collate(pairs), 0.1).backward()
-            assert flops.of_each(pairs).sum() == pytest.approx(counter.get_total_flops(), rel=1e-9)
+            assert of_each(flops, pairs).sum() == pytest.approx(counter.get_total_flops(), rel=1e-9)
     finally:
         torch.backends.mkldnn.set_flags(_enabled=before)
 
@@ -80,7 +78,7 @@ def test_a_transformer_costs_what_its_sizes_say():
     decoder = tgt * (attention + 2 * width**2 + 2 * width * hidden) + 2 * src * width**2
     decoder += 2 * tgt**2 * width + 2 * src * tgt * width
     products = layers * (encoder + decoder) + tgt * width * 50
-    assert flops.of_each(pairs_of((src, tgt)))[0] == pytest.approx(6 * products)
+    assert of_each(flops, pairs_of((src, tgt)))[0] == pytest.approx(6 * products)
 
 
 class Hidden(Window):
@@ -111,7 +109,7 @@ def test_the_count_of_a_users_window_is_that_of_an_update(caplog):
     )
     size = composed("luong_general").model.hidden_size
     # Only the forward product counts, two operations each: no gradient comes through the mask.
-    extra = hidden.of_each(pairs_of((30, 20)))[0] - plain.of_each(pairs_of((30, 20)))[0]
+    extra = of_each(hidden, pairs_of((30, 20)))[0] - of_each(plain, pairs_of((30, 20)))[0]
     assert extra == pytest.approx(20 * size * 3 * 2)
     assert caplog.text == ""
 
@@ -136,13 +134,10 @@ def test_counting_draws_no_random_numbers(monkeypatch):
     flops = flops_of(composed("bahdanau"), *VOCABULARY)
     assert torch.equal(before, torch.get_rng_state())
     pairs = pairs_of(*SIZES)
-    mean = flops.of_each(pairs).sum() / sum(tgt for _, tgt in SIZES)
+    mean = of_each(flops, pairs).sum() / sum(tgt for _, tgt in SIZES)
     assert flops.per_target_token(pairs) == pytest.approx(mean)
     monkeypatch.setattr(flops_module, "PART", 1)
     assert flops.per_target_token(pairs) == pytest.approx(mean)
-
-
-NO_VECTORS = VectorFiles()
 
 
 @pytest.fixture(scope="module")
@@ -165,9 +160,9 @@ def data():
 def test_every_variant_gets_as_many_parameters_as_another(name, other, data):
     config = configuration(f"model={name}", "match=parameters")
     wanted = configuration(f"model={other}")
-    counts = fit_size(config, wanted, training_settings(config).match, NO_VECTORS, data)
-    assert counts.other == count_trained(wanted, NO_VECTORS, data)
-    assert counts.own == count_trained(config, NO_VECTORS, data)
+    counts = fit_size(config, wanted, data)
+    assert counts.other == count_trained(wanted, data)
+    assert counts.own == count_trained(config, data)
     assert abs(counts.apart) <= 0.02
     assert name != other or (config.scale, config.fine_scale) == (1, 1)
 
@@ -178,9 +173,9 @@ def test_every_variant_gets_as_many_parameters_as_another(name, other, data):
 )
 def test_a_variant_costs_as_much_as_another(name, other, data):
     config = configuration(f"model={name}", "match=flops")
-    wanted, match = configuration(f"model={other}"), training_settings(config).match
-    counts = fit_size(config, wanted, match, NO_VECTORS, data)
-    assert counts.own == count_per_token(config, NO_VECTORS, data)
+    wanted = configuration(f"model={other}")
+    counts = fit_size(config, wanted, data)
+    assert counts.own == count_per_token(config, data)
     assert abs(counts.apart) <= 0.02
 
 
@@ -189,7 +184,7 @@ def test_widths_on_which_no_other_depends_fill_the_gaps(data):
     """A Transformer's width is a multiple of its heads, so widths grow in steps of 10%."""
     config = configuration("model=transformer", "match=parameters")
     other = configuration("model=transformer", "model.width=132")
-    counts = fit_size(config, other, training_settings(config).match, NO_VECTORS, data)
+    counts = fit_size(config, other, data)
     assert abs(counts.apart) <= 0.02
     assert config.fine_scale != 1
     assert config.model.width in (128, 136)
@@ -219,8 +214,12 @@ def test_a_run_that_matches_says_so_and_is_known_again(tmp_path):
     assert counts["own"] == result["parameters"]
     assert counts["own"] == pytest.approx(counts["other"], rel=0.02)
     data = build_data(configuration(*tiny, *places(tmp_path)))
-    assert counts["other"] == count_trained(configuration("model=bahdanau"), NO_VECTORS, data)
+    assert counts["other"] == count_trained(configuration("model=bahdanau"), data)
     assert result["training"]["updates"] == 2
     assert result["training"]["flops"] > 1e9
     inside(*command, f"hydra.run.dir={folder}")
     assert "finished before" in (folder / "run.log").read_text()
+
+
+def of_each(flops, pairs):
+    return flops.of_lengths(pairs.src.lengths, pairs.tgt.lengths)

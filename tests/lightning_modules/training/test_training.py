@@ -247,8 +247,7 @@ def test_an_account_goes_on_where_it_was_kept():
 
 
 SENTENCES = 20
-UPDATES = 400
-"""Largest number of updates."""
+UPDATES = 400  # largest number of updates
 
 
 @pytest.fixture(scope="module")

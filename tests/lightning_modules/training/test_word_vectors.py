@@ -2,7 +2,6 @@
 
 import gzip
 import logging
-from pathlib import Path
 
 import pytest
 import torch
@@ -11,15 +10,8 @@ from datamodules.corpus import ParallelText
 from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizers, TokenizerSettings
 from lightning_modules.runs.schema import Coverage
-from lightning_modules.runs.setting_checks import check_settings
-from lightning_modules.training.factories import build_model, embedding_width
-from lightning_modules.training.word_vectors import (
-    VectorFiles,
-    fingerprint,
-    freeze,
-    load_vectors,
-    read_vectors,
-)
+from lightning_modules.training.factories import build_model
+from lightning_modules.training.word_vectors import fingerprint, freeze, load_vectors, read_vectors
 from tests.helpers.variants import configuration
 
 TEXT = ParallelText(["Der Hund sieht den Hund."], ["The dog sees the dog."])
@@ -50,7 +42,13 @@ def built(*overrides, shared=False, kind="words"):
 
 
 def load(model, tokenizers, **files):
-    return load_vectors(model, tokenizers, VectorFiles(**files), "model.embedding_size")
+    return load_vectors(model, tokenizers, with_vectors(**files))
+
+
+def with_vectors(**given):
+    return configuration(
+        "model.embedding_size=4", *(f"vectors.{key}={given[key]}" for key in given)
+    )
 
 
 def vector(table, tokenizer, line):
@@ -127,9 +125,9 @@ def test_one_table_for_both_languages(tmp_path):
 def test_frozen_tables_stay(tmp_path):
     model, _ = built()
     sizes = [parameter.numel() for parameter in model.parameters() if parameter.requires_grad]
-    freeze(model, VectorFiles(source=tmp_path / "v"))
+    freeze(model, with_vectors(source=tmp_path / "v"))
     assert model.src_embedding.weight.requires_grad
-    freeze(model, VectorFiles(source=tmp_path / "v", frozen=True))
+    freeze(model, with_vectors(source=tmp_path / "v", frozen=True))
     assert not model.src_embedding.weight.requires_grad
     assert model.tgt_embedding.weight.requires_grad
     left = [parameter.numel() for parameter in model.parameters() if parameter.requires_grad]
@@ -138,11 +136,11 @@ def test_frozen_tables_stay(tmp_path):
 
 def test_what_cannot_be_frozen():
     model, _ = built("model.tied=output", "model.readout.size=4")
-    freeze(model, VectorFiles(source=Path("v"), frozen=True))
+    freeze(model, with_vectors(source="v", frozen=True))
     with pytest.raises(UserError, match=r"^vectors\.frozen=true: .* model\.tied=none or"):
-        freeze(model, VectorFiles(target=Path("v"), frozen=True))
+        freeze(model, with_vectors(target="v", frozen=True))
     with pytest.raises(UserError, match=r"^vectors\.frozen=true: give vectors\.source=FILE"):
-        freeze(model, VectorFiles(frozen=True))
+        freeze(model, with_vectors(frozen=True))
 
 
 @pytest.mark.parametrize(
@@ -182,16 +180,3 @@ def test_bpe_tokens_find_the_words_that_they_are(tmp_path):
     covered = load(model, tokenizers, source=write(tmp_path / "v", *LINES))
     assert vector(model.src_embedding, tokenizers.source, "Hund") == pytest.approx([5, -6, 0.7, 8])
     assert covered["source"].covered + covered["source"].missing < len(tokenizers.source)
-
-
-@pytest.mark.parametrize(
-    ("model", "key"), [("bahdanau", "model.embedding_size"), ("transformer", "model.width")]
-)
-def test_the_setting_of_the_width(model, key):
-    assert embedding_width(configuration(f"model={model}")) == key
-
-
-@pytest.mark.parametrize("override", ["vectors.frozen=perhaps", "scale=0", "scale=-1"])
-def test_wrong_settings_are_told_in_a_line(override):
-    with pytest.raises(UserError, match=f"^{override}[^\n]*: [^\n]+$"):
-        check_settings(configuration(override))

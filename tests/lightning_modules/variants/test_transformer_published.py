@@ -8,7 +8,6 @@ import torch
 from omegaconf import OmegaConf
 from torch import nn
 
-import lightning_modules.training.sizes  # noqa: F401  # the resolvers of conf/model
 from lightning_modules.variants import Transformer
 from lightning_modules.variants.transformer.heads import MultiHeadAttention, sinusoids
 from tests.helpers.variants import CONF, sentences, targets, transformer

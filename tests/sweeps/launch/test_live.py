@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.text import Text
 
 from lightning_modules.runs.checksums import verify_files
-from lightning_modules.runs.files import read_state, write_state
-from lightning_modules.runs.paths import CONF
+from lightning_modules.runs.files import read_state, write_record
+from lightning_modules.runs.paths import CONF, PROGRESS
 from lightning_modules.runs.schema import JobState
 from sweeps.launch.jobs import JobPlan, combinations
 from sweeps.launch.live import clock, job_table, labels_of, live_bar, live_view, run_bar
@@ -86,15 +86,9 @@ def watch(command: Sequence[str], columns: int = 120) -> tuple[int, Screen, list
 
 
 HALF = JobState(
-    doing="training",
-    updates=10,
-    share=0.5,
-    tokens_per_second=1234.5,
-    val_bleu=3.456,
+    doing="training", updates=10, share=0.5, tokens_per_second=1234.5, val_bleu=3.456,
     seconds_left=3605.2,
-)
-
-
+)  # fmt: skip
 LABEL = "Bahdanau, additive seed 1"
 
 
@@ -182,34 +176,14 @@ def test_lines_stand_above_the_view_in_one_piece_and_the_view_is_taken_away():
 
 
 def test_the_file_of_an_interrupted_training_is_not_shown(tmp_path):
-    write_state(tmp_path, HALF)
+    write_record(tmp_path / PROGRESS, HALF)
     old = time.time() - 100
     os.utime(tmp_path / "progress.json", (old, old))
     with terminal() as stream, live_bar(tmp_path, "bahdanau seed 1"):
         time.sleep(1.2)
         assert "50%" not in stream.getvalue()
-        write_state(tmp_path, HALF)
+        write_record(tmp_path / PROGRESS, HALF)
         wait_for(lambda: "50%" in stream.getvalue())
-
-
-@pytest.mark.long
-@pytest.mark.exhaustive
-def test_a_terminal_sees_one_bar_its_phases_and_at_the_end_lines_alone(tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    command = [
-        sys.executable, "run.py", "model=seq2seq", *TINY, *places(tmp_path), "logger=none",
-        "budget.target_tokens=20000", "data.test_size=1500",  # a test that lasts some seconds
-    ]  # fmt: skip
-    status, screen, screens = watch(command)
-    bars = [line for lines in screens for line in lines if "━" in line]
-    assert status == 0, screen.shown
-    assert all(sum("━" in line for line in lines) <= 1 for lines in screens)
-    assert any(re.match(r"No att.*  (training|validation)  ━", bar) for bar in bars)
-    assert any("100%" in bar for bar in bars)
-    assert not any("━" in line for line in screen.shown)
-    assert screen.shows_cursor
-    assert any("  100%  " in line for line in screen.shown)
-    assert "python run.py task=translate checkpoint=" in screen.shown[-1]
 
 
 def shown(folder, labels):
@@ -227,15 +201,11 @@ def test_each_job_stands_where_its_folder_says(tmp_path):
         doing="training", updates=1200, share=0.25, tokens_per_second=2345.6, seconds_left=75.4
     )
     testing = JobState(
-        doing="testing",
-        updates=90,
-        share=1.0,
-        tokens_per_second=12.0,
-        val_bleu=31.456,
+        doing="testing", updates=90, share=1.0, tokens_per_second=12.0, val_bleu=31.456,
         seconds_left=0.0,
-    )
+    )  # fmt: skip
     for number, state in enumerate((training, testing, testing)):
-        write_state(tmp_path / str(number), state)
+        write_record(tmp_path / str(number) / PROGRESS, state)
     (tmp_path / "2" / "result.json").touch()
     (tmp_path / "3" / "failure.json").touch()
     with verify_files(False):  # the result of this job is empty

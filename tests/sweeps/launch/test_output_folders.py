@@ -46,28 +46,14 @@ def test_a_folder_is_known_by_settings_and_code(folder_of, monkeypatch):
     assert folder_of("model=seq2seq", "optimizer.lr=0.01") != first
 
 
-def test_the_file_of_a_score_of_ones_own_is_code_too(folder_of, tmp_path, monkeypatch):
-    file = tmp_path / "scores_of_mine.py"
-    file.write_text("class Mine: ...")
-    monkeypatch.syspath_prepend(tmp_path)
-    given = "model.attention.score=scores_of_mine.Mine"
-    first = folder_of(given)
-    assert folder_of(given) == first
-    file.write_text("class Mine: x = 1")
-    assert folder_of(given) != first
-
-
 @pytest.mark.parametrize(
     ("given", "name"),
     [
         (["claims=all"], "laptop"),
         (["claims=all", "workers=4", "plan=true", "logger=none", "tune=true"], "laptop"),
         (["claims=bahdanau2015"], "laptop-bahdanau2015"),
-        (["claims=luong2015.figure6"], "laptop-luong2015.figure6"),
         (["claims=[bahdanau2015,cho2014]"], r"laptop-[0-9a-f]{8}"),
-        (["claims=my/claim.yaml"], r"laptop-[0-9a-f]{8}"),
         (["claims=all", "seed_count=5"], r"laptop-[0-9a-f]{8}"),
-        (["claims=all", "learning_rates=rates.yaml"], r"laptop-[0-9a-f]{8}"),
         (["claims=cho2014", "budget.target_tokens=9"], r"laptop-cho2014-[0-9a-f]{8}"),
         (["claims=cho2014", "comparison_name=mine"], "mine"),
     ],

@@ -271,7 +271,7 @@ def test_a_point_is_kept_for_each_validation(tmp_path):
 )
 def test_another_file_of_this_name_is_refused(tmp_path, content):
     (tmp_path / "history.csv").write_bytes(content)
-    with pytest.raises(BrokenFileError, match=r"history\.csv cannot be read: wanted rows of"):
+    with pytest.raises(BrokenFileError, match=r"history\.csv cannot be read: "):
         read_history(tmp_path)
 
 

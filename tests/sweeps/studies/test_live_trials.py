@@ -8,7 +8,8 @@ import pytest
 from optuna.storages import InMemoryStorage
 from rich.console import Console
 
-from lightning_modules.runs.files import write_state
+from lightning_modules.runs.files import write_record
+from lightning_modules.runs.paths import PROGRESS
 from lightning_modules.runs.schema import JobState
 from sweeps.studies.live_trials import ENDED, study_table
 from sweeps.studies.plan import StudyPlan, create_study, seed_folder, trial_folder
@@ -59,7 +60,7 @@ def test_running_trials_stand_first_then_the_best_with_rounded_values(tmp_path):
     half = JobState(doing="validation", updates=5, share=0.5, val_bleu=4.321, seconds_left=65.0)
     for seed, state in ((1, done), (2, half)):
         seed_folder(folder, seed).mkdir(parents=True)
-        write_state(seed_folder(folder, seed), state)
+        write_record(seed_folder(folder, seed) / PROGRESS, state)
     title, head, *rows = shown(study_table(plan, study.get_trials()))
     chosen = ["0.001384", "0.3"]
     assert title == ["study", "study:", "3", "of", "6", "trials", "ended,", "best", "bleu", "12.35"]

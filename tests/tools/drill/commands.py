@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from tests.helpers.commands import ROOT
 
-TOKEN = "planted-4f1d0c7e"
-"""Output or a file that contains the token is a leak."""
+TOKEN = "planted-4f1d0c7e"  # output or a file that contains the token is a leak
 SECRETS = (
     "WANDB_API_KEY", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "PGPASSWORD",
     "DATABASE_URL", "SLURM_JWT", "HTTP_PROXY_PASSWORD",
@@ -30,10 +29,8 @@ MINUTES = 5
 class Part(NamedTuple):
     """What a part of the drill has found."""
 
-    done: int
-    """Number of trials."""
-    wrong: list[str]
-    """A line for each trial that ended as it must not."""
+    done: int  # number of trials
+    wrong: list[str]  # a line for each trial that ended as it must not
     notes: str = ""
 
 

@@ -33,8 +33,7 @@ class Flip(NamedTuple):
 
     file: str
     place: int
-    outcome: str
-    """``refused``, ``harmless`` or ``wrong``."""
+    outcome: str  # `refused`, `harmless` or `wrong`
 
 
 def flip_bytes(space: Path, count: int, draw: random.Random) -> Part:
@@ -190,21 +189,11 @@ def write_hostile_texts(space: Path, count: int, draw: random.Random) -> Part:
     own = ("data.train_size", "data.val_size", "data.test_size", "batching.max_tokens")
     settings = [each for each in SETTINGS if not each.startswith(own)]
     given = [
-        "-m",
-        "model=seq2seq,transformer",
-        f"hydra.sweep.dir={space}/comparison",
-        *settings,
-        "data=text",
-        f"data.root={root}",
-        "data.source=en",
-        "data.target=fr",
-        "data.skip_empty=true",
-        "data.train_max_words=100",
-        "data.test_max_words=100",
-        "batching.max_tokens=30000",
-        "batching.decode_max_tokens=30000",
-        *shared(space),
-        "logger=none",
+        *f"-m model=seq2seq,transformer hydra.sweep.dir={space}/comparison".split(),
+        *f"data=text data.root={root} data.source=en data.target=fr data.skip_empty=true".split(),
+        *["data.train_max_words=100", "data.test_max_words=100", "batching.max_tokens=30000"],
+        *["batching.decode_max_tokens=30000", "logger=none"],
+        *(*settings, *shared(space)),
     ]
     ended = command(given, space / "comparison.out")
     wrong = [] if ended.status == 0 else [f"corpus of hostile lines: {ended}"]

@@ -30,9 +30,8 @@ WRONG = {
 """A value of a wrong type, by kind."""
 BEYOND = {"least": -1, "above": 0, "most": 1, "below": 0}
 """What to add to a limit for a value outside of it, by the name of the limit."""
-SLOWEST = 1.5
-"""Longest time of a refusal in seconds, with two commands at once on two cores."""
-UNKNOWN_ARGUMENT = "takes no such argument"
+SLOWEST = 1.5  # longest time of a refusal in seconds, with two commands at once on two cores
+UNKNOWN_ARGUMENT = "got an unexpected keyword argument"
 """Words of the refusals that need an import, of torch or of Lightning, which takes seconds."""
 LAUNCHED = ("task", "comparison", "hydra", "outputs")
 """Settings that Hydra reads before the table does, and where the drill's commands write."""
@@ -41,8 +40,7 @@ LAUNCHED = ("task", "comparison", "hydra", "outputs")
 class Mistake(NamedTuple):
     """A command with one mistake."""
 
-    key: str
-    """The setting that is wrong, which the error must name."""
+    key: str  # the setting that is wrong, which the error must name
     kind: str
     arguments: list[str]
 
@@ -175,8 +173,7 @@ def _refusals(space: Path, before: list[str], count: int, draw: random.Random) -
     return Part(count, wrong)
 
 
-PATIENCE = 150.0
-"""Longest time in seconds until a command has given up on a server."""
+PATIENCE = 150.0  # longest time in seconds until a command has given up on a server
 SLOW_DISK = """
 import os, time
 def _slowly(call):

@@ -110,8 +110,7 @@ def _gru_cell(inputs: Tensor, hidden: Tensor, *weights: Tensor) -> Tensor:
 
 
 Check = Callable[[EmbeddedEncoderDecoder, Batch], None]
-PARTS = {"encoder": 0, "attention": 1, "decoder": 1}
-"""Device of each part of a placed model."""
+PARTS = {"encoder": 0, "attention": 1, "decoder": 1}  # device of each part of a placed model
 LENGTHS = [[5, 3, 9, 7], [4, 8, 2, 6]]
 
 
@@ -223,8 +222,7 @@ CHECKS: dict[str, Check] = {
 ON_TWO_DEVICES = ("load", "validate", "force", "step", "greedy search", "beam search")
 """Torch's backward pass has a queue for one device of an extension only."""
 PLACED = [f"model.placement.{part}={NAME}:{number}" for part, number in PARTS.items()]
-APART = "model.tied=none"
-"""Two devices cannot share a table."""
+APART = "model.tied=none"  # two devices cannot share a table
 
 
 def results_of(name: str, checks: Iterable[str], *overrides: str) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,6 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
-import lightning_modules.training.sizes  # noqa: F401  # the resolvers of conf/model
 from datamodules.errors import UserError
 from datamodules.tokenization import BOS, PAD
 from tests.helpers.recurrent_models import (

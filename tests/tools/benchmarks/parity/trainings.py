@@ -22,7 +22,6 @@ from lightning_modules.metrics.chosen_metrics import translation_statistics
 from lightning_modules.metrics.text_metrics import Bleu
 from lightning_modules.runs.files import read_history, read_predictions
 from lightning_modules.training.factories import build_data, build_model
-from lightning_modules.training.settings import training_settings
 from tests.helpers.variants import configuration
 from tests.tools.benchmarks.parity.same_weights import (
     ask_their_model,
@@ -210,7 +209,7 @@ class Bench:
         """Return a checkpoint of JoeyNMT with the weights from which our training starts."""
         with self._alone:  # Hydra and torch's draws belong to the whole process
             config = configuration(*SYSTEMS[job.system].ours, *TRAINING, *DATA, f"seed={job.seed}")
-            pl.seed_everything(training_settings(config).seeds.initial_weights, verbose=False)
+            pl.seed_everything(config.seeds.initial_weights, verbose=False)
             model = build_model(config, *self.data.vocabulary_sizes)
         state = with_their_specials(their_names(model.state_dict(), job.system != "transformer"))
         carried = {"state": state, "vocabulary": len(state["src_embed.lut.weight"])}
