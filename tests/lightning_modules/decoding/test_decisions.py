@@ -1,7 +1,6 @@
 """Searches that decide every few steps what has ended, and how often they wait for a GPU."""
 
 import re
-from contextlib import suppress
 from itertools import pairwise
 
 import pytest
@@ -139,27 +138,17 @@ def test_the_best_tokens_need_no_index_from_the_host():
 def test_waits_are_counted_on_a_cpu_as_on_a_gpu():
     values, chosen = torch.arange(4.0), torch.tensor([True, False, True, False])
     for act in (
-        lambda: values[0].item(),
         lambda: int(values.max()),
-        lambda: bool(chosen.any()),
         values.tolist,
         lambda: values.cpu().numpy(),
         chosen.nonzero,
         lambda: values[chosen],
-        lambda: values.masked_select(chosen),
-        lambda: torch.equal(values, values),
         values.unique,
-        values.unique_consecutive,
         lambda: values.repeat_interleave(torch.tensor([1, 2, 0, 1])),
-        lambda: values.index_put_((chosen,), torch.zeros(2)),
     ):
         with HostWaits() as mode:
             act()
         assert mode.count == len(mode.where) == 1, mode.where
-    with HostWaits() as mode, suppress(NotImplementedError):  # of a device without numbers
-        torch.empty(2, device="meta").to("cpu")
-    assert mode.where == ["aten._to_copy.default"]
     with HostWaits() as mode:
         values[torch.tensor([2, 0])].masked_fill(chosen[:2], 0.0).repeat_interleave(2)
-        torch.where(chosen, values, 0.0).topk(2)
     assert mode.where == []
