@@ -44,7 +44,6 @@ TOO_LITTLE = 1 << 24  # bytes; the weights alone take more
 
 
 def needs(count: int) -> list[pytest.MarkDecorator]:
-    """Return the marks of a test that needs so many GPUs."""
     here = f"needs {count} GPU{'s' * (count > 1)}; this machine has {GPUS}"
     return [pytest.mark.gpu, pytest.mark.skipif(count > GPUS, reason=here)]
 
@@ -63,7 +62,6 @@ def losses_of(space: Path, name: str, *overrides: str) -> list[float]:
 
 
 def bleu_of(space: Path, name: str, *overrides: str) -> float:
-    """Train by the command; return the mean test BLEU of some seeds."""
     found = []
     for seed in SEEDS:
         losses_of(space, f"{name}-{seed}", *LONGER, f"seed={seed}", *overrides)
@@ -74,7 +72,6 @@ def bleu_of(space: Path, name: str, *overrides: str) -> float:
 
 
 def gradients(name: str, device: str) -> dict[str, Tensor]:
-    """Return the gradients of one loss, on the CPU."""
     model = small_model(name, "model.dropout=0").train().to(device)
     padded: Batch = move(batch([3, 7, 5]), torch.device(device))
     features = model.decode(model.encode(*padded.source), padded.tgt_in).features

@@ -43,7 +43,6 @@ def make(query_size: int, memory_size: int, score: str, **settings) -> Attention
 
 
 def build(score: str, window: str, seed: int = 0, **settings) -> tuple[Attention, dict]:
-    """An attention with random float64 parameters, and its settings."""
     settings = SCORE_SETTINGS[score] | WINDOW_SETTINGS[window] | settings
     same = settings["score"] in SAME_WIDTH and settings.get("heads") is None
     torch.manual_seed(seed)
@@ -74,7 +73,6 @@ def look(attention, queries, states, lengths):
 
 
 def expect(attention, settings, queries, states):
-    """Contexts and weights of one sentence's queries, by the reference."""
     parameters = arrays(attention)
     results = [
         attend(parameters, settings, query, states.numpy(), step)
@@ -173,10 +171,6 @@ def far_from_edges(attention, settings, queries, lengths) -> bool:
 @pytest.mark.parametrize("heads", [None, 2])
 @combinations
 def test_gradients(score, window, heads):
-    """Gradients of states, queries and every parameter, also the parameters of local-p's centre.
-
-    The fast mode compares products with random vectors, which see every element.
-    """
     lengths = [5, 2]
     states = random(2, 5, MEMORY)
     extra = {"max_length": 4} if score == "location_cut" else {}
@@ -234,7 +228,6 @@ DOT = "queries and encoder states of one width, not 4 and 6.*model.attention.sco
     ],
 )
 def test_what_cannot_fit_is_refused(arguments, message):
-    """The message is one line that names the setting."""
     options = dict(arguments)
     memory = options.pop("memory_size", MEMORY)
     with pytest.raises(UserError, match=message) as refused:

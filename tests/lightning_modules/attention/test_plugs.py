@@ -42,8 +42,6 @@ def test_the_example_of_a_page_trains_and_translates(part, number, tmp_path, mon
 
 
 class Projected(Score):
-    """A dot product with options."""
-
     def __init__(self, query_size, memory_size, sharpness=1.0, shared=0):
         super().__init__(query_size, memory_size)
         self.projection = nn.Linear(query_size, memory_size)
@@ -55,8 +53,6 @@ class Projected(Score):
 
 
 class First(Window):
-    """The first source positions."""
-
     def __init__(self, query_size, half_width, most=2, shared=0):
         super().__init__(query_size, half_width)
         self.most, self.shared = most, shared
@@ -67,8 +63,6 @@ class First(Window):
 
 
 class Numbered(Score):
-    """A score by position, with energies for ``max_length`` positions only."""
-
     is_content_based = False
 
     def __init__(self, query_size, memory_size, max_length=2):

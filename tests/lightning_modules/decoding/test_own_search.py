@@ -72,8 +72,6 @@ def test_the_example_of_the_page_translates(tmp_path):
 
 
 class Drawing(GreedySearch):
-    """Draws a random number in each batch."""
-
     def search(self, *given: Any) -> Any:
         torch.rand(1)
         return super().search(*given)
@@ -103,7 +101,6 @@ def test_the_trial_of_a_search_leaves_random_numbers_and_the_mode_of_the_model()
     ],
 )
 def test_a_wrong_search_ends_with_one_line(given, words, tmp_path):
-    """The mistake ends the command before the training."""
     target, *others = given
     line = mistake(
         *MODEL, *TINY, *places(tmp_path), f"hydra.run.dir={tmp_path}/run", "decoding=greedy",

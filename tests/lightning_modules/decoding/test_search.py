@@ -135,7 +135,6 @@ def test_scores_are_divided_by_the_penalty_of_wu_et_al():
 
 
 def test_a_wide_beam_is_exhaustive():
-    """A wide beam equals a search over every sequence up to the length limit."""
     generator = torch.Generator().manual_seed(0)
     probabilities = torch.rand(VOCABULARY, VOCABULARY, generator=generator)
     tokens = [EOS, 3, A, B, C]

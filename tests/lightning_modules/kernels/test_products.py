@@ -31,7 +31,6 @@ needs_onednn = pytest.mark.skipif(
 
 
 def assert_near(actual, left, right, onto=0.0):
-    """Compare with ``onto + left @ right`` in float64."""
     left, right = left.double(), right.double()
     sizes = left.abs() @ right.abs() + abs(onto)
     assert actual.shape == sizes.shape
@@ -39,7 +38,6 @@ def assert_near(actual, left, right, onto=0.0):
 
 
 def strided(form, *shape):
-    """Return numbers of a shape in another place in memory."""
     if form == "transposed":
         return numbers(*shape[:-2], shape[-1], shape[-2]).transpose(-1, -2)
     if form == "every other":

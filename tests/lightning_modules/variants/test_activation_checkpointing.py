@@ -12,7 +12,6 @@ from tests.helpers.variants import sentences, small_model, targets
 
 
 def trained(model) -> tuple[list[Tensor], int]:
-    """Return features and gradients of a batch, and the number of tensors saved for backward."""
     kept: list[Tensor] = []
     torch.manual_seed(1)
 

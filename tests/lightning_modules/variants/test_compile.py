@@ -14,7 +14,6 @@ from tests.helpers.variants import sentences, small_model, targets
 
 
 def trained(model):
-    """Return features and all gradients of one batch, in float64."""
     model.double()
     features, weights = model.decode(model.encode(*sentences([5, 3, 7])), targets(3, 6))
     features.square().sum().backward()

@@ -80,7 +80,6 @@ def test_limits_are_the_shortest():
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Train a Transformer, an RNN, and an RNN on other text."""
     space = tmp_path_factory.mktemp("ensemble")
     trained = {
         "transformer": ["model=transformer"],

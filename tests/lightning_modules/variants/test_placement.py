@@ -25,7 +25,6 @@ TWO = pytest.param(
 
 
 def trained(name: str, *overrides: str) -> tuple[list[float], list[list[int]]]:
-    """Return the losses of three updates with Lightning, and translations afterwards."""
     tokenizer = Words.train(["a b c d e f g h i j k l m n o p q r s"], 100, 1)
     model = small_model(name, *overrides, vocabulary=len(tokenizer))
     generator = np.random.default_rng(0)

@@ -30,7 +30,6 @@ flags = st.booleans()
 
 @st.composite
 def attentions(draw, query_size: int, memory_size: int, local: bool = True) -> dict:
-    """Draw settings of an attention that fits these widths."""
     score = draw(st.sampled_from([name for name in SCORES if local or name != "location"]))
     fits = query_size == memory_size or score not in SAME_WIDTH
     heads = draw(st.sampled_from([None, 1, 2] if fits else [1, 2]))  # heads bring widths together
@@ -48,7 +47,6 @@ def attentions(draw, query_size: int, memory_size: int, local: bool = True) -> d
 
 @st.composite
 def transformers(draw) -> dict:
-    """Draw settings of a Transformer that fit together."""
     heads = draw(st.sampled_from([1, 2, 3]))
     size = 2 * draw(st.integers(1, 2))
     free_sizes = heads == 3 or draw(flags)  # sizes of heads that need not divide the width
@@ -70,7 +68,6 @@ def transformers(draw) -> dict:
 
 @st.composite
 def recurrent(draw, attending: bool = False) -> dict:
-    """Draw settings of a recurrent model that fit together."""
     encoder = {
         "hidden_size": draw(st.sampled_from([2, 4])),
         "bidirectional": draw(flags),
@@ -127,7 +124,6 @@ target_lengths = st.integers(2, 12)
 
 
 def make(chosen: dict) -> EncoderDecoder:
-    """Build a model with torch's initial weights."""
     if "positions" in chosen:
         return transformer(VOCABULARY, **chosen)
     return recurrent_models.recurrent(chosen, VOCABULARY, VOCABULARY)
@@ -159,13 +155,11 @@ def targets(batch: int, length: int) -> torch.Tensor:
 
 @torch.no_grad()
 def decode(model, src, mask, tgt):
-    """Return logits and weights by teacher forcing."""
     features, weights = model.decode(model.encode(src, mask), tgt)
     return model.logits(features), weights
 
 
 def close(one, other):
-    """Compare logits and weights; a model without attention has no weights."""
     torch.testing.assert_close(one[0], other[0], **EXACT)
     assert (one[1] is None) == (other[1] is None)
     if one[1] is not None:
@@ -293,7 +287,6 @@ def test_a_saved_model_gives_the_same_output(chosen, lengths):
 @examples
 @given(models, lengths, target_lengths)
 def test_bfloat16_stays_finite(chosen, lengths, tgt_length):
-    """Test teacher forcing with gradients, and stepwise decoding, under autocast."""
     model = build(chosen, torch.float32)
     src, mask = sources(lengths, padding=1)
     tgt = targets(len(lengths), tgt_length)

@@ -22,7 +22,6 @@ LENGTHS = [3, 9, 1, 14]
 
 
 def small(**options):
-    """Return a small model with ranges of positions shorter than the test sentences."""
     torch.manual_seed(0)
     model = transformer(**{"max_length": 8, "relative_distance": 4, **options}).eval()
     for parameter in model.parameters():  # larger weights make differences visible

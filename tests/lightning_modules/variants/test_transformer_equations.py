@@ -47,7 +47,6 @@ KINDS = get_args(Positions)
 
 
 def build(settings: dict[str, Any]) -> Transformer:
-    """Return a float64 model with parameters large enough to show differences."""
     torch.manual_seed(0)
     model = transformer(**settings)
     for parameter in model.parameters():

@@ -29,7 +29,6 @@ def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> N
 
 
 def copy_layer(ours: Any, theirs: Any, names: dict[str, str]) -> None:
-    """Copy attentions and norms by ``names``, and the feed-forward sublayer."""
     theirs.linear1.load_state_dict(ours.feed_forward[0].state_dict())
     theirs.linear2.load_state_dict(ours.feed_forward[2].state_dict())
     for name, other in names.items():

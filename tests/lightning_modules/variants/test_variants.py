@@ -113,7 +113,6 @@ def test_beam_of_one_equals_greedy(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_found_hypotheses_score_as_teacher_forcing_says(name):
-    """Tokens, scores and weights of a beam's hypotheses belong together."""
     model = small_model(name)
     src, mask = sentences([5, 12, 1, 8, 8])
     results = beam_search(beam_size=4, n_best=3, length_penalty=0.0)(model, src, mask)

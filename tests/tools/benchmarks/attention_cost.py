@@ -56,7 +56,6 @@ def seconds(run: Callable[[], None]) -> float:
 
 
 def main() -> None:
-    """Print milliseconds of each pass and its ratio to the model without attention."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     models = {

@@ -48,7 +48,6 @@ def main() -> None:
 
 
 def share(tests: list[pair_tests.PairTest], name: str) -> float:
-    """Return the share of tests with a p-value of 5% or less."""
     p_values = [getattr(test, name) for test in tests]
     return float(np.mean([p is not None and p <= LEVEL for p in p_values]))
 

@@ -38,7 +38,6 @@ REPEATS = 3
 
 
 def random_batch(shape: dict[str, int], device: str) -> Batch:
-    """Return a batch without padding."""
     draws, rows = np.random.default_rng(0), shape["batch"]
     sides = []
     for side in ("source", "target"):
@@ -50,7 +49,6 @@ def random_batch(shape: dict[str, int], device: str) -> Batch:
 
 
 def update(name: str, shape: dict[str, int], device: str) -> Callable[[], None]:
-    """Return forward, loss, backward and the optimizer's step."""
     torch.manual_seed(0)
     config = configuration(*overrides_at(name, shape["width"]))
     model: EncoderDecoder = build_model(config, shape["vocabulary"], shape["vocabulary"])
@@ -113,7 +111,6 @@ def main() -> None:
 
 
 def show(times: dict[str, dict[str, list[float]]], fitted: dict[str, dict[str, float]]) -> None:
-    """Print a table for each dimension."""
     for dimension, values in VALUES.items():
         table = Table(title=f"one update in ms by {dimension}")
         table.add_column("variant")

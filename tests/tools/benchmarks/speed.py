@@ -49,7 +49,6 @@ COLUMNS = {
 
 
 def worker(job: dict[str, Any]) -> dict[str, Any]:
-    """Run ``tests.tools.benchmarks.worker``."""
     command = [sys.executable, "-m", "tests.tools.benchmarks.worker", json.dumps(job)]
     result: dict[str, Any] = json.loads(_run(command).splitlines()[-1])
     return result
@@ -73,7 +72,6 @@ def harness(name: str, windows: int, overrides: list[str]) -> dict[str, Any]:
 
 
 def _run(command: list[str]) -> str:
-    """Return what a command prints; raise ``RuntimeError`` with its errors if it fails."""
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode:
@@ -105,7 +103,6 @@ def around(options: argparse.Namespace) -> float:
 
 
 def _together(rounds: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the median of every figure, and the windows of all rounds."""
     numbers = [key for key, value in rounds[0].items() if isinstance(value, float)]
     joined = {key: median(result[key] for result in rounds) for key in numbers}
     if "windows" in rounds[0]:
@@ -115,7 +112,6 @@ def _together(rounds: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def row(measured: dict[str, dict[str, Any]], seconds_around: float) -> dict[str, float]:
-    """Return the figures of a line, by column."""
     rate = {kind: measured[kind]["tokens_per_second"] for kind in ("bare", "harness")}
     speed = rate["harness"] * measured["direct"]["flops_per_token"]
     derived = {

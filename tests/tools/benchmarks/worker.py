@@ -66,7 +66,6 @@ class Windows:
         return len(self.rates) == self.count
 
     def result(self) -> dict[str, Any]:
-        """Return the median, all windows, and the peak of this process's memory."""
         figures = {
             "tokens_per_second": median(self.rates),
             "windows": self.rates,
@@ -106,14 +105,12 @@ OUTPUT_TOKENS = 14  # length of every hypothesis, about that of a caption of Mul
 
 
 def batches_on(loader: Iterable[Batch], device: str) -> Iterator[Batch]:
-    """Yield the batches of a loader for ever, on a device."""
     while True:
         for batch in loader:
             yield move_data_to_device(batch, device)
 
 
 def train(step: Callable[[Batch], None], batches: Iterator[Batch], count: int) -> dict[str, Any]:
-    """Time ``count`` windows of updates."""
     windows = Windows(count)
     for batch in batches:
         step(batch)

@@ -16,8 +16,6 @@ MULTI30K = Path(__file__).resolve().parents[4] / "shared" / "data" / "multi30k"
 
 
 class Workload(NamedTuple):
-    """One line of the table."""
-
     overrides: list[str]
     bare: Callable[..., nn.Module]
     """Makes the bare model for a vocabulary size and, if given, a ``width`` other than 256."""
@@ -75,7 +73,6 @@ WORKLOADS = {
 
 
 def overrides_at(name: str, width: int) -> list[str]:
-    """Return the overrides of a workload at another width than 256."""
     given = WORKLOADS[name].overrides
     scaled = []
     for override in given:
@@ -86,7 +83,6 @@ def overrides_at(name: str, width: int) -> list[str]:
 
 
 def machine() -> dict[str, Any]:
-    """Return hardware, versions and commit."""
     description = environment() | {"git_commit": git_commit()}
     if torch.cuda.is_available():
         description["gpu"] = torch.cuda.get_device_name()

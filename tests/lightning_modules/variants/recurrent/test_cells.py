@@ -29,8 +29,6 @@ class Elman(RecurrentCell):
 
 
 class Lstm(RecurrentCell):
-    """Torch's LSTM, step by step."""
-
     has_cell_state = True
 
     def __init__(self, input_size, hidden_size):
@@ -97,7 +95,6 @@ def test_teacher_forcing_equals_steps(skeleton, kind):
 
 @torch.no_grad()
 def test_a_cell_with_a_cell_state_equals_the_fused_kernel():
-    """The same weights, read forward and backward, give the same model."""
     settings = PLAIN | {"encoder": {"hidden_size": 4, "bidirectional": True}}
     fused, plain = build(settings | {"cell": "lstm"}), build(settings | {"cell": path(Lstm)})
     assert [*map(torch.numel, fused.parameters())] == [*map(torch.numel, plain.parameters())]
@@ -136,7 +133,6 @@ def test_another_name_lists_the_choices():
 
 @pytest.mark.long
 def test_products_of_a_cell_are_counted():
-    """An Elman layer has a quarter of the products of an LSTM layer."""
     given = ["model=seq2seq", "scale=0.25", "model.layers=2"]
     lstm, plain, elman = (
         flops_of(configuration(*given, f"model.cell={cell}"), 30, 40)

@@ -129,7 +129,6 @@ FURTHER: dict[str, dict[str, Any]] = {
 
 
 def published(name: str, *overrides: str) -> dict:
-    """Return the settings of ``conf/model``, at a tiny scale."""
     with initialize_config_dir(str(CONF), version_base="1.3"):
         config = compose("config", [f"model={name}", "++scale=0.016", *overrides])
     settings = OmegaConf.to_container(config.model, resolve=True)
@@ -177,7 +176,6 @@ def test_equals_the_equations(name):
 @pytest.mark.parametrize("cell", ["gru", "gru_2014", "lstm"])
 @pytest.mark.parametrize("reverse_source", [False, True])
 def test_padding_never_enters_a_bidirectional_encoder(cell, reverse_source):
-    """States and last states of both directions do not depend on the tokens at padding."""
     encoder = BOTH | {"reverse_source": reverse_source}
     model = build(PLAIN | {"cell": cell, "layers": 2, "encoder": encoder})
     src, mask = sources([3, 8, 1])
@@ -194,7 +192,6 @@ def test_padding_never_enters_a_bidirectional_encoder(cell, reverse_source):
 
 @pytest.mark.parametrize("name", ["rnnsearch", "luong_local_p"])
 def test_parameters_begin_within_the_initial_range(name):
-    """All parameters are in ``[-0.05, 0.05]``; the embedding of padding is 0."""
     settings = published(name, "model.initial_range=0.05")
     model = instantiate(settings, src_vocabulary=VOCABULARY, tgt_vocabulary=VOCABULARY)
     for parameter in model.parameters():
@@ -260,7 +257,6 @@ def test_tied_tables_are_one_tensor(tied):
     ],
 )
 def test_what_does_not_fit_together_is_refused(settings, message):
-    """The message is one line that names the setting."""
     with pytest.raises((UserError, ValueError), match=message) as refused:
         recurrent(PLAIN | settings, tgt_vocabulary=VOCABULARY + 1)
     assert "\n" not in str(refused.value)

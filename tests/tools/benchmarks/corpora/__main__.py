@@ -29,8 +29,6 @@ PAUSE = 0.2  # seconds between two readings of the memory
 
 @dataclass(frozen=True)
 class Watched:
-    """What a command used."""
-
     seconds: float
     processor_seconds: float
     resident_mib: float
@@ -146,7 +144,6 @@ STARTS = 5  # starts of each training, in turns
 
 
 def overrides(folder: Path, pairs: int, tokenizer: str) -> list[str]:
-    """Return the settings of a corpus of ``pairs`` pairs."""
     source, target = LANGUAGES
     corpus = [f"data.root={folder}/text", f"data.source={source}", f"data.target={target}"]
     kept = [
@@ -188,7 +185,6 @@ def train(folder: Path, settings: list[str], windows: int = 1) -> dict[str, Any]
 
 
 def figures(used: Watched) -> dict[str, Any]:
-    """Return what a command used, without its output."""
     return {name: value for name, value in vars(used).items() if name != "output"}
 
 

@@ -148,7 +148,6 @@ def read_figures(file: Path, machine: Sequence[str]) -> Figures:
 
 
 def page_text(machine: Sequence[str], figures: Figures) -> str:
-    """Return the page for the figures so far."""
     titles = [
         "variant",
         "size",

@@ -62,8 +62,6 @@ WIDTHS: dict[Size, int] = {"laptop": 256, "published": 1000}
 
 
 class Load(NamedTuple):
-    """Batches and time of a measurement."""
-
     vocabulary: int
     tokens: int  # most padded tokens of a side in a training batch
     decode_tokens: int = 25_000
@@ -118,7 +116,6 @@ def all_cases() -> list[Case]:
 
 
 def measure(case: Case, load: Load, device: str) -> dict[str, Any]:
-    """Return the figures of a case; ``device`` is ``cuda`` or ``cpu``."""
     gc.collect()
     torch.manual_seed(1)
     use_matmul_precision("highest")  # as task=train does, also in the RNNs of cuDNN
@@ -212,7 +209,6 @@ def decoded(case: Case, load: Load, device: str) -> dict[str, Any]:
 
 
 def pairs(count: int, vocabulary: int, seed: int = 0) -> EncodedPairs:
-    """Return ``count`` random pairs with tokens from 4 to ``vocabulary`` - 1."""
     random = np.random.default_rng(seed)
     src = np.exp(random.normal(np.log(MEDIAN), SPREAD, count))
     tgt = src * np.exp(random.normal(0, RATIO_SPREAD, count))
@@ -225,7 +221,6 @@ def pairs(count: int, vocabulary: int, seed: int = 0) -> EncodedPairs:
 
 
 def training_batches(data: EncodedPairs, tokens: int, device: torch.device) -> Feed:
-    """Return batches as a training gets them."""
     whole = LengthBatchSampler(data, tokens, shuffle=True)
     sampler = PieceSampler(whole, Place(rank=0, ranks=1, pieces=1))
     return Feed(Pieces(data), sampler, workers=1, device=device)

@@ -33,8 +33,6 @@ TRAINING = [
 
 
 class Twins(NamedTuple):
-    """A system in both toolkits."""
-
     ours: list[str]  # overrides of the harness
     theirs: dict[str, Any]  # settings of JoeyNMT's model
 

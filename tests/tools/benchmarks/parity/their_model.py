@@ -15,8 +15,6 @@ from joeynmt.model import build_model
 
 
 class Vocabulary(SimpleNamespace):
-    """What a model asks of its vocabulary."""
-
     def __len__(self) -> int:
         return int(self.size)
 
@@ -36,7 +34,6 @@ def with_carried_weights(folder: Path, carried: dict[str, Any]) -> Any:
 
 
 def probabilities(model: Any, carried: dict[str, Any]) -> torch.Tensor:
-    """Return log-probabilities ``(sentences, targets, vocabulary)``."""
     model.eval()
     tgt_in, mask = carried["tgt_in"], carried["mask"]
     with torch.no_grad():

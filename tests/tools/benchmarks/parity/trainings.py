@@ -65,7 +65,6 @@ def write_text(data: TranslationData, folder: Path) -> None:
 
 
 def settings(model: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return a configuration of JoeyNMT 2.3 on the files of ``write_text``."""
     side = {"level": "word", "lowercase": False, "max_length": 200}
     side |= {"voc_file": str(folder / "vocabulary")}
     return {
@@ -101,8 +100,6 @@ def settings(model: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 class Job(NamedTuple):
-    """A training of a system in one toolkit."""
-
     toolkit: str
     system: str
     rate: float
@@ -111,13 +108,10 @@ class Job(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Path of the job's folder below the folder of all."""
         return f"{self.toolkit}/{self.system}/{self.rate:g}-{self.tokens}-{self.seed}"
 
 
 class Trained(NamedTuple):
-    """What a finished training left."""
-
     validation: float  # BLEU of greedy search on the whole validation set
     nats: float
     """Cross-entropy of the references of the validation set, for each token, without smoothing."""
@@ -165,7 +159,6 @@ class Bench:
         return point.val_bleu, point.val_loss
 
     def _theirs(self, job: Job, folder: Path) -> tuple[float, float]:
-        """Train; return BLEU and nats a token of the validation set."""
         made = settings(SYSTEMS[job.system].theirs, self._text)
         batch = their_batch(self.data)
         updates = EVERY * max(1, round(job.tokens / their_update(self.data, batch) / EVERY))
@@ -234,7 +227,6 @@ class Bench:
         return float(found[1]) / self.data.encoded_corpus.encoded["val"].tokens
 
     def _words(self, file: Path) -> list[str]:
-        """Return the sentences of a file of subwords' numbers."""
         lines = file.read_text(encoding="utf-8").splitlines()
         return self.data.tokenizers.target.decode(
             [[int(word) for word in line.split() if word.isdecimal()] for line in lines]
@@ -248,7 +240,6 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
 
 
 def our_update(data: TranslationData) -> float:
-    """Return the mean target tokens of an update here."""
     train = data.encoded_corpus.encoded["train"]
     return train.tokens / len(MixedBatchSampler(train, BATCH, shuffle=True))
 
@@ -277,7 +268,6 @@ def batches_of(longest: NDArray[np.int64], batch: int) -> int:
 
 
 def _run(*command: Sequence[str]) -> str:
-    """Run a command; return all that it printed."""
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     words = [word for part in command for word in part]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, env=environment)

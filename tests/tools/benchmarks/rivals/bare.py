@@ -54,7 +54,6 @@ class BareRnn(nn.Module):
         self.output = nn.Linear(width, vocabulary)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Return logits of all positions, ``(batch, tgt, vocabulary)``."""
         lengths = batch.src_mask.sum(1).cpu()
         packed = pack_padded_sequence(
             self.src_embedding(batch.src), lengths, batch_first=True, enforce_sorted=False
@@ -116,7 +115,6 @@ class BareTransformer(nn.Module):
         self.output = nn.Linear(width, vocabulary)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Return logits of all positions, ``(batch, tgt, vocabulary)``."""
         src, tgt = (
             table(tokens) * table.embedding_dim**0.5 + self.positions.weight[: tokens.shape[1]]
             for table, tokens in (

@@ -23,7 +23,6 @@ float32."""
 def rate(
     translator: ctranslate2.Translator, sources: list[list[str]], beam: int, tokens: int
 ) -> float:
-    """Return sentences per second, the median of three times."""
     measured = []
     for _ in range(3):
         started = time.perf_counter()
@@ -41,7 +40,6 @@ def rate(
 
 
 def main() -> None:
-    """Print the rate of each search and type of number."""
     folder, tokens = Path(sys.argv[1]), int(sys.argv[2])
     sources = json.loads((folder / "sources.json").read_text())
     rates = {}
