@@ -8,8 +8,8 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from tabulate import tabulate
 
@@ -84,7 +84,10 @@ def as_csv(table: Table) -> str:
 def as_json(table: Table) -> str:
     """Return a table as JSON; an estimate is an object with its interval, deviation and seeds."""
     rows = [
-        {column.key: _plain(cell) for column, cell in zip(table.columns, row, strict=True)}
+        {
+            column.key: asdict(cell) if isinstance(cell, Estimate) else cell
+            for column, cell in zip(table.columns, row, strict=True)
+        }
         for row in table.rows
     ]
     content = {
@@ -96,18 +99,6 @@ def as_json(table: Table) -> str:
         "rows": rows,
     }
     return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-
-
-def _plain(cell: Cell) -> Any:
-    if not isinstance(cell, Estimate):
-        return cell
-    return {
-        "value": cell.value,
-        "low": cell.low,
-        "high": cell.high,
-        "deviation": cell.deviation,
-        "seeds": list(cell.seeds),
-    }
 
 
 def as_markdown(table: Table) -> str:

@@ -58,4 +58,9 @@ def print_report(report: Report, console: Console) -> None:
 
 def print_page(page: Path, console: Console) -> None:
     """Print what to do next, on one line from which the path of the ``page`` can be copied."""
-    console.print(f"open {page} in a browser", markup=False, highlight=False, soft_wrap=True)
+    print_line(f"open {page} in a browser", console)
+
+
+def print_line(line: str, console: Console) -> None:
+    """Print a line in which a name or a path may look like markup, as it is."""
+    console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -31,11 +31,9 @@ from sweeps.claims.selection import (
 )
 from sweeps.launch.jobs import JobPlan, run_jobs
 from sweeps.launch.resolvers import remove_unused
-from sweeps.report.terminal import rich_table
+from sweeps.report.terminal import print_line, rich_table
 
 LIST = "list"
-PLAIN: Any = {"markup": False, "highlight": False, "soft_wrap": True}
-"""How lines are printed in which a name or a path may look like markup."""
 
 
 def retest_claims(config: DictConfig) -> None:
@@ -71,7 +69,7 @@ def _print_plan(plan: Plan, config: DictConfig, console: Console) -> None:
     for note in (JOB_TIME, NOTE) if known else (JOB_TIME,):
         console.print(note, soft_wrap=True, highlight=False)
     for claim, why in plan.skipped:
-        console.print(f"{claim.name}: not run, {why}", **PLAIN)
+        print_line(f"{claim.name}: not run, {why}", console)
 
 
 def train_missing(plan: Plan, config: DictConfig) -> None:
@@ -118,7 +116,7 @@ def _record_rates(plan: Plan, hydra: Any, console: Console) -> None:
     lines = [f"{system}: a trial failed, no rate" for system in missing]
     lines.append(f"rates are in {file}; train the claims with learning_rates={file}")
     for line in lines:
-        console.print(line, **PLAIN)
+        print_line(line, console)
     if missing:
         raise SystemExit(1)
 
@@ -137,11 +135,11 @@ def _judge(plan: Plan, config: DictConfig, hydra: Any, console: Console) -> None
     console.print(table)
     for one in results:
         if why := one.failure or one.not_run:
-            console.print(f"{one.claim.name}: {outcome_of(one)}; {why}", **PLAIN)
+            print_line(f"{one.claim.name}: {outcome_of(one)}; {why}", console)
     page = write_scoreboard(results, scale, out)
     if is_wandb(config.logger):
         publish_scoreboard(results, scale, out, config.logger)
     for line in (summary(results, scale), f"open {page} in a browser"):
-        console.print(line, **PLAIN)
+        print_line(line, console)
     if any(one.failure is not None for one in results):
         raise SystemExit(1)

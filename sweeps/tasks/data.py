@@ -24,7 +24,7 @@ from lightning_modules.training.factories import build_data
 from sweeps.comparison.corpus_tables import HISTOGRAM, cleaning_tables, corpora_table, splits_table
 from sweeps.comparison.table_files import write_tables
 from sweeps.comparison.tables import Table
-from sweeps.report.terminal import rich_table, rich_table_of_columns
+from sweeps.report.terminal import print_line, rich_table, rich_table_of_columns
 
 SUMMARY = "data.json"
 GROUPS = ("data", "cleaning", "tokenizer", "batching")
@@ -113,13 +113,13 @@ def _print(summary: DataSummary, tables: Sequence[Table], folder: Path, console:
     for each in cleaned:
         console.print(rich_table(each, WITHOUT_EXAMPLES))
         console.print()
-    lines = [*_examples_of_steps(summary.data), *_pairs(summary), *_warnings(summary.data)]
-    for line in [*lines, f"everything is in {folder}"]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for line in [*_lines(summary), f"everything is in {folder}"]:
+        print_line(line, console)
 
 
-def _examples_of_steps(found: Data) -> Iterator[str]:
-    """Yield the examples of each step of cleaning, and an empty line after them."""
+def _lines(summary: DataSummary) -> Iterator[str]:
+    """Yield the examples of each step of cleaning, the training pairs, and what looks wrong."""
+    found = summary.data
     assert found.statistics is not None
     steps = [step for step in found.statistics.cleaning if step.examples]
     for step in steps:
@@ -127,18 +127,12 @@ def _examples_of_steps(found: Data) -> Iterator[str]:
         yield from (f"  {example}" for example in step.examples)
     if steps:
         yield ""
-
-
-def _pairs(summary: DataSummary) -> Iterator[str]:
     for pair in summary.examples:
         yield f"training pair {pair.id:,}"
-        yield f"  {summary.data.source}  {pair.source}"
-        yield f"  {summary.data.target}  {pair.target}"
+        yield f"  {found.source}  {pair.source}"
+        yield f"  {found.target}  {pair.target}"
     if summary.examples:
         yield ""
-
-
-def _warnings(found: Data) -> Iterator[str]:
     for name, share in found.seen.items():
         yield f"of the test set, training contains {share:.1%} of its {name}"
     yield from (f"warning: {each}" for each in found.suspicions)

@@ -89,21 +89,18 @@ def lines(shown: Iterable[Setting], values: Mapping[str, str]) -> Iterator[str]:
 
 
 def page(shown: Iterable[Setting], values: Mapping[str, str]) -> str:
-    """Return the settings as Markdown, a table for each group."""
-    return HEADER + "".join(_sections(shown, values))
-
-
-def _sections(shown: Iterable[Setting], values: Mapping[str, str]) -> Iterator[str]:
-    """Yield the keys at the top in one table, then a table for each group."""
+    """Return the settings as Markdown: the keys at the top in one table, then one a group."""
     groups: dict[str, list[Setting]] = {"": []}
     for setting in shown:
         group, _, rest = setting.key.partition(".")
         groups.setdefault(group if rest or setting.is_group else "", []).append(setting)
+    text = HEADER
     for group, members in groups.items():
-        yield f"\n## {group or 'Keys at the top'}\n\n"
+        text += f"\n## {group or 'Keys at the top'}\n\n"
         if members[0].key == group:
-            yield f"{members.pop(0).meaning}\n\n"
-        yield f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n"
+            text += f"{members.pop(0).meaning}\n\n"
+        text += f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n"
         for setting in members:
             key, value, *cells = (cell.replace("|", "\\|") for cell in _row(setting, values))
-            yield f"| `{key}` | {value and f'`{value}`'} | {' | '.join(cells)} |\n"
+            text += f"| `{key}` | {value and f'`{value}`'} | {' | '.join(cells)} |\n"
+    return text

@@ -20,7 +20,7 @@ from sweeps.comparison.numbers import NOTHING
 from sweeps.launch.jobs import JobPlan, run_jobs
 from sweeps.launch.live import labels_of
 from sweeps.report.report import check_sections
-from sweeps.report.terminal import print_page
+from sweeps.report.terminal import print_line, print_page
 from sweeps.studies.live_trials import StudyView
 from sweeps.studies.outcome import StudyOutcome, find_outcomes, write_outcome
 from sweeps.studies.plan import (
@@ -118,14 +118,14 @@ def print_outcome(outcome: StudyOutcome, console: Console) -> None:
     """Print the best trials of a study and the failed ones, and write its page."""
     states = ", ".join(f"{count} {state}" for state, count in outcome.counts.items())
     title = f"study {outcome.sweep.name}: {states}; {outcome.target_tokens:,} target tokens"
-    console.print(title, markup=False, highlight=False, soft_wrap=True)
+    print_line(title, console)
     console.print(_table(outcome))
     for slot, why in outcome.failed:
         line = f" trial {slot}: {why}"
         console.print(Text.assemble(("✗ failed", "bold red"), line), soft_wrap=True)
     for best in outcome.best:
         line = f"best: trial {best.slot}, {best.scores}; {best.command}"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        print_line(line, console)
     print_page(write_outcome(outcome), console)
 
 
