@@ -110,7 +110,11 @@ def evaluate(systems: Sequence[System], scoring: Scoring) -> Evaluation:
     systems_by_test = list(_by_test_set(systems))
     buckets_by_test = scoring.buckets([members[0].test for members in systems_by_test])
     metrics = _metrics(systems)
-    draws = _draws(scoring.draws, systems_by_test, buckets_by_test)
+    tests = sum(
+        math.comb(len(members), 2) * (1 + sum(not bucket.thin for bucket in buckets))
+        for members, buckets in zip(systems_by_test, buckets_by_test, strict=True)
+    )
+    draws = enough_draws(scoring.draws, tests)
     baselines_by_test = _baselines(systems_by_test, metrics)
     groups = [
         EvalGroup(members, buckets, score_subsets([*members, *more], metrics, buckets, draws), more)
@@ -142,18 +146,6 @@ def enough_draws(draws: Resamples, tests: int) -> Resamples:
     return replace(draws, count=max(draws.count, RESAMPLES_FOR_A_TEST * tests))
 
 
-def _draws(
-    draws: Resamples,
-    systems_by_test: Sequence[Sequence[System]],
-    buckets_by_test: Sequence[Sequence[Bucket]],
-) -> Resamples:
-    tests = sum(
-        math.comb(len(systems), 2) * (1 + sum(not bucket.thin for bucket in buckets))
-        for systems, buckets in zip(systems_by_test, buckets_by_test, strict=True)
-    )
-    return enough_draws(draws, tests)
-
-
 def _by_test_set(systems: Iterable[System]) -> Iterable[list[System]]:
     groups: list[list[System]] = []
     for system in systems:
@@ -174,7 +166,15 @@ def _baselines(
     Systems trained on other text have another phrase table. Where there are several, the name of a
     baseline says whose it is.
     """
-    owners_by_test = [_owners(systems) for systems in systems_by_test]
+    owners_by_test = []
+    for systems in systems_by_test:
+        # The first system with each phrase table, by its translations.
+        owners: dict[tuple[str, ...], System] = {}
+        for system in systems:
+            for output in system.outputs:
+                if output.phrase_table is not None:
+                    owners.setdefault(tuple(output.phrase_table), system)
+        owners_by_test.append(owners)
     several = sum(map(len, owners_by_test)) > 1
     taken = {system.name for systems in systems_by_test for system in systems}
 
@@ -188,22 +188,11 @@ def _baselines(
 
     made = []
     for owners in owners_by_test:
-        systems = [named(PHRASE_TABLE, owner, lines) for lines, owner in owners.items()]
+        made.append([named(PHRASE_TABLE, owner, lines) for lines, owner in owners.items()])
         first = next(iter(owners.values()), None)
         if first is not None and first.test.sources is not None:  # a test set has one copy
-            systems.append(named(COPY, first, first.test.sources))
-        made.append(systems)
+            made[-1].append(named(COPY, first, first.test.sources))
     return made
-
-
-def _owners(systems: Sequence[System]) -> dict[tuple[str, ...], System]:
-    """Return the first system with each phrase table, by the translations of the test set."""
-    owners: dict[tuple[str, ...], System] = {}
-    for system in systems:
-        for output in system.outputs:
-            if output.phrase_table is not None:
-                owners.setdefault(tuple(output.phrase_table), system)
-    return owners
 
 
 def evaluate_sets(systems: Sequence[System], scoring: Scoring) -> dict[str, Evaluation]:

@@ -62,15 +62,11 @@ def test_the_example_of_the_page_is_in_every_form(runs, tmp_path):
         assert part in report["spec"]
 
 
-MISTAKES = '''
+MISTAKES = """
 import altair as alt
 
 from sweeps.comparison.tables import Column, Table
 from sweeps.report.sections import Section
-
-
-class NoSection:
-    """No section."""
 
 
 class Unfinished(Section):
@@ -118,14 +114,7 @@ class BadPage(Section):
 class BadLines(Section):
     heading = "Bad lines"
     lines = (1,)
-
-
-class Asking(Section):
-    def __init__(self, findings, more):
-        """Ask for more than there is."""
-
-    heading = "Asking"
-'''
+"""
 
 
 @pytest.fixture
@@ -155,14 +144,12 @@ def show(findings, settings):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("NoSection", "is not derived from sweeps.report.sections.Section"),
         ("Unfinished", "Unfinished lacks heading"),
         ("Raising", "Raising fails: KeyError: 'missing'"),
         ("Wordy", "Wordy: tables() gives a str"),
         ("Repeated", "scores is a name of another section"),
         ("BadPage", "BadPage fails: UndefinedError"),
         ("BadLines", "BadLines: lines() gives a int"),
-        ("Asking", "missing 1 required positional argument"),
     ],
 )
 def test_a_mistake_in_a_section_is_one_line(findings, settings, name, words):
