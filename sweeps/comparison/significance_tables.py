@@ -1,7 +1,8 @@
 """Significance tests between all pairs of systems, corrected, and which systems differ by them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from lightning_modules.metrics.lengths import THIN
@@ -33,6 +34,11 @@ def disagree(test: PairTest) -> bool:
     return (test.p_bootstrap_holm < SIGNIFICANT) != (test.p_randomisation_holm < SIGNIFICANT)
 
 
+def leads(test: PairTest) -> bool:
+    """Return whether the first system is shown to be better."""
+    return differ(test) and test.difference.value > 0
+
+
 @dataclass(frozen=True)
 class SignificanceTests:
     """Tests of one metric: all pairs of systems, on the whole test set and in each bucket."""
@@ -41,6 +47,15 @@ class SignificanceTests:
     tests: Sequence[PairTest]
     """Tests with their p-values after Holm's correction over all of them."""
     resamples: int  # number of resamples of each test
+
+    @cached_property
+    def by_pair(self) -> dict[tuple[str, str, str], PairTest]:
+        """The tests by first and second system and subset, in both directions."""
+        turned = [
+            replace(each, first=each.second, second=each.first, difference=-each.difference)
+            for each in self.tests
+        ]
+        return {(each.first, each.second, each.subset): each for each in (*self.tests, *turned)}
 
     @property
     def floor(self) -> float:

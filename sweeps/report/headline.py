@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from statistics import mean
 
 from lightning_modules.metrics.bootstrap import Estimate
-from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.pair_tests import Trend, compare_trends
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.schema import Result
@@ -24,12 +23,11 @@ from sweeps.comparison.numbers import (
     p_statement,
 )
 from sweeps.comparison.outputs import RunOutput
-from sweeps.comparison.significance_tables import SIGNIFICANT, SignificanceTests
-from sweeps.report.system_pairs import BLEU, WHOLE, Difference, Finding, GroupTests, quote
+from sweeps.comparison.significance_tables import SIGNIFICANT, SignificanceTests, differ, leads
+from sweeps.report.system_pairs import BLEU, WHOLE, Finding, GroupTests, LengthLead, quote, size
 
 LISTED = 4  # most systems that a sentence lists
 TIMED = 5  # most systems of which a sentence tells the time
-LengthLead = tuple[Bounds, Difference]  # a length group, and how two systems differ in this group
 
 
 def headline(
@@ -62,14 +60,14 @@ def headline(
 def _best(group: GroupTests) -> Iterator[Finding]:
     """Name the system with the highest BLEU, and its lead over the next, where tests find one."""
     best, *others = group.ranked
-    leads = {each: group.difference(best, each, WHOLE) for each in others}
-    tested = {each: lead for each, lead in leads.items() if lead is not None}
-    behind = [each for each, lead in tested.items() if lead.real]
+    leads_over = {each: group.test(best, each, WHOLE) for each in others}
+    tested = {each: lead for each, lead in leads_over.items() if lead is not None}
+    behind = [each for each, lead in tested.items() if differ(lead)]
     alike = [each for each in tested if each not in behind]
     if not tested:
         return
     if not behind:
-        least = min(lead.p for lead in tested.values())
+        least = min(tested.values(), key=lambda lead: lead.p_bootstrap_holm)
         nothing = "No system is shown to have a higher BLEU than another"
         yield Finding(f"{nothing}: {_scored(group, group.ranked)}", group.tested(least), nothing)
         return
@@ -77,8 +75,8 @@ def _best(group: GroupTests) -> Iterator[Finding]:
     if alike:
         yield Finding(
             f"The highest BLEU have {_scored(group, [best, *alike])}, whose order is not shown; "
-            f"the first has {lead.size} more than {quote(behind[0])}, the next",
-            group.tested(lead.p),
+            f"the first has {size(lead)} more than {quote(behind[0])}, the next",
+            group.tested(lead),
             f"{in_words([quote(each) for each in [best, *alike]])} have the highest BLEU; their "
             "order is not shown",
         )
@@ -86,9 +84,9 @@ def _best(group: GroupTests) -> Iterator[Finding]:
     next_of = ", the next" if len(behind) > 1 else ""
     yield Finding(
         f"{quote(best)} has the highest BLEU on the whole test set, "
-        f"{format_estimate(group.bleu(best), 1)}: {lead.size} more than "
+        f"{format_estimate(group.bleu(best), 1)}: {size(lead)} more than "
         f"{quote(behind[0])}{next_of}",
-        group.tested(lead.p),
+        group.tested(lead),
         f"{quote(best)} has the highest BLEU",
     )
 
@@ -121,7 +119,7 @@ def _lengths(group: GroupTests, train_limits: Collection[int]) -> Iterator[Findi
     if trend is None:
         ahead, behind = group.ranked[0], group.ranked[-1]
         if leading := _leading(group, ahead, behind):
-            test = f"{group.tested(max(each.p for _, each in leading))} in each length group"
+            test = f"{group.tested(*(each for _, each in leading))} in each length group"
             yield Finding(_ahead(group, ahead, behind, leading), test)
         return
     by_name = {system.name: system for system in group.group.systems}
@@ -148,7 +146,7 @@ def _lengths(group: GroupTests, train_limits: Collection[int]) -> Iterator[Findi
         yield Finding(claim, test)
         return
     claim += f". {_ahead(group, gaining, losing, leading)}"
-    test += f"; each length group: {group.tested(max(each.p for _, each in leading))}"
+    test += f"; each length group: {group.tested(*(each for _, each in leading))}"
     yield Finding(claim, test, _ends(group, gaining, losing, beyond))
 
 
@@ -159,22 +157,23 @@ def _crossing(group: GroupTests) -> Iterator[Finding]:
         (other, most_ahead, most_behind)
         for other in others
         if (by_length := group.by_length(other, best))
-        and (most_ahead := max(by_length, key=_value))[1].ahead
-        and (most_behind := min(by_length, key=_value))[1].behind
+        and leads((most_ahead := max(by_length, key=_value))[1])
+        and differ((most_behind := min(by_length, key=_value))[1])
+        and _value(most_behind) < 0
     ]
     if not found:
         return
     other, ahead, behind = max(found, key=lambda each: _value(each[1]) - _value(each[2]))
     yield Finding(
         f"The curves of {quote(best)} and {quote(other)} cross: {quote(other)} is ahead by "
-        f"{ahead[1].size} at {group.named(ahead[0])}, and behind by {behind[1].size} at "
+        f"{size(ahead[1])} at {group.named(ahead[0])}, and behind by {size(behind[1])} at "
         f"{group.named(behind[0])}",
-        group.tested(max(ahead[1].p, behind[1].p)),
+        group.tested(ahead[1], behind[1]),
     )
 
 
 def _value(found: LengthLead) -> float:
-    return found[1].value.value
+    return found[1].difference.value
 
 
 def _widest(group: GroupTests) -> Trend | None:
@@ -212,7 +211,7 @@ def _leading(group: GroupTests, ahead: System, behind: System) -> list[LengthLea
     """Return the length groups from which on a system leads, in each and in all longer ones."""
     found = group.by_length(ahead, behind)
     start = len(found)
-    while start and found[start - 1][1].ahead:
+    while start and leads(found[start - 1][1]):
         start -= 1
     return found[start:]
 
@@ -221,10 +220,10 @@ def _ahead(group: GroupTests, ahead: System, behind: System, leading: list[Lengt
     """Say in which groups a system leads, and how far: in the first, the widest and the last."""
     before = group.by_length(ahead, behind)[: -len(leading)]
     where = f"from {group.named(leading[0][0])} on" if before else "in every length group"
-    if before and not any(each.real for _, each in before):
+    if before and not any(differ(each) for _, each in before):
         where += ", and not before"
     shown = dict([leading[0], max(leading, key=_value), leading[-1]])
-    sizes = [f"by {lead.size} at {group.named(bounds)}" for bounds, lead in shown.items()]
+    sizes = [f"by {size(lead)} at {group.named(bounds)}" for bounds, lead in shown.items()]
     return f"{quote(ahead)} is ahead of {quote(behind)} {where}: {in_words(sizes)}"
 
 

@@ -5,10 +5,11 @@ from functools import cached_property
 
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.lengths import Bounds
+from lightning_modules.metrics.pair_tests import PairTest
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import EvalGroup, Evaluation
 from sweeps.comparison.numbers import format_estimate, p_statement
-from sweeps.comparison.significance_tables import SignificanceTests, differ
+from sweeps.comparison.significance_tables import SignificanceTests
 
 
 @dataclass(frozen=True)
@@ -38,28 +39,12 @@ BLEU = "bleu"
 WHOLE = "all"  # the name of the whole test set among its parts
 
 
-@dataclass(frozen=True)
-class Difference:
-    """The score of one system less that of another."""
+LengthLead = tuple[Bounds, PairTest]  # a length group, and how two systems differ in this group
 
-    value: Estimate
-    p: float  # p-value of the bootstrap after Holm's correction over all tests
-    real: bool  # whether bootstrap and randomisation both find the difference
 
-    @property
-    def ahead(self) -> bool:
-        """Whether the test says that the first system is better."""
-        return self.real and self.value.value > 0
-
-    @property
-    def behind(self) -> bool:
-        """Whether the test says that the first system is worse."""
-        return self.real and self.value.value < 0
-
-    @property
-    def size(self) -> str:
-        """The difference without its sign, with its interval."""
-        return format_estimate(self.value if self.value.value >= 0 else -self.value, 1)
+def size(test: PairTest) -> str:
+    """Return the difference without its sign, with its interval."""
+    return format_estimate(max(test.difference, -test.difference, key=lambda d: d.value), 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,26 +67,16 @@ class GroupTests:
         """The length groups with enough sentences to be tested, shortest first."""
         return [each.bounds for each in self.group.buckets if not each.thin]
 
-    @cached_property
-    def _tests(self) -> dict[tuple[str, str, str], Difference]:
-        """Tests by the names of first and second system and the lengths, in both directions."""
-        found: dict[tuple[str, str, str], Difference] = {}
-        for test in self.tests.tests:
-            p, real = test.p_bootstrap_holm, differ(test)
-            found[test.first, test.second, test.subset] = Difference(test.difference, p, real)
-            found[test.second, test.first, test.subset] = Difference(-test.difference, p, real)
-        return found
+    def test(self, first: System, second: System, subset: str) -> PairTest | None:
+        """Return the test on the sentences named ``subset``; None where there is none."""
+        return self.tests.by_pair.get((first.name, second.name, subset))
 
-    def difference(self, first: System, second: System, subset: str) -> Difference | None:
-        """Return the difference on the sentences named ``subset``; None where it is not tested."""
-        return self._tests.get((first.name, second.name, subset))
-
-    def by_length(self, first: System, second: System) -> list[tuple[Bounds, Difference]]:
-        """Return the tested differences in the length groups, shortest first."""
+    def by_length(self, first: System, second: System) -> list[LengthLead]:
+        """Return the tests in the length groups, shortest first."""
         return [
             (bounds, found)
             for bounds in self.bounds
-            if (found := self.difference(first, second, bounds.label)) is not None
+            if (found := self.test(first, second, bounds.label)) is not None
         ]
 
     def bleu(self, system: System, bounds: Bounds | None = None) -> Estimate:
@@ -114,9 +89,7 @@ class GroupTests:
         """Return the name of a length group with its unit."""
         return self.evaluation.scoring.bucket_name(bounds)
 
-    def tested(self, p: float) -> str:
-        """Return how a difference was tested; ``p`` is the largest of the p-values meant."""
-        return (
-            f"paired bootstrap, {p_statement(p, self.tests.floor)} "
-            f"(Holm, {len(self.tests.tests)} tests)"
-        )
+    def tested(self, *tests: PairTest) -> str:
+        """Return how differences were tested, and the largest p-value."""
+        p = p_statement(max(each.p_bootstrap_holm for each in tests), self.tests.floor)
+        return f"paired bootstrap, {p} (Holm, {len(self.tests.tests)} tests)"

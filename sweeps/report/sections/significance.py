@@ -13,6 +13,7 @@ from sweeps.comparison.significance_tables import (
     SignificanceTests,
     differ,
     disagree,
+    leads,
     significance_table,
 )
 from sweeps.comparison.tables import Table
@@ -53,31 +54,29 @@ def significance_matrices(tests: SignificanceTests, labels: Mapping[str, str]) -
     The whole test set comes first. The p-values are of the paired bootstrap, after Holm's
     correction over all tests.
     """
-    cells: dict[str, dict[tuple[str, str], MatrixCell]] = {}
     sentences: dict[str, set[str]] = {}
     for test in tests.tests:
-        pairs = cells.setdefault(test.subset, {})
-        pairs[test.first, test.second] = _cell(tests, test, test.difference.value)
-        pairs[test.second, test.first] = _cell(tests, test, -test.difference.value)
         sentences.setdefault(test.subset, set()).add(str(test.sentences))
     return [
         Matrix(
             lengths,
-            "/".join(sorted(sentences[lengths])),
+            "/".join(sorted(counts)),
             [
-                (label, [pairs.get((row, column)) for column in labels])
+                (label, [_cell(tests, tests.by_pair.get((row, c, lengths))) for c in labels])
                 for row, label in labels.items()
             ],
         )
-        for lengths, pairs in cells.items()
+        for lengths, counts in sentences.items()
     ]
 
 
-def _cell(tests: SignificanceTests, test: PairTest, difference: float) -> MatrixCell:
+def _cell(tests: SignificanceTests, test: PairTest | None) -> MatrixCell | None:
+    if test is None:
+        return None
     other = p_statement(test.p_randomisation_holm, tests.floor)
     return MatrixCell(
-        verdict="alike" if not differ(test) else "better" if difference > 0 else "worse",
-        difference=format_number(difference, tests.decimals, signed=True),
+        verdict="alike" if not differ(test) else "better" if leads(test) else "worse",
+        difference=format_number(test.difference.value, tests.decimals, signed=True),
         p=p_statement(test.p_bootstrap_holm, tests.floor),
         disagreement=f"by randomisation {other}" if disagree(test) else "",
     )

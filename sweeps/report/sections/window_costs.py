@@ -149,7 +149,7 @@ def _costs(
         if window not in NAMES or without is None:
             continue
         half_width = int(model["attention.half_width"])
-        cost = tests.difference(without, system, WHOLE) if tests else None
+        cost = tests.test(without, system, WHOLE) if tests else None
         yield WindowCost(
             system=system,
             window=NAMES[window],
@@ -158,8 +158,8 @@ def _costs(
             bleu=evaluation.estimate(system, None, BLEU),
             without=without,
             bleu_without=evaluation.estimate(without, None, BLEU),
-            cost=cost.value if cost else None,
-            p=cost.p if cost else None,
+            cost=cost.difference if cost else None,
+            p=cost.p_bootstrap_holm if cost else None,
         )
 
 
