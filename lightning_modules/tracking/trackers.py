@@ -4,7 +4,6 @@ The logger of the configuration is made here and closed with the training.
 """
 
 import csv
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,7 @@ from pytorch_lightning.loggers.csv_logs import ExperimentWriter
 from datamodules.errors import UserError, one_line
 from datamodules.plugs import find_plug
 from lightning_modules.ranks.devices import is_rank_zero
-from lightning_modules.runs.job import Job, label_of, label_with_changes
+from lightning_modules.runs.job import Job, command, label_of, label_with_changes
 from lightning_modules.runs.paths import MULTIRUN
 from lightning_modules.runs.provenance import environment, git_commit
 from lightning_modules.runs.schema import Data, SentenceAttention
@@ -173,4 +172,4 @@ def comparison_of(folder: Path) -> str | None:
 
 def command_of(job: Job) -> str:
     """Return the command that repeats one training."""
-    return f"python run.py {shlex.join(job.overrides)}"
+    return command(*job.overrides)

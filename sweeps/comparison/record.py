@@ -1,6 +1,5 @@
 """``comparison.json``: its content, read and written."""
 
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from lightning_modules.runs.files import BrokenFileError, read_record, read_report_url
+from lightning_modules.runs.job import command
 from lightning_modules.runs.paths import COMPARISON, HYDRA, MULTIRUN, RESULT
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Record, Result
@@ -112,7 +112,7 @@ def command_of(out: Path) -> str | None:
     if overrides is None:
         return None
     multirun = ["-m"] if "hydra.mode=MULTIRUN" in overrides["hydra"] else []
-    return f"python run.py {shlex.join([*multirun, *redacted(overrides['task'])])}"
+    return command(*multirun, *redacted(overrides["task"]))
 
 
 def _kept(out: Path, name: str) -> dict[str, Any] | None:

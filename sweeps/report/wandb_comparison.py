@@ -10,6 +10,7 @@ from omegaconf import DictConfig
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.files import read_tracker_id
+from lightning_modules.runs.job import command, quoted
 from lightning_modules.runs.paths import FIGURES
 from lightning_modules.tracking.names import with_interval
 from lightning_modules.tracking.wandb_report import (
@@ -28,7 +29,7 @@ def publish_comparison(report: Report, page: str, out: Path, logger: DictConfig)
 
     Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
     """
-    again = f"python run.py task=report runs={out}"
+    again = command("task=report", f"runs={quoted(out)}")
     publish_page(comparison_page(report, page, out), out, logger, again)
 
 

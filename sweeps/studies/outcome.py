@@ -1,7 +1,6 @@
 """StudyOutcome of a study: trials as a table, best settings as a file, and costs."""
 
 import math
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from datamodules.files import write_text
 from lightning_modules.figures.charts import ENDINGS, PAPER, save_chart
+from lightning_modules.runs.job import command
 from lightning_modules.runs.paths import CONF, FIGURES, REPORT, STUDIES, TABLES
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.settings import RESULTS, effect_of, is_read_by
@@ -72,7 +72,7 @@ def write_best(trial: FrozenTrial, sweep: Sweep, overrides: Sequence[str], folde
     text = as_experiment([*overrides, *as_overrides(trial.params)])
     write_text(folder / GROUP / f"{name}.yaml", f"# @package _global_\n{header}{text}")
     words = ["--config-dir", str(folder), f"+{GROUP}={name}", f"seed={sweep.seeds[0]}"]
-    return Best(slot, scores, trial.params, f"python run.py {shlex.join(words)}")
+    return Best(slot, scores, trial.params, command(*words))
 
 
 def as_experiment(overrides: Sequence[str]) -> str:

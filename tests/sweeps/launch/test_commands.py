@@ -128,23 +128,6 @@ def test_statistics_sum_up_to_the_scores(single):
         assert score == pytest.approx(result["scores"][name])
 
 
-def test_baselines_are_scored_beside_the_model(single):
-    result = json.loads((single / "result.json").read_text())
-    predictions = read_lines(single / "predictions.jsonl")
-    references = [prediction["reference"] for prediction in predictions]
-    rows = read_rows(single / "bleu_by_length.csv")
-    for name, side in (("phrase table", "phrase_table"), ("copy", "source")):
-        lines = [prediction[side] for prediction in predictions]
-        baseline = result["baselines"][name]
-        bleu = BLEU().corpus_score(lines, [references]).score
-        exact = 100 * np.mean([one == other for one, other in zip(lines, references, strict=True)])
-        assert baseline["scores"] == pytest.approx({"bleu": bleu, "exact": exact})
-        buckets = [lengths.split("–") for lengths in baseline["by_length"]]
-        assert buckets == [[row["length_low"], row["length_high"]] for row in rows]
-    scores = {name: each["scores"]["bleu"] for name, each in result["baselines"].items()}
-    assert scores["phrase table"] > 10 > scores["copy"]
-
-
 def test_attention_belongs_to_the_predictions(single):
     predictions = read_predictions(single)
     kept = read_attention(single, predictions)
@@ -167,29 +150,6 @@ def test_words_of_the_test_set_are_counted_in_training(single):
     assert set(counts["target"]) == {word for line in tokens(targets) for word in line}
     assert counts["target"]["."] >= 100  # of 300 sentences
     assert all(count >= 0 for count in counts["target"].values())
-
-
-@pytest.mark.parametrize(
-    ("unit", "side", "cut"),
-    [
-        ("source_words", "source", str.split),
-        ("reference_words", "reference", str.split),
-        ("source_tokens", "source", lambda line: tokens([line])[0]),
-        ("reference_tokens", "reference", lambda line: tokens([line])[0]),
-    ],
-)
-def test_lengths_are_counted_in_the_unit_that_is_asked_for(
-    single, tmp_path, quick_reports, unit, side, cut
-):
-    status = in_process(
-        "task=compare", f"runs=[{single}]", f"scoring.unit={unit}", "scoring.resamples=100",
-        *places(tmp_path), "logger=none", f"hydra.run.dir={tmp_path}/compared",
-    )  # fmt: skip
-    assert status == 0
-    lengths = [len(cut(line[side])) for line in read_lines(single / "predictions.jsonl")]
-    for row in read_rows(tmp_path / "compared" / "bleu_by_length.csv"):
-        low, high = int(row["length_low"]), int(row["length_high"] or 1000)
-        assert int(row["sentences"]) == sum(low <= length <= high for length in lengths)
 
 
 def test_translate_keeps_lines_and_aligns_words(single, space, capsys):
@@ -327,18 +287,6 @@ def test_one_failed_job_does_not_lose_the_others(space, capfd):
     assert len(list(folder.glob("*/failure.json"))) == 1
     report = (folder / "report.html").read_text(encoding="utf-8")
     assert "model.attention.score=nonsense: give one of" in report
-
-
-def test_n_best_translations_are_listed(single):
-    output = succeed(
-        "task=translate",
-        f"checkpoint={single}",
-        "decoding.n_best=2",
-        stdin="The cat sleeps.\n\nHi.\n",
-    )
-    rows = [line.split(" ||| ") for line in output.splitlines()]
-    assert [number for number, _, _ in rows] == ["0", "0", "2", "2"]
-    assert float(rows[0][2]) >= float(rows[1][2])
 
 
 def test_help_lists_the_choices_quickly():
