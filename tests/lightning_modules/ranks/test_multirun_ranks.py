@@ -71,6 +71,7 @@ def test_a_rank_that_hangs_ends_all_with_the_message_of_gloo():
     [
         (signal.SIGKILL, -signal.SIGKILL),
         pytest.param(signal.SIGTERM, 128 + signal.SIGTERM, marks=pytest.mark.exhaustive),
+        pytest.param(signal.SIGINT, 128 + signal.SIGINT, marks=pytest.mark.exhaustive),
     ],
 )
 def test_no_rank_outlives_the_job(tmp_path, number, status):
