@@ -52,7 +52,7 @@ class Placement(Options):
         return name
 
 
-class Decoded(NamedTuple):
+class DecoderOutput(NamedTuple):
     """A whole target decoded by teacher forcing."""
 
     features: Tensor  # argument of `logits`, `(batch, tgt, features)`
@@ -106,7 +106,7 @@ class EncoderDecoder(nn.Module, ABC):
         """Return the state before the first target token."""
 
     @abstractmethod
-    def decode(self, memory: Any, tgt_in: Tensor) -> Decoded:
+    def decode(self, memory: Any, tgt_in: Tensor) -> DecoderOutput:
         """Decode all positions of a given target ``(batch, tgt)`` that starts with BOS."""
 
     @abstractmethod

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-from lightning_modules.variants.base import Decoded, EncoderDecoder, Limit, Step
+from lightning_modules.variants.base import DecoderOutput, EncoderDecoder, Limit, Step
 
 
 class Ensemble(EncoderDecoder):
@@ -40,10 +40,10 @@ class Ensemble(EncoderDecoder):
         return tuple(model.initial_state(part) for model, part in pairs)
 
     @override
-    def decode(self, memory: tuple[Any, ...], tgt_in: Tensor) -> Decoded:
+    def decode(self, memory: tuple[Any, ...], tgt_in: Tensor) -> DecoderOutput:
         pairs = zip(self.models, memory, strict=True)
         features, weights = zip(*(model.decode(part, tgt_in) for model, part in pairs), strict=True)
-        return Decoded(torch.cat(features, -1), _mean_of_present(weights))
+        return DecoderOutput(torch.cat(features, -1), _mean_of_present(weights))
 
     @override
     def step(self, memory: tuple[Any, ...], state: tuple[Any, ...], last_token: Tensor) -> Step:

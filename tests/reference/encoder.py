@@ -9,7 +9,7 @@ from tests.reference import Parameters, affine, part
 from tests.reference.cells import State, advance, fused, zeros
 
 
-class Encoded(NamedTuple):
+class EncoderOutput(NamedTuple):
     """An encoded source sentence."""
 
     states: list[np.ndarray]  # states in the order of the text
@@ -18,7 +18,7 @@ class Encoded(NamedTuple):
 
 def encode(
     parameters: Parameters, settings: Mapping[str, Any], embedded: Sequence[np.ndarray]
-) -> Encoded:
+) -> EncoderOutput:
     """Read a sentence whose last token is EOS."""
     options = settings["encoder"]
     sequence = list(embedded)
@@ -37,7 +37,7 @@ def encode(
         sequence = [np.add(*np.split(state, 2)) for state in sequence]
     if options.get("reverse_source"):
         sequence = mirrored(sequence)
-    return Encoded(sequence, last)
+    return EncoderOutput(sequence, last)
 
 
 def mirrored(sequence: list[np.ndarray]) -> list[np.ndarray]:
@@ -67,7 +67,7 @@ def run(
     return states, state
 
 
-def summarise(parameters: Parameters, encoded: Encoded) -> np.ndarray:
+def summarise(parameters: Parameters, encoded: EncoderOutput) -> np.ndarray:
     """Cho et al. 2014, A.1.1: ``c = tanh(V h_T)``."""
     return np.tanh(affine(parameters, "summary", encoded.last[-1][0].hidden))
 
@@ -75,7 +75,7 @@ def summarise(parameters: Parameters, encoded: Encoded) -> np.ndarray:
 def start(
     parameters: Parameters,
     settings: Mapping[str, Any],
-    encoded: Encoded,
+    encoded: EncoderOutput,
     summary: np.ndarray | None,
 ) -> list[State]:
     """Return the first state of each decoder layer; ``parameters`` are the model's."""

@@ -11,7 +11,7 @@ from tests.reference.cells import State, advance, decoder_layer
 from tests.reference.encoder import encode, start, summarise
 
 
-class Decoded(NamedTuple):
+class DecoderOutput(NamedTuple):
     """Result of decoding one sentence."""
 
     logits: np.ndarray  # `(tgt, vocabulary)`
@@ -125,11 +125,11 @@ def decode(
     settings: Mapping[str, Any],
     source: Sequence[int],
     target: Sequence[int],
-) -> Decoded:
+) -> DecoderOutput:
     """Decode a target that starts with BOS."""
     decoder = Decoder(parameters, settings, source)
     steps = [decoder.advance(token) for token in target]
     logits = np.array([logits for logits, _ in steps])
     if steps[0][1] is None:
-        return Decoded(logits, None)
-    return Decoded(logits, np.array([weights for _, weights in steps]))
+        return DecoderOutput(logits, None)
+    return DecoderOutput(logits, np.array([weights for _, weights in steps]))

@@ -37,7 +37,7 @@ class EncoderOptions(Options):
         return self.hidden_size * (self.directions if self.merge == "concat" else 1)
 
 
-class Encoded(NamedTuple):
+class EncoderOutput(NamedTuple):
     """A source read by a recurrent encoder."""
 
     states: Tensor  # `(batch, src, memory)`, zero at padding
@@ -76,7 +76,7 @@ class RecurrentEncoder(nn.Module):
             for width in [input_size] + [size * directions] * (layers - 1)
         )
 
-    def forward(self, embedded: Tensor, mask: Tensor, lengths: Tensor) -> Encoded:
+    def forward(self, embedded: Tensor, mask: Tensor, lengths: Tensor) -> EncoderOutput:
         """Return states and last states of ``(batch, src, input)``.
 
         The mask, ``(batch, src)``, is True where a token is real; the lengths, ``(batch,)``, lie on
@@ -94,7 +94,7 @@ class RecurrentEncoder(nn.Module):
         # Windows and weights refer to positions in the order of the text.
         states = reverse(states, mask) if backwards else states
         last = None if cell is None else self._by_layer(cell)
-        return Encoded(states, self._by_layer(hidden), last)
+        return EncoderOutput(states, self._by_layer(hidden), last)
 
     def _by_layer(self, final: Tensor) -> Tensor:
         """Reorder ``(layers × directions, batch, hidden)`` to batch, layers, directions, hidden."""
@@ -174,7 +174,7 @@ class Bridge(nn.Module):
             self.hidden = LinearLayer(size, hidden_size)
             self.cell = LinearLayer(size, hidden_size) if has_cell_state else None
 
-    def forward(self, encoded: Encoded, summary: Tensor | None) -> CellState:
+    def forward(self, encoded: EncoderOutput, summary: Tensor | None) -> CellState:
         """Return the first decoder state; ``summary`` ``(batch, hidden)`` is c of Cho et al."""
         if self.kind == "copy":
             hidden, cell = self._join(encoded.hidden), encoded.cell

@@ -12,7 +12,7 @@ from datamodules.tokenization import PAD
 from lightning_modules.attention import build_attention
 from lightning_modules.kernels.products import LinearLayer
 from lightning_modules.variants.base import (
-    Decoded,
+    DecoderOutput,
     EmbeddedEncoderDecoder,
     Limit,
     Options,
@@ -173,12 +173,12 @@ class Recurrent(EmbeddedEncoderDecoder):
         return Step(features, state, weights)
 
     @override
-    def decode(self, memory: RecurrentMemory, tgt_in: Tensor) -> Decoded:
+    def decode(self, memory: RecurrentMemory, tgt_in: Tensor) -> DecoderOutput:
         embedded = self.dropout(self._embed(tgt_in))
         needs_steps = self.attends_before_step or self.query.context or self.input_feeding
         return (self._decode_by_steps if needs_steps else self._decode_at_once)(memory, embedded)
 
-    def _decode_by_steps(self, memory: RecurrentMemory, embedded: Tensor) -> Decoded:
+    def _decode_by_steps(self, memory: RecurrentMemory, embedded: Tensor) -> DecoderOutput:
         """Run ``_advance`` over the target ``(batch, tgt, embedding)``."""
         if memory.attention is not None:
             memory = memory._replace(attention=memory.attention.shared())
@@ -195,9 +195,9 @@ class Recurrent(EmbeddedEncoderDecoder):
         stacked = torch.stack(collected, 1)
         features = stacked if self.input_feeding else self._read(stacked)
         present = [weight for weight in weights if weight is not None]
-        return Decoded(features, torch.stack(present, 1) if present else None)
+        return DecoderOutput(features, torch.stack(present, 1) if present else None)
 
-    def _decode_at_once(self, memory: RecurrentMemory, embedded: Tensor) -> Decoded:
+    def _decode_at_once(self, memory: RecurrentMemory, embedded: Tensor) -> DecoderOutput:
         """Run the decoder over the whole target, then attend with all decoder states at once."""
         length = embedded.shape[1]
         summary = self._at_all(memory.summary, embedded)
@@ -211,7 +211,7 @@ class Recurrent(EmbeddedEncoderDecoder):
         if self.intra_attention is not None:
             intra_context = self.intra_attention.attend_all(before, states)
         readable = self._readable(before, states, embedded, context, summary, intra_context)
-        return Decoded(self._read(readable), weights)
+        return DecoderOutput(self._read(readable), weights)
 
     def _attend_once(
         self, memory: RecurrentMemory, hidden: Tensor, state: RecurrentState, embedded: Tensor

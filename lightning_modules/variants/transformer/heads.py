@@ -32,7 +32,7 @@ class Sinusoidal(InputPositions):
         return embedded + sinusoids(positions, width, embedded.dtype).to(embedded.dtype)
 
 
-class Learned(InputPositions):
+class LearnedPositions(InputPositions):
     """Add a learned vector for each position (Table 3 E); positions beyond the table the last."""
 
     def __init__(self, width: int, max_length: int) -> None:

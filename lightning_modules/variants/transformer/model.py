@@ -11,11 +11,17 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 from typing_extensions import override
 
-from lightning_modules.variants.base import Decoded, EmbeddedEncoderDecoder, Limit, Placement, Step
+from lightning_modules.variants.base import (
+    DecoderOutput,
+    EmbeddedEncoderDecoder,
+    Limit,
+    Placement,
+    Step,
+)
 from lightning_modules.variants.transformer.heads import (
     InputPositions,
     KeysValues,
-    Learned,
+    LearnedPositions,
     Sinusoidal,
 )
 from lightning_modules.variants.transformer.layers import (
@@ -62,7 +68,7 @@ class Transformer(EmbeddedEncoderDecoder):
             raise ValueError(f"model.key_size={key_size}: rotary positions need an even size")
         kinds: dict[str, Callable[[], InputPositions]] = {
             "sinusoidal": Sinusoidal,
-            "learned": partial(Learned, width, chosen.max_length),
+            "learned": partial(LearnedPositions, width, chosen.max_length),
         }
         at_input = kinds.get(positions, InputPositions)
         self.src_positions, self.tgt_positions = at_input(), at_input()
@@ -117,9 +123,9 @@ class Transformer(EmbeddedEncoderDecoder):
         )
 
     @override
-    def decode(self, memory: TransformerMemory, tgt_in: Tensor) -> Decoded:
+    def decode(self, memory: TransformerMemory, tgt_in: Tensor) -> DecoderOutput:
         features, _, weights = self._advance(memory, None, tgt_in, not self.training)
-        return Decoded(features, weights)
+        return DecoderOutput(features, weights)
 
     @override
     def step(self, memory: TransformerMemory, state: TransformerState, last_token: Tensor) -> Step:
@@ -148,7 +154,7 @@ class Transformer(EmbeddedEncoderDecoder):
 
     @override
     def limit(self) -> Limit | None:
-        if not isinstance(self.src_positions, Learned):
+        if not isinstance(self.src_positions, LearnedPositions):
             return None
         length = self.src_positions.table.num_embeddings
         return Limit("model.max_length", length, length)

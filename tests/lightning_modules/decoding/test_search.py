@@ -11,7 +11,7 @@ from torch import Tensor
 from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.decoding import search as searching
 from lightning_modules.decoding.search import best_tokens, top
-from lightning_modules.variants.base import Decoded, EncoderDecoder, Step
+from lightning_modules.variants.base import DecoderOutput, EncoderDecoder, Step
 from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import sentences, small_model
 
@@ -54,7 +54,7 @@ class Markov(EncoderDecoder):
         return features
 
     def decode(self, memory, tgt_in):
-        return Decoded(tgt_in, None)
+        return DecoderOutput(tgt_in, None)
 
     def step(self, memory, state, last_token):
         sentences = torch.arange(len(memory.table))

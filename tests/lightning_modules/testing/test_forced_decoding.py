@@ -32,7 +32,7 @@ from lightning_modules.testing.forced_decoding import (
     weights_at,
     words_attention,
 )
-from lightning_modules.variants.base import Decoded, EncoderDecoder
+from lightning_modules.variants.base import DecoderOutput, EncoderDecoder
 from tests.helpers.searches import beam_search
 from tests.helpers.variants import sentences, small_model
 
@@ -55,7 +55,7 @@ class Mirror(EncoderDecoder):
         for row, length in enumerate(memory.sum(1).tolist()):
             for position in range(min(tgt_in.shape[1], length - 1)):
                 weights[row, position, length - 2 - position] = 1  # EOS is the last of the source
-        return Decoded(torch.zeros(*tgt_in.shape, 9), weights)
+        return DecoderOutput(torch.zeros(*tgt_in.shape, 9), weights)
 
     def initial_state(self, memory):
         raise AssertionError("nothing is searched")

@@ -13,7 +13,7 @@ from datamodules.tokenization import BOS
 from lightning_modules.variants import Transformer
 from lightning_modules.variants.transformer.heads import (
     AttentionPositions,
-    Learned,
+    LearnedPositions,
     MultiHeadAttention,
     Positions,
     Relative,
@@ -158,7 +158,7 @@ def test_relative_energies_are_those_of_the_paper(causal):
 
 @torch.no_grad()
 def test_positions_beyond_the_learned_share_the_last():
-    learned = Learned(6, max_length=4)
+    learned = LearnedPositions(6, max_length=4)
     encoded = learned(torch.zeros(1, 9, 6), 0)[0]
     torch.testing.assert_close(encoded[:4], learned.table.weight)
     torch.testing.assert_close(encoded[4:], learned.table.weight[3].expand(5, 6))
