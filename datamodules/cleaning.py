@@ -124,7 +124,6 @@ class Cleaner:
         return text, counts
 
     def _steps(self) -> dict[str, Callable[[Lines, Lines], Mask]]:
-        """Return what leaves pairs out, by the reason, in the order of the cost."""
         cleaning, languages = self.cleaning, self.languages
         steps: dict[str, Callable[[Lines, Lines], Mask]] = {}
         if cleaning.unicode or cleaning.punctuation:

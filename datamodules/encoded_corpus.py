@@ -116,7 +116,6 @@ def _writing(folder: Path) -> Iterator[None]:
 
 
 def _remove_if_empty(folder: Path) -> None:
-    """Remove the folder of a preparation that has refused its text."""
     for place in (folder / UNFINISHED, folder):
         with suppress(OSError):
             place.rmdir()

@@ -22,15 +22,9 @@ class TerminatedError(KeyboardInterrupt):
 
 
 def validated(model: "type[Settings]", values: Any, *node: str) -> "Settings":
-    """Check the values of a configuration ``node`` against a pydantic ``model``.
+    """Return a pydantic model made of a mapping or of a Hydra node, which is resolved.
 
-    Args:
-        model: the class that defines the type and range of each key.
-        values: a mapping, or a Hydra node, whose interpolations are resolved.
-        node: the keys that lead to the values, for the message.
-
-    Raises:
-        UserError: for the first wrong value, written as an override of ``node``.
+    Raises ``UserError`` for the first wrong value, written as an override of the keys ``node``.
     """
     from omegaconf import OmegaConf
     from pydantic import ValidationError

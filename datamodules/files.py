@@ -110,14 +110,10 @@ def what_is(path: Path) -> str:
 
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> None:
-    """Check that each file can be written, and that none replaces another file of the command.
+    """Check that each output can be written, and replaces no other file of the command.
 
-    Args:
-        outputs: files to write, by setting; ``-`` is standard output, None no file.
-        inputs: files that the command reads, by setting.
-
-    Raises:
-        UserError: for the first file that cannot be written, names the setting.
+    The files are given by setting; ``-`` is standard output, None no file. Raises ``UserError``
+    that names the setting of the first file that cannot be written.
     """
     files = {setting: name for setting, name in inputs.items() if name not in (None, STREAM)}
     taken = {os.path.realpath(str(name)): f"{setting}={name}" for setting, name in files.items()}

@@ -133,7 +133,6 @@ class HuggingFaceCorpus(RealCorpus):
 
     @cached_property
     def _tables(self) -> "dict[str, Dataset]":
-        """All splits of the dataset, as tables that are mapped from the disk."""
         datasets, path = _library(), self.path
         cache = None if self.cache_dir is None else str(self.cache_dir / FOLDER)
         local = Path(path)

@@ -147,7 +147,6 @@ class MixtureCorpus(Corpus):
 
     @cached_property
     def _wanted(self) -> dict[str, int]:
-        """How many pairs of each corpus the training text has."""
         sizes, _ = self._sizes
         given = self.weights or {
             name: size ** (1 / (self.temperature or 1)) for name, size in sizes.items()
@@ -187,14 +186,12 @@ def _check_sets(texts: Sequence[ParallelText]) -> None:
 
 
 def _prefixed(name: str, text: ParallelText) -> ParallelText:
-    """Name the corpus in the reasons why pairs are left out."""
     left_out = {f"{name}: {reason}": count for reason, count in text.left_out.items()}
     examples = {f"{name}: {reason}": sources for reason, sources in text.examples.items()}
     return replace(text, left_out=left_out, examples=examples)
 
 
 def _not_drawn(sizes: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, int]:
-    """Count the pairs of each corpus for which its share has no room."""
     return {
         f"{name}: not drawn": size - wanted[name]
         for name, size in sizes.items()

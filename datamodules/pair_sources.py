@@ -113,7 +113,6 @@ def find_test_set(
 
 
 def _dataset(name: str, pair: str, folder: Path | None) -> tuple[Any, Path]:
-    """Return a test set of sacreBLEU and the folder of its downloads."""
     from sacrebleu.dataset import DATASETS, base  # a large table, which --help does not need
 
     newstest = _NEWSTEST.fullmatch(name)

@@ -101,7 +101,6 @@ def _lengths(lines: Sequence[str]) -> list[int]:
 
 
 def _numbered(words: Sequence[str]) -> Numbers:
-    """Return a number for each word; equal words have equal numbers."""
     numbers = dict(zip(dict.fromkeys(words), count()))
     return np.fromiter(map(numbers.__getitem__, words), np.int64, len(words))
 

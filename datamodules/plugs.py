@@ -15,17 +15,11 @@ Plug = TypeVar("Plug")
 def find_plug(
     setting: str, name: str, known: Mapping[str, type[Plug]], base: type[Plug]
 ) -> type[Plug]:
-    """Return the class that a setting names.
+    """Return the class of ``known`` that ``setting=name`` names, or that of a dotted path.
 
-    Args:
-        setting: key of the configuration, for messages.
-        name: a name in ``known``, or a dotted path such as ``my_package.MyScore``.
-        known: classes of the harness by name.
-        base: the class from which every plug of this kind is derived.
-
-    Raises:
-        UserError: for a name that leads to no class, or to a class of another kind, or to a class
-            that lacks a method. An error inside the user's module comes through with its traceback.
+    Raises ``UserError`` for a name that leads to no class, to a class that is not derived from
+    ``base``, or to one that lacks a method. An error inside the user's module comes through with
+    its traceback.
     """
     if name in known:
         return known[name]

@@ -265,7 +265,6 @@ def _encode_all(
     settings: TokenizerSettings,
     folder: Path,
 ) -> tuple[Checksums, dict[tuple[str, str], SideCounts]]:
-    """Write the numbers of each split and side, and how often training has each word."""
     checksums: Checksums = {}
     counts: dict[tuple[str, str], SideCounts] = {}
     frequencies = []
@@ -314,7 +313,6 @@ def _encode_training(
 
 
 def _save_words(text: GrowingText, side: str, tokenizer: Bpe, folder: Path) -> dict[str, int]:
-    """Write the words of a side, and the characters of each word, for BPE dropout."""
     words = text.words(side)
     lengths = np.concatenate([_narrow(lines.lengths) for lines in text.lines(side)])
     numbers = (lines.tokens for lines in text.lines(side))

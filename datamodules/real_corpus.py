@@ -191,7 +191,6 @@ class RealCorpus(Corpus):
 def _within(
     block: Block, languages: tuple[str, str], links: list[str] | None, limit: int | None
 ) -> ParallelText:
-    """Leave out pairs with an empty side or with a side of more than ``limit`` words."""
     words = list(map(lengths_in_words, block, languages))
     empty = np.minimum(*words) == 0
     long = np.zeros_like(empty) if limit is None else ~empty & (np.maximum(*words) > limit)

@@ -40,14 +40,8 @@ class Columns(BaseModel, extra="forbid", frozen=True):
 def clean_texts(values: Sequence[object], side: str, unit: str, first: int) -> list[str]:
     """Return cells as lines of text: a missing value is an empty line, a line feed is a space.
 
-    Args:
-        values: the cells of a column.
-        side: where the column stands, for messages.
-        unit: what ``first`` counts, such as ``line``.
-        first: number of the first cell.
-
-    Raises:
-        UserError: for a cell that is not text, or text that UTF-8 cannot hold.
+    Raises ``UserError`` for a cell that is not text, or text that UTF-8 cannot hold, with its
+    ``side`` and number: the first cell is ``unit`` (such as *line*) ``first``.
     """
     texts = ["" if value is None else value for value in values]
     for index, text in enumerate(texts, first):

@@ -81,7 +81,6 @@ class TextCorpus(RealCorpus):
         return sorted(found)
 
     def _table(self, name: str) -> Table | None:
-        """Return the table of a name; None if there is none or no columns are chosen."""
         if self.columns is None:
             if table_kind(name):
                 raise _no_columns(self.root / name)

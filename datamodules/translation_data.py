@@ -217,7 +217,6 @@ class TranslationData(pl.LightningDataModule):
 
     @property
     def _place(self) -> Place:
-        """Place of this process among the ranks of the trainer."""
         if self.trainer is None:
             return Place()
         ranks = self.trainer.world_size

@@ -54,10 +54,7 @@ class Merges:
         In each round, every possible merge of a word is left out with probability ``left_out``, and
         the best of the others, the first of equals, is made. A word without one is finished.
 
-        Args:
-            characters: the characters of each word.
-            keys: the random number of each word that decides all its draws, ``(words,)``.
-            left_out: share of the merges that are left out, 0 ≤ p < 1.
+        ``keys (words,)`` are random numbers: that of a word decides all its draws.
         """
         tokens, lengths = characters.flat(), characters.lengths
         stay = np.ones(len(tokens), np.bool_)
@@ -150,7 +147,6 @@ def draws(keys: Keys, counters: Numbers) -> Keys:
 
 
 def _begins(words: Numbers) -> NDArray[np.bool_]:
-    """Return where another word begins."""
     return np.concatenate(([True], words[1:] != words[:-1]))
 
 

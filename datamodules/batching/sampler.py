@@ -106,7 +106,6 @@ class TokenBatchSampler(Sampler[NDArray[np.int64]]):
             skipped = max(0, skipped - batches)
 
     def _random(self, pool: int, epoch: int) -> np.random.Generator:
-        """Return the random generator of a pool in an epoch."""
         # The generator of pool 0 is the same as that of (seed, epoch).
         return np.random.default_rng((self._seed, epoch, pool))
 
@@ -133,7 +132,6 @@ class TokenBatchSampler(Sampler[NDArray[np.int64]]):
 
 
 def _padding(lengths: NDArray[np.integer], cuts: NDArray[np.int64]) -> float:
-    """Return the share of padding in batches that are cut at ``cuts``."""
     padded = np.diff(cuts) * np.maximum.reduceat(lengths, cuts[:-1])
     return 1 - float(lengths.sum() / padded.sum())
 

@@ -156,7 +156,6 @@ class GrammarCorpus(Corpus):
         return kept
 
     def _writer(self, name: Split) -> "_Writer":
-        """Return the writer of a split, with its random generator."""
         keep = None
         if self.disjoint != "sentences":
             key = key_of(self.disjoint, find_language(self.source))

@@ -38,12 +38,10 @@ class Tokenizer(ABC):
     @classmethod
     @abstractmethod
     def train(cls, lines: Sequence[str], vocabulary_size: int, min_frequency: int) -> Self:
-        """Build a vocabulary, which must not depend on the order of the lines.
+        """Build a vocabulary of one side of the training text, or of both if it is shared.
 
-        Args:
-            lines: one side of the training text, or both sides for a shared vocabulary.
-            vocabulary_size: largest number of tokens, the four special tokens included.
-            min_frequency: least number of occurrences in ``lines``.
+        It has at most ``vocabulary_size`` tokens, the four special tokens included, each found
+        ``min_frequency`` times at least, and must not depend on the order of the lines.
         """
 
     @abstractmethod

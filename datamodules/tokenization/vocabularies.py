@@ -140,7 +140,6 @@ def _trained(lines: Sequence[str], settings: TokenizerSettings) -> Tokenizer:
 
 
 def _read(models: Models, shared: bool) -> list[Tokenizer]:
-    """Read the files of SentencePiece. Raises ``UserError``."""
     read: list[Tokenizer] = []
     for side, file in (("source", models.source), ("target", models.target)):
         try:

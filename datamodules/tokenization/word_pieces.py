@@ -199,7 +199,6 @@ def tags_of(lines: Iterable[str]) -> list[str]:
 
 
 def _pieces(words: Mapping[str, int]) -> Counter[str]:
-    """Return the frequency of each piece, from the frequencies of the words."""
     pieces: Counter[str] = Counter()
     for word, count in words.items():
         for piece, _ in PIECES.pre_tokenize_str(normalised(word)):

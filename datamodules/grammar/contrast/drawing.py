@@ -66,7 +66,6 @@ def _meanings(sentences: Sentences, longest: int) -> Iterator[tuple[bool, list[J
 
 
 def _evenly(cells: Cells, distance: int) -> Iterator[ContrastPair]:
-    """Yield ``EACH`` pairs of a distance, of all categories and forms in turn."""
     columns = [cells[key] for key in sorted(cells) if key[0] == distance]
     rows = zip_longest(*columns)
     return islice((pair for row in rows for pair in row if pair is not None), EACH)

@@ -56,7 +56,6 @@ class Circumstances(NounPhrases):
         return spare
 
     def _begin(self, clause: Clause) -> None:
-        """Maybe begin the sentence with a word that only one language says."""
         if self.knobs.verbosity and self.random() < self.knobs.verbosity:
             table = self.vocabulary.adverbs("particles", 5)
             assert table is not None

@@ -157,7 +157,6 @@ class Clauses(Circumstances):
         return clause
 
     def _known_subject(self, place: ClausePlace) -> Participant | None:
-        """Return a subject that is no noun phrase of this clause, or None."""
         if place.subject is not None:
             return place.subject
         if self.random() < PRONOUN_SHARE:
@@ -177,7 +176,6 @@ class Clauses(Circumstances):
     def _frame(
         self, words: int, subject: Participant | None, place: ClausePlace, host: bool
     ) -> tuple[str, Verb]:
-        """Draw a frame and a verb that fit the subject."""
         kind = "" if subject is None else kind_of(subject)
         if place.gap == "object":
             assert place.antecedent is not None
@@ -275,7 +273,6 @@ class Clauses(Circumstances):
     def _participants(
         self, clause: Clause, frame: str, subject: Participant, place: ClausePlace, host: bool
     ) -> None:
-        """Draw the objects that the frame needs."""
         kinds = clause.verb.objects
         if frame in ("transitive", "ditransitive") and place.gap != "object":
             clause.object = None if host else self._pronoun(kinds, subject, place)

@@ -57,15 +57,11 @@ class NounPhrases:
         extended: bool = False,
         ambiguous: bool = False,
     ) -> NounPhrase:
-        """Draw a noun phrase without adjectives: about two words.
+        """Draw a noun phrase of some classes without adjectives: about two words.
 
-        Args:
-            kinds: classes of nouns that fit.
-            possessor: the subject of the clause, for *his*, *her*, *its*, *their*; None for a
-                subject.
-            denied: whether the phrase is the direct object of a negated verb.
-            extended: whether an attribute or a relative clause will follow, so that no name fits.
-            ambiguous: whether a word with two senses may be drawn.
+        ``possessor`` is the subject of the clause, for *his* and *its*; None for a subject. The
+        direct object of a negated verb is ``denied``. Before an attribute or a relative clause
+        (``extended``) no name fits. ``ambiguous`` allows a word with two senses.
         """
         if not extended and not denied:
             if self.knobs.open_words and self.random() < self.knobs.open_words:
@@ -111,7 +107,6 @@ class NounPhrases:
         return NounPhrase(self.unit(), Core(noun, False, determiner))
 
     def _open(self, kinds: tuple[str, ...]) -> NounPhrase | None:
-        """Draw a surname or a number of things; None if neither fits."""
         if any(kind in HUMAN for kind in kinds) and self.random() < 0.5:
             return self._named(open_words.surname(self.random), "title")
         table = self.vocabulary.nouns(kinds, plural=True)

@@ -21,13 +21,10 @@ class Plan:
 def plan_clauses(
     words: int, mean: float, embedding: float, random: Random
 ) -> tuple[list[Plan], int]:
-    """Return the clauses that stand side by side, and the number of all clauses.
+    """Return the clauses side by side in a sentence of ``words`` words, and the number of all.
 
-    Args:
-        words: words of the sentence.
-        mean: mean words of a clause.
-        embedding: probability that a clause after the first stands inside another.
-        random: draws the numbers.
+    ``mean`` is the mean number of words of a clause, ``embedding`` the probability that a clause
+    after the first stands inside another.
     """
     count = max(1, int(words / mean + random()))
     beside = [Plan()]

@@ -151,14 +151,10 @@ class Vocabulary:
         kind: str = "",
         negated: bool = False,
     ) -> Table[Expression] | None:
-        """Return the adverbs of a section with at most ``most_words`` words.
+        """Return the adverbs of a section of the lexicon with at most ``most_words`` words.
 
-        Args:
-            section: section of the lexicon.
-            most_words: most words of an adverb.
-            topic: chooses times that set the frame of a clause, or times that do not.
-            kind: class of the subject, for adverbs of manner.
-            negated: whether the clause is negated.
+        ``topic`` chooses times that set the frame of a clause, or times that do not; ``kind`` is
+        the class of the subject, for adverbs of manner.
         """
         key = section, min(most_words, 4), topic, kind, negated
         if key not in self._adverb_tables:

@@ -54,7 +54,6 @@ def lexicon(nouns: int) -> Lexicon:
 
 
 def _sections(name: str) -> dict[str, list[list[str]]]:
-    """Read the lines of each section of a file; ``#`` begins a comment."""
     sections: dict[str, list[list[str]]] = {}
     for line in files(__package__).joinpath(name).read_text(encoding="utf-8").splitlines():
         if line.startswith("["):

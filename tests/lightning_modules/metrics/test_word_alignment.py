@@ -152,7 +152,7 @@ def test_the_two_formats_say_the_same():
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["0-0", "0-0 x-1", ""], "line 2: '0-0 x-1' are not links"),
+        (["0-0", "0-0 x-1", ""], "line 2: 'x-1' is not a link"),
         (
             ["0-0", "2-0", ""],
             "line 2: 2-0 points past its sentence pair .2 source and 2 target words",

@@ -67,7 +67,6 @@ def _group(verb: EnglishVerb, mode: Mode, person: int, role: int) -> list[Word]:
 
 
 def _auxiliary_group(forms: tuple[str, str], mode: Mode) -> list[Word]:
-    """Write *can* or *must* before an infinitive."""
     form = forms[mode.tense == "past"]
     if form == "can" and mode.negation == "not":
         return [("cannot", (MODAL, NOT))]

@@ -115,7 +115,6 @@ class GermanNouns:
         return piece([*words, *((word, (NOUN,)) for word in written)])
 
     def _determiner(self, core: Core, gender: str, case: int, negated: bool) -> tuple[str, str]:
-        """Return the determiner and the ending of the adjectives after it."""
         name, strong = core.determiner, _STRONG[gender][case]
         if negated and name in ("a", "some"):
             return _with_ein_ending("kein", gender, case)

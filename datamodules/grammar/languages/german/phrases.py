@@ -169,15 +169,10 @@ class Phrases(Language):
         negated_by: Clause | None = None,
         light: bool = False,
     ) -> None:
-        """Write a noun phrase.
+        """Write a noun phrase in a case, after a preposition.
 
-        Args:
-            phrase: the noun phrase.
-            text: is written to.
-            case: case of the noun phrase.
-            before: the preposition.
-            negated_by: the clause that is negated if the noun phrase has *kein*.
-            light: whether a heavy relative clause is left for the end of the clause.
+        With *kein*, it negates the clause ``negated_by``. A ``light`` phrase leaves a heavy
+        relative clause for the end of the clause.
         """
         text.add(before, phrase.unit)
         core, owner = phrase.core, phrase.owner

@@ -103,7 +103,6 @@ def _government(words: list[str]) -> Government:
 
 
 def _weak(infinitive: str) -> tuple[str, str, str]:
-    """Return the principal parts of a regular verb."""
     stem = _stem(infinitive)
     linked = stem + "e" if _needs_e(stem) else stem
     without_ge = stem.startswith(_UNSTRESSED) or infinitive.endswith("ieren")
@@ -157,13 +156,9 @@ def modal_forms(name: str) -> GermanVerb | None:
 
 
 def verb_group(verb: GermanVerb, tense: str, person: int, modal: GermanVerb | None) -> VerbPieces:
-    """Write a verb group.
+    """Write a verb group; ``modal`` holds the forms of a verb with an infinitive.
 
-    Args:
-        verb: forms of the verb of the clause.
-        tense: ``present``, ``past`` (one word), ``perfect`` or ``future``.
-        person: of the subject.
-        modal: forms of a verb with an infinitive.
+    ``tense`` is ``present``, ``past`` (one word), ``perfect`` or ``future``.
     """
     if modal is None:
         return _group(verb, tense, person, (VERB,), [])
