@@ -13,7 +13,7 @@ from datamodules.batching import EncodedPairs, SpelledText
 from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split
 from datamodules.corpus_statistics import CorpusStatistics
-from datamodules.errors import UserError
+from datamodules.errors import UserError, one_line
 from datamodules.files import locked, remove_half_written
 from datamodules.prepare import INDEX, STATISTICS, UNFINISHED, WORD_COUNTS, build
 from datamodules.sequences import check_files, load_sequences
@@ -59,7 +59,7 @@ class EncodedCorpus:
             except FileNotFoundError:
                 log.info("encoding the corpus into %s", folder)
             except Exception as error:  # any kind of damage is mended by a new build
-                log.warning("%s is damaged and is made again: %s", folder, error)
+                log.warning("%s is damaged and is made again: %s", folder, one_line(error))
             with _writing(folder):
                 remove_half_written(folder)
                 try:

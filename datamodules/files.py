@@ -148,8 +148,3 @@ def as_cell(value: Value) -> Value | str:
     if not isinstance(value, str) or not value.startswith(STARTS_FORMULA):
         return value
     return value if SIGNED_NUMBER.fullmatch(value) else QUOTE + value
-
-
-def from_cell(cell: str) -> str:
-    """Return the text of a cell that ``as_cell`` made."""
-    return cell.removeprefix(QUOTE)

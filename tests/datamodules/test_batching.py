@@ -1,7 +1,5 @@
-import gzip
 import hashlib
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,29 +16,12 @@ from datamodules.batching import (
     collate,
 )
 from datamodules.batching import sampler as sampler_module
-from datamodules.corpus import ParallelText
 from datamodules.errors import UserError
-from datamodules.tokenization import BOS, EOS, PAD, Tokenizers, TokenizerSettings
-
-MULTI30K = Path(__file__).parents[3] / "shared" / "data" / "multi30k"
+from datamodules.tokenization import BOS, EOS, PAD
+from tests.datamodules.samples import encoded, random_pairs
 
 repeatable = settings(derandomize=True, deadline=None, database=None)
 sentences = st.lists(st.integers(4, 99), max_size=12)
-
-
-def encoded(pairs):
-    src, tgt = ([pair[side] for pair in pairs] for side in (0, 1))
-    return EncodedPairs(np.arange(len(pairs)), Sequences.of(src), Sequences.of(tgt))
-
-
-def random_pairs(count, longest=30, seed=0):
-    random = np.random.default_rng(seed)
-    return encoded(
-        [
-            tuple(random.integers(4, 99, random.integers(0, longest)).tolist() for _ in range(2))
-            for _ in range(count)
-        ]
-    )
 
 
 def passed(sampler):
@@ -167,7 +148,6 @@ def test_batches_of_free_text():
 
 @pytest.mark.parametrize("kind", [LengthBatchSampler, MixedBatchSampler])
 def test_sentences_meet_others_in_the_next_epoch(kind):
-    """The sentences of a batch differ between epochs."""
     random = np.random.default_rng(0)
     lengths = random.integers(5, 20, 5000)
     shape = zip(lengths, lengths + random.integers(-3, 4, 5000), strict=True)
@@ -313,22 +293,3 @@ def test_little_padding_on_lengths_like_those_of_news_text():
             real += lengths.sum()
             padded += lengths.max() * len(rows)
     assert real / padded > 0.97
-
-
-@pytest.mark.real_text
-def test_little_padding_on_real_text():
-    if not MULTI30K.is_dir():
-        pytest.skip("no multi30k in shared/data")
-    sides = [
-        gzip.decompress((MULTI30K / f"train.{language}.gz").read_bytes()).decode().split("\n")[:-1]
-        for language in ("de", "en")
-    ]
-    text = ParallelText(source=sides[0], target=sides[1])
-    tokenizers = Tokenizers.train(text, TokenizerSettings("words", 10000, 2, shared=True))
-    data = encoded(
-        list(zip(*(t.encode(side) for t, side in zip(tokenizers, sides, strict=True)), strict=True))
-    )
-    batches = [data[rows] for rows in LengthBatchSampler(data, 2048, shuffle=True)]
-    for mask in ("src_mask", "tgt_mask"):
-        masks = [getattr(batch, mask) for batch in batches]
-        assert sum(int(m.sum()) for m in masks) / sum(m.numel() for m in masks) > 0.95

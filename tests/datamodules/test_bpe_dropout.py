@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from datamodules.batching import Feed, Pieces, PieceSampler, Place
 from datamodules.batching.bpe_dropout import Merges, draws
 from datamodules.batching.pieces import UpdatePiece
-from datamodules.corpus import Corpus, ParallelText
 from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.sequences import Sequences
-from datamodules.tokenization import EOS, PAD, UNK, Bpe, TokenizerSettings
+from datamodules.tokenization import EOS, UNK, Bpe, TokenizerSettings
 from datamodules.translation_data import TranslationData
+from tests.datamodules.samples import InParts, random_text
 from tests.datamodules.tokenization.kinds import LINES
 from tests.datamodules.tokenization.test_tokenizers import ANY_LINE, repeatable
 from tests.helpers.data_settings import NO_CLEANING, batch_sizes
@@ -145,30 +145,7 @@ def test_a_vocabulary_without_merges():
 WORDS = ["Hund", "l'homme", "n'aime", "pas.", "Käse", "(sehr)", "Hundehütte", "homme", "<2fr>"]
 
 
-def text(count, seed):
-    random = np.random.default_rng(seed)
-    source, target = (
-        [" ".join(random.choice(WORDS, n)) for n in random.integers(1, 9, count)] for _ in range(2)
-    )
-    return ParallelText(source, target)
-
-
-class InParts(Corpus):
-    """120 training pairs in parts of some size."""
-
-    name, source, target = "parts", "de", "en"
-
-    def __init__(self, size=120):
-        self.size = size
-
-    def split(self, name):
-        return text(120, 0) if name == "train" else text(20, 1)
-
-    def parts(self, name):
-        whole = self.split(name)
-        for first in range(0, len(whole), self.size):
-            lines = slice(first, first + self.size)
-            yield ParallelText(whole.source[lines], whole.target[lines], None, {})
+TRAIN, TEST = random_text(WORDS, 120, 0), random_text(WORDS, 20, 1)
 
 
 def settings(dropout=0.3, shared=False):
@@ -181,7 +158,9 @@ def data(tmp_path):
         tokenizer = settings(dropout, shared)
         sizes = batch_sizes(64, 200)
         folder = tmp_path / place
-        return TranslationData(InParts(size), NO_CLEANING, tokenizer, sizes, None, seed, folder)
+        return TranslationData(
+            InParts(TRAIN, TEST, size), NO_CLEANING, tokenizer, sizes, None, seed, folder
+        )
 
     return made
 
@@ -193,7 +172,6 @@ def tokens(batch):
 
 
 def epoch_of(data, number, skip=0, place=None):
-    """Return the batches of an epoch."""
     batches = data._training_batches()
     batches.skip(skip)
     sampler = PieceSampler(batches, place or Place())
@@ -277,14 +255,6 @@ def test_pieces_and_ranks_see_the_update_of_one_process(data, ranks):
         assert np.array_equal(update.lengths, [mask.sum(1).tolist() for mask in sides])
 
 
-def test_an_epoch_goes_on_with_the_same_batches(data):
-    made = data()
-    whole, rest = epoch_of(made, 1), epoch_of(made, 1, skip=3)
-    for batch, again in zip(whole[3:], rest, strict=True):
-        assert batch.src.equal(again.src)
-        assert batch.tgt_out.equal(again.tgt_out)
-
-
 def test_validation_and_test_never_drop(data):
     made, plain = data(), data(0.0)
     for loader in ("val_dataloader", "test_dataloader"):
@@ -303,9 +273,7 @@ def test_the_number_of_updates_follows_the_longer_sentences(data):
 def test_the_longest_cut_is_that_into_characters(data):
     made = data(1 - 2**-40)
     for pairs in (made.dropout.longest(), made.dropout.cut(np.arange(120), 0)):
-        for side, lines in zip(
-            pairs.sides, (text(120, 0).source, text(120, 0).target), strict=True
-        ):
+        for side, lines in zip(pairs.sides, (TRAIN.source, TRAIN.target), strict=True):
             words = [line.split() for line in lines]
             characters = [
                 sum(1 if word == "<2fr>" else 1 + len(word) for word in line) for line in words
@@ -316,34 +284,22 @@ def test_the_longest_cut_is_that_into_characters(data):
 @pytest.mark.long
 @pytest.mark.parametrize("size", [120, 7])
 def test_only_dropout_prepares_words(tmp_path, size):
-    plain = EncodedCorpus.of(InParts(size), NO_CLEANING, settings(0.0), tmp_path / "plain")
-    spelled = EncodedCorpus.of(InParts(size), NO_CLEANING, settings(), tmp_path / "spelled")
+    plain = EncodedCorpus.of(
+        InParts(TRAIN, TEST, size), NO_CLEANING, settings(0.0), tmp_path / "plain"
+    )
+    spelled = EncodedCorpus.of(
+        InParts(TRAIN, TEST, size), NO_CLEANING, settings(), tmp_path / "spelled"
+    )
     assert plain.spelled is None
     assert spelled.spelled is not None
     names = [{file.name for file in (tmp_path / place).iterdir()} for place in ("plain", "spelled")]
     assert names[0] < names[1]
     assert {name.split(".")[2] for name in names[1] - names[0]} == {"words", "characters"}
     for side, tokenizer, lines in zip(
-        spelled.spelled, spelled.tokenizers, (text(120, 0).source, text(120, 0).target), strict=True
+        spelled.spelled, spelled.tokenizers, (TRAIN.source, TRAIN.target), strict=True
     ):
         assert isinstance(tokenizer, Bpe)
         words = [word for line in lines for word in line.split()]
         characters = side.characters.select(side.words.flat()).flat().tolist()
         assert side.words.lengths.tolist() == [len(line.split()) for line in lines]
         assert characters == list(chain.from_iterable(tokenizer.characters(words)))
-
-
-def test_damaged_words_are_made_again(tmp_path):
-    folder = tmp_path / "spelled"
-    EncodedCorpus.of(InParts(), NO_CLEANING, settings(), folder)
-    file = folder / "train.target.words.tokens.npy"
-    content = file.read_bytes()
-    file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    EncodedCorpus.of(InParts(), NO_CLEANING, settings(), folder)
-    assert file.read_bytes() == content
-
-
-def test_padding_is_padding(data):
-    for batch in epoch_of(data(), 0):
-        assert (batch.src[~batch.src_mask] == PAD).all()
-        assert (batch.tgt_out[~batch.tgt_mask] == PAD).all()

@@ -11,27 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.data import Dataset, SequentialSampler
 
-from datamodules.batching import (
-    EncodedPairs,
-    Feed,
-    LengthBatchSampler,
-    Pieces,
-    PieceSampler,
-    Place,
-    Sequences,
-)
+from datamodules.batching import Feed, LengthBatchSampler, Pieces, PieceSampler, Place
 from datamodules.batching import sampler as sampler_module
+from tests.datamodules.samples import random_pairs
 
 repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=60)
-
-
-def encoded(count, longest=12, seed=0):
-    random = np.random.default_rng(seed)
-    sides = []
-    for _ in range(2):
-        lengths = random.integers(0, longest, count)
-        sides.append(Sequences.joined(random.integers(4, 99, lengths.sum()), lengths))
-    return EncodedPairs(None, *sides)
 
 
 def updates_of(pairs, place, *, workers=0, skipped=0, epoch=0, stop=None):
@@ -61,7 +45,7 @@ def test_every_pair_of_an_epoch_is_seen_exactly_once(
     count, ranks, accumulated, workers, cut, epoch
 ):
     """Some ranks are cut off after some updates; another number of ranks goes on."""
-    pairs = encoded(count, seed=count)
+    pairs = random_pairs(count, 12, seed=count)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sampler_module, "POOL", 50)
         updates = len(LengthBatchSampler(pairs, 40, seed=7, shuffle=True))
@@ -81,7 +65,7 @@ def test_every_pair_of_an_epoch_is_seen_exactly_once(
 @repeatable
 @given(st.integers(1, 120), st.sampled_from([1, 2, 4]))
 def test_any_number_of_ranks_makes_the_same_updates(count, ranks):
-    pairs = encoded(count, seed=count)
+    pairs = random_pairs(count, 12, seed=count)
     whole = updates_of(pairs, Place())
     by_rank = [updates_of(pairs, Place(rank, ranks, ranks)) for rank in range(ranks)]
     assert [
@@ -92,7 +76,7 @@ def test_any_number_of_ranks_makes_the_same_updates(count, ranks):
 @pytest.mark.long
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_threads_change_no_batch_and_no_order(workers):
-    pairs = encoded(2000)
+    pairs = random_pairs(2000, 12)
 
     def batches(threads):
         order = LengthBatchSampler(pairs, 60, seed=1, shuffle=True)
@@ -106,7 +90,7 @@ def test_threads_change_no_batch_and_no_order(workers):
 
 
 def test_threads_end_with_the_pass_and_with_a_pass_that_is_left():
-    pairs, before = encoded(5000), threading.active_count()
+    pairs, before = random_pairs(5000, 12), threading.active_count()
     feed = Feed(
         Pieces(pairs), PieceSampler(LengthBatchSampler(pairs, 60, shuffle=True), Place()), 3
     )
@@ -168,7 +152,7 @@ def test_the_time_waited_is_counted():
 @pytest.mark.long
 @pytest.mark.timed
 def test_two_workers_feed_two_million_target_tokens_a_second():
-    pairs = encoded(300_000, longest=40)
+    pairs = random_pairs(300_000, longest=40)
     feed = Feed(
         Pieces(pairs), PieceSampler(LengthBatchSampler(pairs, 4096, shuffle=True), Place()), 2
     )

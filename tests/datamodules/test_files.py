@@ -16,7 +16,6 @@ from datamodules.errors import UserError
 from datamodules.files import (
     as_cell,
     check_outputs,
-    from_cell,
     remove_half_written,
     what_is,
     whole_file,
@@ -191,7 +190,7 @@ def test_texts_read_back_and_begin_no_formula(text):
         assert cell[0] in "+-"
         assert math.isfinite(float(cell))
         assert set(cell[1:]) <= set("0123456789.")
-    assert from_cell(cell) == text
+    assert cell.removeprefix("'") == text
 
 
 def test_numbers_stay_numbers():

@@ -19,12 +19,13 @@ from hypothesis import strategies as st
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from datamodules import encoded_corpus, prepare
-from datamodules.corpus import Corpus, ParallelText
+from datamodules.corpus import ParallelText
 from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.errors import UserError
 from datamodules.text import TextCorpus
 from datamodules.tokenization import Bpe, TokenizerSettings, Words
 from datamodules.translation_data import TranslationData
+from tests.datamodules.samples import InParts, random_text
 from tests.helpers.data_settings import NO_CLEANING, batch_sizes, cleaning_settings
 
 WORDS = ["der", "Hund", "l'homme", "n'aime", "pas.", "(sehr)"]
@@ -37,34 +38,18 @@ context = get_context("forkserver")
 context.set_forkserver_preload(["tests.datamodules.test_prepare"])
 
 
-def text(count, seed):
-    draw = np.random.default_rng(seed)
-    source, target = (
-        [" ".join(draw.choice(WORDS, n)) for n in draw.integers(1, 9, count)] for _ in range(2)
+TRAIN, TEST = random_text(WORDS, 100, 0), random_text(WORDS, 20, 1)
+
+
+def corpus_of(size, broken=()):
+    """Return a corpus in parts of which each leaves out a pair."""
+    return InParts(
+        TRAIN,
+        TEST,
+        size,
+        broken=broken,
+        told=lambda number: {"left_out": {"empty": 1}, "examples": {"empty": [f"part {number}"]}},
     )
-    return ParallelText(source, target)
-
-
-class InParts(Corpus):
-    """A training text of 100 pairs in parts of some size; ``broken`` part numbers fail."""
-
-    name, source, target = "parts", "de", "en"
-
-    def __init__(self, size, broken=()):
-        self.size, self.broken = size, broken
-        self.train = text(100, 0)
-
-    def split(self, name):
-        return self.train if name == "train" else text(20, 1)
-
-    def parts(self, name):
-        whole = self.split(name)
-        for number, first in enumerate(range(0, len(whole), self.size)):
-            if number in self.broken:
-                raise KeyboardInterrupt
-            lines = slice(first, first + self.size)
-            left_out, examples = {"empty": 1}, {"empty": [f"part {number}"]}
-            yield ParallelText(whole.source[lines], whole.target[lines], None, left_out, examples)
 
 
 def prepared_from(corpus, folder, settings=SETTINGS, cleaned=NO_CLEANING):
@@ -83,12 +68,12 @@ def everything(corpus):
 
 @pytest.fixture
 def whole(tmp_path):
-    return everything(prepared_from(InParts(100), tmp_path / "whole"))
+    return everything(prepared_from(corpus_of(100), tmp_path / "whole"))
 
 
 @pytest.mark.parametrize("size", [99, 7])
 def test_parts_make_no_difference(tmp_path, whole, size):
-    prepared = prepared_from(InParts(size), tmp_path / "parts")
+    prepared = prepared_from(corpus_of(size), tmp_path / "parts")
     assert everything(prepared) == whole
     parts = -(-100 // size)
     assert prepared.text["train"].left_out == {"empty": parts}
@@ -101,7 +86,7 @@ def test_parts_make_no_difference(tmp_path, whole, size):
 def test_an_interrupted_preparation_continues_after_the_last_finished_block(tmp_path, whole):
     folder = tmp_path / "killed"
     with pytest.raises(KeyboardInterrupt):
-        prepared_from(InParts(7, broken=[9]), folder)
+        prepared_from(corpus_of(7, broken=[9]), folder)
     assert not (folder / "index.json").exists()
     unfinished = folder / prepare.UNFINISHED
     index = unfinished / "blocks.jsonl"
@@ -109,7 +94,7 @@ def test_an_interrupted_preparation_continues_after_the_last_finished_block(tmp_
     for file in unfinished.iterdir():  # what a killed process has begun to write
         with file.open("ab") as content:
             content.write(b'{"sizes')
-    prepared = prepared_from(InParts(7), folder)
+    prepared = prepared_from(corpus_of(7), folder)
     assert everything(prepared) == whole
     made = json.loads((folder / "statistics.json").read_text())
     assert made["pairs_read"] == 1100  # the first block was not cleaned again
@@ -119,31 +104,30 @@ def test_what_a_killed_process_half_wrote_is_removed(tmp_path):
     left = tmp_path / "x" / ".train.source.tokens.99999.part.npy"
     left.parent.mkdir()
     left.touch()
-    prepared_from(InParts(100), tmp_path / "x")
+    prepared_from(corpus_of(100), tmp_path / "x")
     assert not left.exists()
 
 
 def test_words_are_counted_as_bleu_cuts_whole_lines(whole):
-    tokenize = Tokenizer13a()
-    counted: Counter[str] = Counter()
-    for line in InParts(1).train.target:
-        counted.update(tokenize(line).split())
-    assert whole[2]["target"] == counted
+    tokenize, train = Tokenizer13a(), TRAIN
+    assert whole[2] == {
+        "source": Counter(word for line in train.source for word in line.split()),
+        "target": Counter(word for line in train.target for word in tokenize(line).split()),
+        "reference": Counter(word for line in train.target for word in line.split()),
+    }
 
 
 def test_vocabularies_are_learned_from_a_sample(tmp_path):
     few = TokenizerSettings("words", 60, 1, sample_pairs=10)
-    prepared = prepared_from(InParts(7), tmp_path / "few", few)
-    train = InParts(7).train
-    words = {word for line in train.source[::10] for word in line.split()}
+    prepared = prepared_from(corpus_of(7), tmp_path / "few", few)
+    words = {word for line in TRAIN.source[::10] for word in line.split()}
     assert {w for w in WORDS if w.isalpha() and "▁" + w in prepared.tokenizers.source.numbers} == {
         w for w in words if w.isalpha()
     }
 
 
 def test_no_pairs_at_all(tmp_path):
-    corpus = InParts(7)
-    corpus.train = ParallelText([], [])
+    corpus = InParts(ParallelText([], []), TEST, 7)
     with pytest.raises(UserError, match=r"InParts\.parts\('train'\) has no sentences"):
         prepared_from(corpus, tmp_path / "none")
     assert not (tmp_path / "none").exists()

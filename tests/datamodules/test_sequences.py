@@ -29,11 +29,6 @@ def test_sequences_come_back_from_the_disk(tmp_path_factory, sequences, pieces):
     assert found == sequences[::-1]
 
 
-def test_lengths_must_add_up():
-    with pytest.raises(ValueError, match="add up"):
-        Sequences.joined(np.arange(5, dtype=np.int32), np.array([2, 2]))
-
-
 @pytest.mark.parametrize(("most", "kind"), [(255, np.uint8), (256, np.uint16), (65536, np.uint32)])
 def test_numbers_have_the_narrowest_type(tmp_path, most, kind):
     save(tmp_path, [0, most])

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datamodules.corpus import SPLITS, Corpus, ParallelText
+from datamodules.corpus import SPLITS, ParallelText
 from datamodules.corpus_statistics import MOST_BINS, SideCounts, bins_of, side_statistics
 from datamodules.encoded_corpus import EncodedCorpus
-from datamodules.prepare import STATISTICS
 from datamodules.tokenization import UNK, TokenizerSettings
 from datamodules.translation_data import TranslationData
+from tests.datamodules.samples import InParts
 from tests.helpers.data_settings import batch_sizes, cleaning_settings
 
 CLEANING = cleaning_settings(unicode=True, ratio=2.0, copies=True, held_out=True, duplicates=True)
@@ -29,26 +29,14 @@ def text(count, seed, rare=""):
     return ParallelText(source, [" ".join(reversed(line.split())) for line in source])
 
 
-class InParts(Corpus):
-    """A training text in parts of 40 pairs; test has words that training lacks, and a leak."""
+TRAIN, OTHER = text(200, 0), text(20, 2, "Ж")
+TEST = ParallelText(OTHER.source + TRAIN.source[:3], OTHER.target + TRAIN.target[:3])
 
-    name, source, target = "parts", "de", "en"
 
-    def split(self, name):
-        if name == "train":
-            return text(200, 0)
-        if name == "val":
-            return text(30, 1, "unseen")
-        leak = text(200, 0)
-        other = text(20, 2, "Ж")
-        return ParallelText(other.source + leak.source[:3], other.target + leak.target[:3])
-
-    def parts(self, name):
-        whole = self.split(name)
-        for first in range(0, len(whole), 40):
-            lines = slice(first, first + 40)
-            reasons = {"longer than 9 words": 2} if name == "train" else {}
-            yield ParallelText(whole.source[lines], whole.target[lines], None, reasons)
+def corpus_of(size=40):
+    """Return a corpus whose test text has words that training lacks, and a leak."""
+    told = {"left_out": {"longer than 9 words": 2}}
+    return InParts(TRAIN, TEST, size, text(30, 1, "unseen"), told=lambda number: told)
 
 
 @pytest.fixture
@@ -57,7 +45,7 @@ def make(tmp_path):
         tokenizer = TokenizerSettings(kind, 70, 1, shared=False)
         batching = batch_sizes(max_tokens, 200)
         folder = tmp_path / "cache"
-        return TranslationData(InParts(), cleaning, tokenizer, batching, None, 3, folder)
+        return TranslationData(corpus_of(), cleaning, tokenizer, batching, None, 3, folder)
 
     return make
 
@@ -113,7 +101,7 @@ def test_reading_and_cleaning_are_counted(make):
     assert (limit.seen, limit.count) == (210, 10)
     composed = steps["characters composed (NFC)"]
     assert composed.seen == 200
-    assert composed.count == sum("e\u0301" in line for line in InParts().split("train").source)
+    assert composed.count == sum("e\u0301" in line for line in TRAIN.source)
     assert all(len(step.examples) <= 3 for step in found.cleaning)
     gone = sum(step.count for step in steps.values() if step.leaves_out)
     assert gone == 200 - len(data.encoded_corpus.encoded["train"])
@@ -124,9 +112,8 @@ def test_reading_and_cleaning_are_counted(make):
 
 def test_leaks_are_counted_as_the_training_text_has_the_sentences(make):
     leaks = make(cleaning=cleaning_settings(unicode=True)).encoded_corpus
-    train, test = (InParts().split(split) for split in ("train", "test"))
-    pairs = set(zip(train.source, train.target, strict=True))
-    naive = sum(pair in pairs for pair in zip(test.source, test.target, strict=True))
+    pairs = set(zip(TRAIN.source, TRAIN.target, strict=True))
+    naive = sum(pair in pairs for pair in zip(TEST.source, TEST.target, strict=True))
     assert leaks.statistics.leaked == naive >= 3
     assert leaks.suspicions[0].startswith(f"{naive} of 23 test pairs are training pairs too")
 
@@ -156,29 +143,17 @@ def test_padding_of_a_huge_corpus_is_that_of_its_first_pool(make, monkeypatch):
 
 
 @pytest.mark.long
-def test_parts_and_a_warm_store_have_the_same_statistics(make, monkeypatch):
+def test_parts_and_a_warm_store_have_the_same_statistics(make):
     cold = make().encoded_corpus
     assert make().encoded_corpus.statistics == cold.statistics
-    monkeypatch.setattr(InParts, "parts", Corpus.parts)
     whole = EncodedCorpus.of(
-        InParts(), CLEANING, TokenizerSettings("bpe", 70, 1, shared=False), cold.folder / "whole"
+        corpus_of(200),
+        CLEANING,
+        TokenizerSettings("bpe", 70, 1, shared=False),
+        cold.folder / "whole",
     )
     assert whole.statistics.splits == cold.statistics.splits
     assert whole.statistics.bins == cold.statistics.bins
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("content", [pytest.param(None, marks=pytest.mark.exhaustive), "{}"])
-def test_a_store_without_statistics_is_made_again(make, content):
-    cold = make().encoded_corpus
-    file = cold.folder / STATISTICS
-    file.unlink() if content is None else file.write_text(content)
-    again = make().encoded_corpus.statistics
-    assert (again.splits, again.cleaning[0].count) == (
-        cold.statistics.splits,
-        cold.statistics.cleaning[0].count,
-    )
-    assert file.is_file()
 
 
 lengths = st.lists(st.integers(0, 3000), min_size=1, max_size=60)

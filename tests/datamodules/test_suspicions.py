@@ -2,9 +2,10 @@
 
 import pytest
 
-from datamodules.corpus import Corpus, ParallelText
+from datamodules.corpus import ParallelText
 from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.tokenization import TokenizerSettings
+from tests.datamodules.samples import InParts
 from tests.helpers.data_settings import NO_CLEANING
 
 REFERENCES = [f"le chien {number} dort bien ." for number in range(100)]
@@ -12,29 +13,13 @@ SOURCES = [f"the dog {number} sleeps well ." for number in range(100)]
 TEST = ParallelText(SOURCES, REFERENCES)
 
 
-class InParts(Corpus):
-    """A training text in several parts, with a test set."""
-
-    name, source, target = "parts", "en", "fr"
-    generated = True
-
-    def __init__(self, training, test):
-        self.training, self.test = training, test
-
-    def split(self, name):
-        return self.test
-
-    def parts(self, name):
-        for lines in (slice(0, 30), slice(30, None)):
-            yield ParallelText(self.training.source[lines], self.training.target[lines])
-
-
 @pytest.fixture
 def suspicions(tmp_path):
     settings = TokenizerSettings("words", 500, 1, shared=False)
 
-    def of(training, test):
-        corpus = InParts(training, test)
+    def of(training, test, generated=True):
+        corpus = InParts(training, test, 30)
+        corpus.source, corpus.target, corpus.generated = "en", "fr", generated
         return EncodedCorpus.of(corpus, NO_CLEANING, settings, tmp_path / "prepared").suspicions
 
     return of
@@ -66,12 +51,13 @@ def test_copies_are_told(suspicions):
 
 
 @pytest.mark.parametrize("split", ["training", "validation"])
-def test_swapped_languages_of_each_split_are_told(suspicions, monkeypatch, split):
-    monkeypatch.setattr(InParts, "generated", False)
+def test_swapped_languages_of_each_split_are_told(suspicions, split):
     right = ParallelText(SOURCES[:60], REFERENCES[:60])
     wrong = ParallelText(right.target, right.source)
     chosen = (wrong, right) if split == "training" else (right, wrong)
-    told = [each.partition(":")[0] for each in suspicions(*chosen) if "swapped" in each]
+    told = [
+        each.partition(":")[0] for each in suspicions(*chosen, generated=False) if "swapped" in each
+    ]
     assert len(told) == 1
     assert f"{split} pairs have the languages swapped (data.source, data.target)" in told[0]
     seen = 30 if split == "training" else 60  # the first part; the whole split

@@ -172,14 +172,3 @@ def test_two_columns_are_needed(root, columns, message):
     with pytest.raises(ValidationError) as caught:
         corpus(root, columns)
     assert first_mistake(caught.value, "data") == f"data.columns: {message}"
-
-
-def test_a_table_without_chosen_columns_is_named(root):
-    assert f"{root / 'train.tsv'} is a table: say which columns" in refusal(root, columns=None)
-
-
-def test_a_table_with_names_alone_has_no_pairs(root):
-    write(root, "train.tsv", "id\ten\tde\n")
-    file = root / "train.tsv"
-    message = f"{file}, column de and {file}, column en have no pairs: set data.root=..."
-    assert refusal(root) == message

@@ -1,5 +1,4 @@
 import logging
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 import numpy as np
@@ -7,11 +6,10 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
-from datamodules.batching import batches_of
 from datamodules.corpus import SPLITS, Corpus, ParallelText
 from datamodules.errors import UserError
 from datamodules.text import TextCorpus
-from datamodules.tokenization import EOS, UNK, TokenizerSettings
+from datamodules.tokenization import TokenizerSettings
 from datamodules.translation_data import TranslationData
 from tests.helpers.data_settings import NO_CLEANING, batch_sizes
 
@@ -120,17 +118,10 @@ def test_a_warm_cache_gives_the_same_without_reading_the_text(data, root):
     assert warm.tokenizers.source is warm.tokenizers.target
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "source.json",
-        "target.json",
-        "train.source.tokens.npy",
-        "test.target.lengths.npy",
-        "index.json",
-    ],
-)
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "other"])
+@pytest.mark.parametrize(
+    "name", ["source.json", "train.source.tokens.npy", "index.json", "statistics.json"]
+)
 def test_a_damaged_cache_is_made_again(data, caplog, name, damage):
     cold = data()
     kept = drawn(cold.train_dataloader())
@@ -145,26 +136,8 @@ def test_a_damaged_cache_is_made_again(data, caplog, name, damage):
     with caplog.at_level(logging.WARNING):
         assert drawn(data().train_dataloader()) == kept
     assert ("damaged" in caplog.text) == (damage != "missing")
-    assert file.read_bytes() == content
+    assert name == "statistics.json" or file.read_bytes() == content  # which holds times
     assert drawn(data(NoText(cold.corpus)).train_dataloader()) == kept
-
-
-def test_words_of_the_training_text_are_counted_as_alignments_and_bleu_cut_them(data, root):
-    """Only sentences of at most 7 words count. In the target, ``pas.`` is two tokens."""
-    cold = data()
-    naive: dict[str, dict[str, int]] = {"source": {}, "target": {}, "reference": {}}
-    lines = [(root / f"train.{language}").read_text().splitlines() for language in ("de", "en")]
-    for source, target in zip(*lines, strict=True):
-        if max(len(source.split()), len(target.split())) > 7:
-            continue
-        cut = target.replace("pas.", "pas .").replace("(sehr)", "( sehr )")
-        for side, line in (("source", source), ("target", cut), ("reference", target)):
-            for word in line.split():
-                naive[side][word] = naive[side].get(word, 0) + 1
-    assert cold.encoded_corpus.word_counts == naive
-    assert naive["source"]["pas."] > 0
-    assert naive["target"]["."] > 0
-    assert data(NoText(cold.corpus)).encoded_corpus.word_counts == naive
 
 
 class Linked(Corpus):
@@ -207,26 +180,11 @@ def test_encoded_text_of_other_vocabularies_is_not_used(data):
     assert drawn(data().test_dataloader()) == kept
 
 
-def test_jobs_side_by_side_may_fill_the_cache(data):
-    jobs = [data() for _ in range(4)]
-    with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda job: drawn(job.test_dataloader()), jobs))
-    assert all(result == results[0] for result in results)
-
-
-def test_a_cache_that_cannot_be_written(data, tmp_path, monkeypatch):
+def test_a_cache_that_cannot_be_written(data, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"file.* cannot be written \(.*cache_dir=") as caught:
         _ = data(cache_dir=tmp_path / "file").encoded_corpus
     assert "\n" not in str(caught.value)
-
-    def full(*args, **options):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np.lib.format, "write_array_header_1_0", full)
-    with pytest.raises(UserError, match=r"new/text-.*No space left on device.*cache_dir="):
-        _ = data(cache_dir=tmp_path / "new").encoded_corpus
-    assert not list((tmp_path / "new").rglob("*.npy*"))
 
 
 def test_validation_takes_sentences_from_all_over_the_split(data):
@@ -241,18 +199,6 @@ def test_a_sentence_too_long_for_the_decoding_budget_names_its_option(data, root
     (root / "test.en").write_text("dog\n")
     with pytest.raises(UserError, match=r"batching\.decode_max_tokens=200 "):
         data().test_dataloader()
-
-
-def test_free_text(data):
-    made = data()
-    lines = ["der Hund", "Käse", "", "der Жук"]
-    seen = {}
-    for batch in batches_of(made.tokenizers.source.encode(lines), 100):
-        for index, ids in zip(batch.ids.tolist(), batch.src.tolist(), strict=True):
-            seen[index] = made.tokenizers.source.decode([ids])[0]
-            assert EOS in ids
-            assert (UNK in ids) == (index == 3)
-    assert [seen[i] for i in range(3)] == lines[:3]
 
 
 def test_a_pass_leaves_global_random_state_alone(data):

@@ -35,11 +35,10 @@ from datamodules.grammar.languages.language import (
     TENSE,
     VERB,
     WHO,
+    read_sections,
 )
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
-    KINDS,
-    OBJECTS,
     Clause,
     Mode,
     Noun,
@@ -49,77 +48,11 @@ from datamodules.grammar.meaning.phrases import (
     Verb,
 )
 
-IDLE = {
-    "en": frozenset(
-        (
-            "cool down", "grow up", "hand over", "hang up", "rent out", "slow down", "tip over",
-            "wake up", "warm up",
-        )
-    ),
-    "de": frozenset(
-        (
-            "borrow", "choose:transitive", "disgust", "dress", "grow up", "hang up", "lick", "lift",
-            "offer:ditransitive", "pass:ditransitive", "pour", "prepare", "slow down",
-            "succeed:prepositional", "swell", "throw:ditransitive", "tip over", "wake up",
-            "warm up",
-        )
-    ),
-}  # fmt: skip
-"""Verbs that say nearly the same without their part (*weckt ihn*, *weckt ihn auf*), by language."""
-ALIKE = frozenset(
-    (
-        ("care", "for"), ("comment", "about"), ("knock", "down"), ("throw", "out"), ("wait", "on"),
-        ("bauen", "auf"), ("fahren", "weg"), ("gehen", "aus"), ("hören", "an"), ("leiten", "zu"),
-        ("schalten", "ab"), ("schalten", "an"), ("schauen", "an"), ("treten", "ab"),
-    )
-)  # fmt: skip
-"""Verbs with parts that the word lists lack, which say nearly the same as a verb of the lists."""
-
-
-_NO_THINGS = ("event", "idea")
-_NO_WARES = (*_NO_THINGS, "body")
-_NO_FOOD = (*OBJECTS, *_NO_THINGS, "place", "landmark")
-_NO_CLOTHES = tuple(kind for kind in KINDS if kind != "clothes")
-_NOT_AWAITED = ("tool", "food", "body", "text")
-_SILENT = ("tool", "food", "body", "text", "clothes", "container", "landmark")
-_EXCLUDED = {
-    **dict.fromkeys(
-        (
-            "break:transitive", "repair", "clean", "wash", "throw:transitive", "throw away",
-            "pick up", "hang up", "take off", "try on", "push", "pull", "lift", "touch", "lick",
-            "scratch", "rub", "hold", "grab", "shake", "dry:transitive", "tear", "dye", "brush",
-            "dirty", "stain", "dust", "polish", "varnish", "weigh", "load", "unload", "plug in",
-            "turn on", "turn off", "damage", "dismantle", "assemble", "crush", "transport",
-        ),
-        _NO_THINGS,
-    ),
-    **dict.fromkeys(
-        (
-            "buy", "sell:transitive", "order", "send", "lend", "give", "borrow", "rent", "rent out",
-            "sell:ditransitive", "give back", "hand", "hand over", "import", "export",
-        ),
-        _NO_WARES,
-    ),
-    **dict.fromkeys(
-        (
-            "eat:transitive", "drink:transitive", "taste", "devour", "swallow", "sip", "pour",
-            "serve:transitive", "serve:ditransitive", "heat", "warm up", "cool",
-            "freeze:transitive",
-        ),
-        _NO_FOOD,
-    ),
-    **dict.fromkeys(("open", "close", "fill", "empty"), ("idea", "body")),
-    "wear": _NO_CLOTHES,
-    "watch:transitive": _NOT_AWAITED,
-    "wait for": _NOT_AWAITED,
-    "hear": _SILENT,
-}  # fmt: skip
-"""Classes of nouns that are never the object, by the name of the verb."""
-_OPEN = (
-    ("watch:transitive", "ball"), ("wait for", "ball"), ("break:transitive", "record"),
-    ("hold", "record"), ("hold", "degree"),
-)  # fmt: skip
-"""Verbs with nouns whose senses both fit after all (one holds a record of both kinds)."""
+_LISTS = read_sections(__package__, "verbs.txt")
+IDLE = {code: frozenset(_LISTS[f"idle_{code}"]) for code in ("en", "de")}
+ALIKE = frozenset(tuple(verb.split()) for verb in _LISTS["alike"])
+_EXCLUDED = {verb: cells[0].split() for verb, cells in _LISTS["excluded"].items()}
+_OPEN = {verb: cells[0].split() for verb, cells in _LISTS["open"].items()}
 _LIVING_FRAMES = ("intransitive", "reporting", "prepositional")
 """Frames whose verbs have no thing as a subject if the grammar gives them living beings only; with
 an object, a thing may be the means (*the bat broke the window*)."""
@@ -135,7 +68,7 @@ def decides(verb: Verb, role: int, noun: Noun, other: Noun) -> bool:
     """Return whether a verb excludes the ``other`` sense of its subject or object ``noun``."""
     if role == OBJECT:
         word = noun.name.partition(":")[0]
-        return other.kind in _EXCLUDED.get(verb.name, ()) and (verb.name, word) not in _OPEN
+        return other.kind in _EXCLUDED.get(verb.name, ()) and word not in _OPEN.get(verb.name, ())
     lives = verb.frame in _LIVING_FRAMES and set(verb.subjects) <= set(ANIMATE)
     return lives and verb.name not in _OF_THINGS and other.kind not in (*ANIMATE, *_MOVING)
 

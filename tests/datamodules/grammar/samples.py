@@ -26,7 +26,6 @@ def split(name, source="en", target="", **knobs) -> ParallelText:
 def pairs(
     count: int, words: int, source: str = "en", target: str = "", **knobs
 ) -> list[SentencePair]:
-    """Write ``count`` pairs of about ``words`` words."""
     chosen = grammar_corpus(**knobs).knobs
     vocabulary = Vocabulary(chosen.vocabulary, chosen.zipf)
     sentences = Sentences(vocabulary, chosen, Random(f"{count} {words}").random)

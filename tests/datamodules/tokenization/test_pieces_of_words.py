@@ -18,7 +18,6 @@ MULTI30K = Path(__file__).parents[4] / "shared" / "data" / "multi30k"
 
 
 def pieces(tokenizer, line):
-    """Return the decoded text of each token of a line."""
     ids = tokenizer.encode([line])[0]
     return [tokenizer.decode([[token]])[0] for token in ids]
 
@@ -113,7 +112,6 @@ def test_unigram_depends_on_counts_not_on_the_order_of_lines():
 
 
 def test_unigram_takes_the_most_probable_cut():
-    """No other cut of a word into tokens has a larger sum of log-probabilities."""
     line = "low lower lowest newest widest wide new"
     tokenizer = Unigram.train([line] * 9, 40, 1)
     scores = dict(json.loads(tokenizer._backend.to_str())["model"]["vocab"][4:])
@@ -124,7 +122,6 @@ def test_unigram_takes_the_most_probable_cut():
 
 
 def best_score(text, scores):
-    """Return the largest sum over all cuts of ``text``."""
     if not text:
         return 0.0
     cuts = [end for end in range(1, len(text) + 1) if text[:end] in scores]

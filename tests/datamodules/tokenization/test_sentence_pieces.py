@@ -49,7 +49,6 @@ def test_the_tokens_of_a_word_are_a_marker_and_its_bytes():
 
 
 def numbers_of(content, tokenizer=BYTE_TOKENS[0]):
-    """Return the token of each byte."""
     return [tokenizer.numbers[BYTES[byte]] for byte in content]
 
 

@@ -227,14 +227,6 @@ def test_a_pair_shares_its_vocabulary_or_not(tmp_path, shared):
     assert loaded.target.fingerprint == pair.target.fingerprint
 
 
-@pytest.mark.parametrize("kind", TRAINED)
-def test_a_saved_pair_is_the_trained_pair(kind, tmp_path):
-    pair = Tokenizers.train(ParallelText(LINES, LINES[::-1]), TokenizerSettings(kind, 400, 1))
-    pair.save(tmp_path)
-    loaded = Tokenizers.load(tmp_path, kind)
-    assert [each.fingerprint for each in loaded] == [each.fingerprint for each in pair]
-
-
 @pytest.mark.parametrize("kind", sorted(TOKENIZERS.keys() - {"bpe"}))
 def test_dropout_needs_merges(kind):
     message = rf"^tokenizer\.dropout=0\.1: tokenizer\.kind={kind} has no merges .*tokenizer=bpe$"

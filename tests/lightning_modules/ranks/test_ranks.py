@@ -42,7 +42,7 @@ from lightning_modules.training.losses import DivergedError
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.setup import fit
 from sweeps.launch.compose import hydra_job
-from tests.datamodules.test_batching import random_pairs
+from tests.datamodules.samples import random_pairs
 from tests.helpers.commands import ROOT, TINY, places
 from tests.helpers.ranks import Job, Losses, on_ranks, run_jobs
 from tests.helpers.variants import small_model

@@ -25,17 +25,14 @@ Kind = TypeVar("Kind", bound=Reader)
 
 
 def check_english(sentence: str) -> list[str]:
-    """Return what is wrong with an English sentence."""
     return _read(EnglishReader, _english(sentence)).findings
 
 
 def check_french(sentence: str) -> list[str]:
-    """Return what is wrong with a French sentence."""
     return _Side(FrenchReader, _french(sentence)).findings
 
 
 def check_german(sentence: str) -> list[str]:
-    """Return what is wrong with a German sentence."""
     return GermanReader(sentence).findings
 
 
@@ -81,7 +78,6 @@ class _Side:
 
     @property
     def readings(self) -> Iterator[Reader]:
-        """The readings in which nothing is wrong."""
         return _readings(self._reader, self._words)
 
 

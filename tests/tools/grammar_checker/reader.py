@@ -76,8 +76,6 @@ KINDS = ("verb", "tense", "adjective", "name", "person", "determiner", "negation
 
 
 class Reader(ABC):
-    """Reads one sentence."""
-
     expressions: Expressions
 
     def __init__(self, words: list[str], flips: frozenset[int] = frozenset()) -> None:
@@ -102,7 +100,6 @@ class Reader(ABC):
     # Reading.
 
     def read(self) -> None:
-        """Read the whole sentence."""
         last = len(self.words) - 3
         while self.at < last:
             before = self.at
@@ -116,7 +113,6 @@ class Reader(ABC):
             self.report("the main clause is missing")
 
     def report(self, finding: str) -> None:
-        """Store a finding."""
         self.findings.append(finding)
 
     def choose(self, place: int) -> bool:
@@ -153,7 +149,6 @@ class Reader(ABC):
         self.stack = [Clause("main")]
 
     def _joined(self) -> bool:
-        """Read a conjunction."""
         found = self.expression_at(self.at, "under")
         clause = self.clause
         if not found or (clause.subject is not None and not clause.verb):
@@ -171,11 +166,9 @@ class Reader(ABC):
         return True
 
     def degree_fits(self) -> bool:
-        """Return whether a word here may be a degree before an adjective."""
         return False
 
     def expression(self) -> bool:
-        """Read a fixed expression; return whether there is one."""
         for use in ("time", "manner", "place", "particle"):
             found = self.expression_at(self.at, use)
             if not found:
@@ -214,7 +207,6 @@ class Reader(ABC):
 
     @property
     def clause(self) -> Clause:
-        """The innermost clause."""
         return self.stack[-1]
 
     def is_awaited(self) -> bool:
@@ -222,7 +214,6 @@ class Reader(ABC):
         return any(not clause.verb for clause in self.stack[:-1])
 
     def push(self, clause: Clause) -> None:
-        """Begin a clause inside the innermost one."""
         self.stack.append(clause)
 
     def relative(self, subject: bool) -> None:
@@ -281,7 +272,6 @@ class Reader(ABC):
             self.governed.append(Governed(verb, subject.noun, use))
 
     def subject_or_attribute(self, phrase: Phrase, preposition: str) -> None:
-        """Give a noun phrase its place in the clause."""
         clause = self.clause
         if preposition:
             if clause.verb:

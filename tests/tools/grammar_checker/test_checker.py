@@ -69,7 +69,6 @@ drawn = cache(Drawn)
 
 
 def wrong(setting: str, most: int, language: str) -> list[tuple[str, str, list[str]]]:
-    """Return the first pairs with findings."""
     return list(islice(wrong_pairs(setting, most, language), 5))
 
 
@@ -89,7 +88,6 @@ def test_the_grammar_writes_thousands_of_right_pairs(setting: str, language: str
 
 
 def planted(plant: Plant) -> list[tuple[str, str]]:
-    """Return pairs with a planted error."""
     found = []
     is_english = plant.side.endswith("en")
     for pair in drawn("de" if plant.side.endswith("de") else "fr"):

@@ -179,7 +179,6 @@ def _german_genders(noun: str) -> set[str]:
 
 
 def _is_person(word: str, kinds: dict[str, str]) -> bool:
-    """Return whether a translation is a person, in a noun with two senses."""
     return kinds.get(word, "person") == "person"
 
 
@@ -195,7 +194,6 @@ CLASSES = {"thing": THING, "still": STILL}  # names of several classes at once
 
 @cache
 def _excluded() -> dict[tuple[str, str], frozenset[str]]:
-    """Return the classes of nouns that a verb and use exclude."""
     found = {}
     for use, classes, verbs in read_lines("sense_verbs.txt"):
         kinds = frozenset(kind for name in classes.split() for kind in CLASSES.get(name, (name,)))
@@ -309,7 +307,6 @@ def _of_number(nouns: Mapping[tuple[str, bool | None], int], plural: bool) -> Co
 def _untranslated(
     kind: str, words: Mapping[str, int], others: Mapping[str, int], table: Table
 ) -> Iterable[str]:
-    """Yield the words without a translation on the other side."""
     left = Counter(others)
     by_choice = sorted(
         (len(table.get(word, ())), word, count) for word, count in words.items() if count

@@ -31,8 +31,6 @@ class AdjectiveForm(NamedTuple):
 
 
 class VerbForm(NamedTuple):
-    """One reading of a finite form."""
-
     lemma: str
     tense: str
     persons: tuple[str, ...]
@@ -71,7 +69,6 @@ class English(NamedTuple):
 
 
 def read_lines(name: str) -> Iterator[list[str]]:
-    """Yield the cells of each line of a word list."""
     for line in (FOLDER / name).read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             yield [cell.strip() for cell in line.split(";")]
@@ -85,7 +82,6 @@ def senses(name: str) -> dict[str, str]:
 
 @cache
 def names() -> dict[str, str]:
-    """Return the first names with their genders."""
     return {
         name: "mf" if gender == "e" else gender
         for gender, found in read_lines("names.txt")
@@ -151,7 +147,6 @@ def _french_nouns() -> tuple[dict[str, list[NounForm]], dict[str, int]]:
 
 @cache
 def french() -> French:
-    """Read the French words."""
     finite: dict[str, list[VerbForm]] = defaultdict(list)
     participles: dict[str, list[tuple[str, str, bool | None]]] = defaultdict(list)
     auxiliary: dict[str, str] = {}
@@ -190,7 +185,6 @@ def _english_verbs() -> tuple[dict[str, list[VerbForm]], dict[str, frozenset[str
 
 @cache
 def english() -> English:
-    """Read the English words."""
     nouns: dict[str, list[NounForm]] = defaultdict(list)
     masses = set()
     in_french = {}
@@ -222,7 +216,6 @@ Expressions = dict[str, list[tuple[tuple[str, ...], str]]]
 
 @cache
 def expressions(name: str) -> Expressions:
-    """Read the fixed expressions of a language."""
     found: Expressions = defaultdict(list)
     for use, phrases in read_lines(name):
         for phrase in phrases.split(","):

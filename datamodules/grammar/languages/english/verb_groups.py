@@ -17,8 +17,6 @@ from datamodules.grammar.languages.language import (
 )
 from datamodules.grammar.meaning.phrases import FIRST_SINGULAR, THIRD_SINGULAR, Mode
 
-FINITE = (VERB, TENSE + POSSIBLE)  # roles of a verb that shows its tense itself
-
 
 @dataclass(frozen=True, eq=False)
 class EnglishVerb:

@@ -22,6 +22,7 @@ from datamodules.grammar.languages.language import (
     Piece,
     Word,
     piece,
+    read_sections,
 )
 from datamodules.grammar.meaning.phrases import Mode
 
@@ -45,57 +46,11 @@ class Conjugation:
     participle: str
 
 
-# Ending of the infinitive: present forms (of the ending), future stem, participle.
-# The longest ending that fits is used, and what precedes it is kept.
-FAMILIES: dict[str, tuple[str, str, str]] = {
-    "être": ("suis es est sommes êtes sont", "ser", "été"),
-    "avoir": ("ai as a avons avez ont", "aur", "eu"),
-    "aller": ("vais vas va allons allez vont", "ir", "allé"),
-    "pouvoir": ("peux peux peut pouvons pouvez peuvent", "pourr", "pu"),
-    "devoir": ("dois dois doit devons devez doivent", "devr", "dû"),
-    "vouloir": ("veux veux veut voulons voulez veulent", "voudr", "voulu"),
-    "savoir": ("sais sais sait savons savez savent", "saur", "su"),
-    "cevoir": ("çois çois çoit cevons cevez çoivent", "cevr", "çu"),
-    "voir": ("vois vois voit voyons voyez voient", "verr", "vu"),
-    "prévoir": ("prévois prévois prévoit prévoyons prévoyez prévoient", "prévoir", "prévu"),
-    "venir": ("viens viens vient venons venez viennent", "viendr", "venu"),
-    "tenir": ("tiens tiens tient tenons tenez tiennent", "tiendr", "tenu"),
-    "mourir": ("meurs meurs meurt mourons mourez meurent", "mourr", "mort"),
-    "courir": ("cours cours court courons courez courent", "courr", "couru"),
-    "ouvrir": ("ouvre ouvres ouvre ouvrons ouvrez ouvrent", "ouvrir", "ouvert"),
-    "ffrir": ("ffre ffres ffre ffrons ffrez ffrent", "ffrir", "ffert"),
-    "cueillir": ("cueille cueilles cueille cueillons cueillez cueillent", "cueiller", "cueilli"),
-    "bouillir": ("bous bous bout bouillons bouillez bouillent", "bouillir", "bouilli"),
-    "partir": ("pars pars part partons partez partent", "partir", "parti"),
-    "sortir": ("sors sors sort sortons sortez sortent", "sortir", "sorti"),
-    "mentir": ("mens mens ment mentons mentez mentent", "mentir", "menti"),
-    "sentir": ("sens sens sent sentons sentez sentent", "sentir", "senti"),
-    "dormir": ("dors dors dort dormons dormez dorment", "dormir", "dormi"),
-    "servir": ("sers sers sert servons servez servent", "servir", "servi"),
-    "fuir": ("fuis fuis fuit fuyons fuyez fuient", "fuir", "fui"),
-    "haïr": ("hais hais hait haïssons haïssez haïssent", "haïr", "haï"),
-    "prendre": ("prends prends prend prenons prenez prennent", "prendr", "pris"),
-    "mettre": ("mets mets met mettons mettez mettent", "mettr", "mis"),
-    "battre": ("bats bats bat battons battez battent", "battr", "battu"),
-    "rompre": ("romps romps rompt rompons rompez rompent", "rompr", "rompu"),
-    "vaincre": ("vaincs vaincs vainc vainquons vainquez vainquent", "vaincr", "vaincu"),
-    "indre": ("ins ins int ignons ignez ignent", "indr", "int"),
-    "uire": ("uis uis uit uisons uisez uisent", "uir", "uit"),
-    "nuire": ("nuis nuis nuit nuisons nuisez nuisent", "nuir", "nui"),
-    "crire": ("cris cris crit crivons crivez crivent", "crir", "crit"),
-    "dire": ("dis dis dit disons disez disent", "dir", "dit"),
-    "lire": ("lis lis lit lisons lisez lisent", "lir", "lu"),
-    "rire": ("ris ris rit rions riez rient", "rir", "ri"),
-    "faire": ("fais fais fait faisons faites font", "fer", "fait"),
-    "traire": ("trais trais trait trayons trayez traient", "trair", "trait"),
-    "plaire": ("plais plais plaît plaisons plaisez plaisent", "plair", "plu"),
-    "croire": ("crois crois croit croyons croyez croient", "croir", "cru"),
-    "boire": ("bois bois boit buvons buvez boivent", "boir", "bu"),
-    "aître": ("ais ais aît aissons aissez aissent", "aîtr", "u"),
-    "suivre": ("suis suis suit suivons suivez suivent", "suivr", "suivi"),
-    "vivre": ("vis vis vit vivons vivez vivent", "vivr", "vécu"),
-    "clure": ("clus clus clut cluons cluez cluent", "clur", "clu"),
+FAMILIES = {
+    ending: (cells[0], cells[1], cells[2])
+    for ending, cells in read_sections(__package__)["families"].items()
 }
+"""Present forms, future stem and participle of the verbs with an ending: the longest that fits."""
 # Verbs that differ from the family of their ending.
 EXACT: dict[str, tuple[str, str, str]] = {"dire": ("dis dis dit disons dites disent", "dir", "dit")}
 # Verbs in -eler and -eter that double the consonant; the others take è.
@@ -201,7 +156,6 @@ def conjugate(infinitive: str) -> Conjugation:
     return regular[infinitive[-2:]](infinitive)
 
 
-FINITE = (VERB, TENSE + POSSIBLE)  # roles of a verb that shows its tense itself
 _NEGATIONS = {"not": "pas", "never": "jamais"}
 _CLITIC_ORDER = ("me", "nous", "+le", "+la", "+les", "lui", "leur")
 _FORMS = (0, 2, 3, 5)  # index in a conjugation of the persons *je*, *il*, *nous*, *ils*

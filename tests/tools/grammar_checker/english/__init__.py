@@ -32,10 +32,7 @@ def split(sentence: str) -> list[str]:
 
 
 class EnglishReader(EnglishVerbs):
-    """Reads an English sentence."""
-
     def expression(self) -> bool:
-        """Read a date or a fixed expression."""
         if self.words[self.at] == "on" and self.words[self.at + 2] in MONTHS:
             self.seen["name"][self.words[self.at + 1]] += 1
             self.seen["name"][self.words[self.at + 3]] += 1
@@ -47,11 +44,9 @@ class EnglishReader(EnglishVerbs):
         return super().expression()
 
     def degree_fits(self) -> bool:
-        """Return whether *so* is a degree here."""
         return False
 
     def related(self) -> bool:
-        """Read *who*, *that*; return whether one stands here."""
         word, clause = self.words[self.at], self.clause
         if word not in ("who", "that"):
             return False
@@ -69,7 +64,6 @@ class EnglishReader(EnglishVerbs):
         return True
 
     def phrase(self) -> None:
-        """Read a noun phrase, with a preposition or without, or an adjective after *be*."""
         if self._quality():
             return
         clause = self.clause
@@ -96,7 +90,6 @@ class EnglishReader(EnglishVerbs):
                 self.particle(clause)
 
     def _starts(self, place: int) -> bool:
-        """Return whether a noun phrase or pronoun begins here."""
         word = self.words[place]
         return word in DETERMINERS or word in OBJECTS or word.isdigit() or word[0].isupper()
 
@@ -153,16 +146,13 @@ class EnglishReader(EnglishVerbs):
         return True
 
     def governs(self, verb: str, preposition: str) -> bool:
-        """Return whether a verb has an object with a preposition."""
         return any(frame.rpartition("+")[2] == preposition for frame in FRAMES[verb])
 
     def roles(self, clause: Clause) -> Roles:
-        """Return the subject and the object of a complete clause."""
         subject, thing = clause.subject, clause.direct or clause.governed
         return Roles(mention_of(subject), mention_of(thing))
 
     def close(self, clause: Clause) -> None:
-        """Check what the verb of a complete clause requires."""
         direct = clause.direct is not None or clause.gap is not None
         if clause.direct is not None and clause.gap is not None:
             self.report(f"'{clause.verb}' has two objects")
@@ -175,7 +165,6 @@ class EnglishReader(EnglishVerbs):
             self.report(f"'{clause.verb}' has a wrong or missing complement")
 
     def _fits(self, clause: Clause, frame: str, direct: bool) -> bool:
-        """Return whether the complements are those of a frame."""
         others = clause.prepositions - PLACES
         match frame:
             case "r":

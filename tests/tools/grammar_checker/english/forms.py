@@ -27,12 +27,9 @@ HARD = ("uni", "use", "usu", "uto", "eu", "ewe", "uku", "one")
 
 
 class EnglishNouns(Reader):
-    """Reads English noun phrases."""
-
     expressions = expressions("english/fixed.txt")
 
     def noun_phrase(self, place: int) -> Phrase | None:
-        """Read a noun phrase from a place."""
         word = self.words[place]
         if word in DETERMINERS:
             if word in MEANINGS:
@@ -140,10 +137,7 @@ FRAMES = WORDS.frames | {"be": frozenset(("be",)), "?": frozenset(("i", "d")), "
 
 
 class EnglishVerbs(EnglishNouns):
-    """Reads English verb groups."""
-
     def verb_begins(self) -> bool:
-        """Return whether a verb group begins here."""
         clause = self.clause
         waits = clause.subject is not None and not clause.verb
         if clause.verb and not self.is_awaited() and self.after_phrase != self.at:
@@ -163,7 +157,6 @@ class EnglishVerbs(EnglishNouns):
         return word in WORDS.finite
 
     def verb_group(self, clause: Clause) -> None:
-        """Read a verb group as the verb of ``clause``."""
         assert clause.subject is not None
         persons = set(clause.subject.persons())
         early = self._adverb()
@@ -194,7 +187,6 @@ class EnglishVerbs(EnglishNouns):
         self._chain(clause)
 
     def _adverb(self) -> str:
-        """Read *never* or an adverb of frequency."""
         word = self.words[self.at]
         self.seen["negation"]["jamais"] += word == "never"
         if word == "never":
@@ -215,7 +207,6 @@ class EnglishVerbs(EnglishNouns):
         return False
 
     def _helped(self, clause: Clause, helper: str) -> None:
-        """Read what follows an auxiliary."""
         if helper == "cannot":
             self.seen["negation"]["pas"] += 1
             clause.negated = True
@@ -259,5 +250,4 @@ class EnglishVerbs(EnglishNouns):
 
 
 def particles(verb: str) -> set[str]:
-    """Return the particles that a verb may have."""
     return {frame.partition("+")[0] for frame in FRAMES[verb] if "+" in frame}

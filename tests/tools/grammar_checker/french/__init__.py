@@ -32,10 +32,7 @@ FOR_THINGS = frozenset(
 
 
 class FrenchReader(FrenchVerbs):
-    """Reads a French sentence."""
-
     def expression(self) -> bool:
-        """Read a date or a fixed expression."""
         day, month, year = self.words[self.at + 1 : self.at + 4] if self._has_date() else "   "
         if month in MONTHS:
             if not (day == "1er" or day.isdigit()) or not year.isdigit():
@@ -60,11 +57,9 @@ class FrenchReader(FrenchVerbs):
         return self.words[self.at] == "le" and self.words[self.at + 2] in MONTHS
 
     def degree_fits(self) -> bool:
-        """Return whether *si* is a degree here."""
         return self.clause.verb == "être" and self.words[self.at + 1] in WORDS.adjectives
 
     def related(self) -> bool:
-        """Read *qui*, *que*; return whether one stands here."""
         word, clause = self.words[self.at], self.clause
         if word == "qui":
             self.relative(subject=True)
@@ -80,7 +75,6 @@ class FrenchReader(FrenchVerbs):
         return True
 
     def phrase(self) -> None:
-        """Read a noun phrase, with a preposition or without, or an adjective after *être*."""
         if self._pronoun() or self._quality():
             return
         clause = self.clause
@@ -187,7 +181,6 @@ class FrenchReader(FrenchVerbs):
         return "de" in frames and not ({"d", "dà"} & frames)
 
     def close(self, clause: Clause) -> None:
-        """Check what the verb of a complete clause requires."""
         self.check_past(clause)
         direct = clause.direct is not None or clause.gap is not None
         if clause.direct is not None and clause.gap is not None:
@@ -207,7 +200,6 @@ class FrenchReader(FrenchVerbs):
         self._check_participle(clause, before)
 
     def _check_sense(self, clause: Clause) -> None:
-        """Check that the sense of an ambiguous object fits the verb."""
         phrase = clause.direct or clause.gap
         kind = SENSES.get(phrase.noun) if phrase is not None else None
         if kind is None:
@@ -217,13 +209,11 @@ class FrenchReader(FrenchVerbs):
             self.report(f"'{phrase.noun if phrase else ''}' does not fit '{clause.verb}'")
 
     def _is_direct(self, frames: frozenset[str], recipient: bool) -> bool:
-        """Return whether *me* or *nous* is a direct object."""
         if {"d", "à"} <= frames and self.choose(1000 + self.at):
             return False
         return "d" in frames or (recipient and "dà" in frames)
 
     def governs(self, verb: str, preposition: str) -> bool:
-        """Return whether a verb has an object with a preposition."""
         return preposition in WORDS.frames.get(verb, ())
 
     def roles(self, clause: Clause) -> Roles:
@@ -238,7 +228,6 @@ class FrenchReader(FrenchVerbs):
         return Roles(mention_of(subject), mention_of(thing))
 
     def _fits(self, clause: Clause, frames: frozenset[str], direct: bool, recipient: bool) -> bool:
-        """Return whether the complements are those that the verb can have."""
         if clause.complement:
             return "r" in frames and not direct
         for frame in frames:

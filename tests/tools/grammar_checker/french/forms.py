@@ -87,8 +87,6 @@ MEANINGS = {
 
 
 class FrenchNouns(Reader):
-    """Reads French noun phrases."""
-
     expressions = expressions("french/fixed.txt")
 
     def noun_phrase(self, place: int, bare: str = "") -> Phrase | None:
@@ -167,7 +165,6 @@ class FrenchNouns(Reader):
         return phrase
 
     def _is_noun(self, place: int) -> bool:
-        """Return whether a noun stands here, and no adjective before one."""
         word = self.words[place]
         if self._noun(place)[1] > 1:
             return True
@@ -282,21 +279,16 @@ LINKS = {"de": "de", "d'": "de", "à": "à"}
 
 
 class Infinitive(NamedTuple):
-    """An infinitive after another verb."""
-
     verb: str
     clitics: list[str]
     end: int
 
 
 class FrenchVerbs(FrenchNouns):
-    """Reads French verb groups."""
-
     habits = events = False
     """Whether a past so far is one of habits, and whether one is a single event."""
 
     def verb_begins(self) -> bool:
-        """Return whether a verb group begins here."""
         word, clause = self.words[self.at], self.clause
         if word in ("ne", "n'", "me", "m'", "lui"):
             return True
@@ -323,7 +315,6 @@ class FrenchVerbs(FrenchNouns):
         return bool(done) != self.choose(self.at)
 
     def verb_group(self, clause: Clause) -> None:
-        """Read a verb group as the verb of ``clause``."""
         negated = self.words[self.at] in ("ne", "n'")
         self.at += negated
         clitics = self._clitics()
@@ -495,5 +486,4 @@ class FrenchVerbs(FrenchNouns):
 
 
 def _equal(number: bool | None, other: bool | None) -> bool:
-    """Return whether two numbers may be the same."""
     return number is None or other is None or number == other

@@ -27,7 +27,6 @@ ACCUSATIVE = ("ihn", "sie", "es", "sich", "mich", "uns")
 
 
 def results(parts: Parts) -> Iterator[Result | str]:
-    """Yield the readings in which all is right, or what is wrong."""
     wrong = wrong_order(parts)
     if wrong:
         yield wrong
@@ -39,7 +38,6 @@ def results(parts: Parts) -> Iterator[Result | str]:
 
 
 def wrong_order(parts: Parts) -> str:
-    """Return what is wrong with the order of the items, if anything is."""
     kinds = [item.kind for item in parts.items]
     if kinds.count("negation") + sum(item.determiner == "kein" for item in parts.items) > 1:
         return "two negations"
@@ -67,7 +65,6 @@ def _duty(negated: bool, parts: Parts) -> str:
 
 
 def _order_of_adverbs(items: Sequence[Item]) -> str:
-    """Return what is wrong with the place of an adverb of manner or of a time."""
     kinds = [item.kind for item in items]
     if "manner" in kinds:
         after = items[kinds.index("manner") + 1 :]
@@ -91,7 +88,6 @@ def _late_pronoun(items: Sequence[Item], objects: Sequence[Item]) -> bool:
 
 
 def _order_of_negation(parts: Parts) -> str:
-    """Return what is wrong with the place of *nicht* and *nie*, and of a quality."""
     items = parts.items
     for place, item in enumerate(items):
         after = items[place + 1 :]
@@ -113,7 +109,6 @@ def _order_of_negation(parts: Parts) -> str:
 
 
 def _with_subject(parts: Parts) -> Iterator[Result]:
-    """Yield the results for each reading of the subject."""
     bare = [item for item in parts.items if item.kind in ("noun", "pronoun", "self")]
     gaps = [("", None)] if parts.gap is None else [(each.case, each) for each in parts.gap.readings]
     for case, gap in gaps:
@@ -157,7 +152,6 @@ def _with_frame(
 
 
 def _fits_clause(parts: Parts, frame: Frame) -> bool:
-    """Return whether a frame takes the clause or infinitive that follows."""
     if parts.infinitive is not None:
         return frame.clause == "zu"
     if parts.that is not None:
@@ -212,7 +206,6 @@ def _without_reflexives(objects: list[Item], wanted: str, person: str) -> Iterat
 
 
 def _reflects(item: Item, case: str, person: str) -> bool:
-    """Return whether a pronoun is the reflexive one of a person."""
     if item.kind == "self":
         return person in THIRD
     cases, persons = REFLEXIVE.get(item.text, ("", ()))
@@ -275,14 +268,12 @@ def _resting(item: Item) -> list[Tally]:
 
 
 def _tallies(item: Item, case: str) -> list[Tally]:
-    """Return the different tallies of the readings in a case."""
     return list(dict.fromkeys(each.tally for each in item.readings if each.case == case))
 
 
 def _counted(
     parts: Parts, subject: Reading, objects: Iterable[Reading], others: Iterable[Tally]
 ) -> Tally:
-    """Return all that is counted in a clause."""
     counted = list(subject.tally)
     for reading in objects:
         counted += reading.tally
@@ -297,5 +288,4 @@ def _counted(
 
 
 def has_infinitive(group: Group) -> bool:
-    """Return whether a verb may have an infinitive clause behind it."""
     return len(group.verbs) == 1 and takes(group.lowest, "zu")

@@ -24,18 +24,14 @@ class Group(NamedTuple):
 
     @property
     def lowest(self) -> str:
-        """The verb that has the objects."""
         return self.verbs[-1]
 
 
 def takes(verb: str, clause: str) -> bool:
-    """Return whether a verb takes an infinitive or clause of a kind."""
     return any(frame.clause == clause for frame in WORDS.frames[verb])
 
 
 class GermanVerbs(GermanItems):
-    """Reads German verb groups."""
-
     def finite_verbs(self, place: int) -> Iterator[tuple[str, str, Group]]:
         """Yield the readings of a finite verb in the second place.
 
@@ -84,7 +80,6 @@ class GermanVerbs(GermanItems):
                     yield place + 2, group._replace(verbs=(modal, verb))
 
     def last_verbs(self, place: int) -> Iterator[tuple[int, Group]]:
-        """Yield the verb groups at the end of a subordinate clause."""
         for after, inner in self.infinitives_with_zu(place):
             for end, group in self._ending(after):
                 if takes(group.verbs[0], "zu") and len(group.verbs) == 1:
@@ -92,7 +87,6 @@ class GermanVerbs(GermanItems):
         yield from self._ending(place)
 
     def _ending(self, place: int) -> Iterator[tuple[int, Group]]:
-        """Yield verb groups without an infinitive with *zu*."""
         word, after = self.words[place], self.words[place + 1]
         for form in WORDS.joined.get(word, ()):
             yield place + 1, Group((form.lemma,), form.tense, form.persons)
@@ -113,7 +107,6 @@ class GermanVerbs(GermanItems):
                         yield place + 3, Group((modal, verb), "future", persons)
 
     def infinitives_with_zu(self, place: int) -> Iterator[tuple[int, str]]:
-        """Yield infinitives with *zu*, with their ends."""
         for verb in WORDS.with_zu.get(self.words[place], ()):
             yield place + 1, verb
         if self.words[place] == "zu":
@@ -210,7 +203,6 @@ FOR_THINGS = frozenset(
 
 
 def fits_sense(verb: str, reading: Reading) -> bool:
-    """Return whether the sense of an object in the accusative fits the verb."""
     noun = next((word for kind, word, *_ in reading.tally if kind == "noun"), "")
     kind = SENSES.get(noun, "")
     if reading.case != "a" or not kind:

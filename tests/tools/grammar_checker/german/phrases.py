@@ -106,15 +106,12 @@ NO_NAMES = frozenset(
 
 
 def is_name(word: str) -> bool:
-    """Return whether a word with a capital is a first name, a surname or a town."""
     if word in NAMES:
         return True
     return word[0].isupper() and word not in WORDS.nouns and word not in NO_NAMES
 
 
 class GermanPhrases:
-    """Reads German noun phrases."""
-
     def __init__(self, words: list[str]) -> None:
         self.words = [*words, ".", ".", ".", "."]
         """The words, with stops at the end so that a look ahead needs no test."""
@@ -214,7 +211,6 @@ class GermanPhrases:
     def _agreeing(
         self, determiner: Determiner, adjectives: list[str], noun: NounForm, tally: Tally
     ) -> Iterator[Reading]:
-        """Yield the reading of a noun phrase if its words agree."""
         case, gender = determiner.case, determiner.gender
         if noun.gender != gender or case not in noun.cases:
             return
@@ -245,7 +241,6 @@ class GermanPhrases:
         yield Reading(case, gender, "3p" if plural else "3s", tuple(counted))
 
     def reject(self, place: int, reason: str) -> None:
-        """Note why a reading ends here."""
         if place > self.furthest:
             self.furthest, self.reasons = place, []
         if place == self.furthest and reason not in self.reasons:
@@ -329,13 +324,10 @@ class Item(NamedTuple):
 
     @property
     def nominal(self) -> bool:
-        """Whether the item may have a relative clause."""
         return self.kind == "noun" or (self.kind == "with" and bool(self.determiner))
 
 
 class GermanItems(GermanPhrases):
-    """Reads the parts of a clause."""
-
     def __init__(self, words: list[str]) -> None:
         super().__init__(words)
         self._items: dict[int, list[tuple[int, Item]]] = {}
@@ -367,7 +359,6 @@ class GermanItems(GermanPhrases):
         yield from self._quality(place)
 
     def _expressions(self, place: int) -> Iterator[tuple[int, Item]]:
-        """Yield dates and fixed expressions."""
         day, month, year = self.words[place + 1 : place + 4] + [""] * (place + 4 > len(self.words))
         if self.words[place] == "am" and month in MONTHS and day[:-1].isdigit() and year.isdigit():
             tally = ("name", day.removesuffix(".")), ("name", year), ("adverb", "time")
@@ -378,7 +369,6 @@ class GermanItems(GermanPhrases):
                 yield place + len(words), Item(use, " ".join(words), tally=(("adverb", use),))
 
     def _quality(self, place: int) -> Iterator[tuple[int, Item]]:
-        """Yield an adjective without an ending, with a degree before it."""
         uses = [use for words, use in EXPRESSIONS.get(self.words[place], ()) if len(words) == 1]
         for length in (0, 1) if "degree" in uses else (0,):
             word = self.words[place + length]
@@ -429,7 +419,6 @@ class GermanItems(GermanPhrases):
 
 
 def pronoun_readings(word: str) -> tuple[Reading, ...]:
-    """Return the readings of a personal pronoun."""
     return tuple(
         Reading(case, genders, person, (("person", "2" if person == "1p" else person[0]),))
         for case, person, genders in PRONOUNS[word]

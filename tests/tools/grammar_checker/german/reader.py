@@ -29,8 +29,6 @@ Field = tuple[int, tuple[Item, ...]]  # where a part of a clause ends, and its i
 
 
 class GermanClauses(GermanVerbs):
-    """Reads German clauses."""
-
     def __init__(self, words: list[str]) -> None:
         super().__init__(words)
         self._clauses: dict[tuple[str, int], list[tuple[int, Result]]] = {}
@@ -49,7 +47,6 @@ class GermanClauses(GermanVerbs):
                                 yield found
 
     def subordinate_clauses(self, place: int, conjunction: str) -> list[tuple[int, Result]]:
-        """Return the clauses after a conjunction at a place."""
         key = conjunction, place
         found = self._clauses.get(key)
         if found is None:
@@ -115,7 +112,6 @@ class GermanClauses(GermanVerbs):
                     self.reject(place + 1, "the relative pronoun has another gender or number")
 
     def _relatives(self, place: int) -> list[tuple[int, Result]]:
-        """Return the relative clauses that begin with the comma at a place."""
         key = "relative", place
         found = self._clauses.get(key)
         if found is None:
@@ -136,7 +132,6 @@ class GermanClauses(GermanVerbs):
                 yield after + 1, Item("relative", text, readings, " ".join(words))
 
     def _with_last_verb(self, place: int, gap: Item | None) -> list[tuple[int, Result]]:
-        """Return the clauses with the verb at the end."""
         found = [
             ended
             for middle, items in self._fields(place, ())
@@ -147,7 +142,6 @@ class GermanClauses(GermanVerbs):
         return list(dict.fromkeys(found))
 
     def _infinitive_clauses(self, place: int) -> list[tuple[int, Result]]:
-        """Return the infinitive clauses at a place."""
         key = "infinitive", place
         found = self._clauses.get(key)
         if found is None:
@@ -189,7 +183,6 @@ class GermanClauses(GermanVerbs):
                     yield end, result
 
     def _followed(self, place: int, parts: Parts) -> Iterator[tuple[int, Parts]]:
-        """Yield a clause with the clauses behind its verbs."""
         yield place, parts
         if self.words[place] != ",":
             return
@@ -250,8 +243,6 @@ class GermanReading:
 
 
 class GermanReader(GermanClauses):
-    """Reads a German sentence."""
-
     def __init__(self, sentence: str) -> None:
         first, *others = split(sentence)
         super().__init__([_with_small_letter(first), *others])
@@ -261,7 +252,6 @@ class GermanReader(GermanClauses):
 
     @property
     def findings(self) -> list[str]:
-        """What is wrong with the sentence."""
         if self._first[0].islower():
             return [f"'{self._first}' at the beginning needs a capital"]
         if self.readings:
@@ -271,7 +261,6 @@ class GermanReader(GermanClauses):
         return [f"no reading beyond '{around}': {reasons or 'does not fit'}"]
 
     def _sentences(self) -> Iterator[Facts]:
-        """Yield the readings of the whole sentence."""
         for start in (0, *self._particles()):
             for end, conjunction in self._conjunctions(start, "under"):
                 yield from self._opened(end, conjunction)
@@ -300,7 +289,6 @@ class GermanReader(GermanClauses):
         ]
 
     def _rest(self, place: int) -> list[Facts]:
-        """Return the readings of what follows a clause."""
         found = self._rests.get(place)
         if found is None:
             found = list(islice(self._read_rest(place), MOST_READINGS))
@@ -324,7 +312,6 @@ class GermanReader(GermanClauses):
 
 
 def split(sentence: str) -> list[str]:
-    """Return the words of a German sentence, with commas apart."""
     return sentence.removesuffix(".").replace(",", " ,").split()
 
 

@@ -21,8 +21,6 @@ class NounForm(NamedTuple):
 
 
 class FiniteForm(NamedTuple):
-    """One reading of a finite form."""
-
     lemma: str
     prefix: str
     tense: str
@@ -41,8 +39,6 @@ class Frame(NamedTuple):
 
 
 class German(NamedTuple):
-    """German words by form."""
-
     nouns: dict[str, list[NounForm]]
     masses: frozenset[str]  # nouns that have no plural, in one sense at least
     adjectives: dict[str, list[tuple[str, str]]]  # adjectives with their endings
@@ -141,7 +137,6 @@ class _Verbs(NamedTuple):
 
 
 def _add_verb(verbs: _Verbs, cells: list[str]) -> None:
-    """Add the forms of one line of the list."""
     name, auxiliary, takes, present, past, participle, _ = cells
     prefix, _, base = name.rpartition("|")
     for tense, persons, forms in (("present", PRESENT, present), ("past", PAST, past)):
@@ -158,7 +153,6 @@ def _add_verb(verbs: _Verbs, cells: list[str]) -> None:
 
 @cache
 def german() -> German:
-    """Read the German words."""
     verbs = _Verbs({}, {}, {}, {}, {}, {})
     for cells in read_lines("german/verbs.txt"):
         _add_verb(verbs, cells)
