@@ -150,16 +150,15 @@ def _cleaning_rows(found: CorpusStatistics) -> Iterator[list[Cell]]:
     for split, reasons in found.left_out.items():
         kept = sum(found.splits[split]["source"].histogram)
         for reason, count in reasons.items():
-            seen = kept + count
-            yield [reason, split, "left out", seen, count, 100 * count / seen, None, None]
+            yield _step_row(split, StepCount(reason, True, kept + count, count, [], 0))
     for step in found.cleaning:
-        yield _step_row(step)
+        yield _step_row("train", step)
 
 
-def _step_row(step: StepCount) -> list[Cell]:
+def _step_row(split: str, step: StepCount) -> list[Cell]:
     return [
         step.step,
-        "train",
+        split,
         "left out" if step.leaves_out else "changed",
         step.seen,
         step.count,

@@ -13,9 +13,8 @@ from sweeps.comparison.evaluation import Evaluation, evaluate_sets
 from sweeps.comparison.record import Origin
 from sweeps.comparison.significance_tables import SignificanceTests, conclusions, significance_tests
 from sweeps.comparison.tables import Table
-from sweeps.report.headline import answer, headline
+from sweeps.report.headline import Finding, answer, headline, quote
 from sweeps.report.sentence_cards import Examples, example_sentences
-from sweeps.report.system_pairs import Finding, quote
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from sweeps.comparison.numbers import format_interval, format_number
 from sweeps.comparison.score_tables import origin, system_column
 from sweeps.comparison.significance_tables import SignificanceTests
 from sweeps.comparison.tables import Column, Table
+from sweeps.report.headline import BLEU, WHOLE, GroupTests
 from sweeps.report.sections import Section
-from sweeps.report.system_pairs import BLEU, WHOLE, GroupTests
 
 GLOBAL = "global"
 OF_A_WINDOW = ("attention.window", "attention.half_width", "attention.renormalise")
