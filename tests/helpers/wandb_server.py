@@ -19,9 +19,27 @@ KEY = "0123456789abcdef" * 2 + "01234567"
 ENTITY = "tester"
 
 
+NEW_YEAR = "2026-01-01T00:00:00"
+
+
 def encoded(text: str) -> str:
     """Return an id in the client's encoding."""
     return b64encode(text.encode()).decode()
+
+
+def _project(name: str) -> dict[str, Any]:
+    entity = {"id": encoded(ENTITY), "name": ENTITY}
+    return {"id": encoded("project"), "name": name, "entity": entity}
+
+
+def _bucket(name: str, run: "Run") -> dict[str, Any]:
+    return {
+        "id": encoded(name),
+        "name": name,
+        "displayName": run.fields.get("displayName"),
+        "config": run.fields.get("config", "{}"),
+        "historyLineCount": len(run.history),
+    }
 
 
 class Run:
@@ -133,60 +151,30 @@ class WandbServer:
         return {"serverInfo": {"features": []}}
 
     def _RunResumeStatus(self, given: dict[str, Any]) -> Any:
-        run = self.runs.get(given["name"])
-        entity = {"id": encoded(ENTITY), "name": ENTITY}
-        model = {"id": encoded("project"), "name": given["project"], "entity": entity}
-        if run is None:
-            return {"model": model | {"bucket": None}}
-        rows = [json.dumps(row) for row in run.history[-1:]]
-        return {
-            "model": model
-            | {
-                "bucket": {
-                    "id": encoded(given["name"]),
-                    "name": given["name"],
-                    "displayName": run.fields["displayName"],
-                    "summaryMetrics": json.dumps(run.summary),
-                    "config": run.fields["config"],
-                    "tags": run.fields.get("tags", []),
-                    "notes": None,
-                    "historyLineCount": len(run.history),
-                    "historyTail": json.dumps(rows),
-                    "logLineCount": 0,
-                    "eventsLineCount": 0,
-                    "eventsTail": "[]",
-                    "wandbConfig": json.dumps({"t": 1}),
-                }
+        bucket = None
+        if run := self.runs.get(given["name"]):
+            rows = [json.dumps(row) for row in run.history[-1:]]
+            bucket = _bucket(given["name"], run) | {
+                "summaryMetrics": json.dumps(run.summary),
+                "tags": run.fields.get("tags", []),
+                "notes": None,
+                "historyTail": json.dumps(rows),
+                **dict.fromkeys(("logLineCount", "eventsLineCount"), 0),
+                "eventsTail": "[]",
+                "wandbConfig": json.dumps({"t": 1}),
             }
-        }
+        return {"model": _project(given["project"]) | {"bucket": bucket}}
 
     def _UpsertBucket(self, given: dict[str, Any]) -> Any:
         inserted = given["name"] not in self.runs
         run = self.runs.setdefault(given["name"], Run())
         run.upsert(given)
-        project = {
-            "id": encoded("project"),
-            "name": given["project"],
-            "entity": {"id": encoded(ENTITY), "name": ENTITY},
-        }
-        bucket = {
-            "id": encoded(given["name"]),
-            "name": given["name"],
-            "displayName": run.fields.get("displayName"),
-            "config": run.fields.get("config", "{}"),
-            "project": project,
-            "historyLineCount": len(run.history),
-        }
+        bucket = _bucket(given["name"], run) | {"project": _project(given["project"])}
         return {"upsertBucket": {"bucket": bucket, "inserted": inserted}}
 
     def _GetProjects(self, given: dict[str, Any]) -> Any:
         names = {run.fields["project"] for run in self.runs.values()}
-        about = {
-            "entityName": ENTITY,
-            "createdAt": "2026-01-01T00:00:00",
-            "isBenchmark": False,
-            "user": None,
-        }
+        about = {"entityName": ENTITY, "createdAt": NEW_YEAR, "isBenchmark": False, "user": None}
         edges = [{"node": {"id": encoded(name), "name": name, **about}} for name in names]
         return {"models": {"edges": edges, "pageInfo": {"endCursor": None, "hasNextPage": False}}}
 
@@ -212,11 +200,8 @@ class WandbServer:
         name = entries["artifactCollectionName"]
         kept = {"type": entries["artifactTypeName"], "files": [], "committed": False}
         self.artifacts[name] = kept
-        artifact = {
-            "id": encoded(name),
-            "state": "PENDING",
-            "artifactSequence": {"id": encoded(f"{name} all"), "latestArtifact": None},
-        }
+        sequence = {"id": encoded(f"{name} all"), "latestArtifact": None}
+        artifact = {"id": encoded(name), "state": "PENDING", "artifactSequence": sequence}
         return {"createArtifact": {"artifact": artifact}}
 
     def _CreateArtifactManifest(self, given: dict[str, Any]) -> Any:
@@ -230,16 +215,10 @@ class WandbServer:
         for file in given["input"]["artifactFiles"]:
             owner, name = file["artifactID"], file["name"]
             self._artifact(owner)["files"].append(name)
-            place = f"{self.url}/upload/artifact/{owner}/{name}"
-            nodes.append(
-                {
-                    "storagePath": f"artifact/{owner}/{name}",
-                    "uploadUrl": place,
-                    "uploadHeaders": [],
-                    "uploadMultipartUrls": None,
-                    "artifact": {"id": owner},
-                }
-            )
+            place = f"artifact/{owner}/{name}"
+            upload = {"uploadUrl": f"{self.url}/upload/{place}", "uploadHeaders": []}
+            node = {"storagePath": place, "uploadMultipartUrls": None, "artifact": {"id": owner}}
+            nodes.append(upload | node)
         return {"createArtifactFiles": {"files": {"edges": [{"node": node} for node in nodes]}}}
 
     def _CommitArtifact(self, given: dict[str, Any]) -> Any:
@@ -254,27 +233,15 @@ class WandbServer:
 
     def _ArtifactByID(self, given: dict[str, Any]) -> Any:
         name = next(name for name in self.artifacts if encoded(name) == given["id"])
-        project = {
-            "id": encoded("project"),
-            "internalId": encoded("project"),
-            "name": "attention-bench",
-            "entity": {"name": ENTITY},
-        }
+        project = _project("attention-bench") | {"internalId": encoded("project")}
         nothing = ("description", "metadata", "historyStep", "commitHash", "updatedAt")
         artifact = {
             "id": given["id"],
             "artifactSequence": {"name": name, "project": project},
             "artifactType": {"name": self.artifacts[name]["type"]},
-            "versionIndex": 0,
-            "ttlDurationSeconds": -2,
-            "ttlIsInherited": False,
-            "tags": [],
-            "state": "COMMITTED",
-            "size": 1,
-            "digest": "d",
-            "fileCount": 1,
-            "createdAt": "2026-01-01T00:00:00",
-            "aliases": [],
+            **{"versionIndex": 0, "ttlDurationSeconds": -2, "ttlIsInherited": False, "tags": []},
+            **{"state": "COMMITTED", "size": 1, "digest": "d", "fileCount": 1, "aliases": []},
+            "createdAt": NEW_YEAR,
         }
         return {"artifact": artifact | dict.fromkeys(nothing)}
 

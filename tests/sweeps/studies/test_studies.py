@@ -30,6 +30,7 @@ from sweeps.studies.trial import (
 )
 from sweeps.studies.worker import run_all
 from tests.helpers.commands import ROOT, TINY, places
+from tests.helpers.refusals import refused
 
 RATE = {"type": "float", "low": 1e-4, "high": 1e-1, "log": True}
 SCORE = {"type": "categorical", "choices": ["dot", "concat"]}
@@ -136,29 +137,21 @@ def test_the_same_command_goes_on_to_the_target_and_no_further(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "overrides", "message"),
+    ("changes", "overrides", "code", "message"),
     [
-        ({"space": {"rate": RATE}}, [], "another search space"),
-        ({"seeds": [2]}, [], "another seeds"),
-        ({}, ["model=transformer"], "another list of overrides"),
-        ({"trials": 9, "sampler": "random"}, ["sweep.trials=9", "logger=none"], None),
+        ({"space": {"rate": RATE}}, [], "version", "another search space"),
+        ({"seeds": [2]}, [], "version", "another seeds"),
+        ({}, ["model=transformer"], "version", "another list of overrides"),
+        ({}, [], "other", "another version of the code that trains"),
     ],
 )
-def test_another_study_under_the_same_name_is_refused(changes, overrides, message):
+def test_another_study_under_the_same_name_is_refused(changes, overrides, code, message):
     storage = InMemoryStorage()
     create_study(sweep_of(), storage, ["sweep.trials=6"], "version")
-    if message is None:
-        create_study(sweep_of(**changes), storage, overrides, "version")
-        return
-    with pytest.raises(UserError, match=f"sweep.name=study: there is a study .* {message}"):
-        create_study(sweep_of(**changes), storage, overrides, "version")
-
-
-def test_a_study_never_mixes_two_versions_of_what_trains():
-    storage = InMemoryStorage()
-    create_study(sweep_of(), storage, [], "version")
-    with pytest.raises(UserError, match="with another version of the code that trains"):
-        create_study(sweep_of(), storage, [], "other version")
+    longer = sweep_of(trials=9, sampler="random")
+    create_study(longer, storage, ["sweep.trials=9", "logger=none"], "version")
+    with refused("sweep.name=study: there is a study ", message):
+        create_study(sweep_of(**changes), storage, overrides, code)
 
 
 def test_failures_are_told_and_the_rest_go_on():
