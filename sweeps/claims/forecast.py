@@ -14,7 +14,7 @@ from rich.text import Text
 
 from sweeps.claims.claim import TIERS, Claim, TierName
 from sweeps.claims.intervals import Spread, pair_spread
-from sweeps.claims.plan import Plan, job_time, speeds_of
+from sweeps.claims.plan import ClaimsPlan, job_time, speeds_of
 from sweeps.claims.power import MOST_SEEDS, find_seeds, power
 from sweeps.claims.scoreboard import CHANGES, NAME, NOT_RUN, TUNED
 from sweeps.claims.verdict import LEAST_SEEDS
@@ -46,7 +46,7 @@ class Prospect(NamedTuple):
     seeds: str  # seeds that decide with a chance of 80%
 
 
-def prospects(plan: Plan) -> dict[str, Prospect]:
+def prospects(plan: ClaimsPlan) -> dict[str, Prospect]:
     """Return the prospects of the claims that lack runs, by name."""
     return {
         claim.name: _prospect(claim, plan)
@@ -55,7 +55,7 @@ def prospects(plan: Plan) -> dict[str, Prospect]:
     }
 
 
-def _prospect(claim: Claim, plan: Plan) -> Prospect:
+def _prospect(claim: Claim, plan: ClaimsPlan) -> Prospect:
     margin, seeds = claim.decision_margin, plan.seeds_of(claim)
     spread, differences = assume_spread(claim), claim.measure.differences
     if plan.is_one_training(claim):
@@ -148,7 +148,7 @@ def _last(row: Mapping[str, Any], tuned: bool) -> str:
     return ", ".join([row["verdict"], *([TUNED] if tuned else []), *cost])
 
 
-def plan_table(plan: Plan, known: Mapping[str, Prospect], at_once: int) -> Table:
+def plan_table(plan: ClaimsPlan, known: Mapping[str, Prospect], at_once: int) -> Table:
     """Return what each claim needs: runs, those that are missing, job time, seeds.
 
     ``known`` are prospects by the names of claims.

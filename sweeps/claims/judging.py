@@ -27,7 +27,7 @@ from sweeps.claims.intervals import (
     pair_differences,
 )
 from sweeps.claims.measures import AgreementDifference, Measure, SentenceLengths
-from sweeps.claims.plan import Plan
+from sweeps.claims.plan import ClaimsPlan
 from sweeps.claims.power import Requirement, find_requirement
 from sweeps.claims.verdict import Outcome, Verdict, correct_verdicts, judge
 from sweeps.comparison.outputs import EvalSetCache, RunOutput, read_output
@@ -70,7 +70,7 @@ class Evidence:
 class Records:
     """The runs of a plan, each read once, and the resamples that claims on one test set share."""
 
-    def __init__(self, plan: Plan, scoring: Scoring) -> None:
+    def __init__(self, plan: ClaimsPlan, scoring: Scoring) -> None:
         self._plan, self._scoring = plan, scoring
         scores = {claim.measure.score for claim in plan.claims}
         # Scores of translations that ``scoring.metrics`` left out are counted here.
@@ -206,7 +206,7 @@ class ClaimResult:
     tuned: bool = False  # whether the learning rates were tuned alike
 
 
-def judge_all(plan: Plan, scoring: Scoring) -> list[ClaimResult]:
+def judge_all(plan: ClaimsPlan, scoring: Scoring) -> list[ClaimResult]:
     """Return the verdicts on the claims of a plan, each independent of the others, in order.
 
     Claims that cannot be run at the tier come last.

@@ -90,7 +90,7 @@ class FinishedRuns(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class ClaimsPlan:
     """The runs that chosen claims need."""
 
     claims: Sequence[Claim]

@@ -1,4 +1,4 @@
-"""StudyOutcome of a study: trials as a table, best settings as a file, and costs."""
+"""Outcome of a study: trials as a table, best settings as a file, and costs."""
 
 import math
 from collections import Counter

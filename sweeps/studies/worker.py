@@ -1,6 +1,7 @@
-"""One worker of studies: it takes trials from the queue in the storage until all have ended."""
+"""Workers of studies, which take trials from the queue in the storage until all have ended."""
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -9,20 +10,48 @@ from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TypeVar
+from statistics import mean
+from typing import Any, Literal, TypeVar
 
 import optuna
+import pytorch_lightning as pl
 import torch
+from omegaconf import DictConfig
 from optuna.exceptions import StorageInternalError, UpdateFinishedTrialError
 from optuna.storages import RetryHeartbeatStaleTrialCallback, fail_stale_trials
 from optuna.trial import FrozenTrial, TrialState
+from typing_extensions import override
 
+from datamodules.errors import UserError
+from datamodules.files import locked
+from datamodules.translation_data import TranslationData
+from lightning_modules.ranks.launch import on_ranks
+from lightning_modules.runs.files import read_record, write_record
+from lightning_modules.runs.job import Job
+from lightning_modules.runs.schema import Record
+from lightning_modules.tasks.train import identity_of, sized_for_data, tracked_training
+from lightning_modules.tracking.names import TRIAL_BLEU
+from lightning_modules.training.budgets import Cost, total
+from lightning_modules.training.callbacks import budget_of
+from lightning_modules.training.losses import DivergedError
+from lightning_modules.training.setup import fit
+from lightning_modules.variants import count_parameters
+from sweeps.launch.compose import hydra_job
 from sweeps.launch.errors import as_user_error
 from sweeps.launch.job import end_with_parent
-from sweeps.studies.plan import REASON, SLOT, StudyPlan, open_study, reason, trial_folder
-from sweeps.studies.settings import as_overrides, shown_value, suggest
+from sweeps.studies.plan import (
+    BY_SEED,
+    COST,
+    REASON,
+    SLOT,
+    StudyPlan,
+    open_study,
+    reason,
+    seed_folder,
+    trial_folder,
+)
+from sweeps.studies.settings import TRIAL_STEPS, Sweep, as_overrides, shown_value, suggest
 from sweeps.studies.storage import open_storage, silence_optuna, wait_for_storage
-from sweeps.studies.trial import train_trial
 
 log = logging.getLogger(__name__)
 
@@ -169,3 +198,198 @@ def _trials_only() -> Iterator[None]:
     finally:
         for handler in shown:
             handler.removeFilter(filtered)
+
+
+STATE = ("best_bleu", "lowest_loss", "verdict", "reports", "cost")
+"""Attributes that a checkpoint keeps for a resumed training."""
+
+Verdict = Literal["", "pruned", "diverged"]
+
+
+class TrialCallback(pl.Callback):
+    """Report every validation to a trial, and stop the training when the study prunes the trial.
+
+    All ranks of a training stop together; only rank zero uses the storage. ``done`` seeds of the
+    trial were trained before this one, and have cost ``spent``.
+    """
+
+    def __init__(self, trial: optuna.Trial, sweep: Sweep, done: int, spent: Cost) -> None:
+        self.trial = trial
+        self.reports_steps = sweep.prunes_by == "validations"
+        self.metric = "val/loss" if sweep.objectives[0] == "loss" else "val/bleu"
+        self.done, self.seeds = done, len(sweep.seeds)
+        self.spent = spent
+        self.best_bleu, self.lowest_loss = -math.inf, math.inf
+        self.verdict: Verdict = ""
+        self.reports: list[tuple[int, float]] = []
+        self.cost: Cost = {}
+
+    @override
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if trainer.is_global_zero:
+            self._repeat()
+
+    def take_over(self, reports: list[tuple[int, float]], cost: Cost) -> None:
+        """Report a whole training that a dead worker had finished."""
+        self.reports, self.cost = reports, cost
+        self._repeat()
+        self._account()
+
+    def _repeat(self) -> None:
+        """Repeat the reports of a dead worker to the new trial."""
+        if self.reports_steps:
+            for step, value in self.reports:
+                self.trial.report(value, step)
+
+    @override
+    def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
+        self.cost = dict(budget_of(trainer).cost)
+
+    @override
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        values = {name: float(trainer.callback_metrics[name]) for name in ("val/bleu", "val/loss")}
+        self.best_bleu = max(self.best_bleu, values["val/bleu"])
+        self.lowest_loss = min(self.lowest_loss, values["val/loss"])
+        verdict: Verdict = ""
+        if not math.isfinite(values["val/loss"]):
+            verdict = "diverged"
+        elif self.reports_steps and trainer.is_global_zero:
+            share = (self.done + budget_of(trainer).share) / self.seeds
+            step, value = round(TRIAL_STEPS * share), values[self.metric]
+            self.reports.append((step, value))
+            self.trial.report(value, step)
+            verdict = "pruned" if self.trial.should_prune() else ""
+        self.verdict = trainer.strategy.broadcast(verdict)
+        if self.verdict:
+            trainer.should_stop = True
+
+    @override
+    def on_train_end(self, trainer: pl.Trainer, *_: Any) -> None:
+        if trainer.is_global_zero:
+            self._account()
+
+    @override
+    def on_exception(self, trainer: pl.Trainer, *_: Any) -> None:
+        self.on_train_end(trainer)
+
+    def _account(self) -> None:
+        self.trial.set_user_attr(COST, total([self.spent, self.cost]))
+
+    @override
+    def state_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in STATE}
+
+    @override
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        vars(self).update(state_dict)
+
+    @property
+    def scores(self) -> dict[str, float | str]:
+        """The values that sort a tracker's tables of trials."""
+        return {
+            TRIAL_BLEU: self.best_bleu,
+            "trial/loss": self.lowest_loss,
+            "trial/state": self.verdict or "finished",
+        }
+
+
+TRAINED, LOCK = "trained.json", ".lock"
+
+
+class SeedResult(Record):
+    """``trained.json``: results of one seed of a trial."""
+
+    bleu: float  # best BLEU in validation
+    loss: float  # lowest loss in validation, nats a target token
+    parameters: int
+    seconds: float  # seconds of training, validation left out
+    cost: Cost
+    reports: list[tuple[int, float]]  # reports to the trial: steps and values
+    identity: str  # digest of the settings, data and code that decide the weights
+
+
+def train_trial(
+    trial: optuna.Trial, plan: StudyPlan, overrides: Sequence[str], folder: Path
+) -> list[float]:
+    """Train with every seed of the sweep; return the mean over the seeds for each objective.
+
+    Raises ``optuna.TrialPruned``, ``DivergedError``, and any error of the training.
+    """
+    sweep = plan.sweep
+    name = f"{sweep.name}-{trial.user_attrs[SLOT]}-${{seed}}"
+    labels = {"job_type": "trial", "group": sweep.name, "name": name}  # for a logger with groups
+    overrides = [*overrides, *(f"logger.{key}={labels[key]}" for key in plan.labels)]
+    results: list[SeedResult] = []
+    for done, seed in enumerate(sweep.seeds):
+        spent = total([each.cost for each in results])
+        arguments = [*overrides, f"seed={seed}"]
+        callback = TrialCallback(trial, sweep, done, spent)
+        results.append(train_seed(arguments, seed_folder(folder, seed), callback))
+        if sweep.prunes_by == "seeds":
+            trial.report(getattr(results[-1], sweep.objectives[0]), seed)
+            if done + 1 < len(sweep.seeds) and trial.should_prune():
+                raise optuna.TrialPruned
+    trial.set_user_attr(BY_SEED, [each.bleu for each in results])
+    return [mean(getattr(each, objective) for each in results) for objective in sweep.objectives]
+
+
+def train_seed(overrides: Sequence[str], folder: Path, callback: TrialCallback) -> SeedResult:
+    """Train once without testing; continue where a dead worker stopped, or use its result.
+
+    Raises ``optuna.TrialPruned``, ``DivergedError``, and any error of the training.
+    """
+    # A worker that was silent too long may still train here.
+    with locked(folder / LOCK), hydra_job(overrides, folder) as (job, config):
+        data = sized_for_data(config)
+        identity = identity_of(config, data).digest(["weights"])
+        known = trained_before(folder, identity)
+        if known is not None:
+            callback.take_over(known.reports, known.cost)
+            return known
+        result, verdict = train_reporting(config, data, job, callback, identity)
+        if verdict == "pruned":
+            raise optuna.TrialPruned
+        if verdict == "diverged":
+            raise DivergedError("the validation loss is NaN or infinite")
+        write_record(folder / TRAINED, result)
+        return result
+
+
+@on_ranks
+def train_reporting(
+    config: DictConfig, data: TranslationData, job: Job, callback: TrialCallback, identity: str
+) -> tuple[SeedResult, Verdict]:
+    """Train on all ranks; return the result, and the verdict of the study."""
+    with tracked_training(config, data, job, callback) as (trainer, setup, tracker):
+        training = fit(trainer, setup)
+        if tracker is not None:
+            tracker.log_scores(callback.scores, trainer.global_step)
+        if not callback.verdict and callback.lowest_loss == math.inf:
+            raise UserError(
+                "the budget ended before a validation: lower trainer.val_check_interval"
+            )
+        result = SeedResult(
+            bleu=callback.best_bleu,
+            loss=callback.lowest_loss,
+            parameters=count_parameters(setup.module.model),
+            seconds=training.seconds or 0.0,
+            cost=budget_of(trainer).cost,
+            reports=callback.reports,
+            identity=identity,
+        )
+    return result, callback.verdict
+
+
+def trained_before(folder: Path, identity: str) -> SeedResult | None:
+    """Return the result of a dead worker that trained the same weights; None without one.
+
+    A result of other settings, data or code is removed.
+    """
+    file = folder / TRAINED
+    if not file.is_file():
+        return None
+    result = read_record(SeedResult, file)
+    if result.identity == identity:
+        return result
+    file.unlink()
+    return None

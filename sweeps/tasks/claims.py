@@ -1,34 +1,41 @@
 """``task=claims``: train what published claims need, and say of each whether it held."""
 
+import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import yaml
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
+from rich.table import Table
 
-from datamodules.errors import validated
+from datamodules.errors import UserError, one_line, validated
+from datamodules.files import write_text
+from lightning_modules.runs.files import read_result
 from lightning_modules.runs.paths import CHECKPOINTS, HISTORY, RESULT
+from lightning_modules.runs.settings import key_of
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking.names import is_wandb
-from sweeps.claims.claim import ALL, all_claims
+from sweeps.claims.claim import ALL, OF_COMMANDS, TIERS, Claim, TierName, all_claims, choose
 from sweeps.claims.forecast import JOB_TIME, NOTE, last_verdicts, list_claims, plan_table, prospects
 from sweeps.claims.judging import add_untuned_verdicts, judge_all
-from sweeps.claims.plan import Plan, PlannedRun
+from sweeps.claims.plan import (
+    RATE,
+    ClaimsPlan,
+    Need,
+    PlannedRun,
+    SkippedClaim,
+    Systems,
+    finished_runs,
+    key_of_system,
+    plan_runs,
+)
 from sweeps.claims.scoreboard import PRINTED, Scale, outcome_of, scoreboard, summary
 from sweeps.claims.scoreboard_page import publish_scoreboard, write_scoreboard
-from sweeps.claims.selection import (
-    FILE,
-    make_plan,
-    rates_table,
-    shared_overrides,
-    tier_of,
-    tuned_systems,
-    write_rates,
-)
 from sweeps.launch.jobs import JobPlan, run_jobs
 from sweeps.launch.resolvers import remove_unused
 from sweeps.report.terminal import print_line, rich_table
@@ -63,7 +70,7 @@ def retest_claims(config: DictConfig) -> None:
         _judge(plan, config, hydra, console)
 
 
-def _print_plan(plan: Plan, config: DictConfig, console: Console) -> None:
+def _print_plan(plan: ClaimsPlan, config: DictConfig, console: Console) -> None:
     known = {} if config.tune else prospects(plan)
     console.print(plan_table(plan, known, config.workers))
     for note in (JOB_TIME, NOTE) if known else (JOB_TIME,):
@@ -72,7 +79,7 @@ def _print_plan(plan: Plan, config: DictConfig, console: Console) -> None:
         print_line(f"{claim.name}: not run, {why}", console)
 
 
-def train_missing(plan: Plan, config: DictConfig) -> None:
+def train_missing(plan: ClaimsPlan, config: DictConfig) -> None:
     """Make the missing runs; those that differ only in the test share one training."""
     first: list[PlannedRun] = []
     others: list[tuple[PlannedRun, PlannedRun]] = []
@@ -108,7 +115,7 @@ def copy_training(trained: Path, folder: Path) -> None:
     part.rename(folder / CHECKPOINTS)
 
 
-def _record_rates(plan: Plan, hydra: Any, console: Console) -> None:
+def _record_rates(plan: ClaimsPlan, hydra: Any, console: Console) -> None:
     file = Path(hydra.runtime.output_dir) / FILE
     tuned, missing = tuned_systems(plan, tier_of(hydra))
     console.print(rates_table(tuned))
@@ -121,7 +128,7 @@ def _record_rates(plan: Plan, hydra: Any, console: Console) -> None:
         raise SystemExit(1)
 
 
-def _judge(plan: Plan, config: DictConfig, hydra: Any, console: Console) -> None:
+def _judge(plan: ClaimsPlan, config: DictConfig, hydra: Any, console: Console) -> None:
     out = Path(hydra.runtime.output_dir)
     scale = Scale.of(tier_of(hydra), shared_overrides(hydra))
     scoring = validated(Scoring, config.scoring, "scoring")
@@ -143,3 +150,175 @@ def _judge(plan: Plan, config: DictConfig, hydra: Any, console: Console) -> None
         print_line(line, console)
     if any(one.failure is not None for one in results):
         raise SystemExit(1)
+
+
+SEED = 0
+FACTORS = (0.5, 1.0, 2.0)  # of the rate of the system's files
+FILE = "learning_rates.yaml"
+HEADER = """# Learning rates of systems, chosen alike: of half, once and twice the rate of their
+# files, the one with the highest BLEU on the validation set, in one training each with seed 0.
+"""
+
+
+class TunedRate(NamedTuple):
+    """What the trials of a system have shown."""
+
+    system: str
+    bleu: Mapping[float, float]
+    """Validation BLEU by the learning rate, in rising order of the rates."""
+
+    @property
+    def rate(self) -> float:
+        """The best rate; of rates that are alike, the lowest."""
+        return max(self.bleu, key=lambda rate: self.bleu[rate])
+
+    @property
+    def at_the_edge(self) -> bool:
+        """Whether no rate beyond the best was tried on one side."""
+        return self.rate in (min(self.bleu), max(self.bleu))
+
+
+def trial_runs(claims: Iterable[Claim], systems: Systems) -> list[PlannedRun]:
+    """Return the trials of every system of some claims, each once, also for several searches.
+
+    Raises ``UserError`` for overrides that do not fit, with the claim.
+    """
+    planned: dict[str, PlannedRun] = {}
+    for claim in claims:
+        for system in claim.systems:
+            own = float(systems.config(claim, system)[0].optimizer.lr)
+            for factor in FACTORS:
+                rate = None if factor == 1.0 else factor * own
+                run = systems.run(claim, system, SEED, rate)
+                planned.setdefault(run.training, run).needs.append(Need(claim.name, system, SEED))
+    return list(planned.values())
+
+
+def tuned_systems(plan: ClaimsPlan, tier: TierName) -> tuple[list[TunedRate], list[str]]:
+    """Return what the trials of a plan have shown, and the systems of which a trial is missing."""
+    claims = {claim.name: claim for claim in plan.claims}
+    found: dict[str, dict[float, float]] = {}
+    missing: set[str] = set()
+    for run in plan.runs:
+        result = read_result(plan.folder(run))
+        for need in run.needs:
+            key = key_of_system(claims[need.claim], need.system, tier)
+            bleu = None if result is None else result.training.val_bleu
+            if result is None or bleu is None:
+                missing.add(key)
+            else:
+                found.setdefault(key, {})[float(result.config["optimizer"]["lr"])] = bleu
+    complete = [(key, sorted(bleu.items())) for key, bleu in found.items() if key not in missing]
+    return [TunedRate(key, dict(bleu)) for key, bleu in complete], [*missing]
+
+
+def write_rates(tuned: Sequence[TunedRate], file: Path) -> None:
+    """Write the best rates by system."""
+    rates = {each.system: each.rate for each in tuned}
+    write_text(file, HEADER + yaml.safe_dump(rates, sort_keys=False, width=1000))
+
+
+def read_rates(file: Path) -> dict[str, float]:
+    """Read what ``write_rates`` wrote. Raises ``UserError`` for another file."""
+    setting = f"learning_rates={file}"
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(f"{setting}: {one_line(error)}") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{setting}: give a file that tune=true has written")
+    for system, rate in content.items():
+        if not isinstance(rate, float | int) or isinstance(rate, bool) or not 0 < rate < math.inf:
+            raise UserError(f"{setting}: {system} has the rate {rate}; a rate is a number above 0")
+    return {str(system): float(rate) for system, rate in content.items()}
+
+
+def rates_table(tuned: Sequence[TunedRate]) -> Table:
+    """Return a row for each system: rates with their validation BLEU, and the best."""
+    table = Table(title="Validation BLEU by learning rate", title_justify="left", box=None)
+    for name in ("system", "rates", "best"):
+        table.add_column(name, overflow="fold")
+    for each in tuned:
+        tried = ", ".join(f"{rate:g}: {bleu:.2f}" for rate, bleu in each.bleu.items())
+        edge = " (at the edge)" if each.at_the_edge else ""
+        table.add_row(each.system, tried, f"{each.rate:g}{edge}")
+    return table
+
+
+def make_plan(config: DictConfig, hydra: Any) -> ClaimsPlan:
+    """Return the plan of a command, with the runs that exist now.
+
+    ``hydra`` is the node of Hydra. Raises ``UserError`` for overrides that do not fit.
+    """
+    tier, shared = tier_of(hydra), shared_overrides(hydra)
+    for override in shared:
+        if key_of(override) == "seed":
+            raise UserError(
+                f"{override}: claims name their seeds; give seed_count=N for seeds 1 to N"
+            )
+    claims, skipped = chosen_claims(config, tier)
+    systems = Systems(tier, shared)
+    if config.tune:
+        _refuse_beside_tune(config, shared)
+    seeds = None if config.seed_count is None else range(1, config.seed_count + 1)
+    untuned = runs = plan_runs(claims, systems, seeds)
+    if config.tune:  # after the check above, that the systems of a claim differ
+        runs = trial_runs(claims, systems)
+    elif config.learning_rates is not None:
+        runs = plan_runs(claims, systems, seeds, _rates(config, claims, systems))
+    return ClaimsPlan(claims, skipped, runs, finished_runs(Path(config.outputs)), untuned)
+
+
+def shared_overrides(hydra: Any) -> list[str]:
+    """Return the overrides of a command that every run takes."""
+    given = hydra.overrides.task
+    return [each for each in given if key_of(each).partition(".")[0] not in OF_COMMANDS]
+
+
+def _refuse_beside_tune(config: DictConfig, shared: Sequence[str]) -> None:
+    for key, has in (("learning_rates", "own rates"), ("seed_count", "one seed")):
+        if config[key] is not None:
+            raise UserError(f"tune=true and {key}: give one of them, trials have {has}")
+    for override in shared:
+        if key_of(override) == RATE:
+            raise UserError(f"tune=true and {override}: give one of them, trials have own rates")
+
+
+def _rates(config: DictConfig, claims: list[Claim], systems: Systems) -> dict[str, float]:
+    """Return the recorded rates. Raises ``UserError`` unless each system has exactly one rate."""
+    setting = f"learning_rates={config.learning_rates}"
+    rates = read_rates(Path(config.learning_rates))
+    if any(key_of(override) == RATE for override in systems.shared):
+        raise UserError(f"{setting} and {RATE}: give one of them")
+    for claim in claims:
+        for system in claim.systems:
+            key = key_of_system(claim, system, systems.tier)
+            if key not in rates:
+                raise UserError(
+                    f"{setting} has no rate of {key} ({claim.name}); the same command with "
+                    "tune=true and without learning_rates finds it"
+                )
+    return rates
+
+
+def chosen_claims(config: DictConfig, tier: TierName) -> tuple[list[Claim], list[SkippedClaim]]:
+    """Return the claims to run, and those that cannot be run at the tier with the reason.
+
+    Raises ``UserError`` for an unknown claim.
+    """
+    given = config.claims
+    chosen = choose(OmegaConf.to_container(given) if OmegaConf.is_config(given) else given)
+    skipped = [SkippedClaim(each, why) for each in chosen if (why := each.why_not(tier))]
+    if len(skipped) == len(chosen):
+        reasons = "; ".join(f"{claim.name} {why}" for claim, why in skipped)
+        raise UserError(f"none of the claims can be run at tier={tier}: {reasons}")
+    return [claim for claim in chosen if not claim.why_not(tier)], skipped
+
+
+def tier_of(hydra: Any) -> TierName:
+    """Return the tier of a command. Raises ``UserError`` without one."""
+    chosen = hydra.runtime.choices.tier
+    for tier in TIERS:
+        if tier == chosen:
+            return tier
+    raise UserError(f"tier=null: give one of {', '.join(TIERS)}")

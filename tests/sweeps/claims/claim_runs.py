@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from sweeps.claims.claim import Claim
-from sweeps.claims.plan import FinishedRuns, Need, Plan, PlannedRun, workload
+from sweeps.claims.plan import ClaimsPlan, FinishedRuns, Need, PlannedRun, workload
 from tests.helpers.run_folders import CONFIG, make_run
 
 PAPER = {"authors": "A. Author", "year": 2020, "title": "A paper", "link": "https://example.org"}
@@ -44,7 +44,7 @@ def measured(measure: dict[str, Any]) -> set[str]:
     return {*several, *(measure[key] for key in ("more", "less", "system") if key in measure)}
 
 
-def plan_of(folder: Path, *claims: Claim, seeds=(1, 2, 3), made=True, **changes: Any) -> Plan:
+def plan_of(folder: Path, *claims: Claim, seeds=(1, 2, 3), made=True, **changes: Any) -> ClaimsPlan:
     """The plan of claims whose runs are all finished; each system has the same runs in all."""
     wanted: dict[str, PlannedRun] = {}
     for claim in claims:
@@ -60,4 +60,4 @@ def plan_of(folder: Path, *claims: Claim, seeds=(1, 2, 3), made=True, **changes:
                         make_run(place, VARIANTS[system], seed, **{"config": config} | changes)
                 wanted[name].needs.append(Need(claim.name, system, seed))
     finished = {name: run.folder for name, run in wanted.items()} if made else {}
-    return Plan(claims, [], list(wanted.values()), FinishedRuns(finished, {}))
+    return ClaimsPlan(claims, [], list(wanted.values()), FinishedRuns(finished, {}))

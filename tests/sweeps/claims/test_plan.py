@@ -12,9 +12,9 @@ from sweeps.claims.intervals import pair_spread
 from sweeps.claims.plan import (
     RATE,
     TESTED,
+    ClaimsPlan,
     FinishedRuns,
     Need,
-    Plan,
     PlannedRun,
     Systems,
     job_time,
@@ -22,7 +22,7 @@ from sweeps.claims.plan import (
     plan_runs,
     speeds_of,
 )
-from sweeps.claims.selection import (
+from sweeps.tasks.claims import (
     FACTORS,
     TunedRate,
     read_rates,
@@ -130,7 +130,7 @@ def test_runs_that_differ_in_their_search_are_one_training(hydra_of_conf):
     claim = a_claim(
         systems=searches, measure={"kind": "difference", "more": "beam", "less": "greedy"}
     )
-    plan = Plan([claim], [], plan_runs([claim], Systems("laptop", SHARED)), UNMADE)
+    plan = ClaimsPlan([claim], [], plan_runs([claim], Systems("laptop", SHARED)), UNMADE)
     assert len({run.identity for run in plan.runs}) == 6
     assert [[run.overrides[-1] for run in runs] for runs in plan.missing_by_training] == [
         [f"seed={seed}"] * 2 for seed in (1, 2, 3)
@@ -224,7 +224,7 @@ def test_searches_of_one_training_are_planned_within_their_seeds(hydra_of_conf):
     for systems in (of_searches, of_models):
         claim = a_claim(systems=systems, measure=measure)
         wanted = plan_runs([claim], Systems("laptop", SHARED))
-        plan = Plan([claim], [], wanted, UNMADE)
+        plan = ClaimsPlan([claim], [], wanted, UNMADE)
         assert plan.is_one_training(claim) == (systems is of_searches)
         chances.append(prospects(plan)[claim.name])
     one, two = chances
@@ -315,7 +315,7 @@ def test_the_highest_validation_bleu_chooses_the_rate(tmp_path):
         *trials_of(tmp_path, "none", {2.5e-3: 3.0, 5e-3: 2.0, 1e-2: None}),
     ]
     finished = {run.identity: run.folder for run in wanted if run.folder.is_dir()}
-    plan = Plan([a_claim()], [], wanted, FinishedRuns(finished, {}))
+    plan = ClaimsPlan([a_claim()], [], wanted, FinishedRuns(finished, {}))
     tuned, missing = tuned_systems(plan, "laptop")
     assert missing == [NONE]
     [attention] = tuned

@@ -13,8 +13,7 @@ from lightning_modules.runs.paths import CONF
 from sweeps.launch.compose import composed, use_hydra_config
 from sweeps.studies.plan import open_study, study_plans
 from sweeps.studies.storage import open_storage
-from sweeps.studies.trial import TrialCallback
-from sweeps.studies.worker import take_trials
+from sweeps.studies.worker import TrialCallback, take_trials
 from sweeps.tasks.study import enqueue
 from tests.helpers.commands import TINY, example, mistake, places
 from tests.sweeps.studies.test_studies import SCORE, chosen_rate, sweep_of, worked

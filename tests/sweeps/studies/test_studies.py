@@ -19,16 +19,16 @@ from sweeps.launch.compose import composed, use_hydra_config
 from sweeps.studies.plan import REASON, SLOT, StudyPlan, create_study, open_study
 from sweeps.studies.settings import Sweep, as_overrides, grid, suggest
 from sweeps.studies.storage import open_storage
-from sweeps.studies.trial import (
+from sweeps.studies.worker import (
     TRAINED,
     DivergedError,
     SeedResult,
     TrialCallback,
+    run_all,
     train_seed,
     train_trial,
     trained_before,
 )
-from sweeps.studies.worker import run_all
 from tests.helpers.commands import ROOT, TINY, places
 from tests.helpers.refusals import refused
 
