@@ -14,6 +14,7 @@ from omegaconf import DictConfig
 
 from datamodules.files import write_json
 from sweeps.launch.compose import hydra_job
+from sweeps.launch.resolvers import register
 from tests.helpers.variants import CONF
 
 PATIENCE_SECONDS = 300.0
@@ -34,6 +35,7 @@ def _as_rank(
     rank: int, ranks: int, port: int, task: Callable[..., Any], arguments: Sequence[Any]
 ) -> Any:
     torch.set_num_threads(1)
+    register()
     environment = {
         **{"RANK": rank, "LOCAL_RANK": rank, "GROUP_RANK": 0},
         **{"WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks},

@@ -203,7 +203,7 @@ def test_ranks_that_were_started_elsewhere_share_a_folder(space):
     """Start two whole programs, as torchrun does."""
     failed = run("trainer=ddp_cpu", "force=true", WORLD_SIZE="2", RANK="0")
     assert failed.returncode == 2
-    assert failed.stderr.startswith("error: force=true: give hydra.run.dir=DIR too")
+    assert failed.stderr.startswith("error: force=true, task=test: give hydra.run.dir=DIR too")
     assert len(failed.stderr.splitlines()) == 1
     command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "run.py"]
     given = [*RANKS[:-1], *places(space / "torchrun"), "logger=none"]
