@@ -14,6 +14,7 @@ from lightning_modules.training.factories import build_model
 from lightning_modules.training.flops import Flops, count_flops
 from lightning_modules.training.size_search import build_to_count
 from lightning_modules.variants import EmbeddedEncoderDecoder, Transformer
+from sweeps.launch.resolvers import register
 
 CONF = Path(__file__).parents[2] / "conf"
 NAMES = sorted(path.stem for path in (CONF / "model").glob("*.yaml"))
@@ -74,6 +75,7 @@ def configuration(*overrides: str) -> DictConfig:
 @cache
 def _composed(overrides: tuple[str, ...]) -> DictConfig:
     """Compose each configuration once: composing takes longer than most tests."""
+    register()  # programs have no conftest
     with initialize_config_dir(str(CONF), version_base="1.3"):
         return compose("config", list(overrides))
 
