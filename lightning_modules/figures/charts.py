@@ -95,6 +95,20 @@ def as_spec(chart: Chart) -> dict[str, Any]:
     return chart.to_dict(validate=False)
 
 
+def tooltip(*fields: str, numbers: Mapping[str, str]) -> list[alt.Tooltip]:
+    """Return what a mark says: the text of fields, then numbers by their fields' titles."""
+    return [
+        *(alt.Tooltip(f"{field}:N") for field in fields),
+        *(alt.Tooltip(f"{key}:Q", title=name, format=".3~f") for key, name in numbers.items()),
+    ]
+
+
+def highlighting(field: str) -> tuple[alt.Parameter, Any]:
+    """Return the choice of a field in the legend, and the opacity that shows the chosen marks."""
+    chosen = alt.selection_point(fields=[field], bind="legend")
+    return chosen, alt.when(chosen).then(alt.value(1)).otherwise(alt.value(0.15))
+
+
 def save_chart(chart: Chart, stem: Path) -> None:
     """Write the files of a chart with the name of ``stem``, none of them in part."""
     write_pictures(draw(as_spec(chart)), stem)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import altair as alt
 
-from lightning_modules.figures.charts import GREY, Chart, Style, Width, data_of, style_of
+from lightning_modules.figures.charts import GREY, Chart, Style, Width, data_of, style_of, tooltip
 from lightning_modules.figures.lines import finish_chart
 from lightning_modules.figures.system_looks import COLOURS
 
@@ -49,24 +49,20 @@ def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
     style = style_of(width)
     # An effect without an interval, of one seed, has a mark alone.
     rows = [
-        each._asdict() | {"low": _or(each.low, each.effect), "high": _or(each.high, each.effect)}
+        {
+            **each._asdict(),
+            "low": each.effect if each.low is None else each.low,
+            "high": each.effect if each.high is None else each.high,
+        }
         for each in effects
     ]
-    y = _claims_axis([each.claim for each in effects])
+    claims = [each.claim for each in effects]
+    axis = alt.Axis(labelLimit=0, ticks=False, domain=False, grid=True)
+    y = alt.Y("claim:N", sort=claims, title=None, scale=alt.Scale(domain=claims), axis=axis)
     layers = [*_rules(), *_effects(y, style), _published(y, style)]
     chart = alt.layer(*layers, data=data_of(rows))
     drawn = finish_chart(chart, width, NOTE, description=_description(effects))
     return drawn.properties(height=ROW * style.type * len(effects))
-
-
-def _claims_axis(names: list[str]) -> alt.Y:
-    return alt.Y(
-        "claim:N",
-        sort=names,
-        title=None,
-        scale=alt.Scale(domain=names),
-        axis=alt.Axis(labelLimit=0, ticks=False, domain=False, grid=True),
-    )
 
 
 def _rules() -> Iterator[Chart]:
@@ -82,19 +78,9 @@ def _effects(y: alt.Y, style: Style) -> tuple[Chart, Chart]:
     colours, shapes = ([look[part] for look in LOOKS.values()] for part in (0, 1))
     legend = alt.Legend(orient="top", title=None)
     numbers = {"effect": "effect", "low": "95% from", "high": "to"}
+    colour = alt.Color("outcome:N", scale=alt.Scale(domain=outcomes, range=colours), legend=legend)
     base = alt.Chart().encode(
-        y=y,
-        color=alt.Color(
-            "outcome:N", scale=alt.Scale(domain=outcomes, range=colours), legend=legend
-        ),
-        tooltip=[
-            alt.Tooltip("claim:N"),
-            alt.Tooltip("outcome:N"),
-            *(
-                alt.Tooltip(f"{key}:Q", title=title, format=".3~f")
-                for key, title in numbers.items()
-            ),
-        ],
+        y=y, color=colour, tooltip=tooltip("claim", "outcome", numbers=numbers)
     )
     x = alt.X(
         "low:Q",
@@ -112,13 +98,9 @@ def _effects(y: alt.Y, style: Style) -> tuple[Chart, Chart]:
 
 def _published(y: alt.Y, style: Style) -> Chart:
     drawn = alt.Chart().transform_filter("isValid(datum.published)")
-    tooltip = ["claim:N", alt.Tooltip("published:Q", format=".3~f")]
+    said = tooltip("claim", numbers={"published": "published"})
     mark = drawn.mark_point(shape="diamond", size=2 * style.mark, color="black", opacity=1)
-    return mark.encode(x="published:Q", y=y, tooltip=tooltip)
-
-
-def _or(value: float | None, otherwise: float) -> float:
-    return otherwise if value is None else value
+    return mark.encode(x="published:Q", y=y, tooltip=said)
 
 
 def _description(effects: Sequence[Effect]) -> str:

@@ -5,18 +5,17 @@ width that it is given: its cells shrink, and where labels would overlap, every 
 out.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from io import BytesIO
 from string import ascii_lowercase
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 from unicodedata import east_asian_width
 
 import altair as alt
 import numpy as np
 import vl_convert
+from PIL import Image
 
 from lightning_modules.figures.charts import COLUMN, TEXT, Width, as_spec, data_of, style_of
 from lightning_modules.runs.schema import SentenceAttention
@@ -159,14 +158,11 @@ def _outlines(type_size: float) -> alt.Stroke:
     return alt.Stroke("link:N", title=None, scale=scale, legend=legend)
 
 
-@contextmanager
-def attention_picture(attention: SentenceAttention) -> Iterator[Path]:
-    """Yield a PNG file of the heat map, at double size; it is removed with the context."""
-    with TemporaryDirectory() as folder:
-        picture = Path(folder) / "attention.png"
-        spec = as_spec(attention_map(attention))
-        picture.write_bytes(vl_convert.vegalite_to_png(spec, scale=PNG_SCALE))
-        yield picture
+def attention_picture(attention: SentenceAttention) -> Image.Image:
+    """Draw the heat map as pixels, at double size."""
+    spec = as_spec(attention_map(attention))
+    with Image.open(BytesIO(vl_convert.vegalite_to_png(spec, scale=PNG_SCALE))) as picture:
+        return picture.convert("RGB")
 
 
 def numbered_words(words: Sequence[str]) -> list[str]:

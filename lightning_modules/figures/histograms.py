@@ -7,7 +7,15 @@ from typing import Any
 import altair as alt
 
 from datamodules.corpus_statistics import CorpusStatistics
-from lightning_modules.figures.charts import KEY, TEXT, Chart, Width, data_of, style_of
+from lightning_modules.figures.charts import (
+    KEY,
+    TEXT,
+    Chart,
+    Width,
+    data_of,
+    highlighting,
+    style_of,
+)
 from lightning_modules.figures.lines import finish_chart, looks_scales
 from lightning_modules.figures.system_looks import COLOURS, legend_of
 
@@ -22,15 +30,12 @@ def count_histogram(
 ) -> Chart:
     """Draw the number of sentences against their group, a bar for each system.
 
-    Args:
-        rows: ``system`` (its label), ``group``, ``sentences``, and ``bleu`` of these sentences.
-        labels: labels of the systems by name, in the order of the legend.
-        groups: all groups in order, those without sentences too.
-        title: title of the groups.
-        note: where the numbers come from.
-        width: width of the figure.
+    ``rows`` have ``system`` (its label), ``group``, ``sentences``, and ``bleu`` of these sentences.
+    ``labels`` are the systems' by name, in the order of the legend; ``groups`` are all groups in
+    order, those without sentences too, whose title is ``title``. ``note`` tells where the numbers
+    come from.
     """
-    highlighted = alt.selection_point(fields=["system"], bind="legend")
+    highlighted, opacity = highlighting("system")
     legend = legend_of(list(labels.values()), width)
     colour, _, _ = looks_scales(labels)
     axis = alt.Axis(labelAngle=-45, labelOverlap=False, grid=False)
@@ -40,7 +45,7 @@ def count_histogram(
         xOffset=alt.XOffset("system:N", sort=list(labels.values())),
         y=alt.Y("sentences:Q", title="sentences"),
         color=alt.Color("system:N", title=None, scale=colour, legend=legend),
-        opacity=alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15)),
+        opacity=opacity,
         tooltip=[
             alt.Tooltip("system:N"),
             alt.Tooltip("group:N", title=title),
@@ -71,14 +76,7 @@ DASHES = ([1, 0], [4, 3])
 def length_histogram(
     statistics: CorpusStatistics, languages: tuple[str, str], title: str, width: Width = TEXT
 ) -> Chart:
-    """Draw the share of sentences against their length in words, a line for each split and side.
-
-    Args:
-        statistics: statistics of a corpus.
-        languages: codes of the source and of the target language.
-        title: title above the figure.
-        width: width of the figure.
-    """
+    """Draw the share of sentences against their length in words, a line for each split and side."""
     sides = [f"{side} ({code})" for side, code in zip(("source", "target"), languages, strict=True)]
     splits = list(statistics.splits)
     labels = bin_labels(statistics.bins)
@@ -91,7 +89,7 @@ def length_histogram(
     dashes = alt.Scale(domain=sides, range=list(DASHES))
     kinds = alt.Legend(orient="bottom", columns=1, symbolType="stroke", symbolSize=KEY)
     legend = alt.Legend(orient="bottom", columns=1)
-    highlighted = alt.selection_point(fields=["split"], bind="legend")
+    highlighted, opacity = highlighting("split")
     line = alt.Chart(data_of(_points(statistics, sides, labels))).mark_line(
         strokeWidth=style_of(width).line
     )
@@ -100,7 +98,7 @@ def length_histogram(
         y=alt.Y("share:Q", title="sentences (%)"),
         color=alt.Color("split:N", title=None, scale=colours, legend=legend),
         strokeDash=alt.StrokeDash("side:N", title=None, scale=dashes, legend=kinds),
-        opacity=alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15)),
+        opacity=opacity,
         tooltip=[
             alt.Tooltip("split:N"),
             alt.Tooltip("side:N"),

@@ -8,7 +8,15 @@ from typing import Any, Literal
 
 import altair as alt
 
-from lightning_modules.figures.charts import GREY, Chart, Width, data_of, style_of
+from lightning_modules.figures.charts import (
+    GREY,
+    Chart,
+    Width,
+    data_of,
+    highlighting,
+    style_of,
+    tooltip,
+)
 from lightning_modules.figures.system_looks import end_labels, legend_of, looks_of
 from lightning_modules.metrics.bootstrap import Estimate, ScoredGroup
 from lightning_modules.metrics.contrast_choices import RIGHT_CHOICES
@@ -17,6 +25,8 @@ Point = dict[str, Any]
 Range = tuple[float, float]
 CROWD, CROWDED = 4, (80.0, 100.0)
 """So many lines in so narrow a range get a figure that magnifies the range."""
+ENDS = {"low": "95% from", "high": "to", "worst seed": "lowest seed", "best seed": "highest seed"}
+"""Titles of the ends of a point by their keys."""
 MARGIN = 0.08
 """Empty part of the horizontal axis at either end, as a share of the curve's width."""
 MAGNIFIED = "_magnified"
@@ -64,18 +74,15 @@ class Lines:
     @property
     def range(self) -> Range:
         """The range of the vertical axis."""
-        ends = [p[k] for p in self.points for k in ("low", "high", "worst seed", "best seed")]
+        ends = [p[k] for p in self.points for k in ENDS]
         values = [*(value for value in ends if value is not None), *self.reached]
         return rounded_out(0.0 if self.from_zero else min(values), max(values))
 
     @property
     def crowded(self) -> Range | None:
         """The range in which at least four lines run that are hard to tell apart, if any."""
-        by_system = [
-            [p for p in self.points if p["system"] == label and not p["thin"]]
-            for label in self.labels.values()
-        ]
-        crowd = [each for each in by_system if each and _is_crowded(each)]
+        middle = [self._solid(label) for label in self.labels.values()]
+        crowd = [each for each in middle if each and _within(median(map(_score, each)), CROWDED)]
         low, high = self.range
         if len(crowd) < CROWD or high - low <= CROWDED[1] - CROWDED[0]:
             return None
@@ -88,20 +95,21 @@ class Lines:
         """The main numbers in words: the first and the last score of each system."""
         said = [f"{self.y_title} against {self.x['title']}."]
         for label in self.labels.values():
-            solid = [p for p in self.points if p["system"] == label and not p["thin"]]
+            solid = self._solid(label)
             if solid:
                 ends = [solid[0], solid[-1]] if len(solid) > 1 else solid
-                scores = ", ".join(f"{_three_digits(p['score'])} at {p['group']}" for p in ends)
+                scores = ", ".join(
+                    f"{format(p['score'], '#.3g').rstrip('.')} at {p['group']}" for p in ends
+                )
                 said.append(f"{label}: {scores}.")
         return " ".join(said)
 
+    def _solid(self, label: str) -> list[Point]:
+        return [each for each in self.points if each["system"] == label and not each["thin"]]
 
-def _three_digits(score: float) -> str:
-    return f"{score:#.3g}".rstrip(".")
 
-
-def _is_crowded(points: Sequence[Point]) -> bool:
-    return _within(median(each["score"] for each in points), CROWDED)
+def _score(each: Point) -> float:
+    return float(each["score"])
 
 
 def _within(score: float, ends: Range) -> bool:
@@ -162,17 +170,16 @@ def draw_lines(lines: Lines, width: Width, magnified: Range | None = None) -> Ch
 def _layers(lines: Lines, width: Width, y: alt.Scale, named: bool) -> list[alt.Chart]:
     """Return the layers of lines; ``named``: a label stands at the end of every line."""
     style, labels = style_of(width), list(lines.labels.values())
-    highlighted = alt.selection_point(fields=["system"], bind="legend")
+    highlighted, clear = highlighting("system")
     colour, shape, dash = looks_scales(lines.labels)
     legend = legend_of(labels, width, beside=named)
-    clear = alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15))
     pale = alt.when(highlighted).then(alt.value(0.16)).otherwise(alt.value(0.03))
     base = alt.Chart().encode(
         x=lines.x,
         y=alt.Y("score:Q", title=lines.y_title, scale=y),
         color=alt.Color("system:N", title=None, scale=colour, legend=legend),
         opacity=clear,
-        tooltip=_tooltip(lines.y_title),
+        tooltip=tooltip("system", "group", numbers={"score": lines.y_title, **ENDS}),
     )
     # Nulls break the line.
     joined = base.transform_calculate(
@@ -199,21 +206,6 @@ def _layers(lines: Lines, width: Width, y: alt.Scale, named: bool) -> list[alt.C
         shape=alt.Shape("system:N", title=None, scale=shape, legend=legend), fill=hollow
     )
     return [band, line, seeds, interval, marks.add_params(highlighted)]
-
-
-def _tooltip(title: str) -> list[alt.Tooltip]:
-    numbers = {
-        "score": title,
-        "low": "95% from",
-        "high": "to",
-        "worst seed": "lowest seed",
-        "best seed": "highest seed",
-    }
-    return [
-        alt.Tooltip("system:N"),
-        alt.Tooltip("group:N"),
-        *(alt.Tooltip(f"{key}:Q", title=name, format=".3~f") for key, name in numbers.items()),
-    ]
 
 
 def looks_scales(labels: Mapping[str, str]) -> tuple[alt.Scale, alt.Scale, alt.Scale]:
@@ -254,20 +246,12 @@ def reference_line(
     """Return the line and its name, as layers below the lines of systems.
 
     The name stands where the line is highest: at the bottom of a figure lines run together.
-
-    Args:
-        name: what the line is.
-        points: its points from left to right: ``place``, ``score``, and ``group`` for readers.
-        y_title: what ``score`` is.
-        width: width of the figure.
+    ``points`` are from left to right: ``place``, ``score``, whose title is ``y_title``, and
+    ``group`` for readers.
     """
     x, y = alt.X("place:Q"), alt.Y("score:Q")
     style = style_of(width)
-    tooltip = [
-        alt.Tooltip("name:N"),
-        alt.Tooltip("group:N"),
-        alt.Tooltip("score:Q", title=y_title, format=".3~f"),
-    ]
+    said = tooltip("name", "group", numbers={"score": y_title})
     line = alt.Chart(data_of([{"name": name, **each} for each in points])).mark_line(
         strokeWidth=style.line / 2, strokeDash=[4, 3], color=GREY, clip=True
     )
@@ -282,7 +266,7 @@ def reference_line(
         # White around the letters, where the rule of a training limit crosses them.
         for look in ({"stroke": "white", "strokeWidth": 4, "aria": False}, {"color": GREY})
     ]
-    return [line.encode(x=x, y=y, tooltip=tooltip), *texts]
+    return [line.encode(x=x, y=y, tooltip=said), *texts]
 
 
 CHANCE = 50
@@ -292,17 +276,13 @@ CHANCE = 50
 def distance_lines(groups: Sequence[ScoredGroup], labels: Mapping[str, str], note: str) -> Lines:
     """Return right choices against distance: one line for each system, the mean over its seeds.
 
-    The band is the 95% bootstrap interval over source sentences. A dashed rule is at chance.
-
-    Args:
-        groups: scores of systems; groups other than those of a single distance are left out.
-        labels: labels of the systems by name, in the order of the legend.
-        note: where the numbers come from.
+    The band is the 95% bootstrap interval over source sentences. A dashed rule is at chance. Groups
+    other than those of a single distance are left out; ``labels`` are the systems' by name.
     """
-    single = sorted((each for each in groups if each.kind == "distance"), key=_distance)
+    single = [each for each in groups if each.kind == "distance"]
     points = [
-        {"place": _distance(each), **point(label, each.name, estimate, each.subset.thin)}
-        for each in single
+        {"place": int(each.name), **point(label, each.name, estimate, each.subset.thin)}
+        for each in sorted(single, key=lambda each: int(each.name))
         for name, label in labels.items()
         if (estimate := each.estimate(name)) is not None
     ]
@@ -317,7 +297,3 @@ def distance_lines(groups: Sequence[ScoredGroup], labels: Mapping[str, str], not
         others=[rule.encode(y="score:Q")],
         reached=[CHANCE],
     )
-
-
-def _distance(group: ScoredGroup) -> int:
-    return int(group.name)

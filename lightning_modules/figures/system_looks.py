@@ -137,13 +137,8 @@ def end_labels(
 ) -> list[alt.Chart]:
     """Return layers that write the label of each line beside its last point, right of the plot.
 
-    Args:
-        points: points of the lines, each line's from left to right.
-        labels: labels of the systems by name.
-        x: the horizontal axis.
-        ends: least and greatest value of the vertical axis.
-        width: width of the figure.
-        y: field of the points on the vertical axis.
+    ``points`` are those of the lines, each line's from left to right; ``y`` is their field on the
+    vertical axis, whose least and greatest values are ``ends``.
     """
     style = style_of(width)
     last: dict[str, Mapping[str, Any]] = {}

@@ -10,7 +10,7 @@ from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.sentences import most_readable
 from lightning_modules.metrics.word_alignment import parse_gold
 from lightning_modules.runs.files import RunScores
-from lightning_modules.runs.schema import Prediction, SentenceAttention
+from lightning_modules.runs.schema import SentenceAttention
 from lightning_modules.testing.forced_decoding import merge_words
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking.names import BY_LENGTH, LENGTH, data_values, with_interval
@@ -66,78 +66,65 @@ def log_test(
     """
     if tracker is None:
         return
-    result = run.result
-    curve = [
-        {
-            LENGTH: point.bounds.high or point.bounds.low,
-            BY_LENGTH[0]: round(point.bleu, DECIMALS),
-            BY_LENGTH[1]: point.sentences,
-        }
-        for point in run.curve
-        if point.bleu is not None
-    ]
-    values: dict[str, float | str] = {
-        **_test_scores(run, scoring),
-        **{
-            f"test/{name.replace(' ', '_')}/bleu": subset.scores["bleu"]
-            for name, subset in result.subsets.items()
-        },
-        **{
-            f"baseline/{baseline.replace(' ', '_')}/{metric}": score
-            for baseline, scored in result.baselines.items()
-            for metric, score in scored.scores.items()
-        },
-        **{
-            f"contrast/{kind}/{group}": accuracy.value
-            for kind, groups in result.contrast.items()
-            if kind != "distance"
-            for group, accuracy in groups.items()
-        },
-        **data_values(result.data),
-    }
-    tracker.log_scores(values, step)
-    tracker.log_curve(curve)
-    if (sentence := _readable_attention(run)) is not None:
+    tracker.log_scores(_test_scores(run, scoring) | data_values(run.result.data), step)
+    tracker.log_curve(
+        [
+            {
+                LENGTH: point.bounds.high or point.bounds.low,
+                BY_LENGTH[0]: round(point.bleu, DECIMALS),
+                BY_LENGTH[1]: point.sentences,
+            }
+            for point in run.curve
+            if point.bleu is not None
+        ]
+    )
+    shown = most_readable([line.source for line in run.predictions])
+    if (weights := run.attention[shown]) is not None:
+        sentence = SentenceAttention.of(run.predictions[shown], weights)
         tracker.log_attention("attention/test", sentence)
     tracker.log_rows("predictions", *_predictions(run))
-    if warnings := [*result.data.suspicions, *result.suspicions]:
+    if warnings := [*run.result.data.suspicions, *run.result.suspicions]:
         tracker.log_rows("warnings", ("warning",), [[warning] for warning in warnings])
-    tracker.log_files(folder, result.data)
+    tracker.log_files(folder, run.result.data)
 
 
 def _test_scores(run: RunScores, scoring: Scoring) -> dict[str, float]:
-    """Return every score on the whole test set and on each length bucket."""
-    unknown = (None, None)
-    values = [
-        with_interval(f"test/{name}", Estimate(value, *run.result.intervals.get(name, unknown)))
-        for name, value in run.result.scores.items()
-    ]
+    """Return every score on the whole test set, on each length bucket, and on parts of the set."""
+    result, unknown = run.result, (None, None)
+    values: dict[str, float] = {}
+    for name, value in result.scores.items():
+        ends = result.intervals.get(name, unknown)
+        values |= with_interval(f"test/{name}", Estimate(value, *ends))
     for point in run.curve:
         bucket = scoring.bucket_name(point.bounds)
         for name, value in point.scores.items():
             ends = point.bleu_interval if name == "bleu" and point.bleu_interval else unknown
-            values.append(with_interval(f"test/{name}", Estimate(value, *ends), bucket))
-    return {name: value for each in values for name, value in each.items()}
+            values |= with_interval(f"test/{name}", Estimate(value, *ends), bucket)
+    for name, subset in result.subsets.items():
+        values[f"test/{name.replace(' ', '_')}/bleu"] = subset.scores["bleu"]
+    for name, baseline in result.baselines.items():
+        for metric, score in baseline.scores.items():
+            values[f"baseline/{name.replace(' ', '_')}/{metric}"] = score
+    for kind, groups in result.contrast.items():
+        if kind != "distance":
+            values |= {f"contrast/{kind}/{group}": each.value for group, each in groups.items()}
+    return values
 
 
 def _predictions(run: RunScores) -> tuple[list[str], list[list[Any]]]:
     """Return columns and rows of the table of translations."""
-    shown = range(min(TABLE_ROWS, len(run.predictions)))
-    rows = [_prediction(run.predictions[number]) for number in shown]
-    weights = [run.attention[number] if number < TABLE_MAPS else None for number in shown]
+    rows: list[list[Any]] = [
+        [
+            line.id,
+            len(line.source.split()),
+            line.source,
+            line.reference,
+            line.hypothesis,
+            line.score,
+        ]
+        for line in run.predictions[:TABLE_ROWS]
+    ]
+    weights = [each if row < TABLE_MAPS else None for row, each in enumerate(run.attention)]
     if all(each is None for each in weights):
         return list(COLUMNS), rows
-    return [*COLUMNS, ATTENTION], [[*row, each] for row, each in zip(rows, weights, strict=True)]
-
-
-def _prediction(line: Prediction) -> list[Any]:
-    return [
-        *(line.id, len(line.source.split())),
-        *(line.source, line.reference, line.hypothesis, line.score),
-    ]
-
-
-def _readable_attention(run: RunScores) -> SentenceAttention | None:
-    shown = most_readable([line.source for line in run.predictions])
-    weights = run.attention[shown]
-    return None if weights is None else SentenceAttention.of(run.predictions[shown], weights)
+    return [*COLUMNS, ATTENTION], [[*row, each] for row, each in zip(rows, weights, strict=False)]

@@ -12,7 +12,6 @@ from typing import Any
 import hydra.utils
 import numpy as np
 from omegaconf import DictConfig
-from PIL import Image
 from pytorch_lightning.loggers import CSVLogger, Logger
 from pytorch_lightning.loggers.csv_logs import ExperimentWriter
 
@@ -45,7 +44,7 @@ class Tracker:
         return hasattr(getattr(self.logger, "experiment", None), "add_image")
 
     def label(self, tags: Sequence[str], notes: str | None) -> None:
-        """Add tags and a note to the run. Other loggers than W&B's have neither."""
+        """Add tags and a note to a run of W&B; others have neither."""
 
     def log_scores(self, scores: Mapping[str, float | str], step: int) -> None:
         """Log the numbers and words that sum up the run; ``step`` is its number of updates."""
@@ -62,8 +61,7 @@ class Tracker:
         if self.takes_pictures:
             from lightning_modules.figures.heat_map import attention_picture  # slow to import
 
-            with attention_picture(sentence) as file, Image.open(file) as picture:
-                pixels = np.asarray(picture.convert("RGB"))
+            pixels = np.asarray(attention_picture(sentence))
             self.logger.experiment.add_image(key, pixels, step, dataformats="HWC")
 
     def log_rows(self, key: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -91,7 +91,7 @@ class FailsafeWandbLogger(WandbLogger, Tracker):
         WandbLogger.__init__(self, project=project, save_dir=save_dir, experiment=self._run)
         self.artifacts = artifacts
         self._failed = False
-        self._pictures: dict[str, bytes] = {}
+        self._pictures: dict[str, Image.Image] = {}
         self._console = _ConsoleLog(lambda line: self.send(lambda run: run.write_logs(line)))
         logging.getLogger().addHandler(self._console)
         self.send(define_metrics)
@@ -102,22 +102,25 @@ class FailsafeWandbLogger(WandbLogger, Tracker):
         return not (self._failed or self._run.offline or self._run.disabled)
 
     def send(
-        self, call: Callable[[wandb.Run], Answer], seconds: float | None = None
+        self,
+        call: Callable[[wandb.Run], Answer],
+        seconds: float | None = None,
+        even_failed: bool = False,
     ) -> Answer | None:
         """Return what a function makes of the run; None after a failure.
 
         ``seconds`` limit a call that may ask the server.
         """
-        return None if self._failed else self._attempt(partial(call, self._run), seconds)
-
-    def _attempt(self, call: Callable[[], Answer], seconds: float | None = None) -> Answer | None:
+        if self._failed and not even_failed:
+            return None
         try:
-            return call() if seconds is None else call_with_timeout(seconds, call)
+            whole = partial(call, self._run)
+            return whole() if seconds is None else call_with_timeout(seconds, whole)
         except Exception as error:
-            known, self._failed = self._failed, True
-            if not known:
+            if not self._failed:
                 command = sync_command(Path(self._run.dir).parent)
                 log.warning("W&B stopped (%s); later: %s", one_line(error), command)
+            self._failed = True
             return None
 
     @override
@@ -129,7 +132,6 @@ class FailsafeWandbLogger(WandbLogger, Tracker):
     @override
     @rank_zero_only
     def log_hyperparams(self, params: Any, *_: Any, **__: Any) -> None:
-        """Add to the run's configuration."""
         self.send(lambda _: WandbLogger.log_hyperparams(self, params))
 
     @property
@@ -147,12 +149,10 @@ class FailsafeWandbLogger(WandbLogger, Tracker):
 
     @override
     def log_scores(self, scores: Mapping[str, float | str], step: int) -> None:
-        """Write the scores into the summary, by which tables of runs are sorted."""
         self.send(lambda run: run.summary.update(dict(scores)))
 
     @override
     def log_curve(self, rows: Sequence[Mapping[str, float]]) -> None:
-        """Log a row of history for each point."""
         for row in rows:
             self.log_metrics(row)
 
@@ -165,19 +165,21 @@ class FailsafeWandbLogger(WandbLogger, Tracker):
         caption = f"sentence {sentence.id}{when}: {words}"
 
         def log_picture(run: wandb.Run) -> None:
-            with attention_picture(sentence) as file:
-                content = file.read_bytes()
-                if self._pictures.get(key) == content:  # a large file that shows nothing new
-                    return
-                self._pictures[key] = content
+            picture = attention_picture(sentence)
+            if self._pictures.get(key) != picture:  # else a large file that shows nothing new
+                self._pictures[key] = picture
                 at = {} if step is None else {STEP: step}
-                run.log({key: wandb.Image(str(file), caption=caption), **at})
+                run.log({key: wandb.Image(picture, caption=caption), **at})
 
         self.send(log_picture)
 
     @override
     def log_rows(self, key: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        table = self.send(lambda _: _table(columns, rows))  # drawing takes a while: no time limit
+        def made(_: wandb.Run) -> wandb.Table:
+            data = [[_cell(value) for value in row] for row in rows]
+            return wandb.Table(columns=list[str | int](columns), data=data)
+
+        table = self.send(made)  # drawing takes a while: no time limit
         if table is not None:
             self.send(lambda run: run.log({key: table}), SEND_SECONDS)
 
@@ -205,7 +207,7 @@ class FailsafeWandbLogger(WandbLogger, Tracker):
             text = str(redacted(one_line(error)))
             self.send(lambda run: run.alert(f"{run.name} failed", text, level="ERROR"))
         logging.getLogger().removeHandler(self._console)
-        self._attempt(partial(self._run.finish, exit_code=int(error is not None)))
+        self.send(lambda run: run.finish(exit_code=int(error is not None)), even_failed=True)
 
 
 class _ConsoleLog(logging.Handler):
@@ -228,19 +230,6 @@ def _start_run(
     save_dir: Path, folder: Path, mode: Mode, finish_seconds: float, replace: bool, **labels: Any
 ) -> wandb.Run:
     """Start or resume a run, also beside other runs of the process, and log its address."""
-    settings = wandb.Settings(
-        silent=True,
-        console="off",
-        init_timeout=INIT_SECONDS.get(mode, 3.0),
-        finish_timeout=finish_seconds,
-        finish_timeout_raises=True,
-        # What W&B itself notes of command line and repository may hold a password.
-        x_disable_meta=True,
-        disable_git=True,
-        disable_code=True,
-        x_save_requirements=False,
-        git_commit=(git_commit() or "").partition("+")[0] or None,
-    )
     try:
         save_dir.mkdir(parents=True, exist_ok=True)
         for variable, name in (("WANDB_DATA_DIR", "data"), ("WANDB_CACHE_DIR", "cache")):
@@ -254,7 +243,7 @@ def _start_run(
             id=known or new_id(labels["name"]),
             resume="allow" if known and not replace else None,  # else W&B writes a known run anew
             reinit="create_new",
-            settings=settings,
+            settings=_settings(mode, finish_seconds),
             **labels,
         )
         chosen, reason = choose_mode(mode)
@@ -275,6 +264,22 @@ def _start_run(
     elif chosen == "offline":
         log.info("W&B offline (%s); later: %s", reason, sync_command(Path(run.dir).parent))
     return run
+
+
+def _settings(mode: Mode, finish_seconds: float) -> wandb.Settings:
+    return wandb.Settings(
+        silent=True,
+        console="off",
+        init_timeout=INIT_SECONDS.get(mode, 3.0),
+        finish_timeout=finish_seconds,
+        finish_timeout_raises=True,
+        # What W&B itself notes of command line and repository may hold a password.
+        x_disable_meta=True,
+        disable_git=True,
+        disable_code=True,
+        x_save_requirements=False,
+        git_commit=(git_commit() or "").partition("+")[0] or None,
+    )
 
 
 def new_id(name: str) -> str:
@@ -367,11 +372,6 @@ def _artifacts(run_id: str, folder: Path, data: Data) -> list[wandb.Artifact]:
     predictions = wandb.Artifact(f"predictions-{run_id}", type="predictions", metadata=about)
     predictions.add_file(str(folder / PREDICTIONS))
     return [corpus, tokenizers, model, predictions]
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> wandb.Table:
-    data = [[_cell(value) for value in row] for row in rows]
-    return wandb.Table(columns=list[str | int](columns), data=data)
 
 
 def _cell(value: Any) -> Any:

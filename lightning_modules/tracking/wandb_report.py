@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,16 +23,7 @@ from omegaconf import DictConfig
 from datamodules.errors import UserError, one_line
 from datamodules.files import write_json
 from lightning_modules.runs.paths import TRACKER_REPORT
-from lightning_modules.tracking.names import (
-    BY_LENGTH,
-    CURVE,
-    LENGTH,
-    MEASURES,
-    MEDIA,
-    STEP,
-    TRIAL_BLEU,
-    tag_of,
-)
+from lightning_modules.tracking import names
 from lightning_modules.tracking.wandb_logger import FailsafeWandbLogger, call_with_timeout
 
 log = logging.getLogger(__name__)
@@ -46,6 +38,11 @@ MOST_RUNS = 100
 LONGEST_TITLE = 128
 WIDTH, HALF = 24, 12
 """Width of a grid of panels, and half of it, in W&B's units."""
+PINNED = (
+    *("run:displayName", "config:system.value", "config:seed.value", "config:parameters.value"),
+    *("summary:test/bleu", "summary:test/exact", "summary:train/target_tokens_per_second"),
+)
+"""Columns of the table of runs that stay in sight."""
 OVER_SEEDS = "line: mean over seeds; band: lowest and highest seed"
 
 TableData = tuple[Sequence[str], Sequence[Sequence[Any]]]
@@ -113,15 +110,12 @@ def publish_page(page: WandbPage, out: Path, logger: DictConfig, again: str = ""
 
 def metric_names(systems: Iterable[str]) -> dict[str, str]:
     """Return a unique name for each system, without characters that have a meaning in W&B."""
-    names: dict[str, str] = {}
+    found: dict[str, str] = {}
     for system in systems:
         plain = re.sub(r"\W+", "_", system).strip("_") or "system"
-        number = 2
-        name = plain
-        while name in names.values():
-            name, number = f"{plain}_{number}", number + 1
-        names[system] = name
-    return names
+        numbered = (f"{plain}_{number}" for number in count(2))
+        found[system] = next(n for n in chain([plain], numbered) if n not in found.values())
+    return found
 
 
 def _log_run(page: WandbPage, out: Path, logger: DictConfig) -> FailsafeWandbLogger:
@@ -130,7 +124,7 @@ def _log_run(page: WandbPage, out: Path, logger: DictConfig) -> FailsafeWandbLog
         name=page.name,
         group=page.job_type,
         job_type=page.job_type,
-        tags=[page.job_type, tag_of(page.name)],
+        tags=[page.job_type, names.tag_of(page.name)],
         save_dir=logger.save_dir,
         folder=str(out),
         mode=logger.mode,
@@ -144,10 +138,7 @@ def _log_run(page: WandbPage, out: Path, logger: DictConfig) -> FailsafeWandbLog
     if page.lines:
         run.send(partial(_log_chart, lines=page.lines, axis=page.length_axis), SEND_SECONDS)
     run.send(partial(_log_pictures, page=page))
-    run.send(partial(_log_tables, tables=page.tables), SEND_SECONDS)
-    if page.page is not None:
-        html = page.page
-        run.send(lambda run: run.log({PAGE: wandb.Html(html, inject=False)}), SEND_SECONDS)
+    run.send(partial(_log_tables, page=page), SEND_SECONDS)
     run.close()
     return run
 
@@ -161,7 +152,7 @@ def _log_chart(run: wandb.Run, lines: Mapping[str, Mapping[float, float]], axis:
         title="BLEU against sentence length",
         xname=axis,
     )
-    run.log({CURVE: chart})
+    run.log({names.CURVE: chart})
 
 
 def _log_pictures(run: wandb.Run, page: WandbPage) -> None:
@@ -175,15 +166,17 @@ def _log_pictures(run: wandb.Run, page: WandbPage) -> None:
     run.log(images)
 
 
-def _log_tables(run: wandb.Run, tables: Mapping[str, TableData]) -> None:
-    run.log(
-        {
-            f"{TABLES}/{name}": wandb.Table(
-                columns=list[str | int](columns), data=list(rows), allow_mixed_types=True
-            )
-            for name, (columns, rows) in tables.items()
-        }
-    )
+def _log_tables(run: wandb.Run, page: WandbPage) -> None:
+    """Log the tables, and the page itself."""
+    logged: dict[str, Any] = {
+        f"{TABLES}/{name}": wandb.Table(
+            columns=list[str | int](columns), data=list(rows), allow_mixed_types=True
+        )
+        for name, (columns, rows) in page.tables.items()
+    }
+    if page.page is not None:
+        logged[PAGE] = wandb.Html(page.page, inject=False)
+    run.log(logged)
 
 
 def build_report(page: WandbPage, project: str, run: str) -> wr.Report:
@@ -194,9 +187,14 @@ def build_report(page: WandbPage, project: str, run: str) -> wr.Report:
     own = _runset("the comparison", [run])
     blocks: list[Any] = [wr.TableOfContents()]
     for section in page.sections:
-        parts = _parts(section, own)
-        if parts:
-            blocks += [wr.H1(section.heading), *parts]
+        panels = [_media(f"{PICTURES}/{name}") for name in section.figures]
+        panels += [_table(f"{TABLES}/{name}") for name in section.tables]
+        if section.lines or panels:
+            blocks.append(wr.H1(section.heading))
+        if section.lines:
+            blocks.append(wr.UnorderedList(items=list(section.lines)))
+        if panels:
+            blocks.append(_grid(own, panels))
     if page.runs:
         blocks += [wr.H1("The runs"), *_run_grids(page.runs, page.length_axis)]
     if page.studies:
@@ -224,21 +222,13 @@ def _save(report: wr.Report, out: Path) -> str:
     return str(report.url)
 
 
-def _parts(section: ReportSection, own: wr.Runset) -> list[Any]:
-    tables = [
-        wr.WeavePanelSummaryTable(table_name=f"{TABLES}/{name}", layout=wr.Layout(w=WIDTH, h=10))
-        for name in section.tables
-    ]
-    panels = [*(_media(f"{PICTURES}/{name}") for name in section.figures), *tables]
-    return [
-        *([wr.UnorderedList(items=list(section.lines))] if section.lines else []),
-        *([_grid(own, panels)] if panels else []),
-    ]
-
-
 def _media(key: str) -> Any:
     layout = wr.Layout(w=WIDTH, h=16)
     return wr.MediaBrowser(title=key, media_keys=[key], num_columns=1, layout=layout)
+
+
+def _table(key: str) -> Any:
+    return wr.WeavePanelSummaryTable(table_name=key, layout=wr.Layout(w=WIDTH, h=10))
 
 
 def _grid(runset: wr.Runset, panels: list[Any]) -> wr.PanelGrid:
@@ -253,8 +243,8 @@ def _run_grids(ids: Sequence[str], length_axis: str) -> list[wr.PanelGrid]:
     """Return figures that the server draws from the logged rows of the runs, and their table."""
     curve = _line(
         f"BLEU against length ({OVER_SEEDS})",
-        LENGTH,
-        BY_LENGTH[0],
+        names.LENGTH,
+        names.BY_LENGTH[0],
         title_x=f"{length_axis}: upper end of the bucket",
         title_y="BLEU",
     )
@@ -262,47 +252,37 @@ def _run_grids(ids: Sequence[str], length_axis: str) -> list[wr.PanelGrid]:
         title="BLEU on the whole test set",
         metrics=["test/bleu"],
         orientation="v",
-        groupby=wr.Config("system"),
-        groupby_aggfunc="mean",
-        groupby_rangefunc="minmax",
-        max_runs_to_show=MOST_RUNS,
         max_bars_to_show=MOST_RUNS,
-        layout=wr.Layout(w=HALF, h=8),
+        **_over_seeds(),
     )
     learning = [
-        _line(f"{measure} ({OVER_SEEDS})", STEP, measure, title_x="updates") for measure in MEASURES
+        _line(f"{measure} ({OVER_SEEDS})", names.STEP, measure, title_x="updates")
+        for measure in names.MEASURES
     ]
+    shown: Any = {"mode": "grid", "grid_x_axis": "run", "grid_y_axis": "step"}
+    wide = wr.Layout(w=WIDTH, h=12)
     media = [
-        wr.MediaBrowser(
-            title=title,
-            media_keys=[key],
-            mode="grid",
-            grid_x_axis="run",
-            grid_y_axis="step",
-            layout=wr.Layout(w=WIDTH, h=12),
-        )
-        for key, title in MEDIA.items()
+        wr.MediaBrowser(title=title, media_keys=[key], layout=wide, **shown)
+        for key, title in names.MEDIA.items()
     ]
-    table = _runset(
-        "runs",
-        ids,
-        order=[wr.OrderBy(wr.SummaryMetric("test/bleu"), ascending=False)],
-        pinned_columns=[
-            "run:displayName",
-            "config:system.value",
-            "config:seed.value",
-            "config:parameters.value",
-            "summary:test/bleu",
-            "summary:test/exact",
-            "summary:train/target_tokens_per_second",
-        ],
-    )
-    comparer = wr.RunComparer(diff_only="split", layout=wr.Layout(w=WIDTH, h=12))
+    by_bleu = wr.OrderBy(wr.SummaryMetric("test/bleu"), ascending=False)
+    table = _runset("runs", ids, order=[by_bleu], pinned_columns=[*PINNED])
     panels: list[Any] = [curve, bars, *learning, *media]
     return [
         wr.PanelGrid(runsets=[_runset("runs", ids)], panels=panels),
-        wr.PanelGrid(runsets=[table], panels=[comparer]),
+        wr.PanelGrid(runsets=[table], panels=[wr.RunComparer(diff_only="split", layout=wide)]),
     ]
+
+
+def _over_seeds() -> dict[str, Any]:
+    """Return the arguments of a panel that draws the mean, lowest and highest seed of a system."""
+    return {
+        "groupby": wr.Config("system"),
+        "groupby_aggfunc": "mean",
+        "groupby_rangefunc": "minmax",
+        "max_runs_to_show": MOST_RUNS,
+        "layout": wr.Layout(w=HALF, h=8),
+    }
 
 
 def _line(title: str, x: str, y: str, **titles: Any) -> wr.LinePlot:
@@ -310,14 +290,10 @@ def _line(title: str, x: str, y: str, **titles: Any) -> wr.LinePlot:
         title=title,
         x=x,
         y=[y],
-        groupby=wr.Config("system"),
-        groupby_aggfunc="mean",
-        groupby_rangefunc="minmax",
         smoothing_type="none",
         # The server's default buckets would move the few points of a curve.
         point_visualization_method="sampling",
-        max_runs_to_show=MOST_RUNS,
-        layout=wr.Layout(w=HALF, h=8),
+        **_over_seeds(),
         **titles,
     )
 
@@ -326,15 +302,12 @@ def _trials(study: str, settings: Sequence[str]) -> wr.PanelGrid:
     """Return figures that the server draws from the runs of a study's trials."""
     axes: list[Any] = [
         *(wr.Config(name.lstrip("+")) for name in settings),
-        wr.SummaryMetric(TRIAL_BLEU),
+        wr.SummaryMetric(names.TRIAL_BLEU),
     ]
+    columns = [wr.ParallelCoordinatesPlotColumn(metric=axis) for axis in axes]
     panels: list[Any] = [
-        wr.ParallelCoordinatesPlot(
-            title=study,
-            columns=[wr.ParallelCoordinatesPlotColumn(metric=axis) for axis in axes],
-            layout=wr.Layout(w=16, h=10),
-        ),
-        wr.ParameterImportancePlot(with_respect_to=TRIAL_BLEU, layout=wr.Layout(w=8, h=10)),
+        wr.ParallelCoordinatesPlot(title=study, columns=columns, layout=wr.Layout(w=16, h=10)),
+        wr.ParameterImportancePlot(with_respect_to=names.TRIAL_BLEU, layout=wr.Layout(w=8, h=10)),
     ]
     trials = wr.Runset(name=study, filters=[expr.Metric("Group") == study])
     return wr.PanelGrid(runsets=[trials], panels=panels)
