@@ -45,25 +45,19 @@ def words(chart):
 
 
 @pytest.mark.parametrize(
-    ("source", "target"),
-    [(ENGLISH, FRENCH), (FRENCH, ENGLISH), (ARABIC, ENGLISH), (CHINESE, ARABIC), (["a"], ["b"])],
+    ("source", "target"), [(ENGLISH, FRENCH), (FRENCH, ENGLISH), (CHINESE, ARABIC), (["a"], ["b"])]
 )
 def test_every_word_stands_once_in_its_order(source, target):
     written = words(attention_map(sentence(source, target)))
     assert [word for word in written if word not in LEGEND] == source + target
 
 
-def test_title_and_subtitle_stand_above():
-    written = words(attention_map(sentence(ENGLISH, FRENCH), 'layer 1, "mean"', "sentence 7"))
-    assert {'layer 1, "mean"', "sentence 7"} <= {*written}
-
-
 def long_sentence(count):
     return sentence([f"s{i}" for i in range(count)], [f"translation{j}" for j in range(count)])
 
 
-@pytest.mark.parametrize("count", [1, 14, 56, 120])
-@pytest.mark.parametrize("width", [COLUMN, 340, TEXT, 2 * TEXT])
+@pytest.mark.parametrize("count", [1, 14, 120])
+@pytest.mark.parametrize("width", [COLUMN, 2 * TEXT])
 def test_a_map_of_any_length_fits_its_width_with_square_cells(count, width):
     svg = drawn(attention_map(long_sentence(count), "a system with a long name " * 9, width=width))
     assert drawn_width(svg) <= width + 15  # the numbers at the ends of the legend

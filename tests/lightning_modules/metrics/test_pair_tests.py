@@ -84,9 +84,6 @@ def test_the_whole_test_set_of_single_seeds_as_sacrebleu(tests, systems, test_se
     )
     assert (tests[0].p_moses, tests[0].p_randomisation) == (bootstrap, randomisation)
     assert 1 / 201 < bootstrap < 1
-
-
-def test_p_of_moses_is_for_single_seeds(tests):
     assert [test.p_moses is None for test in tests[:3]] == [False, True, True]
 
 

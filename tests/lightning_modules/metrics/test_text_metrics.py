@@ -9,7 +9,6 @@ from sacrebleu.metrics import BLEU
 from lightning_modules.metrics.bleu import bleu, corpus_bleu
 from lightning_modules.metrics.chosen_metrics import METRICS, signatures
 from lightning_modules.metrics.metric import ratio
-from lightning_modules.metrics.resampling import Resamples, resampled_sums
 from lightning_modules.metrics.text_metrics import SENTENCE_BLEU, TEXT_METRICS, sentence_bleu
 from tests.helpers.made_text import SACREBLEU, corrupted, made_references, statistics_of
 
@@ -68,10 +67,6 @@ def summed(statistics, index=slice(None)):
     return {name: counts[index].sum(0) for name, counts in statistics.items()}
 
 
-def picked(lines, index):
-    return [lines[number] for number in index]
-
-
 def test_whole_corpus(ordinary):
     statistics = statistics_of(*ordinary)
     assert {name: counts.shape for name, counts in statistics.items()} == {
@@ -91,29 +86,6 @@ def test_odd_corpora(hypotheses, references):
     assert_as_sacrebleu(summed(statistics), hypotheses, references)
     for number, (hypothesis, reference) in enumerate(zip(hypotheses, references, strict=True)):
         assert_as_sacrebleu(summed(statistics, [number]), [hypothesis], [reference])
-
-
-def test_any_set_of_sentences(ordinary):
-    statistics = statistics_of(*ordinary)
-    rng = np.random.default_rng(0)
-    for size in (1, 1, 1, 2, 3, 7, 20, 59):
-        index = rng.choice(60, size, replace=False)
-        assert_as_sacrebleu(
-            summed(statistics, index), *(picked(lines, index) for lines in ordinary)
-        )
-
-
-@pytest.mark.long
-def test_resamples_with_repeated_sentences(ordinary):
-    statistics = statistics_of(*ordinary)
-    sums = {name: resampled_sums(each, Resamples(8, 5)) for name, each in statistics.items()}
-    drawn = np.random.default_rng(5).choice(60, size=(8, 60), replace=True)
-    for row, index in enumerate(drawn):
-        assert len(set(index)) < 60
-        assert_as_sacrebleu(
-            {name: each[row] for name, each in sums.items()},
-            *(picked(lines, index) for lines in ordinary),
-        )
 
 
 @pytest.mark.long
@@ -141,29 +113,6 @@ def test_scores_take_leading_dimensions(pairs, data):
         together = METRICS[name].score(counts.reshape(*shape, -1))
         assert together.shape == shape
         assert together.ravel().tolist() == [float(METRICS[name].score(row)) for row in counts]
-
-
-def test_parts_make_up_the_whole(ordinary):
-    statistics = statistics_of(*ordinary)
-    part = np.random.default_rng(1).integers(4, size=60)
-    parts = [summed(statistics, part == number) for number in range(4)]
-    whole = summed(statistics)
-    for name in statistics:
-        np.testing.assert_array_equal(sum(each[name] for each in parts), whole[name])
-    for metric in (METRICS["ter"], METRICS["length_ratio"]):  # per word of the references
-        words = [each[metric.statistics][1] for each in parts]
-        mean = np.average([metric.score(each[metric.statistics]) for each in parts], weights=words)
-        assert mean == pytest.approx(float(metric.score(whole[metric.statistics])))
-
-
-def test_a_perfect_translation_has_the_best_scores():
-    lines = ["the quick brown fox jumps", "over the lazy dog ."]
-    assert scores(summed(statistics_of(lines, lines))) == pytest.approx(
-        {"bleu": 100, "chrf": 100, "chrf++": 100, "ter": 0}
-    )
-    short = statistics_of(["two words"], ["two words"])
-    assert scores(summed(short))["bleu"] == 0  # there is no 4-gram
-    assert sentence_bleu(short) == pytest.approx([100])
 
 
 def test_exact_match_counts_equal_words():
@@ -222,7 +171,3 @@ def test_alignment_scores_are_percents():
     links = np.array([2.0, 3, 4, 3])  # |A∩S|, |A∩P|, |A|, |S|
     percents = [float(METRICS[name].score(links)) for name in ("aer", "precision", "recall")]
     assert percents == pytest.approx([100 * 2 / 7, 75, 100 * 2 / 3])
-
-
-def test_metrics_have_their_names():
-    assert all(METRICS[name].name == name for name in METRICS)

@@ -41,24 +41,10 @@ def test_all_groups_together_are_the_unigrams_of_bleu():
     assert counts.sum(axis=(0, 1)).tolist() == [bleu.counts[0], bleu.totals[0], bleu.ref_len]
 
 
-@pytest.mark.parametrize(
-    ("group", "members"),
-    [
-        ("0", [0]),
-        ("1", [1]),
-        ("2", [2]),
-        ("3", [3]),
-        ("4", [4]),
-        ("5–9", [5, 9]),
-        ("10–99", [10, 99]),
-        ("100–999", [100, 999]),
-        ("1000+", [1000, 10**7]),
-    ],
-)
-def test_edges_of_frequency(group, members):
-    for count in members:
-        [row] = word_accuracy([["x"]], [[]], {"x": count})
-        assert row[FREQUENCY_GROUPS.index(group)].tolist() == [0, 0, 1]
+def test_edges_of_frequency():
+    ends = [0, 1, 2, 3, 4, 5, 9, 10, 99, 100, 999, 1000, 10**7]
+    found = [int(word_accuracy([["x"]], [[]], {"x": end})[0, :, 2].argmax()) for end in ends]
+    assert found == [0, 1, 2, 3, 4, 5, 5, 6, 6, 7, 7, 8, 8]
 
 
 def test_accuracy_by_frequency_by_hand():
@@ -103,20 +89,6 @@ def test_precision_recall_and_f1_by_hand():
     )
     np.testing.assert_allclose(precision_recall_f1(sums), expected)
     np.testing.assert_allclose(precision_recall_f1(sums[0, 0]), expected[0, 0])
-
-
-@given(st.integers(0, 9), st.integers(0, 9), st.integers(1, 9))
-@examples
-def test_f1_is_the_harmonic_mean(wrong, missing, matched):
-    sums = np.array([matched, matched + wrong, matched + missing])
-    precision, recall, f1 = precision_recall_f1(sums)
-    assert f1 == pytest.approx(2 / (1 / precision + 1 / recall))
-
-
-def test_no_sentences_have_no_words():
-    accuracy = word_accuracy([], [], {})
-    assert accuracy.shape == (0, len(FREQUENCY_GROUPS), 3)
-    assert np.isnan(precision_recall_f1(accuracy.sum(axis=0))).all()
 
 
 def test_lists_of_unequal_length_name_both_counts():

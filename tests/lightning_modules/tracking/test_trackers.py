@@ -54,23 +54,6 @@ def test_tensorboard_gets_scores_curve_pictures_and_configuration(space):
 
 
 @pytest.mark.long
-def test_the_csv_file_gets_scores_and_curve(space):
-    folder = space / "csv"
-    result = train(space, folder, "logger=csv")
-    rows = rows_of(folder)
-    [tested] = [row for row in rows if row["test/bleu"]]
-    assert float(tested["test/bleu"]) == result["scores"]["bleu"]
-    curve = {
-        int(row["bleu_by_length/length"]): float(row["bleu_by_length/bleu"])
-        for row in rows
-        if row["bleu_by_length/length"]
-    }
-    assert curve == curve_in(folder)
-    assert sum(bool(row["val/bleu"]) for row in rows) > 1
-    assert "model_name: luong_global" in (folder / "logs" / "csv" / "hparams.yaml").read_text()
-
-
-@pytest.mark.long
 def test_a_resumed_training_goes_on_in_the_same_file_and_a_new_one_anew(space, monkeypatch):
     """A training is killed at its fourth update, behind its second validation."""
 
@@ -155,32 +138,21 @@ def loggers(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
 
 
+def own(name, *more):
+    return ["logger=lightning", f"logger._target_={name}", *more]
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         (["logger=lightning"], "logger._target_ has no value: give logger._target_=..."),
-        (
-            ["logger=lightning", "logger._target_=nowhere.Logger"],
-            "cannot be imported; give the dotted path of a Logger class",
-        ),
-        (
-            ["logger=lightning", "logger._target_=pathlib.Path"],
-            "logger._target_=pathlib.Path: is not derived from pytorch_lightning.loggers.logger.",
-        ),
-        (
-            ["logger=lightning", "logger._target_=bad_loggers.Unfinished"],
-            "logger._target_=bad_loggers.Unfinished: Unfinished lacks log_hyperparams",
-        ),
-        (
-            ["logger=lightning", "logger._target_=bad_loggers.Unreachable"],
-            "logger._target_=bad_loggers.Unreachable: no server answers; correct logger.KEY=VALUE",
-        ),
+        (own("nowhere.Logger"), "cannot be imported; give the dotted path of a Logger class"),
+        (own("pathlib.Path"), "logger._target_=pathlib.Path: is not derived from pytorch_light"),
+        (own("bad_loggers.Unfinished"), "Unfinished: Unfinished lacks log_hyperparams"),
+        (own("bad_loggers.Unreachable"), "Unreachable: no server answers; correct logger.KEY=V"),
         (["logger=csv", "+logger.folder=x"], "got an unexpected keyword argument 'folder'"),
         (["logger._target_=bad_loggers.Failing"], "or begin with logger=lightning, which"),
-        (
-            ["logger.mode=somewhere"],
-            "logger.mode=somewhere: give one of auto, online, offline, disabled",
-        ),
+        (["logger.mode=somewhere"], "give one of auto, online, offline, disabled"),
     ],
 )
 def test_a_logger_that_cannot_be_made_is_told_in_a_line(arguments, expected, space, loggers):
@@ -199,11 +171,7 @@ def test_a_missing_package_is_told_in_a_line(space, monkeypatch):
 
 
 def test_an_error_ends_the_tracking_as_failed(space, tmp_path, loggers):
-    own = [
-        "logger=lightning",
-        "logger._target_=bad_loggers.Failing",
-        f"+logger.save_dir={tmp_path}",
-    ]
+    failing = own("bad_loggers.Failing", f"+logger.save_dir={tmp_path}")
     with pytest.raises(ValueError, match="a defect"):
-        train(space, tmp_path / "failed", *own)
+        train(space, tmp_path / "failed", *failing)
     assert set((tmp_path / "status").read_text().split()) == {"failed"}
