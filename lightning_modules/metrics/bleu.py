@@ -13,6 +13,8 @@ from lightning_modules.library_internals import sentence_counts
 
 Counts = NDArray[np.float64]
 BLEU_ORDER = 4
+BLEU_COUNTER = BLEU(force=True)
+"""Counts ``hyp, ref, correct × 4, total × 4``; no warning for a text that looks tokenised."""
 
 
 def sacrebleu_counts(
@@ -29,18 +31,9 @@ def sacrebleu_counts(
     return np.array(sentence_counts(counter, hypotheses, references), np.float64)
 
 
-def bleu_counts(hypotheses: Sequence[str], references: Sequence[str]) -> Counts:
-    """Count ``hyp, ref, correct × 4, total × 4`` of each sentence: ``(sentences, 10)``.
-
-    Raises ``ValueError`` as ``sacrebleu_counts`` does.
-    """
-    # force=True: no warning for a text that looks tokenised.
-    return sacrebleu_counts(BLEU(force=True), hypotheses, references)
-
-
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     """Return corpus BLEU, 0 to 100. Raises ``ValueError`` as ``sacrebleu_counts`` does."""
-    return float(bleu(bleu_counts(hypotheses, references).sum(0)))
+    return float(bleu(sacrebleu_counts(BLEU_COUNTER, hypotheses, references).sum(0)))
 
 
 def bleu(sums: Counts, effective_order: bool = False) -> Counts:

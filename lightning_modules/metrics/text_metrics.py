@@ -6,7 +6,7 @@ import numpy as np
 from sacrebleu.metrics import BLEU, CHRF, TER
 from typing_extensions import override
 
-from lightning_modules.metrics.bleu import bleu, bleu_counts, sacrebleu_counts
+from lightning_modules.metrics.bleu import BLEU_COUNTER, bleu, sacrebleu_counts
 from lightning_modules.metrics.metric import Array, Statistics, TextMetric, check_aligned, ratio
 
 SENTENCE_BLEU = "sentence BLEU"
@@ -19,19 +19,26 @@ def _signature(counter: BLEU | CHRF | TER) -> str:
     return str(counter.get_signature())
 
 
-class Bleu(TextMetric):
-    """BLEU, 0 to 100."""
+class SacrebleuMetric(TextMetric):
+    """A metric whose statistics are those that sacreBLEU sums over sentences."""
 
-    name = "bleu"
-    label = "BLEU"
     better = 1
-    signature = _signature(BLEU())
+    counter: BLEU | CHRF | TER
 
     @override
     def count(
         self, sources: Sequence[str] | None, hypotheses: Sequence[str], references: Sequence[str]
     ) -> Array:
-        return bleu_counts(hypotheses, references)
+        return sacrebleu_counts(self.counter, hypotheses, references)
+
+
+class Bleu(SacrebleuMetric):
+    """BLEU, 0 to 100."""
+
+    name = "bleu"
+    label = "BLEU"
+    signature = _signature(BLEU())
+    counter = BLEU_COUNTER
 
     @override
     def score(self, sums: Array) -> Array:
@@ -61,21 +68,15 @@ class ExactMatch(TextMetric):
         return 100 * ratio(sums)
 
 
-class ChrfPlusPlus(TextMetric):
+class ChrfPlusPlus(SacrebleuMetric):
     """chrF2++, 0 to 100, from ``hyp, ref, match`` of 6 character and 2 word orders."""
 
     name = "chrf++"
     label = "chrF++"
-    better = 1
     signature = _signature(CHRF(word_order=2))
     in_summary = False
     statistics = "chrf"
-
-    @override
-    def count(
-        self, sources: Sequence[str] | None, hypotheses: Sequence[str], references: Sequence[str]
-    ) -> Array:
-        return sacrebleu_counts(CHRF(word_order=2), hypotheses, references)
+    counter = CHRF(word_order=2)
 
     @override
     def score(self, sums: Array) -> Array:
@@ -104,7 +105,7 @@ class Chrf(ChrfPlusPlus):
         return super().score(sums[..., :CHRF_COLUMNS])
 
 
-class Ter(TextMetric):
+class Ter(SacrebleuMetric):
     """The translation edit rate in percent of reference words, from ``edits, words``.
 
     TER looks for words to shift, which takes a tenth of a second for a long and wrong sentence.
@@ -114,12 +115,7 @@ class Ter(TextMetric):
     label = "TER (%)"
     better = -1
     signature = _signature(TER())
-
-    @override
-    def count(
-        self, sources: Sequence[str] | None, hypotheses: Sequence[str], references: Sequence[str]
-    ) -> Array:
-        return sacrebleu_counts(TER(), hypotheses, references)
+    counter = TER()
 
     @override
     def score(self, sums: Array) -> Array:

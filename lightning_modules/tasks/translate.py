@@ -92,8 +92,7 @@ def read_input(name: str) -> list[str]:
     """Read the lines of a file, plain or ``.gz``, or of standard input (``-``)."""
     if name == "-":
         return decode_lines(Path("standard input"), sys.stdin.buffer.read(), "input")
-    path = Path(name)
-    return read_lines(path, "input")
+    return read_lines(name, "input")
 
 
 def search(

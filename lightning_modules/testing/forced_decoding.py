@@ -14,15 +14,10 @@ from datamodules.batching import Batch, EncodedPairs, LengthBatchSampler, Sequen
 from datamodules.corpus import ParallelText
 from datamodules.tokenization import Tokenizers
 from lightning_modules.decoding import Hypothesis
+from lightning_modules.metrics import word_alignment
 from lightning_modules.metrics.lengths import Bucket
 from lightning_modules.metrics.metric import Array, Statistics
 from lightning_modules.metrics.sentences import most_readable
-from lightning_modules.metrics.word_alignment import (
-    alignment_statistics,
-    hard_alignment,
-    parse_gold,
-    word_weights,
-)
 from lightning_modules.runs.schema import HeadWeights
 from lightning_modules.testing.scoring import StepRule
 from lightning_modules.variants import EncoderDecoder
@@ -91,7 +86,7 @@ def forced_statistics(
     if text.alignments is None or any(one.weights is None for one in forced):
         return counts
     links = [
-        hard_alignment(
+        word_alignment.hard_alignment(
             merge_words(
                 weights_at(step, one.weights), text.source[one.id], text.target[one.id], tokenizers
             )
@@ -99,8 +94,8 @@ def forced_statistics(
         for one in forced
         if one.weights is not None
     ]
-    gold = [parse_gold(text.alignments[one.id]) for one in forced]
-    return counts | {"links": alignment_statistics(links, gold).astype(np.float64)}
+    gold = [word_alignment.parse_gold(text.alignments[one.id]) for one in forced]
+    return counts | {"links": word_alignment.alignment_statistics(links, gold).astype(np.float64)}
 
 
 def forced_head_weights(
@@ -141,24 +136,25 @@ def weights_at(step: Step, weights: Tensor) -> Tensor:
     return weights if step == "predicted" else pad(weights[..., 1:, :], (0, 0, 0, 1))
 
 
-def merge_words(
-    weights: Tensor, source: str, target: str, tokenizers: Tokenizers
-) -> NDArray[np.float64]:
+def merge_words(weights: Tensor, source: str, target: str, tokenizers: Tokenizers) -> Array:
     """Merge token weights, padded or not: ``(…, tgt, src) -> (…, tgt words, src words)``."""
-    src_words = [*tokenizers.source.words_of_line(source), -1]  # EOS belongs to no word
-    tgt_words = [*tokenizers.target.words_of_line(target), -1]
-    real = weights[..., : len(tgt_words), : len(src_words)]
-    return word_weights(real.numpy(), src_words, tgt_words)
+    return _merged(weights, source, [*tokenizers.target.words_of_line(target), -1], tokenizers)
 
 
 def words_attention(hypothesis: Hypothesis, source: str, tokenizers: Tokenizers) -> Array | None:
     """Merge a hypothesis's weights to ``(…, tgt words, src words)``; None without attention."""
     if hypothesis.weights is None:
         return None
-    src_words = [*tokenizers.source.words_of_line(source), -1]  # EOS belongs to no word
     tgt_words = tokenizers.target.words_of_tokens(hypothesis.tokens)
-    weights = hypothesis.weights[..., : len(src_words)].numpy()  # without the batch's padding
-    return word_weights(weights, src_words, tgt_words)
+    return _merged(hypothesis.weights, source, tgt_words, tokenizers)
+
+
+def _merged(
+    weights: Tensor, source: str, tgt_words: Sequence[int], tokenizers: Tokenizers
+) -> Array:
+    src_words = [*tokenizers.source.words_of_line(source), -1]  # EOS belongs to no word
+    real = weights[..., : len(tgt_words), : len(src_words)]
+    return word_alignment.word_weights(real.numpy(), src_words, tgt_words)
 
 
 def shown_sentences(lines: Sequence[str], buckets: Iterable[Bucket]) -> list[int]:

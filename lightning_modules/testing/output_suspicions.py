@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from datamodules.corpus_statistics import MANY, SOME, Suspicion, suspicion
@@ -26,24 +26,33 @@ def suspicions_of_output(
     check_aligned(references=references, hypotheses=hypotheses)
     pairs = list(zip(references, hypotheses, strict=True))
     scripts = _usual_scripts(references)
-
-    def lines_where(
-        what: str, share: float, wrong: Callable[[str, str], bool]
-    ) -> Iterator[Suspicion]:
-        lines = [hypothesis for reference, hypothesis in pairs if wrong(reference, hypothesis)]
-        return suspicion(what, lines, len(pairs), share)
-
-    found = [
-        *lines_where("translations are empty", 0, _empty),
-        *lines_where(f"translations have an unknown word ({UNKNOWN})", MANY, _has_unknown),
-        *lines_where("translations are far longer than the reference", SOME, _too_long),
-        *lines_where("translations look tokenised: a space before the last mark", MANY, _tokenized),
-        *lines_where(
-            "translations are in another script than the references",
+    kinds: list[tuple[str, float, Callable[[str, str], bool]]] = [
+        ("are empty", 0, lambda ref, hyp: not hyp.strip() and bool(ref.strip())),
+        (
+            f"have an unknown word ({UNKNOWN})",
+            MANY,
+            lambda ref, hyp: UNKNOWN in hyp.split() and UNKNOWN not in ref.split(),
+        ),
+        (
+            "are far longer than the reference",
             SOME,
-            lambda _, hypothesis: _script(hypothesis) not in {"", *scripts},
+            lambda ref, hyp: len(hyp.split()) > TOO_LONG * len(ref.split()) + EXTRA_WORDS,
+        ),
+        (
+            "look tokenised: a space before the last mark",
+            MANY,
+            lambda ref, hyp: hyp.endswith(TOKENIZED_ENDS) and not ref.endswith(TOKENIZED_ENDS),
+        ),
+        (
+            "are in another script than the references",
+            SOME,
+            lambda _, hyp: _script(hyp) not in {"", *scripts},
         ),
     ]
+    found: list[Suspicion] = []
+    for what, share, wrong in kinds:
+        lines = [hypothesis for reference, hypothesis in pairs if wrong(reference, hypothesis)]
+        found += suspicion(f"translations {what}", lines, len(pairs), share)
     if sources is not None:
         copies = [
             hypothesis
@@ -52,22 +61,6 @@ def suspicions_of_output(
         ]
         found += suspicion("translations are copies of the source", copies, len(pairs), SOME)
     return found
-
-
-def _empty(reference: str, hypothesis: str) -> bool:
-    return not hypothesis.strip() and bool(reference.strip())
-
-
-def _has_unknown(reference: str, hypothesis: str) -> bool:
-    return UNKNOWN in hypothesis.split() and UNKNOWN not in reference.split()
-
-
-def _too_long(reference: str, hypothesis: str) -> bool:
-    return len(hypothesis.split()) > TOO_LONG * len(reference.split()) + EXTRA_WORDS
-
-
-def _tokenized(reference: str, hypothesis: str) -> bool:
-    return hypothesis.endswith(TOKENIZED_ENDS) and not reference.endswith(TOKENIZED_ENDS)
 
 
 def _usual_scripts(lines: Sequence[str]) -> set[str]:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from omegaconf import DictConfig
-from torch import Tensor
 
 from datamodules.errors import UserError
 from datamodules.lines import read_lines
@@ -84,15 +83,16 @@ def _aligned_words(
     places = [place for place, token in enumerate(hypothesis.tokens) if token == UNK]
     pieces = tokenizers.source.pieces_of_line(source) if places else []
     for place in places:
-        weights = hypothesis.weights
-        yield None if weights is None else _strongest(weights[place], pieces)
-
-
-def _strongest(weights: Tensor, pieces: Sequence[str]) -> str | None:
-    """Return the piece of largest weight ``(src,)``; EOS, padding and markers are no words."""
-    pairs = zip(weights[: len(pieces)].tolist(), pieces, strict=True)
-    words = [(weight, piece) for weight, piece in pairs if piece and weight > 0]
-    return max(words, key=lambda word: word[0])[1] if words else None  # the first of equals
+        if hypothesis.weights is None:
+            yield None
+            continue
+        weights = hypothesis.weights[place, : len(pieces)].tolist()  # without EOS and padding
+        words = [  # a piece that is only a marker is no word
+            (weight, piece)
+            for weight, piece in zip(weights, pieces, strict=True)
+            if piece and weight > 0
+        ]
+        yield max(words, key=lambda word: word[0])[1] if words else None  # the first of equals
 
 
 def _read_dictionary(file: str) -> Dictionary:
@@ -107,6 +107,6 @@ def _read_dictionary(file: str) -> Dictionary:
             )
         pairs[words] += 1
     dictionary: dict[str, str] = {}
-    for (source, target), _ in pairs.most_common():  # of equally frequent ones the first
+    for source, target in dict(pairs.most_common()):  # of equally frequent ones the first
         dictionary.setdefault(normalised(source), normalised(target))
     return dictionary

@@ -29,7 +29,7 @@ from sweeps.launch.resolvers import remove_unused
 
 log = logging.getLogger(__name__)
 
-TASKS_OF_ONE_RUN = ("lightning_modules.tasks.train.train", "lightning_modules.tasks.score.score")
+TASKS_OF_ONE_RUN = ("lightning_modules.tasks.train.train", "lightning_modules.tasks.train.score")
 """Tasks that several ranks can share, and that write their progress."""
 SECONDS_TO_SAVE = 60.0  # time for the jobs of a killed command to save a last checkpoint
 POLL_SECONDS = 0.5  # how often a process looks whether its parent lives

@@ -22,7 +22,7 @@ from run import program
 from sweeps.launch.errors import run_main
 
 PRELOADED = [
-    *("tests.helpers.forked", "wandb", "lightning_modules.tasks.score", "sweeps.studies.worker"),
+    *("tests.helpers.forked", "wandb", "lightning_modules.tasks.train", "sweeps.studies.worker"),
     *("sweeps.tasks.compare", "sweeps.tasks.evaluate", "sweeps.report.wandb_comparison"),
 ]
 """Modules that the server imports, with all that these import."""

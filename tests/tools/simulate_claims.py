@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightning_modules.metrics.bleu import bleu_counts
+from lightning_modules.metrics.bleu import BLEU_COUNTER, sacrebleu_counts
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.metric import Array
 from lightning_modules.metrics.resampling import Resamples
@@ -182,7 +182,8 @@ def pool(rate: float, deviation: float) -> Array:
     references = population()[0]
     rng = np.random.default_rng([10, int(1000 * rate), int(1000 * deviation)])
     rates = rate + deviation * rng.normal(size=POOL)
-    return np.stack([bleu_counts(corrupted(references, r, rng), references) for r in rates])
+    texts = [corrupted(references, rate, rng) for rate in rates]
+    return np.stack([sacrebleu_counts(BLEU_COUNTER, lines, references) for lines in texts])
 
 
 def of_text(deviation: float, seeds: int, count: int, equal: bool = False) -> tuple[Rates, float]:

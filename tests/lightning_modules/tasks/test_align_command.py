@@ -19,21 +19,17 @@ pytestmark = pytest.mark.long
 LAYERS, HEADS = 2, 4
 
 
+def run_of(space: Path, model: str) -> Path:
+    folder = space / model
+    given = [f"model={model}", "scale=0.5", "logger=none", f"hydra.run.dir={folder}"]
+    inside(*TINY, *places(space), *given)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def trained(space) -> Path:
     """A tiny Transformer: several layers, several heads."""
-    folder = space / "transformer"
-    given = ["model=transformer", "scale=0.5", "logger=none", f"hydra.run.dir={folder}"]
-    inside(*TINY, *places(space), *given)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def without_attention(space) -> Path:
-    folder = space / "seq2seq"
-    given = ["model=seq2seq", "scale=0.5", "logger=none", f"hydra.run.dir={folder}"]
-    inside(*TINY, *places(space), *given)
-    return folder
+    return run_of(space, "transformer")
 
 
 @pytest.fixture(scope="module")
@@ -77,18 +73,6 @@ def soft(line: str, source: str, target: str) -> np.ndarray:
         [(i, j)] = parse_gold(pair).sure
         weights[j, i] = float(weight)
     return weights
-
-
-@pytest.mark.exhaustive
-def test_hard_and_soft_alignments_agree(aligned, trained):
-    hard, weighted = (lines(aligned / name) for name in ("alignments.txt", "soft_alignments.txt"))
-    assert len(hard) == len(weighted) == 24
-    for pairs, line, one in zip(hard, weighted, predictions(trained), strict=True):
-        weights = soft(line, one["source"], one["reference"])
-        assert weights.max(1).min() > 0
-        assert weights.sum(1).max() <= 1.01
-        for source, target in parse_gold(pairs).sure:
-            assert weights[target, source] == weights[target].max()
 
 
 def test_the_error_rate_is_that_of_the_alignments_written(aligned, gold):
@@ -168,11 +152,8 @@ def test_layer_head_and_step_are_chosen(layer, head, step, aligned, space, train
 
 
 def test_a_runs_own_translations_can_be_forced(space, trained):
-    """The weights of first words, which no token before them can change, are those of the search.
-
-    An untrained model's words may read back as other tokens; ``test_forced_decoding``
-    compares all weights.
-    """
+    # The weights of first words, which no token before them can change, are those of the search. An
+    # untrained model's words may read back as other tokens; test_forced_decoding compares all.
     folder = space / "hypotheses"
     content = align(folder, f"checkpoint={trained}", "targets=hypothesis", "sentences=[]")
     assert "aer" not in content
@@ -211,6 +192,11 @@ def test_lines_without_words_stay_empty(space, trained):
         "heat_map_0.svg",
         "heat_map_4.svg",
     }
+    line = mistake(
+        "task=align", f"checkpoint={trained}", *files, "sentences=[0,1]",
+        f"hydra.run.dir={space}/wrong",
+    )  # fmt: skip
+    assert "sentences=[0, 1]: sentence 1 cannot be drawn: a side of it is empty" in line
 
 
 def test_translations_come_with_hard_and_soft_alignments(space, trained):
@@ -232,10 +218,7 @@ def test_translations_come_with_hard_and_soft_alignments(space, trained):
     ("arguments", "expected"),
     [
         (["layer=2"], "layer=2: transformer has 2, counted from 0 (the last is 1 or -1)"),
-        (["layer=-3"], "layer=-3: transformer has 2"),
-        (["head=4"], "head=4: transformer has 4"),
         (["head=all"], "give one of them or head=mean"),
-        (["layer=0.5"], "layer=0.5: transformer has 2"),
         (["step=written"], "step=written: give one of predicted, read, footnote14"),
         (["sentences=[0,24]"], "sentence 24 cannot be drawn: there are 24, counted from 0"),
         (["sentences=[-1]"], "sentence -1 cannot be drawn"),
@@ -243,7 +226,6 @@ def test_translations_come_with_hard_and_soft_alignments(space, trained):
         (["gold=/nowhere"], "/nowhere cannot be read (No such file or directory)"),
         (["gold=SPACE/short.txt"], "short.txt, 2 lines for 24 sentence pairs"),
         (["gold=SPACE/past.txt"], "past.txt, line 2: 99-0 points past its sentence pair"),
-        (["sources=/nowhere", "targets=SPACE/two.txt"], "/nowhere cannot be read"),
         (["targets=SPACE/two.txt"], "give sources=FILE too, or one of reference, hypothesis"),
         (["sources=SPACE/two.txt"], "with sources=FILE give a file of translations"),
         (["sources=SPACE/two.txt", "targets=SPACE/three.txt"], "has 2 lines but targets="),
@@ -270,17 +252,9 @@ def test_mistakes_are_told_in_a_line(arguments, expected, tmp_path, space, train
     assert not list(tmp_path.glob("*.txt"))
 
 
-def test_a_sentence_with_an_empty_side_cannot_be_drawn(tmp_path, trained):
-    for name, content in (("src", "a\n\n"), ("tgt", "b\nb\n")):
-        (tmp_path / name).write_text(content)
-    files = [f"sources={tmp_path}/src", f"targets={tmp_path}/tgt", f"hydra.run.dir={tmp_path}"]
-    line = mistake("task=align", f"checkpoint={trained}", *files, "sentences=[0,1]", "threads=1")
-    assert "sentences=[0, 1]: sentence 1 cannot be drawn: a side of it is empty" in line
-
-
 @pytest.mark.exhaustive
-def test_a_model_without_attention_aligns_nothing(tmp_path, without_attention):
-    given = [f"checkpoint={without_attention}", "threads=1"]
+def test_a_model_without_attention_aligns_nothing(tmp_path, space):
+    given = [f"checkpoint={run_of(space, 'seq2seq')}", "threads=1"]
     line = mistake("task=align", *given, f"hydra.run.dir={tmp_path}/aligned")
     assert not (tmp_path / "aligned").exists()
     assert "seq2seq has no attention to align by" in line

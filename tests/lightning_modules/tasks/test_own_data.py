@@ -89,6 +89,19 @@ def test_encoded_text_depends_on_the_tokenizers_code(space):
     assert settings.identity != before
 
 
+def refused(space, key, path, code, expected):
+    """A training refuses the class at ``path`` of a new module ``mine`` in a line."""
+    module = f"mine{abs(hash(expected))}"
+    (space / f"{module}.py").write_text(code)
+    named = path.replace("mine", module) if path.startswith("mine") else path
+    line = mistake(f"{key}={named}", *TINY, *places(space), "logger=none")
+    assert expected in line.replace(module, "mine")
+
+
+TARGETS = '["x y z"] * 9'
+LINKS = '["x y z"] * 9, ["0-0 1-7"] * 9'
+
+
 @pytest.mark.parametrize(
     ("path", "old", "new", "expected"),
     [
@@ -99,57 +112,37 @@ def test_encoded_text_depends_on_the_tokenizers_code(space):
         ("mine.Mine", "**settings", "", "Mine.__init__() got an unexpected keyword argument"),
         ("mine.Mine", '"mine", "en"', '7, "en"', "data._target_=mine.Mine: Mine.name is 7, but a "),
         ("mine.Mine", "return ParallelText", "return ", "Mine.split('train') returns tuple, but "),
-        ("mine.Mine", '["x y z"] * 9', '["x"] * 8', "has 9 source but 8 target sentences"),
-        ("mine.Mine", '["x y z"] * 9', "[7] * 9", "split('train') has a target that is not text"),
+        ("mine.Mine", TARGETS, '["x"] * 8', "has 9 source but 8 target sentences"),
+        ("mine.Mine", TARGETS, "[7] * 9", "split('train') has a target that is not text"),
         ("mine.Mine", " * 9", " * 0", "Mine.split('train') has no sentences"),
+        ("mine.Mine", TARGETS, LINKS, "data=mine, train: gold alignments, line 1: 1-7"),
         (
-            "mine.Mine",
-            '["x y z"] * 9',
-            '["x y z"] * 9, ["0-0 1-7"] * 9',
-            "data=mine, train: gold alignments, line 1: 1-7",
-        ),
-        (
-            "mine.Mine",
-            '["x y z"] * 9',
-            '["x y z"] * 9, ["0-0 1-7"] * 9 if name == "test" else None',
+            *("mine.Mine", TARGETS, f'{LINKS} if name == "test" else None'),
             "data=mine, test: gold alignments, line 1: 1-7",
         ),
         ("mine.Mine", "given =", "fingerprint =", "Mine.fingerprint is [], but a text is needed"),
     ],
 )
 def test_a_corpus_that_is_none_is_refused_in_a_line(space, path, old, new, expected):
-    module = f"mine{abs(hash(expected))}"  # a new module in each case
-    (space / f"{module}.py").write_text(CORPUS.replace(old, new))
-    named = path.replace("mine", module) if path.startswith("mine") else path
-    line = mistake(f"data._target_={named}", *TINY, *places(space), "logger=none")
-    assert expected in line.replace(module, "mine")
+    refused(space, "data._target_", path, CORPUS.replace(old, new), expected)
 
 
 @pytest.mark.parametrize(
-    ("kind", "old", "new", "expected"),
+    ("path", "old", "new", "expected"),
     [
         ("letters", "", "", "tokenizer.kind=letters: give one of words, bpe, unigram, "),
         ("mine.Other", "", "", "tokenizer.kind=mine.Other: cannot be imported; choose one of "),
         ("hashlib.sha256", "", "", "tokenizer.kind=hashlib.sha256: is not derived from "),
         ("mine.Mine", "def encode", "def code", "tokenizer.kind=mine.Mine: Mine lacks encode"),
         ("mine.Mine", "return cls(sorted", "return (sorted", "Mine.train returns list, but "),
-        (
-            "mine.Mine",
-            "for line in lines]\n",
-            "for line in lines[1:]]\n",
-            "returns 19 lists for 20",
-        ),
+        ("mine.Mine", "in lines]\n", "in lines[1:]]\n", "returns 19 lists for 20"),
         ("mine.Mine", ", 3)", ", 0) + 10_000", "Mine.encode gives the token 10"),
         ("mine.Mine", "return [[", "return [[3][:len(lines) > 1] + [", "in another way when each"),
         ("mine.Mine", "MARKER + word", "word", "Mine decodes"),
     ],
 )
-def test_a_tokenizer_that_is_none_is_refused_in_a_line(space, kind, old, new, expected):
-    module = f"mine{abs(hash(expected))}"
-    (space / f"{module}.py").write_text(TOKENIZER.replace(old, new))
-    named = kind.replace("mine", module) if kind.startswith("mine") else kind
-    line = mistake(f"tokenizer.kind={named}", *TINY, *places(space), "logger=none")
-    assert expected in line.replace(module, "mine")
+def test_a_tokenizer_that_is_none_is_refused_in_a_line(space, path, old, new, expected):
+    refused(space, "tokenizer.kind", path, TOKENIZER.replace(old, new), expected)
 
 
 datasets = pytest.importorskip("datasets")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lightning_modules.runs.files import read_predictions, read_result
-from lightning_modules.runs.schema import ReplacedUnknown, Result
+from lightning_modules.runs.schema import Result
 from tests.helpers.commands import TESTED, TINY, inside, mistake, places, write
 
 CORPUS = """
@@ -57,12 +57,6 @@ def result_of(folder: Path) -> Result:
     return result
 
 
-def replaced_in(folder: Path) -> ReplacedUnknown:
-    replaced = result_of(folder).replaced
-    assert replaced is not None
-    return replaced
-
-
 @pytest.fixture(scope="module")
 def space(tmp_path_factory):
     space = tmp_path_factory.mktemp("sets")
@@ -87,14 +81,8 @@ def compared(space, common):
     """A comparison of a model with attention and a model without, which copies nothing."""
     folder = space / "compared"
     variants = "model=bahdanau,seq2seq"
-    inside(
-        "-m",
-        *common,
-        variants,
-        *(each for each in RUN if "model" not in each),
-        *LEARNING,
-        f"hydra.sweep.dir={folder}",
-    )
+    run = [each for each in RUN if "model" not in each]
+    inside("-m", *common, variants, *run, *LEARNING, f"hydra.sweep.dir={folder}")
     return folder
 
 
@@ -123,7 +111,9 @@ def test_a_run_has_a_score_for_each_set_and_without_unknown_words(compared):
 
 @pytest.mark.long
 def test_a_model_without_attention_keeps_unknown_words_and_says_so(compared):
-    with_attention, without = (replaced_in(compared / job) for job in "01")
+    with_attention, without = (result_of(compared / job).replaced for job in "01")
+    assert with_attention
+    assert without
     assert with_attention.copied == with_attention.unknown > 0
     assert without.copied == without.translated == 0
     logged = [(compared / job / "run.log").read_text() for job in "01"]
@@ -190,5 +180,6 @@ def test_test_and_translate_replace_too(space, common, compared):
     inside("task=translate", *given, f"input={source}", f"output={space}/target")
     lines = (space / "target").read_text().splitlines()
     assert lines == [each.hypothesis for each in predictions]
-    replaced = replaced_in(space / "again")
+    replaced = result_of(space / "again").replaced
+    assert replaced is not None
     assert replaced.translated == sum(line.count(word) for line in lines for word in upper) > 0

@@ -30,7 +30,7 @@ from lightning_modules.testing.forced_decoding import (
 )
 from lightning_modules.variants.base import DecoderOutput, EncoderDecoder
 from tests.helpers.searches import beam_search
-from tests.helpers.variants import sentences, small_model
+from tests.helpers.variants import small_model
 
 TEXT = ParallelText(["a b c", "b a", "c"], ["x y z", "y x", "z"], ["2-0 1-1 0-2", "1-0 0-1", "0-0"])
 
@@ -225,23 +225,6 @@ def test_batches_of_any_size_give_the_same_weights(name, tokenizers):
         torch.testing.assert_close(one.sum(-1), torch.ones(one.shape[:-1]))
 
 
-@pytest.mark.parametrize("name", ["luong_predictive", "bahdanau_multi_head", "transformer"])
-def test_forcing_what_a_beam_found_gives_the_weights_of_the_beam(name):
-    model = small_model(name)
-    src, mask = sentences([5, 12, 3, 8])
-    best = [hypotheses[0] for hypotheses in beam_search()(model, src, mask)]
-    lengths = mask.sum(1).tolist()
-    sources = [row[: length - 1] for row, length in zip(src.tolist(), lengths, strict=True)]
-    targets = [[token for token in one.tokens if token != EOS] for one in best]
-    pairs = EncodedPairs(np.arange(4), Sequences.of(sources), Sequences.of(targets))
-    forced = dict(forced_head_weights(model, pairs, 1000))
-    for number, (tokens, _, weights) in enumerate(best):
-        assert weights is not None
-        averaged = forced[number][-1].mean(0)[: len(tokens), : lengths[number]]
-        near = weights[:, : lengths[number]]
-        torch.testing.assert_close(averaged, near, rtol=1e-4, atol=1e-5)
-
-
 LINES = ["a b c d e", "b a", "c", "e d c b"]
 LETTERS = ParallelText(LINES, LINES, None)
 
@@ -262,7 +245,7 @@ def searched(name, letter_tokenizers, max_extra):
 
 
 @pytest.mark.parametrize("max_extra", [3, 12])
-@pytest.mark.parametrize("name", ["transformer", "luong_multi_head"])
+@pytest.mark.parametrize("name", ["transformer", "luong_multi_head", "bahdanau_multi_head"])
 def test_the_last_layers_mean_is_what_the_search_saw(name, max_extra, letter_tokenizers):
     """This holds also for a translation that the length limit cut."""
     model, best, pairs = searched(name, letter_tokenizers, max_extra)
