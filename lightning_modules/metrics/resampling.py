@@ -93,12 +93,9 @@ def mean_over_seeds(scores: Array, seed: Sequence[int]) -> Array:
 def degrees_of_freedom(seed_scores: Sequence[Array], sentence_variance: float) -> float:
     """Return Welch and Satterthwaite's degrees of freedom of a sum of means over seeds.
 
-    Infinite where no system has several seeds, or the scores of its seeds are equal: then only the
-    sentences vary, which are many.
-
-    Args:
-        seed_scores: scores of each system, ``(seeds,)``.
-        sentence_variance: variance of the sum over resampled sentences, for fixed seeds.
+    Each system has scores ``(seeds,)``; the variance is that of the sum over resampled sentences,
+    for fixed seeds. Infinite where no system has several seeds, or the scores of its seeds are
+    equal: then only the sentences vary, which are many.
     """
     several = [scores for scores in seed_scores if len(scores) > 1]
     variances = [float(scores.var(ddof=1)) / len(scores) for scores in several]

@@ -73,11 +73,8 @@ def find_pairs(trained: TrainedModel, config: DictConfig) -> Sequence[ContrastPa
         pairs = read_contrast(config.pairs, "pairs")
         without = sum(pair.distance is None for pair in pairs)
         if without:
-            log.warning(
-                "%d of %d pairs have no distance: accuracy by distance leaves them out",
-                without,
-                len(pairs),
-            )
+            line = "%d of %d pairs have no distance: accuracy by distance leaves them out"
+            log.warning(line, without, len(pairs))
         return pairs
     return corpus_pairs(build_corpus(trained.config), config.cache_dir, "pairs=null", "pairs=FILE")
 

@@ -15,12 +15,20 @@ from lightning_modules.training.budgets import find_kind, kind_of
 
 def summary(run: RunScores, scoring: Scoring, folder: Path) -> str:
     """Return a few lines: scores by length, size, speed, and the folder of all files."""
-    return "\n".join(_lines(run, scoring, folder))
+    table = tabulate(_by_length(run), tablefmt="plain", disable_numparse=True, stralign="right")
+    return "\n".join(
+        [
+            *_scores(run.result, scoring),
+            f"BLEU by {scoring.length_axis}:",
+            *(f"  {row}" for row in table.splitlines()),
+            *_costs(run.result),
+            f"results: {folder}",
+        ]
+    )
 
 
-def _lines(run: RunScores, scoring: Scoring, folder: Path) -> Iterator[str]:
-    result = run.result
-    data, training = result.data, result.training
+def _scores(result: Result, scoring: Scoring) -> Iterator[str]:
+    """Yield the scores of the whole test set and of its parts."""
     metrics = [each for each in in_order(find_metrics(scoring.metrics)) if each.in_summary]
     scores = ", ".join(
         _score(each.label, each.name, result.scores, result.intervals)
@@ -48,14 +56,18 @@ def _lines(run: RunScores, scoring: Scoring, folder: Path) -> Iterator[str]:
         f"95% over test sentences: {scoring.resamples} resamples, seed {scoring.seed}; "
         f"{result.signature}"
     )
-    yield f"BLEU by {scoring.length_axis}:"
-    rows = tabulate(_by_length(run), tablefmt="plain", disable_numparse=True, stralign="right")
-    yield from (f"  {row}" for row in rows.splitlines())
+
+
+def _costs(result: Result) -> Iterator[str]:
+    """Yield size, cost and speed, and what is odd about the text."""
+    data, training = result.data, result.training
+    kind = kind_of(result.config)
+    spent = None if kind in Training.model_fields else training.spent(kind)
+    other = "" if spent is None else f"{spent:,.9g} {find_kind(kind).unit}, "
     yield (
         f"{result.parameters:,} parameters; {training.target_tokens or 0:,} target tokens in "
-        f"{training.updates or 0:,} updates, {training.flops or 0:.3g} FLOPs, "
-        f"{_other_cost(result)}{training.seconds or 0:.0f} s, "
-        f"{training.target_tokens_per_second or 0:,.0f} a second; "
+        f"{training.updates or 0:,} updates, {training.flops or 0:.3g} FLOPs, {other}"
+        f"{training.seconds or 0:.0f} s, {training.target_tokens_per_second or 0:,.0f} a second; "
         f"test set translated in {result.decoding['seconds']:.1f} s"
     )
     left_out = [
@@ -69,7 +81,6 @@ def _lines(run: RunScores, scoring: Scoring, folder: Path) -> Iterator[str]:
         shares = [f"{share:.1%} of its {name}" for name, share in data.seen.items()]
         yield f"of the test set, training contains {', '.join(shares)}"
     yield from (f"warning: {each}" for each in (*data.suspicions, *result.suspicions))
-    yield f"results: {folder}"
 
 
 def _by_length(run: RunScores) -> list[list[str]]:
@@ -94,15 +105,6 @@ def _baselines(result: Result) -> str:
         scores = (f"{METRICS[metric].label} {each:.2f}" for metric, each in baseline.scores.items())
         parts.append(f"{name} {', '.join(scores)}")
     return "; ".join(parts)
-
-
-def _other_cost(result: Result) -> str:
-    """Return the cost in the kind of budget of the user, if the run had one."""
-    kind = kind_of(result.config)
-    spent = result.training.spent(kind)
-    if kind in Training.model_fields or spent is None:
-        return ""
-    return f"{spent:,.9g} {find_kind(kind).unit}, "
 
 
 def _score(

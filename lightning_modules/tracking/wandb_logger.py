@@ -117,10 +117,10 @@ class FailsafeWandbLogger(WandbLogger, Tracker):
             whole = partial(call, self._run)
             return whole() if seconds is None else call_with_timeout(seconds, whole)
         except Exception as error:
-            if not self._failed:
+            known, self._failed = self._failed, True  # first: the run gets the warning, too
+            if not known:
                 command = sync_command(Path(self._run.dir).parent)
                 log.warning("W&B stopped (%s); later: %s", one_line(error), command)
-            self._failed = True
             return None
 
     @override

@@ -145,6 +145,7 @@ class FakeRun:
         self.defined[name] = options
 
     def write_logs(self, line):
+        self.act()
         self.lines.append(line)
 
     def log(self, values):
