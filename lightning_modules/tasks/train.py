@@ -173,7 +173,9 @@ def score_on_ranks(
     callbacks: list[pl.Callback] = [EndOnSignals()]
     if is_rank_zero():
         callbacks.append(ProgressFile(job.folder))
-    trainer = factories.build(config, "trainer", callbacks=callbacks, logger=False, enable_progress_bar=False)
+    trainer = factories.build(
+        config, "trainer", callbacks=callbacks, logger=False, enable_progress_bar=False
+    )
     with ended_by_signals():
         run = score_model(trainer, module, data, scoring, run_config)
     if run is None:
