@@ -44,8 +44,7 @@ class SignificanceTests:
     """Tests of one metric: all pairs of systems, on the whole test set and in each bucket."""
 
     metric: Metric
-    tests: Sequence[PairTest]
-    """Tests with their p-values after Holm's correction over all of them."""
+    tests: Sequence[PairTest]  # tests with their p-values after Holm's correction over all of them
     resamples: int  # number of resamples of each test
 
     @cached_property

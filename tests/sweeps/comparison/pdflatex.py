@@ -9,8 +9,7 @@ import pytest
 from sweeps.comparison.table_files import as_latex
 
 pdflatex = pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
-ROUNDING = 0.5
-"""Points that a line may be too long without anybody seeing it."""
+ROUNDING = 0.5  # points that a line may be too long without anybody seeing it
 
 
 def assert_compiles(folder, tables, of):

@@ -27,7 +27,6 @@ JOBS = [("none", 1), (HOSTILE[0], 1), (HOSTILE[0], 2)]
 
 
 def compared(space: Path, name: str, *given: str, **environment: str) -> str:
-    """Compare the runs and return the output of the command."""
     where = [f"runs={space}/runs", f"hydra.run.dir={space}/{name}", f"outputs={space}/outputs"]
     settings = ["scoring.resamples=100", "scoring.edges=[10,20,30]"]
     done = run_command("task=compare", *where, *settings, *given, HOME=str(space), **environment)
@@ -67,7 +66,6 @@ def offline(space) -> str:
 
 
 def parts(node: object, key: str) -> list:
-    """Every value of a key, however deep."""
     if isinstance(node, dict):
         values = [node[key]] if key in node else []
         return values + [value for part in node.values() for value in parts(part, key)]

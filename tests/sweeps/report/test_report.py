@@ -49,7 +49,6 @@ def built(tmp_path_factory):
 
 
 def report_of(runs, scoring=SCORING):
-    """The report of a comparison, without its files."""
     return make_report(findings_of(runs, scoring), REPORT)
 
 

@@ -79,8 +79,7 @@ def test_equal_rows_keep_their_order_and_nothing_comes_last(page):
         page.execute_script("arguments[0].click()", button)
 
 
-CHARTED = "sentences_by_score"
-"""The table that the page shows as a chart."""
+CHARTED = "sentences_by_score"  # the table that the page shows as a chart
 
 
 def test_every_table_is_saved_as_it_lies_in_the_folder(page, saved, folder):

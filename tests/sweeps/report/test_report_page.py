@@ -158,8 +158,7 @@ def test_the_paper_of_charts_is_dark_at_night(page, scheme):
         assert page.execute_script(script).startswith("none" if scheme == "light" else "invert")
 
 
-WHOLE = ".drawing, .card.wide, .attention"
-"""What no page break may cut."""
+WHOLE = ".drawing, .card.wide, .attention"  # what no page break may cut
 
 
 @pytest.fixture

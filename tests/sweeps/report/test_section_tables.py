@@ -296,7 +296,6 @@ def test_runs_without_a_history_are_left_out(tmp_path, caplog):
 
 
 def costs(runs) -> dict[str, dict[str, object]]:
-    """Each system's costs by column."""
     table = speed_table(collect(runs))
     names = [column.key for column in table.columns[1:]]
     return {str(row[0]): dict(zip(names, row[1:], strict=True)) for row in table.rows}

@@ -204,7 +204,6 @@ def test_a_test_set_of_one_sentence_is_scored_without_intervals(here, capfd):
 
 
 def column(folder, name, key):
-    """The values of one column by system and group."""
     return {(row["system"], row["group"]): row[key] for row in rows(folder, name)}
 
 
