@@ -43,13 +43,11 @@ class Cleaning:
     """
 
     unicode: bool  # whether characters are composed (Unicode's normal form C)
-    punctuation: bool
-    """Whether quotes, dashes and spaces become those of Moses's punctuation normaliser."""
+    punctuation: bool  # whether punctuation becomes that of Moses's normaliser
     ratio: float | None  # most words of the longer side for each word of the shorter side
     copies: bool  # whether to leave out pairs whose target is the source
     language: float | None  # least probability of the right language on each side
-    held_out: bool
-    """Whether to leave out pairs with a sentence of validation or test on the same side."""
+    held_out: bool  # whether to leave out pairs with a side of validation or test
     duplicates: bool  # whether to leave out pairs that came before
 
     def lines(self, lines: Lines, language: str) -> list[str]:

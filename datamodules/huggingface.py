@@ -105,7 +105,6 @@ class HuggingFaceCorpus(RealCorpus):
     folder: str | None = None  # folder inside the dataset that holds its files
     revision: str | None = None  # branch, tag or commit of the hub
     splits: dict[Split, str] = Field(default_factory=dict)
-    """Names of the dataset's splits; by default ``train``, ``validation`` and ``test``."""
 
     place: ClassVar[str] = "data.path"
 

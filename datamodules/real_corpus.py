@@ -37,19 +37,13 @@ class RealCorpus(Corpus):
     """A corpus whose splits are read from files, one source of pairs after the other."""
 
     limit: int | None = None  # most training pairs that are read, from the first
-    train_max_words: int | None = None
-    """Most words on either side of a training pair; longer pairs are left out and counted."""
-    test_max_words: int | None = None
-    """Most words on either side of a validation or test pair; longer pairs are left out."""
-    skip_empty: bool = False
-    """Whether to leave out and count pairs with an empty side, instead of raising an error."""
-    test_sets: list[str] = field(default_factory=list)
-    """Names of test sets that are the test split, one after the other."""
+    train_max_words: int | None = None  # longer training pairs are left out and counted
+    test_max_words: int | None = None  # the same for validation and test
+    skip_empty: bool = False  # whether to leave pairs with an empty side out, not to refuse them
+    test_sets: list[str] = field(default_factory=list)  # names of sets that are the test split
     test_sets_folder: Path | None = None  # folder of the test sets; None for sacreBLEU's own
-    alignments: dict[Literal["test"], Path] | None = None
-    """File of the gold alignments of the test split."""
-    cache_dir: Path | None = None
-    """Folder that remembers the digests of files, so that a later start does not read them."""
+    alignments: dict[Literal["test"], Path] | None = None  # gold links of the test split
+    cache_dir: Path | None = None  # remembers the digests of files
 
     place: ClassVar[str]  # the setting that says where the text is, for messages
 

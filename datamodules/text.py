@@ -35,7 +35,6 @@ class TextCorpus(RealCorpus):
     target: str
     name: str = "text"
     files: dict[Split, str | list[str]] = Field(default_factory=dict)
-    """File name parts that replace ``{split}``, one or several; ``*`` stands for any letters."""
     columns: Columns | None = None  # columns of tables that hold both sides
 
     place: ClassVar[str] = "data.root"

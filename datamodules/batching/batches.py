@@ -22,14 +22,10 @@ class Batching:
     """
 
     max_tokens: int  # limit on sentences × longest side (EOS counted) of a training batch
-    decode_max_tokens: int
-    """Limit on sentences × longest side in validation, test and translation batches."""
-    by_length: bool
-    """Whether a training batch holds sentences of similar length; else of any length."""
-    pieces: int | None
-    """Number of pieces into which a training batch is divided; None for one piece on each rank."""
-    workers: int
-    """Number of threads that build training batches ahead; 0 to build each when it is used."""
+    decode_max_tokens: int  # the same in validation, test and translation
+    by_length: bool  # whether a training batch holds sentences of similar length
+    pieces: int | None  # pieces of a training batch; None for one on each rank
+    workers: int  # threads that build training batches ahead; 0 for none
 
 
 class Batch(NamedTuple):

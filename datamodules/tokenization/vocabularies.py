@@ -45,17 +45,12 @@ class TokenizerSettings:
     """
 
     kind: str  # a name of ``TOKENIZERS``, or the dotted path of a ``Tokenizer`` class
-    vocabulary_size: int | None = None
-    """Largest number of tokens in one vocabulary, the four special tokens included."""
-    min_frequency: int | None = None
-    """Least number of training occurrences of a word (``words``), of a merge (``bpe``) or of a
-    character (``unigram``, ``characters``)."""
+    vocabulary_size: int | None = None  # most tokens of one vocabulary, special tokens included
+    min_frequency: int | None = None  # fewest occurrences of a word, merge or character
     shared: bool = False  # whether both languages share one vocabulary
-    sample_pairs: int | None = None
-    """Most training pairs from which the vocabularies are learned, evenly spaced; None for all."""
+    sample_pairs: int | None = None  # pairs from which the vocabularies are learned; None for all
     models: Models | None = None  # files of ``sentencepiece``
-    dropout: float = 0.0
-    """Share of the merges of ``bpe`` that training leaves out, drawn anew in every epoch."""
+    dropout: float = 0.0  # share of the merges of ``bpe`` that training leaves out
 
     def __post_init__(self) -> None:
         """Raise ``UserError`` if ``kind`` leads to no tokenizer, or has no such setting."""

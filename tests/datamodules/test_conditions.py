@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
 from datamodules.corpus import Corpus
@@ -11,6 +10,7 @@ from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.training.factories import build_corpus
 from tests.helpers.commands import mistake, places
+from tests.helpers.variants import configuration
 
 CONDITIONS = {  # most words of a training sentence, kind and size of a vocabulary, shared
     "bahdanau2015_30": (30, "words", 30_004, False),
@@ -26,8 +26,7 @@ NEEDED = {"text": GIVEN, "huggingface": HUB}
 
 
 def composed(*overrides: str) -> DictConfig:
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        config = compose("config", list(overrides))
+    config = configuration(*overrides)
     check_settings(config, overrides)
     return config
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from datamodules.corpus import SPLITS
@@ -14,6 +13,7 @@ from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.training.factories import build_corpus
 from tests.helpers.commands import ROOT
+from tests.helpers.variants import configuration
 
 datasets = pytest.importorskip("datasets")
 
@@ -22,11 +22,6 @@ OF_HUB = sorted(
     for file in (CONF / "data").glob("*.yaml")
     if "- huggingface" in file.read_text(encoding="utf-8")
 )
-
-
-def configuration(*overrides):
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("config", list(overrides))
 
 
 def test_all_asked_corpora_have_a_file():
