@@ -89,8 +89,7 @@ class StepCount:
     seen: int  # pairs that the step checked
     count: int  # pairs that the step changed or left out
     examples: list[str]  # sources of the first such pairs, shortened
-    seconds: float
-    """Processor time of the step; 0 for a limit of the corpus, whose time is that of reading."""
+    seconds: float  # processor time of the step; 0 for a limit of the corpus
 
 
 @dataclass(frozen=True)
@@ -99,8 +98,7 @@ class Cleaner:
 
     cleaning: Cleaning
     languages: tuple[str, str]  # source and target language
-    held_out: tuple[frozenset[str], frozenset[str]]
-    """Sentences of validation and test on each side, as cleaned."""
+    held_out: tuple[frozenset[str], frozenset[str]]  # cleaned sentences of each side
 
     def clean(self, text: Text) -> tuple[Text, list[StepCount]]:
         """Return the cleaned text of a block, and what each step did."""

@@ -27,10 +27,8 @@ class ContrastPair(NamedTuple):
     reference: str
     contrastive: str
     category: str
-    distance: int | None
-    """Words from the word that decides to the word that is wrong; 1 for neighbours."""
-    attractor: bool | None = None
-    """Whether a noun of another number stands between; None where the question has no sense."""
+    distance: int | None  # words between the deciding and the wrong word; 1 for neighbours
+    attractor: bool | None = None  # whether another number stands between; None: no sense
 
 
 class ContrastError(BaseModel):

@@ -68,10 +68,8 @@ class Corpus(ABC):
     source: str  # source language, as a two-letter code
     target: str  # target language, as a two-letter code
     limit: int | None = None  # most training pairs that are read, from the first; None for all
-    generated: bool = False
-    """Whether a program writes the sentences, so that their languages are sure."""
-    train_max_words: int | None = None
-    """Limit on the words of a training sentence; None for no limit."""
+    generated: bool = False  # whether a program writes the sentences: their languages are sure
+    train_max_words: int | None = None  # limit on the words of a training sentence
 
     @abstractmethod
     def split(self, name: Split) -> ParallelText:

@@ -12,8 +12,7 @@ from datamodules.cleaning import StepCount
 from datamodules.corpus import ParallelText, examples_of
 
 MOST_BINS = 20
-STEPS = (1, 2, 5)
-"""A bin of a histogram has as many lengths as one of these numbers, times a power of ten."""
+STEPS = (1, 2, 5)  # width of a bin: one of these, times a power of ten
 Counts = NDArray[np.int64]  # number of sentences of each length, from 0 to the longest
 SOME, MANY = 0.01, 0.05  # least shares of the lines for a warning
 
@@ -52,16 +51,12 @@ class CorpusStatistics(_Record):
     """What the preparation of a corpus read, did and left."""
 
     pairs_read: int  # training pairs that the corpus gave, before cleaning
-    left_out: dict[str, dict[str, int]]
-    """Pairs of validation and test beyond the limits of the corpus, by split and reason."""
-    cleaning: list[StepCount]
-    """What each limit of the corpus and each step of cleaning did to the training text."""
+    left_out: dict[str, dict[str, int]]  # pairs left out of val and test, by reason
+    cleaning: list[StepCount]  # what each limit and step did to the training text
     seconds: dict[str, float]  # seconds of each stage; after an interruption, of the last process
     leaked: int  # test pairs that are training pairs too, after cleaning
-    bins: list[int]
-    """Least number of words of each bin of the histograms; the last bin has no upper end."""
-    splits: dict[str, dict[str, SideStatistics]]
-    """Statistics by split and side, ``source`` and ``target``."""
+    bins: list[int]  # least words of each bin of the histograms; the last bin is open
+    splits: dict[str, dict[str, SideStatistics]]  # by split and side
 
     @property
     def pairs_per_second(self) -> float:

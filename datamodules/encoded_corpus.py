@@ -31,8 +31,7 @@ class EncodedCorpus:
     spelled: tuple[SpelledText, SpelledText] | None
     """Words of the training text and their characters, mapped from the disk; None without
     ``tokenizer.dropout``."""
-    text: dict[Split, ParallelText]
-    """Sentences of each split; ``train`` has only the counts of left-out pairs, no sentences."""
+    text: dict[Split, ParallelText]  # sentences; of ``train`` only the left-out counts
     suspicions: Sequence[str]  # what looks wrong in the text
     phrase_table: list[str] | None
     """Translations of the test sentences by the phrase table of the training text; None without

@@ -25,8 +25,7 @@ from datamodules.files import locked, what_is, write_json
 from datamodules.lines import COMPRESSED, read_blocks, read_content, unreadable
 
 Block = tuple[Sequence[str], Sequence[str]]  # source and target lines of neighbouring pairs
-SETTLED = 2e9
-"""Age of a change of a file, in nanoseconds, after which another change has another time."""
+SETTLED = 2e9  # nanoseconds after which another change of a file has another time
 OPTION = "data.test_sets"
 GIVEN = ("name", "data", "description", "citation", "md5", "langpairs")
 """What a test set of sacreBLEU is made from."""

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from datamodules.corpus import ParallelText
 
 LONGEST = 4  # most words of a source phrase
-LINKS = re.compile(r"\s*([0-9]+[-?][0-9]+(\s+|$))*")
-"""A line of Pharaoh links: ``i-j`` is sure, ``i?j`` possible."""
+LINKS = re.compile(r"\s*([0-9]+[-?][0-9]+(\s+|$))*")  # ``i-j`` sure, ``i?j`` possible
 
 Numbers = NDArray[np.int64]
 

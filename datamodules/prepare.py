@@ -65,11 +65,9 @@ from datamodules.sequences import Integers, Sequences, checksum, cores, save_seq
 from datamodules.tokenization import UNK, Bpe, Tokenizer, Tokenizers, TokenizerSettings
 from datamodules.words import WordNumbers, words_of
 
-INDEX = "index.json"
-"""File with the text of validation and test and all that is small; written last."""
+INDEX = "index.json"  # text of validation and test, and all that is small; written last
 WORD_COUNTS = "word_counts.json"  # file with the frequency of each word of the training text
-STATISTICS = "statistics.json"
-"""File with what the preparation did and what the text holds: ``CorpusStatistics``."""
+STATISTICS = "statistics.json"  # ``CorpusStatistics``
 UNFINISHED = "unfinished"  # folder of the training text while it is prepared
 HELD_OUT: tuple[Split, ...] = ("val", "test")
 WORDS_AT_ONCE = 100_000  # words that are cut into tokens at once, so that memory stays bounded
@@ -84,8 +82,7 @@ class TrainingText:
     """The training text as numbers of words, and what was found while it was read."""
 
     words: GrowingText
-    steps: list[StepCount] = field(default_factory=list)
-    """What each limit of the corpus and each step of cleaning did."""
+    steps: list[StepCount] = field(default_factory=list)  # of limits and cleaning
     told: ParallelText = field(default_factory=lambda: ParallelText([], []))
     """The first pairs, as given, and which pairs the limits of the corpus left out of all."""
     aligned: list[ParallelText] = field(default_factory=list)  # the text that has gold links

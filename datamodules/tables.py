@@ -14,8 +14,7 @@ from datamodules.errors import UserError
 from datamodules.lines import COMPRESSED, read_blocks
 from datamodules.pair_sources import Block, PairSource
 
-Column = Annotated[int, Field(ge=0)] | str
-"""Name of a column, with dots for what lies inside another, or its number, from 0."""
+Column = Annotated[int, Field(ge=0)] | str  # name, with dots inside another, or number from 0
 _LINE_FEED = re.compile(r"\r?\n")
 TABLES = (".tsv", ".jsonl")  # suffixes of tables, which the suffix of a compression may follow
 

@@ -34,7 +34,7 @@ class TextCorpus(RealCorpus):
     source: str
     target: str
     name: str = "text"
-    files: dict[Split, str | list[str]] = Field(default_factory=dict)
+    files: dict[Split, str | list[str]] = Field(default_factory=dict)  # in place of ``{split}``
     columns: Columns | None = None  # columns of tables that hold both sides
 
     place: ClassVar[str] = "data.root"

@@ -48,15 +48,13 @@ class Batch(NamedTuple):
     tgt_in: Tensor  # ``(batch, tgt)`` int64
     tgt_out: Tensor  # ``(batch, tgt)`` int64
     tgt_mask: Tensor  # ``(batch, tgt)`` bool
-    lengths: NDArray[np.int64]
-    """``(2, batch)``: number of real source and target tokens of each sentence."""
+    lengths: NDArray[np.int64]  # ``(2, batch)``: real source and target tokens of each sentence
     tgt_places: Tensor  # ``(tokens,)`` int64: places of the real tokens in ``tgt_mask.flatten()``
     update_ids: NDArray[np.int64]  # ``(update,)``: ``ids`` of the whole update
     update_lengths: NDArray[np.int64]
     """``(2, update)``: source and target tokens of the whole update, EOS not counted."""
     update_tokens: int  # real target tokens of the whole update
-    weight: float
-    """Share of ``update_tokens`` in this piece; 0 for a piece that only repeats a sentence."""
+    weight: float  # share of ``update_tokens`` in this piece; 0 for a repeated sentence
     piece: int  # number of the piece in the update, from 0
 
     @property

@@ -13,8 +13,7 @@ from datamodules.batching.batches import Batch, EncodedPairs, sources_alone
 from datamodules.errors import UserError
 
 POOL = 2**20  # pairs that are ordered at once, so that the memory for the order stays bounded
-GOLDEN = (math.sqrt(5) - 1) / 2
-"""Multiples of this number, modulo 1, lie most evenly: a Weyl sequence (Weyl 1916)."""
+GOLDEN = (math.sqrt(5) - 1) / 2  # its multiples, modulo 1, lie most evenly (Weyl 1916)
 
 
 class TokenBatchSampler(Sampler[NDArray[np.int64]]):

@@ -8,8 +8,7 @@ from datamodules.grammar.drawing.tables import Random
 from datamodules.grammar.languages.language import Language, Text
 from datamodules.grammar.meaning.phrases import Joined
 
-_BITS, _ROLE_BITS = 12, 6
-"""Bits of a word's number, and of a role, in numbers that hold two numbers."""
+_BITS, _ROLE_BITS = 12, 6  # bits of a word's number, and of a role
 _MOST_WORDS = (1 << _BITS) - 1
 
 

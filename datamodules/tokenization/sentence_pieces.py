@@ -14,8 +14,7 @@ from datamodules.tokenization.tokenizer import MARKER, UNK, Tokenizer, normalise
 from datamodules.tokenization.word_pieces import is_tag, tags_of
 
 FIRST_BYTE = 0xF0000
-BYTES = [chr(FIRST_BYTE + byte) for byte in range(256)]
-"""Characters of private use that stand for the bytes inside a vocabulary."""
+BYTES = [chr(FIRST_BYTE + byte) for byte in range(256)]  # stand for the bytes in a vocabulary
 RUN = re.compile(f"[{BYTES[0]}-{BYTES[-1]}]+")
 NO_PART_OF_A_WORD = re.compile(rf"[\s{MARKER}]")
 REPLACEMENT = "\ufffd"

@@ -25,8 +25,7 @@ TOKENIZERS: dict[str, type[Tokenizer]] = {
     "sentencepiece": SentencePieces,
 }
 """Tokenizers of the harness, by ``tokenizer.kind``."""
-CHECKED_LINES = 20
-"""Number of training lines that a trained tokenizer must encode and decode without loss."""
+CHECKED_LINES = 20  # training lines that a tokenizer must encode and decode without loss
 
 
 @dataclass(frozen=True)

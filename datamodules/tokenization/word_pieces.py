@@ -34,8 +34,7 @@ PIECES = pre_tokenizers.Sequence(
 )
 TAG_START = "<2"
 RESERVED = "\u2585"  # character that SentencePiece reads in no training text
-DECIMALS = 6
-"""Digits of a score: ``tokenizers`` writes longer numbers that it reads as slightly others."""
+DECIMALS = 6  # of a score: ``tokenizers`` reads longer numbers as slightly others
 
 
 class WordPieces(Tokenizer):

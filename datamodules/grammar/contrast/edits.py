@@ -83,10 +83,8 @@ def changed(thing: object, **values: Any) -> Iterator[None]:
             setattr(thing, name, value)
 
 
-Wrong = tuple[str, int]
-"""A wrong sentence, and the place of its first wrong word in the words of the right text."""
-Change = Callable[[], AbstractContextManager[None]]
-"""Changes the meaning for a while, so that the language writes the wrong words."""
+Wrong = tuple[str, int]  # a wrong sentence, and the place of its first wrong word
+Change = Callable[[], AbstractContextManager[None]]  # changes the meaning for a while
 
 
 class Site(NamedTuple):

@@ -73,10 +73,8 @@ def decides(verb: Verb, role: int, noun: Noun, other: Noun) -> bool:
     return lives and verb.name not in _OF_THINGS and other.kind not in (*ANIMATE, *_MOVING)
 
 
-CONTROLLED = ("negation", "particle")
-"""Categories whose wrong sentences lack words. ``NAME_control`` is the same with equal length."""
-NOT_SHARE = 0.35
-"""Share of the clauses with *not* that get *never*, so that both directions are about as many."""
+CONTROLLED = ("negation", "particle")  # lack words; ``NAME_control`` has equal length
+NOT_SHARE = 0.35  # share of *not* that becomes *never*, to balance both directions
 
 
 def number(right: Right) -> Iterator[Site]:

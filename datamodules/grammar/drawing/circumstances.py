@@ -4,12 +4,10 @@ from datamodules.grammar.drawing import open_words
 from datamodules.grammar.drawing.noun_phrases import NounPhrases, can_be_extended, kind_of
 from datamodules.grammar.meaning.phrases import Adverbial, Clause, NounPhrase
 
-ADJECTIVE_SHARE = 0.6
-"""Probability of an adjective, and of another adjective after it, where a clause has room."""
+ADJECTIVE_SHARE = 0.6  # probability of an adjective, and of one more, where there is room
 _LASTING = ("size", "age", "shape", "colour", "origin", "material")
 """Categories of qualities that do not come and go; nor do qualities without degrees (*blind*)."""
-_NOWHERE = ("body", "idea")
-"""Classes whose nouns have no place of their own (not *the idea behind the museum*)."""
+_NOWHERE = ("body", "idea")  # no place of their own (not *the idea behind the museum*)
 _TOPIC_WORDS = 3  # most words of a time in a clause without room for it
 _ATTRIBUTE_WORDS = 3  # fewest words of a preposition with its noun phrase
 FILLERS = {

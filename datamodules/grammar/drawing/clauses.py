@@ -29,8 +29,7 @@ from datamodules.grammar.meaning.phrases import (
 if TYPE_CHECKING:  # pydantic takes a while
     from datamodules.grammar.knobs import Knobs
 
-MOST_TRIES, MOST_TRIES_INSIDE = 50, 30
-"""Clauses drawn for a place in the sentence, and inside another clause, before giving up."""
+MOST_TRIES, MOST_TRIES_INSIDE = 50, 30  # draws for a place, and inside another clause
 LEAST_GAP = 3  # fewest words of an attribute or of a relative clause
 HABIT_SHARE = 0.4  # share of sentences whose past is one of habits, not of single events
 PRONOUN_SHARE = 0.3  # share of pronouns among the subjects and objects, where they fit
@@ -58,10 +57,8 @@ _FREE: Table[Pronoun] = Table((_HE, _SHE, _I, _THEY, _WE), (3, 3, 3, 2, 2))
 class ClausePlace:
     """Where a clause stands."""
 
-    subject: Participant | None = None
-    """A bound pronoun; in a relative clause with a subject gap, the antecedent."""
-    object: NounPhrase | None = None
-    """The object of the clause before, for which an object pronoun may stand."""
+    subject: Participant | None = None  # a bound pronoun, or the antecedent
+    object: NounPhrase | None = None  # the object of the clause before, for a pronoun
     gap: str = ""
     antecedent: NounPhrase | None = None
     words: int | None = None  # number of words; None for a part of the budget

@@ -11,10 +11,8 @@ from datamodules.grammar.meaning.phrases import (
     inner_clauses,
 )
 
-NOUN_SHARE = 0.6
-"""Rough share of clauses with a noun as subject, which may have words before the verb."""
-OPENING_SHARE = 0.15
-"""Share of sentences of several clauses that begin with a conjunction (*when ..., ...*)."""
+NOUN_SHARE = 0.6  # rough share of clauses with a noun as subject
+OPENING_SHARE = 0.15  # share of sentences of several clauses that begin with *when* and the like
 _SAME_TIME = ("when", "while")  # conjunctions of clauses that happen at the same time
 
 

@@ -42,8 +42,7 @@ class Piece(NamedTuple):
     """Words that stand together, and the roles that they play in one unit."""
 
     texts: tuple[str, ...]
-    played: tuple[tuple[int, int, int], ...]
-    """Number of a word, its role, and whether links by this role are only possible (1 or 0)."""
+    played: tuple[tuple[int, int, int], ...]  # word, role, and 1 if its links are only possible
 
 
 def piece(words: Iterable[Word]) -> Piece:
@@ -67,10 +66,8 @@ class Text:
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self.pieces: list[tuple[Piece, int, int]] = []
-        """Each piece with its unit and the number of its first word."""
-        self.clauses: list[tuple[int, int]] = []
-        """Number of the first word of each clause, and of the word after its last."""
+        self.pieces: list[tuple[Piece, int, int]] = []  # unit, number of first word
+        self.clauses: list[tuple[int, int]] = []  # first word, word after the last
 
     def add(self, added: Piece, unit: int) -> None:
         """Append a piece whose words play their roles in ``unit``."""
@@ -102,12 +99,9 @@ class Language(ABC):
     """One language: forms of words, and the order of the parts of a clause."""
 
     code: ClassVar[str]
-    orders: ClassVar[tuple[tuple[str, ...], ...]]
-    """Names of the parts of a clause, in the orders ``MAIN``, ``INVERTED`` and ``SUBORDINATE``."""
-    agrees_in_gender: ClassVar[bool] = True
-    """Whether determiners and adjectives show the gender of their noun."""
-    first_conjunctions: frozenset[str] = frozenset()
-    """Names of the conjunctions that take the first place of their clause."""
+    orders: ClassVar[tuple[tuple[str, ...], ...]]  # ``MAIN``, ``INVERTED``, ``SUBORDINATE``
+    agrees_in_gender: ClassVar[bool] = True  # of determiners and adjectives
+    first_conjunctions: frozenset[str] = frozenset()  # take the first place of a clause
 
     def __init__(self, expressions: Mapping[str, Piece]) -> None:
         """Store the invariable expressions; each word of a piece has a role in a unit."""

@@ -19,12 +19,10 @@ class Lexicon(NamedTuple):
 
     nouns: tuple[Noun, ...]
     names: tuple[Noun, ...]
-    senses: tuple[tuple[Noun, Noun], ...]
-    """Pairs of nouns that one language at least writes with the same word."""
+    senses: tuple[tuple[Noun, Noun], ...]  # one language at least has one word for both
     adjectives: tuple[Adjective, ...]
     verbs: tuple[Verb, ...]
-    expressions: dict[str, tuple[Expression, ...]]
-    """Adverbs, prepositions and conjunctions by section."""
+    expressions: dict[str, tuple[Expression, ...]]  # by section
 
 
 @cache

@@ -32,8 +32,7 @@ class Noun:
     kind: str  # one of ``KINDS``, ``name`` for a first name, ``surname``, ``town``
     counted: bool = True  # whether the noun has a plural and takes *a*
     gender: str = ""  # ``m`` or ``f`` for persons: natural gender, which decides *he* or *she*
-    plain: bool = False
-    """Whether the noun takes no adjective and no possessive, which could change its sense."""
+    plain: bool = False  # whether it takes no adjective and no possessive
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -46,8 +45,7 @@ class Adjective:
     graded: bool = True  # whether *very* or *too* may stand before the adjective
     predicative: bool = True  # whether the adjective may stand after *be*
     attributive: bool = True  # whether the adjective may stand before a noun
-    alone: bool = False
-    """Whether it fits beside no other adjective (*a pretty big dog* is rather big)."""
+    alone: bool = False  # fits beside no other adjective (*a pretty big dog* is rather big)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,8 +58,7 @@ class Verb:
     ``reporting``, ``inverse``, ``infinitive``, or ``be``."""
     subjects: tuple[str, ...]
     objects: tuple[str, ...] = ()
-    state: bool = False
-    """Whether the verb means a state, which has no beginning or end (*love*, *know*)."""
+    state: bool = False  # whether it has no beginning or end (*love*, *know*)
     meant: bool = True  # whether the subject may act on purpose, so that an adverb of manner fits
 
 
@@ -84,10 +81,8 @@ class Mode(NamedTuple):
     negation: str = ""  # empty, ``not`` or ``never``
     adverb: Expression | None = None
     modal: Verb | None = None  # *can*, *must*, or a verb with an infinitive such as *try*
-    habit: bool = False
-    """Whether a past is repeated (*slept every day*), which some languages say by another tense."""
-    simple: bool = False
-    """Whether a past is one word in a language with two pasts (*schlief*, not *hat geschlafen*)."""
+    habit: bool = False  # whether a past is repeated (*slept every day*)
+    simple: bool = False  # one word in a language with two pasts (*schlief*)
 
 
 FIRST_SINGULAR, THIRD_SINGULAR, FIRST_PLURAL, THIRD_PLURAL = range(4)
@@ -104,8 +99,7 @@ class Core(NamedTuple):
     ``every``, ``many``, ``several``, ``two``, digits of a number, ``title`` (*Mr*), or empty."""
     adjectives: tuple[Adjective, ...] = ()  # in the order of ``CATEGORIES``
     denied: bool = False  # whether the phrase is the direct object of a negated verb
-    synonym: bool = False
-    """Whether to use another word of the same meaning, in a language that has one."""
+    synonym: bool = False  # whether to use another word of the same meaning, if there is one
     possessor: Noun | None = None  # what *its* stands for
 
 
@@ -113,8 +107,7 @@ class Pronoun(NamedTuple):
     """A personal pronoun; its form depends on the noun that it stands for."""
 
     person: int
-    noun: Noun | None = None
-    """The antecedent; None for *I*, *we*, and for persons outside the sentence."""
+    noun: Noun | None = None  # the antecedent; None for *I*, *we* and persons outside
     gender: str = "m"  # natural gender, where there is no antecedent
     synonym: bool = False  # whether the antecedent is the synonym of the noun
 
@@ -125,8 +118,7 @@ class NounPhrase:
 
     unit: int
     core: Core
-    owner: "NounPhrase | None" = None
-    """*the teacher* of *the teacher's book*; the core then has no determiner."""
+    owner: "NounPhrase | None" = None  # *the teacher* of *the teacher's book*
     attribute: "Prepositional | None" = None
     relative: "Clause | None" = None
 
@@ -181,13 +173,10 @@ class Clause:
     manner: Adverbial | None = None
     place: Place | None = None
     time: Time | None = None
-    particle: Adverbial | None = None
-    """A word at the start that one language says and another leaves out."""
-    gap: str = ""
-    """``subject`` or ``object`` in a relative clause: what the antecedent is in the clause."""
+    particle: Adverbial | None = None  # a word that only one language says
+    gap: str = ""  # what the antecedent of a relative clause is in it: ``subject``, ``object``
     antecedent: NounPhrase | None = None
-    synonym: bool = False
-    """Whether to use another verb of the same meaning, in a language that has one."""
+    synonym: bool = False  # whether to use another word of the same meaning, if there is one
 
 
 class Joined(NamedTuple):

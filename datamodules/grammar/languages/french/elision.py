@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 
-ASPIRATED = "*"
-"""Stands before a word with an aspirated h, which allows no elision and no liaison form."""
-CLITIC = "+"
-"""Stands before a pronoun that is spelt like an article, and does not contract (*de le voir*)."""
+ASPIRATED = "*"  # before a word with an aspirated h: no elision, no liaison form
+CLITIC = "+"  # before a pronoun spelt like an article: no contraction (*de le voir*)
 
 _VOWELS = frozenset("aeiouhàâéèêëîïôöùûœAEIOUHÉÈÊÎÔŒ")
-_ELIDING_Y = ("yeux", "yeuse")
-"""Beginnings of the words with y that cause elision; *le yaourt* and others do not."""
+_ELIDING_Y = ("yeux", "yeuse")  # beginnings with y that cause elision, unlike *le yaourt*
 _CONTRACTED = {
     ("de", "le"): "du",
     ("de", "les"): "des",

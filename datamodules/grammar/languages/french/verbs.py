@@ -198,8 +198,7 @@ class VerbGroup(NamedTuple):
     mode: Mode
     subject: Agreement
     clitics: tuple[Clitic, ...] = ()
-    agreed: Agreement | None = None
-    """A direct object before the verb, with which the participle agrees."""
+    agreed: Agreement | None = None  # object before the verb: the participle agrees
 
 
 def verb_group(group: VerbGroup, modal: FrenchVerb | None) -> Piece:

@@ -50,10 +50,8 @@ class GermanNoun(NamedTuple):
     plural: str
     gender: str
     genitive: str  # genitive singular
-    weak: bool = False
-    """Whether the noun has an ending in all cases but the nominative (*dem Studenten*)."""
-    adjectival: bool = False
-    """Whether the noun declines as an adjective; ``singular`` is then the stem (*Verlobt*)."""
+    weak: bool = False  # has an ending in all cases but the nominative (*dem Studenten*)
+    adjectival: bool = False  # declines as an adjective; ``singular`` is the stem (*Verlobt*)
 
     @classmethod
     def of(cls, cells: list[str]) -> "GermanNoun":

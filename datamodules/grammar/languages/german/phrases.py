@@ -109,8 +109,7 @@ _CONTRACTED = {
     ("in", "dem"): "im", ("in", "das"): "ins", ("an", "dem"): "am", ("an", "das"): "ans",
     ("von", "dem"): "vom", ("zu", "dem"): "zum", ("zu", "der"): "zur", ("bei", "dem"): "beim",
 }  # fmt: skip
-_NO = Piece((), piece([("kein", (NOT,))]).played)
-"""What *kein* plays in its clause, besides the determiner that it is."""
+_NO = Piece((), piece([("kein", (NOT,))]).played)  # what *kein* plays in its clause
 
 
 class Phrases(Language):

@@ -124,8 +124,7 @@ def _first_person(infinitive: str) -> str:
     return _stem(infinitive) + "e"
 
 
-BARE = ("can", "must", "want:infinitive")
-"""Modal verbs whose infinitive stands in the same clause, without *zu*."""
+BARE = ("can", "must", "want:infinitive")  # their infinitive has no *zu*
 _BE = GermanVerb.of("sein/ist/war/gewesen")
 _HAVE = GermanVerb.of("haben/hat/hatte/gehabt")
 _WILL = GermanVerb.of("werden/wird/wurde/geworden")
@@ -193,16 +192,14 @@ def _group(
 
 _INDEFINITE = ("a", "some", "several", "many", "two", "three", "four")
 """Determiners of noun phrases that follow *nie* and *oft*; definite noun phrases go before."""
-_AFTER_NOT = ("a", "some", "many")
-"""Determiners of noun phrases that follow *nicht*; *nicht zwei* would deny the number."""
+_AFTER_NOT = ("a", "some", "many")  # follow *nicht*; *nicht zwei* would deny the number
 
 
 class Complements(NamedTuple):
     """The objects of a clause by their form, which decides their place."""
 
     pronouns: list[tuple[Pronoun, int, int]]  # with case and role; the accusative first
-    phrases: list[tuple[NounPhrase, int]]
-    """With case; definite ones before indefinite ones, then the dative first."""
+    phrases: list[tuple[NounPhrase, int]]  # with case: definite ones, then datives first
     prepositional: list[tuple[Participant, Government]]
 
 
