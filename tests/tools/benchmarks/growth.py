@@ -22,7 +22,6 @@ from datamodules.files import write_json
 from lightning_modules.training.factories import build_model, build_optimizer
 from lightning_modules.training.process import keep_freed_memory
 from lightning_modules.variants import EncoderDecoder
-from lightning_modules.variants.base import move
 from tests.helpers.variants import configuration
 from tests.tools.benchmarks.workloads import WORKLOADS, machine, overrides_at
 
@@ -37,24 +36,23 @@ VALUES = {
 REPEATS = 3
 
 
-def random_batch(shape: dict[str, int], device: str) -> Batch:
+def random_batch(shape: dict[str, int]) -> Batch:
     draws, rows = np.random.default_rng(0), shape["batch"]
     sides = []
     for side in ("source", "target"):
         words = shape[side] - 1  # EOS is added
         tokens = draws.integers(4, shape["vocabulary"], rows * words)
         sides.append(Sequences.joined(tokens, np.full(rows, words)))
-    batch: Batch = move(collate(EncodedPairs(None, *sides)), torch.device(device))
-    return batch
+    return collate(EncodedPairs(None, *sides))
 
 
-def update(name: str, shape: dict[str, int], device: str) -> Callable[[], None]:
+def update(name: str, shape: dict[str, int]) -> Callable[[], None]:
     torch.manual_seed(0)
     config = configuration(*overrides_at(name, shape["width"]))
     model: EncoderDecoder = build_model(config, shape["vocabulary"], shape["vocabulary"])
-    model = model.to(device).train()
+    model = model.train()
     optimizer = build_optimizer(config)(list(model.parameters()))
-    batch = random_batch(shape, device)
+    batch = random_batch(shape)
 
     def run() -> None:
         optimizer.zero_grad()
@@ -72,8 +70,6 @@ def seconds(run: Callable[[], None]) -> float:
     for _ in range(REPEATS):
         started = time.perf_counter()
         run()
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
         times.append(time.perf_counter() - started)
     return median(times)
 
@@ -87,7 +83,6 @@ def exponent(values: list[int], times: list[float]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=WORKLOADS, action="append", help="measure these alone")
-    parser.add_argument("--gpu", dest="device", action="store_const", const="cuda", default="cpu")
     parser.add_argument("--out", type=Path, default=Path("outputs/benchmarks/growth.json"))
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -97,7 +92,7 @@ def main() -> None:
     for name in names:
         for dimension, values in VALUES.items():
             shapes = [BASE | {dimension: value} for value in values]
-            times[name][dimension] = [seconds(update(name, s, options.device)) for s in shapes]
+            times[name][dimension] = [seconds(update(name, s)) for s in shapes]
             gc.collect()
     fitted = {
         name: {

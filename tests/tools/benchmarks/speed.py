@@ -81,7 +81,7 @@ def _run(command: list[str]) -> str:
 
 def measure(name: str, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Measure one workload: each kind's rounds, put together."""
-    job = {"workload": name, "windows": options.windows, "device": options.device}
+    job = {"workload": name, "windows": options.windows}
     job |= {"overrides": options.overrides, "ctranslate2": options.ctranslate2}
     kinds = ("bare", "harness", "direct", "decode")
     rounds: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
@@ -96,7 +96,7 @@ def measure(name: str, options: argparse.Namespace) -> dict[str, dict[str, Any]]
 def around(options: argparse.Namespace) -> float:
     """Return the seconds that the harness adds to an update."""
     overrides = [*NEXT_TO_NOTHING, *options.overrides]
-    job = {"workload": "no attention", "kind": "direct", "windows": 10, "device": options.device}
+    job = {"workload": "no attention", "kind": "direct", "windows": 10}
     job["overrides"] = overrides
     alone, inside = worker(job), harness("no attention", 10, overrides)
     return inside["seconds_per_update"] - alone["seconds_per_update"]
@@ -142,7 +142,6 @@ def main() -> None:
     parser.add_argument("--only", choices=WORKLOADS, action="append", help="measure these alone")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--windows", type=int, default=2, help="of ten updates, in each round")
-    parser.add_argument("--gpu", dest="device", action="store_const", const="cuda", default="cpu")
     parser.add_argument("--ctranslate2", metavar="PYTHON", default=sys.executable)
     parser.add_argument("--out", type=Path, default=Path("outputs/benchmarks/speed.json"))
     parser.add_argument("overrides", nargs="*", help="of the harness: trainer.precision=bf16-mixed")

@@ -19,7 +19,6 @@ from lightning_fabric.utilities import move_data_to_device
 from omegaconf import DictConfig
 from torch import nn
 from torch.optim.lr_scheduler import ConstantLR
-from torch.utils.flop_counter import FlopCounterMode
 
 from datamodules.batching import Batch
 from datamodules.files import write_json
@@ -29,12 +28,11 @@ from lightning_modules.decoding import Search
 from lightning_modules.kernels import precision, products
 from lightning_modules.runs.provenance import peak_memory_mib
 from lightning_modules.training.factories import build_data, build_model, build_optimizer
-from lightning_modules.training.flops import EXTRA_FORMULAS
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.process import keep_freed_memory
 from lightning_modules.variants import EmbeddedEncoderDecoder, EncoderDecoder, Transformer
 from tests.helpers.searches import beam_search, greedy_search
-from tests.helpers.variants import configuration
+from tests.helpers.variants import configuration, flops_of
 from tests.tools.benchmarks.rivals.bare import BareLoop
 from tests.tools.benchmarks.workloads import WORKLOADS, data_overrides
 
@@ -119,10 +117,10 @@ def train(step: Callable[[Batch], None], batches: Iterator[Batch], count: int) -
     return windows.result()
 
 
-def direct_step(config: DictConfig, data: TranslationData, device: str) -> Callable[[Batch], None]:
+def direct_step(config: DictConfig, data: TranslationData) -> Callable[[Batch], None]:
     """Return the update of the harness without the harness around it."""
     keep_freed_memory()
-    model = build_model(config, *(len(tokenizer) for tokenizer in data.tokenizers)).to(device)
+    model = build_model(config, *(len(tokenizer) for tokenizer in data.tokenizers))
     make_optimizer = build_optimizer(config)
     module = TranslationModule(
         model, data.tokenizers.target, make_optimizer, ConstantLR, greedy_search(), 0.1, {}
@@ -133,7 +131,7 @@ def direct_step(config: DictConfig, data: TranslationData, device: str) -> Calla
 
     def step(batch: Batch) -> None:
         optimizer.zero_grad()
-        with torch.autocast(device, torch.bfloat16, enabled=bf16):
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
             loss = module.loss(batch, 0.1)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -142,28 +140,13 @@ def direct_step(config: DictConfig, data: TranslationData, device: str) -> Calla
     return step
 
 
-def flops_per_token(step: Callable[[Batch], None], batch: Batch) -> float:
-    """Count the operations of an update's products for each real target token.
-
-    The counter does not know kernels that run a whole RNN at once, so other kernels run here.
-    """
-    with (
-        torch.backends.mkldnn.flags(enabled=False),
-        torch.backends.cudnn.flags(enabled=False),
-        precision.products_by_torch(),
-        FlopCounterMode(display=False, custom_mapping=EXTRA_FORMULAS) as counter,
-    ):
-        step(batch)
-    return counter.get_total_flops() / int(batch.tgt_mask.sum())
-
-
-def product_rates(device: str, trained_in: str) -> dict[str, float]:
+def product_rates(trained_in: str) -> dict[str, float]:
     """Return the operations per second of a large product, as torch and as oneDNN multiplies.
 
     The higher rate is an upper bound for any update.
     """
     kind = torch.bfloat16 if trained_in.startswith("bf16") else torch.float32
-    one, other = (torch.randn(2048, 2048, device=device, dtype=kind) for _ in range(2))
+    one, other = (torch.randn(2048, 2048, dtype=kind) for _ in range(2))
     rates = {}
     before = precision.products_in_use()
     for name, onednn_from in (("torch", None), ("onednn", 0)):
@@ -172,8 +155,6 @@ def product_rates(device: str, trained_in: str) -> dict[str, float]:
         for _ in range(5):
             started = time.perf_counter()
             products.multiply(one, other)
-            if device == "cuda":
-                torch.cuda.synchronize()
             measured.append(2 * 2048**3 / (time.perf_counter() - started))
         rates[f"{name}_product_flops"] = median(measured)
     precision.use_products(before)
@@ -194,9 +175,7 @@ def search_rate(
     return median(rates)
 
 
-def decode(
-    config: DictConfig, data: TranslationData, device: str, rival_python: str
-) -> dict[str, Any]:
+def decode(config: DictConfig, data: TranslationData, rival_python: str) -> dict[str, Any]:
     """Translate the test set with hypotheses of one length; return sentences per second.
 
     ``rival_python`` is the interpreter that runs CTranslate2 with the same Transformer.
@@ -204,7 +183,7 @@ def decode(
     keep_freed_memory()
     torch.manual_seed(0)
     sizes = [len(tokenizer) for tokenizer in data.tokenizers]
-    model = build_model(config, *sizes).to(device).eval()
+    model = build_model(config, *sizes).eval()
     assert isinstance(model, EmbeddedEncoderDecoder)
     with torch.no_grad():
         model.output.bias[EOS] = -1e4
@@ -216,11 +195,9 @@ def decode(
         ("greedy, int8", greedy_search(**limits, int8=True)),
         ("beam, int8", beam_search(5, **limits, int8=True)),
     ):
-        if device != "cpu" and search.int8:
-            continue
-        figures[name] = search_rate(search, model, data.test_dataloader(), device)
+        figures[name] = search_rate(search, model, data.test_dataloader(), "cpu")
     figures["decoding_memory_mib"] = peak_memory_mib()
-    if isinstance(model, Transformer) and device == "cpu" and find_spec("ctranslate2"):
+    if isinstance(model, Transformer) and find_spec("ctranslate2"):
         from tests.tools.benchmarks.rivals import converted_model
 
         rivals = converted_model.rates(
@@ -239,19 +216,19 @@ def main() -> None:
     if job["kind"] != "bare":
         precision.use_products(precision.choose_products(config.products))
     data = build_data(config)
-    device = job.get("device", "cpu")
     if job["kind"] == "decode":
-        result = decode(config, data, device, job["ctranslate2"])
+        result = decode(config, data, job["ctranslate2"])
     else:
         if job["kind"] == "bare":
-            model = workload.bare(len(data.tokenizers.target)).to(device)
-            step: Callable[[Batch], None] = BareLoop(model).step
+            step: Callable[[Batch], None] = BareLoop(
+                workload.bare(len(data.tokenizers.target))
+            ).step
         else:
-            step = direct_step(config, data, device)
-        loader = data.train_dataloader()
-        result = train(step, batches_on(loader, device), job["windows"])
-        result["flops_per_token"] = flops_per_token(step, next(batches_on(loader, device)))
-        result |= product_rates(device, config.trainer.precision)
+            step = direct_step(config, data)
+        result = train(step, batches_on(data.train_dataloader(), "cpu"), job["windows"])
+        result |= product_rates(config.trainer.precision)
+        flops = flops_of(config, *data.vocabulary_sizes)
+        result["flops_per_token"] = flops.per_target_token(data.training_pairs)
     print(json.dumps(result))
 
 
