@@ -1,7 +1,5 @@
 """The Transformer and its positions against the equations of their papers."""
 
-import math
-from itertools import product
 from typing import Any, get_args
 
 import numpy as np
@@ -14,11 +12,8 @@ from lightning_modules.variants import Transformer
 from lightning_modules.variants.transformer.heads import (
     AttentionPositions,
     LearnedPositions,
-    MultiHeadAttention,
     Positions,
-    Relative,
     Rotary,
-    sinusoids,
 )
 from tests.helpers.variants import sentences, targets, transformer
 from tests.reference import arrays
@@ -90,34 +85,6 @@ def test_tied_tables_equal_the_equations(tied):
     compare(SHAPE | {"tied": tied}, [4], 0, torch.tensor([[BOS, 5, 6]]))
 
 
-def test_sinusoids_are_those_of_the_paper():
-    """Vaswani et al. 2017, section 3.5, written out."""
-    encoded = sinusoids(torch.tensor([0, 3, 100]), 6)
-    for row, position in enumerate([0, 3, 100]):
-        for index in range(3):
-            angle = position / 10000 ** (2 * index / 6)
-            assert encoded[row, 2 * index].item() == pytest.approx(math.sin(angle), abs=1e-5)
-            assert encoded[row, 2 * index + 1].item() == pytest.approx(math.cos(angle), abs=1e-5)
-
-
-@torch.no_grad()
-def test_rotary_turns_pairs_as_the_matrix_of_the_paper():
-    """Su et al. 2021, eq. 15, for positions 5, 6 and 7."""
-    heads = torch.randn(1, 1, 3, 6, dtype=torch.float64)
-    turned = Rotary().rotate(heads, torch.arange(5, 5 + heads.shape[2]))
-    for index, position in enumerate([5, 6, 7]):
-        matrix = np.zeros((6, 6))
-        for pair in range(3):
-            angle = position * 10000 ** (-2 * pair / 6)
-            sine, cosine = math.sin(angle), math.cos(angle)
-            matrix[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2] = [
-                [cosine, -sine],
-                [sine, cosine],
-            ]
-        expected = matrix @ heads[0, 0, index].numpy()
-        np.testing.assert_allclose(turned[0, 0, index].numpy(), expected, rtol=0, atol=1e-12)
-
-
 @torch.no_grad()
 def test_rotary_energies_depend_on_distance_only():
     query, key = torch.randn(2, 1, 1, 7, 6, dtype=torch.float64)
@@ -129,31 +96,6 @@ def test_rotary_energies_depend_on_distance_only():
     for shifted in energies[1:]:
         torch.testing.assert_close(shifted, energies[0], rtol=0, atol=1e-12)
     assert not torch.allclose(energies[0], query @ key.transpose(-1, -2), atol=0.1)
-
-
-@pytest.mark.parametrize("causal", [True, False])
-@torch.no_grad()
-def test_relative_energies_are_those_of_the_paper(causal):
-    """Shaw et al. 2018, eq. 4 and 5 (keys' part), as a loop: e_ij = q_i · (k_j + a_ij) / √d_k."""
-    torch.manual_seed(0)
-    length, heads, key_size, distance = 9, 2, 6, 3
-    positions = Relative(key_size, distance)
-    attention = MultiHeadAttention(16, heads, key_size, 10, positions).double()
-    inputs = torch.randn(2, length, 16, dtype=torch.float64)
-    memory = attention.prepare(inputs)
-    _, averaged = attention(inputs, memory, causal=causal, need_weights=True)
-    query = attention._split(attention.query(inputs)).numpy()
-    keys, table = memory.keys.numpy(), positions.table.numpy()
-    for sentence, i in product(range(2), range(length)):
-        total = np.zeros(length)
-        for head in range(heads):
-            energies = np.full(length, -np.inf)
-            for j in range(i + 1 if causal else length):
-                vector = table[max(-distance, min(distance, j - i)) + distance]
-                key = keys[sentence, head, j] + vector
-                energies[j] = query[sentence, head, i] @ key / math.sqrt(key_size)
-            total += np.exp(energies) / np.exp(energies).sum() / heads
-        np.testing.assert_allclose(averaged[sentence, i].numpy(), total, rtol=0, atol=1e-9)
 
 
 @torch.no_grad()
