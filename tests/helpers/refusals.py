@@ -6,8 +6,6 @@ from contextlib import contextmanager
 import pytest
 
 from datamodules.errors import UserError
-from lightning_modules.runs.setting_checks import check_settings
-from tests.helpers.variants import configuration
 
 
 @contextmanager
@@ -19,9 +17,3 @@ def refused(*parts: str, error: type[Exception] = UserError) -> Iterator[None]:
     assert "\n" not in line
     for part in parts:
         assert part in line, line
-
-
-def assert_refused(overrides: list[str], *parts: str) -> None:
-    """Insist that a configuration is refused before anything is built."""
-    with refused(*parts):
-        check_settings(configuration(*overrides), overrides)

@@ -279,26 +279,27 @@ def test_a_claim_of_the_table_leads_to_its_curves(browser, judged, tmp_path):
     assert browser.get_log("browser") == []
 
 
+@pytest.fixture
+def unfolded(browser, judged, tmp_path):
+    browser.get(write_scoreboard(judged, Scale("laptop"), tmp_path).as_uri())
+    browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
+    return browser
+
+
 @needs_axe
 @pytest.mark.chromium
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious_on_the_scoreboard(browser, judged, tmp_path, scheme):
-    page = write_scoreboard(judged, Scale("laptop"), tmp_path)
-    browser.get(page.as_uri())
-    browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
-    with screen(browser, scheme=scheme):
-        assert serious_violations(browser) == []
+def test_axe_finds_nothing_serious_on_the_scoreboard(unfolded, scheme):
+    with screen(unfolded, scheme=scheme):
+        assert serious_violations(unfolded) == []
 
 
 @pytest.mark.long
 @pytest.mark.chromium
 @pytest.mark.parametrize("width", [390, 1400])
-def test_the_scoreboard_needs_no_sideways_scrolling(browser, judged, tmp_path, width):
-    page = write_scoreboard(judged, Scale("laptop"), tmp_path)
-    browser.get(page.as_uri())
-    browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
-    with screen(browser, width=width):
-        content = browser.execute_script("return document.documentElement.scrollWidth")
+def test_the_scoreboard_needs_no_sideways_scrolling(unfolded, width):
+    with screen(unfolded, width=width):
+        content = unfolded.execute_script("return document.documentElement.scrollWidth")
     assert content <= width
 
 
