@@ -138,12 +138,6 @@ def test_attention_of_other_shapes_is_a_broken_file(tmp_path, arrays):
         files.read_attention(tmp_path, [])
 
 
-def test_the_id_of_the_tracked_run_reads_back(tmp_path):
-    assert files.read_tracker_id(tmp_path) is None
-    files.write_tracker_id(tmp_path, "abc123")
-    assert files.read_tracker_id(tmp_path) == "abc123"
-
-
 def test_a_file_that_is_not_there_is_none(tmp_path):
     assert files.read_result(tmp_path) is None
     assert files.read_predictions(tmp_path) == []

@@ -35,7 +35,6 @@ def test_what_the_table_allows(config):
         ({"optimizer": ADAM | {"lr": "abc"}}, "optimizer.lr=abc: give a number, above 0"),
         ({"seed": {"a": 1}}, f"seed: a mapping was given; {SEED}"),
         ({"seed": -1}, f"seed=-1: {SEED}"),
-        ({"seed": None}, f"seed=null: {SEED}"),
         ({"threads": 0}, "threads=0: give a whole number, at least 1, or null"),
         (
             {"fine_scale": 0.5, "model": {"layers": "${fine_scale}"}},
@@ -45,13 +44,7 @@ def test_what_the_table_allows(config):
             {"data": {"corpora": {"one": {"limit": 0}}}},
             "data.corpora.one.limit=0: give a whole number, at least 1, or null",
         ),
-        ({"decoding": {"_target_": "nonsense"}}, "decoding._target_=nonsense: give a dotted path"),
-        (
-            {"seed": 2**32},
-            "seed=4294967296: give a whole number, at least 0 and at most 4,294,967,295",
-        ),
         ({"variant": "../x"}, f"variant=../x: {NAME}"),
-        ({"variant": "a/b"}, f"variant=a/b: {NAME}"),
         (
             {"trainer": {"val_check_interval": 0}},
             "trainer.val_check_interval=0: give a number above 0, or a time DD:HH:MM:SS",

@@ -1,7 +1,6 @@
 """The table of settings: complete, true to ``conf/`` and to the classes that take the values."""
 
 from inspect import signature
-from itertools import product
 from typing import Any
 
 import pytest
@@ -219,9 +218,3 @@ def test_types_and_ranges(entry, allowed, refused, text):
     assert all(map(kind.allows, allowed))
     assert not any(map(kind.allows, refused))
     assert str(kind).startswith(text)
-
-
-def test_no_two_numbers_in_a_row_are_confused():
-    """``True`` is no number, and 1.0 is no whole number."""
-    for kind, value in product(("int", "float"), (True, "1", float("nan"))):
-        assert not ValueType(kind).allows(value)

@@ -71,11 +71,6 @@ def test_scoreboards_of_different_claims_do_not_replace_each_other(tmp_path, giv
         assert settings.comparison_name == folder.name
 
 
-def test_places_and_tracking_are_no_part_of_it(folder_of):
-    first = folder_of("model=seq2seq")
-    assert folder_of("model=seq2seq", "logger=none", "cache_dir=elsewhere") == first
-
-
 def test_force_makes_a_folder_that_the_same_command_then_comes_back_to(folder_of):
     first = folder_of("model=seq2seq")
     Path(first).mkdir(parents=True)
