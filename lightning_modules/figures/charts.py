@@ -15,18 +15,12 @@ from datamodules.files import whole_file
 Width = float | Literal["container"]
 """Width in points of 1/72 inch for a file, or ``container`` for a page that a browser lays out."""
 INCH = 72
-COLUMN: Width = 3.3 * INCH
-"""Width of one of two columns of a paper."""
-TEXT: Width = 6.9 * INCH
-"""Width of the text of a paper of two columns."""
-NARROW = "_column"
-"""End of the name of a figure as wide as a column."""
-PAPER = {"": TEXT, NARROW: COLUMN}
-"""Widths of a figure for papers, by the end of its name."""
-WIDE = 5 * INCH
-"""Width from which on labels fit beside the lines."""
-KEY = 500
-"""Size of the keys of dashed lines: long enough for their dashes."""
+COLUMN: Width = 3.3 * INCH  # width of one of two columns of a paper
+TEXT: Width = 6.9 * INCH  # width of the text of a paper of two columns
+NARROW = "_column"  # end of the name of a figure as wide as a column
+PAPER = {"": TEXT, NARROW: COLUMN}  # widths of a figure for papers, by the end of its name
+WIDE = 5 * INCH  # width from which on labels fit beside the lines
+KEY = 500  # size of the keys of dashed lines: long enough for their dashes
 GREY = "#6b6b6b"
 """Colour of what is no system: rules, baselines, notes."""
 
@@ -34,16 +28,12 @@ GREY = "#6b6b6b"
 class Style(NamedTuple):
     """Sizes of one figure: pixels on the page, points in files."""
 
-    height: float
-    """Height of the plot."""
+    height: float  # height of the plot
     type: float
     line: float
-    mark: float
-    """Area of a mark."""
-    labelled: bool
-    """Whether there is room for labels at the ends of lines."""
-    room: float
-    """Width that is left for the plot, nearly."""
+    mark: float  # area of a mark
+    labelled: bool  # whether there is room for labels at the ends of lines
+    room: float  # width that is left for the plot, nearly
 
     @property
     def config(self) -> alt.Config:
@@ -73,12 +63,10 @@ def style_of(width: Width) -> Style:
 
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart
 ENDINGS = ("svg", "png", "pdf")
-CAPTION = "txt"
-"""Ending of the text beside a picture."""
+CAPTION = "txt"  # ending of the text beside a picture
 Pictures = Mapping[str, bytes]
 """The files of a picture by their endings; a caption is a text beside it."""
-PNG_SCALE = 3
-"""Pixels of a PNG for each point."""
+PNG_SCALE = 3  # pixels of a PNG for each point
 
 
 def data_of(rows: Iterable[Mapping[str, object]]) -> alt.Data:

@@ -16,8 +16,7 @@ LOOKS = {
 }
 """Colour and mark of each outcome."""
 TICKS = (-100, -30, -10, -3, -1, 0, 1, 3, 10, 30, 100)
-ROW = 2.2
-"""Height of a row, as a multiple of the size of type."""
+ROW = 2.2  # height of a row, as a multiple of the size of type
 TITLE = "Effect ÷ smallest effect that counts"
 
 NOTE = (

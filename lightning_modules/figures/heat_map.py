@@ -22,14 +22,11 @@ from lightning_modules.runs.schema import SentenceAttention
 
 BLUES = ["#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"]
 ORANGE = "#d55e00"
-PNG_SCALE = 2
-"""Pixels of a picture for each point."""
-CELL = 1.8
-"""Largest side of the cell of one weight, in sizes of type."""
+PNG_SCALE = 2  # pixels of a picture for each point
+CELL = 1.8  # largest side of the cell of one weight, in sizes of type
 LONGEST_LABEL = 10
 """Most room for a word beside the map, in sizes of type; the rest of a longer word is cut off."""
-GAP = 16
-"""Room between two panels, in points."""
+GAP = 16  # room between two panels, in points
 
 
 @dataclass(frozen=True)

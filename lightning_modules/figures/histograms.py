@@ -69,8 +69,7 @@ def _description(rows: Sequence[Mapping[str, Any]], labels: Iterable[str], title
     return " ".join(said)
 
 
-DASHES = ([1, 0], [4, 3])
-"""Lines of the source side, and of the target side."""
+DASHES = ([1, 0], [4, 3])  # lines of the source side, and of the target side
 
 
 def length_histogram(

@@ -27,10 +27,8 @@ CROWD, CROWDED = 4, (80.0, 100.0)
 """So many lines in so narrow a range get a figure that magnifies the range."""
 ENDS = {"low": "95% from", "high": "to", "worst seed": "lowest seed", "best seed": "highest seed"}
 """Titles of the ends of a point by their keys."""
-MARGIN = 0.08
-"""Empty part of the horizontal axis at either end, as a share of the curve's width."""
-MAGNIFIED = "_magnified"
-"""End of the name of a figure that magnifies another."""
+MARGIN = 0.08  # empty part of the horizontal axis at either end, as a share of the curve's width
+MAGNIFIED = "_magnified"  # end of the name of a figure that magnifies another
 
 
 def point(system: str, group: str, estimate: Estimate, thin: bool = False) -> Point:
@@ -54,22 +52,17 @@ def point(system: str, group: str, estimate: Estimate, thin: bool = False) -> Po
 class Lines:
     """What a figure of lines shows: the mean of each system over its seeds."""
 
-    labels: Mapping[str, str]
-    """Labels of the systems by name, in the order of the legend."""
+    labels: Mapping[str, str]  # labels of the systems by name, in the order of the legend
     points: Sequence[Point]
     """Points of ``point`` with the fields of ``x``, each system's from left to right; ``system`` is
     a label."""
     x: alt.X
     y_title: str
-    from_zero: bool
-    """Whether the vertical axis begins at 0."""
+    from_zero: bool  # whether the vertical axis begins at 0
     title: str = ""
-    note: str = ""
-    """Where the numbers come from: it goes into the caption."""
-    others: Sequence[alt.Chart] = field(default=())
-    """Layers below the lines."""
-    reached: Sequence[float] = ()
-    """Values of ``others`` that the vertical axis must reach."""
+    note: str = ""  # where the numbers come from: it goes into the caption
+    others: Sequence[alt.Chart] = field(default=())  # layers below the lines
+    reached: Sequence[float] = ()  # values of `others` that the vertical axis must reach
 
     @property
     def range(self) -> Range:
@@ -269,8 +262,7 @@ def reference_line(
     return [line.encode(x=x, y=y, tooltip=said), *texts]
 
 
-CHANCE = 50
-"""Percentage of right choices of a model that knows nothing."""
+CHANCE = 50  # percentage of right choices of a model that knows nothing
 
 
 def distance_lines(groups: Sequence[ScoredGroup], labels: Mapping[str, str], note: str) -> Lines:

@@ -13,23 +13,19 @@ from lightning_modules.metrics.metric import Array, Metric
 from lightning_modules.metrics.resampling import Resamples, interval, resampled_sums
 from lightning_modules.metrics.systems import EvalSet, Output, System
 
-Scores = Mapping[tuple[str, str], Array]
-"""Scores by the names of system and metric."""
+Scores = Mapping[tuple[str, str], Array]  # scores by the names of system and metric
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A score with two separate uncertainties: over test sentences and over seeds."""
 
-    value: float
-    """Mean over seeds."""
+    value: float  # mean over seeds
     low: float | None = None
     """With ``high``, the 95% bootstrap interval over test sentences, for fixed seeds."""
     high: float | None = None
-    deviation: float | None = None
-    """Standard deviation over seeds; None for a single seed."""
-    seeds: tuple[float, ...] = ()
-    """Score of each seed."""
+    deviation: float | None = None  # standard deviation over seeds; None for a single seed
+    seeds: tuple[float, ...] = ()  # score of each seed
 
     def __neg__(self) -> "Estimate":
         """Return the estimate of the score times -1, as of a difference the other way round."""
@@ -63,12 +59,9 @@ class Estimate:
 class ScoredSubset:
     """Scores of systems on one subset of the test sentences."""
 
-    bounds: Bounds | None
-    """Lengths of the sentences; None for the whole test set."""
-    index: NDArray[np.int64]
-    """Numbers of the sentences."""
-    scores: Scores
-    """Score of each seed, ``(seeds,)``."""
+    bounds: Bounds | None  # lengths of the sentences; None for the whole test set
+    index: NDArray[np.int64]  # numbers of the sentences
+    scores: Scores  # score of each seed, `(seeds,)`
     resampled: Scores
     """Scores ``(seeds, resamples)``, on the same resamples for all systems and metrics."""
 
@@ -162,10 +155,8 @@ class ScoredGroup(NamedTuple):
     kind: str
     name: str
     pairs: int
-    systems: Sequence[System]
-    """The systems with their counts for each source sentence of the group."""
-    subset: ScoredSubset
-    """Scores on all these source sentences."""
+    systems: Sequence[System]  # the systems with their counts for each source sentence of the group
+    subset: ScoredSubset  # scores on all these source sentences
 
     def estimate(self, system: str) -> Estimate | None:
         """Return a system's share of right choices, in percent."""

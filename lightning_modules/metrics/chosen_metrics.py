@@ -28,8 +28,7 @@ from lightning_modules.metrics.word_alignment import error_precision_recall
 log = logging.getLogger(__name__)
 
 SETTING = "scoring.metrics"
-MOST_NATS = np.log(np.finfo(np.float64).max)
-"""Largest number of nats whose exponential is finite."""
+MOST_NATS = np.log(np.finfo(np.float64).max)  # largest number of nats whose exponential is finite
 
 
 def perplexity(sums: Array) -> Array:

@@ -18,28 +18,21 @@ RIGHT_CHOICES = FormulaMetric(
 """Share of pairs whose right translation the model finds more probable than the wrong one."""
 ALL = "all"
 ATTRACTORS = {"no attractor": 0, "attractor": 1}
-RANGE = 5
-"""Number of distances that a range of distances holds."""
-UNKNOWN = -1
-"""Distance or attractor of a pair without one."""
+RANGE = 5  # number of distances that a range of distances holds
+UNKNOWN = -1  # distance or attractor of a pair without one
 
 
 class PairChoices(NamedTuple):
     """Losses of a model on contrastive pairs; every array is ``(pairs,)``."""
 
-    text: NDArray[np.uint64]
-    """Hash of the texts of the pair."""
+    text: NDArray[np.uint64]  # hash of the texts of the pair
     source: NDArray[np.int64]
     """Number of the source sentence: pairs of the same sentence have the same number."""
     category: NDArray[np.str_]
-    distance: NDArray[np.int64]
-    """Words between the two words that belong together, or ``UNKNOWN``."""
-    attractor: NDArray[np.int64]
-    """1 with an attractor, 0 without one, or ``UNKNOWN``."""
-    right: Array
-    """Negative log-likelihood of the right translation, in nats."""
-    wrong: Array
-    """Negative log-likelihood of the wrong translation, in nats."""
+    distance: NDArray[np.int64]  # words between the two words that belong together, or `UNKNOWN`
+    attractor: NDArray[np.int64]  # 1 with an attractor, 0 without one, or `UNKNOWN`
+    right: Array  # negative log-likelihood of the right translation, in nats
+    wrong: Array  # negative log-likelihood of the wrong translation, in nats
 
     @classmethod
     def of(cls, pairs: Sequence[ContrastPair], right: Array, wrong: Array) -> Self:

@@ -23,8 +23,7 @@ class CurvePoint:
     seed: int
     bounds: Bounds
     sentences: int
-    scores: dict[str, float]
-    """Scores by metric name; empty for a bucket without sentences."""
+    scores: dict[str, float]  # scores by metric name; empty for a bucket without sentences
     bleu_interval: Interval | None
     """95% bootstrap interval over the sentences; None for fewer than two sentences."""
 

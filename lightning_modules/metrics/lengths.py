@@ -13,10 +13,8 @@ from lightning_modules.metrics.metric import Array
 
 LengthUnit = Literal["source_words", "reference_words", "source_tokens", "reference_tokens"]
 """Words are separated by whitespace; tokens are the tokens that BLEU counts (sacreBLEU's 13a)."""
-THIN = 30
-"""A bucket with fewer sentences is marked, and neither tested nor part of a trend."""
-SHARE_OF_BEST = 0.8
-"""Share of the best score below which ``falls_below`` sees a fall."""
+THIN = 30  # a bucket with fewer sentences is marked, and neither tested nor part of a trend
+SHARE_OF_BEST = 0.8  # share of the best score below which `falls_below` sees a fall
 
 
 @dataclass(frozen=True)
@@ -39,10 +37,8 @@ class Bucket:
     """The sentences of a test set whose lengths are within ``bounds``."""
 
     bounds: Bounds
-    index: NDArray[np.int64]
-    """Sentence numbers in the test set, ascending."""
-    mean_length: float | None
-    """Mean length of the sentences; None without sentences."""
+    index: NDArray[np.int64]  # sentence numbers in the test set, ascending
+    mean_length: float | None  # mean length of the sentences; None without sentences
 
     @property
     def thin(self) -> bool:

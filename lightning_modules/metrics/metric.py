@@ -20,20 +20,13 @@ Statistics = Mapping[str, Array]
 class Metric(ABC):
     """A score of a set of sentences."""
 
-    name: str
-    """Key in files."""
-    label: str
-    """Name for readers, with the unit."""
-    better: int
-    """1: a higher score is better; -1: a lower score is better; 0: neither."""
-    decimals: int = 1
-    """Decimals in tables."""
-    from_zero: bool = True
-    """Whether a figure's axis begins at 0."""
-    tested: bool = False
-    """Whether differences between systems are tested for significance."""
-    in_summary: bool = False
-    """Whether the terminal shows the score of a finished run."""
+    name: str  # key in files
+    label: str  # name for readers, with the unit
+    better: int  # 1: a higher score is better; -1: a lower score is better; 0: neither
+    decimals: int = 1  # decimals in tables
+    from_zero: bool = True  # whether a figure's axis begins at 0
+    tested: bool = False  # whether differences between systems are tested for significance
+    in_summary: bool = False  # whether the terminal shows the score of a finished run
     signature: str = ""
     """Version and settings of the metric, shown with every number; empty for none."""
 
@@ -51,8 +44,7 @@ class TextMetric(Metric):
     """A score of translations, whose statistics are counted from texts."""
 
     tested = in_summary = True
-    needs_sources: bool = False
-    """Whether ``count`` cannot do without the source sentences."""
+    needs_sources: bool = False  # whether `count` cannot do without the source sentences
 
     @abstractmethod
     def count(
@@ -77,10 +69,8 @@ class FormulaMetric(Metric):
     name: str
     label: str
     better: int
-    counts: str
-    """Name of the statistics."""
-    formula: Callable[[Array], Array] = ratio
-    """Scores ``(…)`` from sums ``(…, columns)``."""
+    counts: str  # name of the statistics
+    formula: Callable[[Array], Array] = ratio  # scores `(…)` from sums `(…, columns)`
     decimals: int = 1
     from_zero: bool = True
     tested: bool = False

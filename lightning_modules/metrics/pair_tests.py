@@ -26,8 +26,7 @@ class PairTest:
 
     first: str
     second: str
-    subset: str
-    """Lengths of the sentences, or ``all``."""
+    subset: str  # lengths of the sentences, or `all`
     sentences: int
     difference: Estimate
     """Mean score of the first less the second, with the 95% interval over sentences and seeds."""
@@ -37,8 +36,7 @@ class PairTest:
     """p-value over sentences for fixed outputs: would the outputs differ on another test set?"""
     p_moses: float | None
     """p-value of ``sacrebleu --paired-bs``; None with several seeds or for a difference of 0."""
-    p_bootstrap_holm: float = math.nan
-    """``p_bootstrap`` after ``correct``."""
+    p_bootstrap_holm: float = math.nan  # `p_bootstrap` after `correct`
     p_randomisation_holm: float = math.nan
 
 
@@ -148,8 +146,7 @@ class Trend:
     slope: Estimate
     """Rise of the first's score less the second's for every ten words, with the 95% interval over
     sentences and seeds."""
-    p_holm: float
-    """p-value of the paired bootstrap, corrected."""
+    p_holm: float  # p-value of the paired bootstrap, corrected
 
 
 def compare_trends(

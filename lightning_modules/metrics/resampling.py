@@ -14,10 +14,8 @@ from scipy.special import ndtri, stdtr, stdtrit
 
 from lightning_modules.metrics.metric import Array
 
-CELLS = 1 << 21
-"""Counts or choices held in memory at a time: 16 MiB."""
-UPPER = 0.975
-"""Upper end of the middle 95%, as a probability."""
+CELLS = 1 << 21  # counts or choices held in memory at a time: 16 MiB
+UPPER = 0.975  # upper end of the middle 95%, as a probability
 
 
 class Interval(NamedTuple):

@@ -12,8 +12,7 @@ from lightning_modules.metrics.metric import check_aligned
 
 SCORE_BUCKETS = (*(f"{low} to < {low + 10}" for low in range(0, 90, 10)), "90 to 100")
 READABLE_WORDS = 20
-_DIGITS = 9
-"""Decimals of a rounded score: 100 may be computed as 100.00000000000004."""
+_DIGITS = 9  # decimals of a rounded score: 100 may be computed as 100.00000000000004
 
 
 def bucket_by_score(scores: ArrayLike) -> list[NDArray[np.int64]]:

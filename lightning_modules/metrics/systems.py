@@ -24,12 +24,10 @@ class EvalSet:
 
     references: Sequence[str]
     sources: Sequence[str] | None = None
-    gold: Sequence[Gold] | None = None
-    """Gold word alignments of sources and references."""
+    gold: Sequence[Gold] | None = None  # gold word alignments of sources and references
     reference_counts: Mapping[str, int] | None = None
     """Occurrences of each 13a token of references and hypotheses in the training text."""
-    labels: Sequence[str] | None = None
-    """Label of each sentence: a domain, for example."""
+    labels: Sequence[str] | None = None  # label of each sentence: a domain, for example
     sets: Sequence[str] | None = None
     """Name of the test set that each sentence is from, where a corpus has several."""
     files: Mapping[str, str] | None = None
@@ -80,12 +78,9 @@ class Output:
     statistics: Statistics = field(repr=False)
     metrics: Sequence[TextMetric] = tuple(kind() for kind in TEXT_METRICS.values())
     """Metrics of translations to show, where the statistics have them."""
-    folder: Path | None = None
-    """Folder of the run that wrote the output."""
-    file: str | None = None
-    """The user's file with the hypotheses, as the user named it."""
-    contrast: PairChoices | None = None
-    """Choices between right and wrong translations."""
+    folder: Path | None = None  # folder of the run that wrote the output
+    file: str | None = None  # the user's file with the hypotheses, as the user named it
+    contrast: PairChoices | None = None  # choices between right and wrong translations
     phrase_table: Sequence[str] | None = None
     """Translations by the phrase table of the output's training text; see ``baselines``."""
     attention_step: str | None = None
@@ -96,12 +91,10 @@ class Output:
 class System:
     """The outputs of one system, one for each seed."""
 
-    name: str
-    """Key in files, addresses and tests."""
+    name: str  # key in files, addresses and tests
     test: EvalSet
     outputs: Sequence[Output]
-    label: str = ""
-    """What people read; without a label that is the name."""
+    label: str = ""  # what people read; without a label that is the name
 
     def __post_init__(self) -> None:
         """Show the name of a system without a label."""

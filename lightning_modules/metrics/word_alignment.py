@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from datamodules.corpus import ParallelText
 from datamodules.phrase_table import read_links
 
-Pair = tuple[int, int]
-"""Source word and target word, both counted from 0."""
+Pair = tuple[int, int]  # source word and target word, both counted from 0
 Counts = NDArray[Any]
 
 _LINK = re.compile(r"([0-9]+)([-?])([0-9]+)")
@@ -94,8 +93,7 @@ class Gold(NamedTuple):
     """The links of one sentence pair as annotators drew them."""
 
     sure: frozenset[Pair]
-    possible: frozenset[Pair]
-    """Possible links, the sure links included."""
+    possible: frozenset[Pair]  # possible links, the sure links included
 
     @classmethod
     def of(cls, sure: Iterable[Pair], possible: Iterable[Pair] = ()) -> Self:

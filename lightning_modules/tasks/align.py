@@ -42,10 +42,8 @@ log = logging.getLogger(__name__)
 ALIGNMENTS = "alignments.txt"
 SOFT = "soft_alignments.txt"
 ALIGNMENT_JSON = "alignment.json"
-RUN_TARGETS = ("reference", "hypothesis")
-"""Names of targets in the test set of a run."""
-DEFAULT_HEAT_MAPS = 3
-"""How many heat maps are drawn where ``sentences`` is null."""
+RUN_TARGETS = ("reference", "hypothesis")  # names of targets in the test set of a run
+DEFAULT_HEAT_MAPS = 3  # how many heat maps are drawn where `sentences` is null
 STEPS: tuple[Step, ...] = get_args(Step)
 MEAN = "mean"
 Index = int | str
@@ -56,19 +54,15 @@ class AlignmentSummary(Record):
     """``alignment.json`` without gold alignments; a ratio without a denominator is None."""
 
     variant: str
-    pairs: int
-    """Number of sentence pairs given."""
-    aligned: int
-    """Number of pairs with words on both sides."""
+    pairs: int  # number of sentence pairs given
+    aligned: int  # number of pairs with words on both sides
     layer: Index
     layers: int
     head: Index
     heads: int
     step: Step
-    entropy: float | None
-    """Mean entropy of a target word's weights, in nats."""
-    distance: float | None
-    """Mean distance from the diagonal."""
+    entropy: float | None  # mean entropy of a target word's weights, in nats
+    distance: float | None  # mean distance from the diagonal
     coverage: float | None
 
 
@@ -98,14 +92,12 @@ class HeadChoice(NamedTuple):
 class Alignment(NamedTuple):
     """The attention over a text, between words."""
 
-    view: HeadChoice
-    """Layer, head and step of ``weights``; layer and head are counted from 0."""
+    view: HeadChoice  # layer, head and step of `weights`; layer and head are counted from 0
     layers: int
     heads: int
     weights: list[NDArray[np.float64] | None]
     """Weights of each pair, ``(tgt words, src words)``; None where a side is empty."""
-    statistics: NDArray[np.float64]
-    """Sum of ``attention_statistics`` over all pairs, ``(3, 2)``."""
+    statistics: NDArray[np.float64]  # sum of `attention_statistics` over all pairs, `(3, 2)`
     counts: NDArray[np.int64] | None
     """Sum of ``alignment_statistics`` over all pairs, ``(2, layers + 1, heads + 1, 4)``.
 

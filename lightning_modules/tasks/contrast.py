@@ -31,8 +31,7 @@ class ContrastSummary(Record):
 
     variant: str
     seed: int
-    set: str
-    """File of the pairs, or the corpus that wrote the pairs."""
+    set: str  # file of the pairs, or the corpus that wrote the pairs
     accuracy: Accuracies
 
 

@@ -22,8 +22,7 @@ from lightning_modules.runs.schema import HeadWeights
 from lightning_modules.testing.scoring import StepRule
 from lightning_modules.variants import EncoderDecoder
 
-ROWS = 1024
-"""Positions projected to the vocabulary at a time."""
+ROWS = 1024  # positions projected to the vocabulary at a time
 Step = Literal["predicted", "read"]
 """Decoder step that gives a word its weights: the step predicts the word, or reads the word."""
 
@@ -31,12 +30,10 @@ Step = Literal["predicted", "read"]
 class ForcedSentence(NamedTuple):
     """Weights and losses of a reference's tokens, EOS included, under forced decoding."""
 
-    id: int
-    """The sentence's index in its split."""
+    id: int  # the sentence's index in its split
     weights: Tensor | None
     """``(tgt, src)`` on the CPU, padded as the sentence's batch; None where none are kept."""
-    nats: NDArray[np.float64]
-    """Negative log-likelihood of each token, ``(tgt,)``, without padding."""
+    nats: NDArray[np.float64]  # negative log-likelihood of each token, `(tgt,)`, without padding
 
 
 class ForcedDecoding(pl.LightningModule):

@@ -11,8 +11,7 @@ from lightning_modules.metrics.metric import check_aligned
 UNKNOWN = "<unk>"
 TOO_LONG, EXTRA_WORDS = 2, 10
 """Words of an over-long translation: so many for each word of the reference, and so many more."""
-FEWEST_COPIED = 3
-"""Least number of words of a copy: short names are the same in many languages."""
+FEWEST_COPIED = 3  # least number of words of a copy: short names are the same in many languages
 TOKENIZED_ENDS = (" .", " ?", " !", " 。")
 
 

@@ -41,10 +41,8 @@ from lightning_modules.variants import EncoderDecoder, count_parameters
 log = logging.getLogger(__name__)
 Value = TypeVar("Value")
 
-TRIED = 8
-"""Number of test sentences that every metric scores."""
-LONG = 500
-"""Number of tokens of a sentence whose translation takes long."""
+TRIED = 8  # number of test sentences that every metric scores
+LONG = 500  # number of tokens of a sentence whose translation takes long
 
 
 def check_test_set(data: TranslationData, scoring: Scoring) -> None:
@@ -79,8 +77,7 @@ class _Found(NamedTuple):
     """What all ranks found together, in the order of the sentences."""
 
     best: list[Hypothesis]
-    seconds: float
-    """Time spent searching."""
+    seconds: float  # time spent searching
     forced: list[ForcedSentence]
     choices: PairChoices | None
 

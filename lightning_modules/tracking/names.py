@@ -28,8 +28,7 @@ BY_STEP = (
 )
 BY_LENGTH = (f"{CURVE}/bleu", f"{CURVE}/sentences")
 
-TRIAL_BLEU = "trial/bleu"
-"""Name of a trial's BLEU in the summary of its run."""
+TRIAL_BLEU = "trial/bleu"  # name of a trial's BLEU in the summary of its run
 MEASURES = ("val/bleu", "val/loss", "train/loss", "train/target_tokens_per_second")
 """Measures of the runs that a W&B report draws against updates."""
 MEDIA = {
@@ -39,8 +38,7 @@ MEDIA = {
 """Heat maps of the runs that a W&B report shows side by side, with their titles."""
 WANDB = "lightning_modules.tracking.wandb_logger.FailsafeWandbLogger"
 """Class of the logger that makes W&B runs; it alone takes comparisons and reports."""
-LONGEST_TAG = 64
-"""W&B refuses longer tags."""
+LONGEST_TAG = 64  # W&B refuses longer tags
 
 
 def is_wandb(logger: Mapping[str, Any]) -> bool:

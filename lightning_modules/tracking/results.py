@@ -18,14 +18,12 @@ from lightning_modules.tracking.trackers import Tracker
 from lightning_modules.training.module import TranslationModule
 
 TABLE_ROWS = 100
-TABLE_MAPS = 20
-"""Number of rows with attention, since W&B keeps each as a file."""
+TABLE_MAPS = 20  # number of rows with attention, since W&B keeps each as a file
 COLUMNS = ("id", "length", "source", "reference", "hypothesis", "score")
 """The length is the number of source words."""
 ATTENTION = "attention"
 """A further column of models with attention: rows of target words, columns of source words."""
-DECIMALS = 4
-"""Decimals of BLEU, as in ``bleu_by_length.csv``."""
+DECIMALS = 4  # decimals of BLEU, as in `bleu_by_length.csv`
 
 
 class AttentionMaps(pl.Callback):

@@ -42,16 +42,12 @@ INIT_SECONDS = {"auto": 3.0, "online": 20.0}
 """Time limit for the server to accept a run; longer if the user asks for ``online``."""
 SEND_SECONDS = 4.0
 """Time limit of a table or an artifact of a training, for which W&B calls the server at once."""
-USE_SECONDS = 8.0
-"""Time limit of an artifact that the run uses, which W&B first sends."""
-LONGEST_NAME = 40
-"""Most characters of a run's name in its id."""
-CELL = 6
-"""Side of the cell of one weight in a table's picture, in pixels."""
+USE_SECONDS = 8.0  # time limit of an artifact that the run uses, which W&B first sends
+LONGEST_NAME = 40  # most characters of a run's name in its id
+CELL = 6  # side of the cell of one weight in a table's picture, in pixels
 ABOUT_CORPUS = {"name", "source", "target", "fingerprint", "pairs", "vocabulary"}
 """Fields of a corpus in its artifact; the text itself is never sent."""
-INPUTS = ("dataset", "tokenizers")
-"""Types of the artifacts that a run was made from."""
+INPUTS = ("dataset", "tokenizers")  # types of the artifacts that a run was made from
 
 
 class FailsafeWandbLogger(WandbLogger, Tracker):

@@ -28,16 +28,13 @@ from lightning_modules.tracking.wandb_logger import FailsafeWandbLogger, call_wi
 
 log = logging.getLogger(__name__)
 
-SEND_SECONDS = 10.0
-"""Time limit of tables and the page; no training waits for these calls."""
+SEND_SECONDS = 10.0  # time limit of tables and the page; no training waits for these calls
 SAVE_SECONDS = 20.0
 PICTURES, TABLES, PAGE = "figures", "tables", "report"
 """Names under which figures, tables and the page are logged."""
-MOST_RUNS = 100
-"""Most runs in one panel; W&B's default is ten."""
+MOST_RUNS = 100  # most runs in one panel; W&B's default is ten
 LONGEST_TITLE = 128
-WIDTH, HALF = 24, 12
-"""Width of a grid of panels, and half of it, in W&B's units."""
+WIDTH, HALF = 24, 12  # width of a grid of panels, and half of it, in W&B's units
 PINNED = (
     *("run:displayName", "config:system.value", "config:seed.value", "config:parameters.value"),
     *("summary:test/bleu", "summary:test/exact", "summary:train/target_tokens_per_second"),
@@ -45,8 +42,7 @@ PINNED = (
 """Columns of the table of runs that stay in sight."""
 OVER_SEEDS = "line: mean over seeds; band: lowest and highest seed"
 
-TableData = tuple[Sequence[str], Sequence[Sequence[Any]]]
-"""Columns and rows."""
+TableData = tuple[Sequence[str], Sequence[Sequence[Any]]]  # columns and rows
 
 
 class ReportSection(NamedTuple):
@@ -65,24 +61,19 @@ class WandbPage:
     job_type: str
     name: str
     config: Mapping[str, Any]
-    summary: Mapping[str, float]
-    """Scores with their intervals, by the names of metrics."""
+    summary: Mapping[str, float]  # scores with their intervals, by the names of metrics
     pictures: Mapping[str, Path]
     tables: Mapping[str, TableData]
-    page: str | None = None
-    """The page as HTML."""
-    notes: str | None = None
-    """The command that made the page, if known."""
+    page: str | None = None  # the page as HTML
+    notes: str | None = None  # the command that made the page, if known
     lines: Mapping[str, Mapping[float, float]] | None = None
     """BLEU by mean length, of the systems and then of the baselines."""
     length_axis: str = ""
     title: str = ""
     description: str = ""
     sections: Sequence[ReportSection] = ()
-    runs: Sequence[str] = ()
-    """W&B ids of the runs that the page is about."""
-    studies: Mapping[str, Sequence[str]] | None = None
-    """Settings that each study tuned."""
+    runs: Sequence[str] = ()  # W&B ids of the runs that the page is about
+    studies: Mapping[str, Sequence[str]] | None = None  # settings that each study tuned
 
 
 def publish_page(page: WandbPage, out: Path, logger: DictConfig, again: str = "") -> None:
