@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import optuna
 from optuna.exceptions import StorageInternalError
 from optuna.trial import FrozenTrial, TrialState
 from rich.console import Group, RenderableType
@@ -16,9 +15,8 @@ from lightning_modules.runs.paths import PROGRESS
 from lightning_modules.runs.schema import JobState
 from sweeps.comparison.numbers import NOTHING
 from sweeps.launch.live import clock
-from sweeps.studies.plan import SLOT, StudyPlan, seed_folder, trial_folder
+from sweeps.studies.plan import SLOT, StudyPlan, open_studies, seed_folder, trial_folder
 from sweeps.studies.settings import shown_value
-from sweeps.studies.storage import open_storage
 
 ENDED = 10  # number of ended trials in the table of a study
 STATES = {
@@ -33,9 +31,7 @@ class StudyView:
 
     def __init__(self, plans: Sequence[StudyPlan], out: Path) -> None:
         self._plans, self._drawn = plans, Group()
-        storage = open_storage(plans[0].sweep, out)
-        names = [plan.sweep.name for plan in plans]
-        self._studies = [optuna.load_study(study_name=name, storage=storage) for name in names]
+        self._studies = open_studies(plans, out)
 
     def __call__(self) -> RenderableType:
         """Return the tables of all studies; the earlier ones if the storage does not answer."""

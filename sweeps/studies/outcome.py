@@ -33,7 +33,7 @@ from sweeps.studies.figures import (
     search_performance,
     study_figures,
 )
-from sweeps.studies.plan import COST, IDENTITY, REASON, SLOT, StudyPlan
+from sweeps.studies.plan import COST, IDENTITY, REASON, SLOT, StudyPlan, open_studies
 from sweeps.studies.settings import (
     Choices,
     Floats,
@@ -43,7 +43,6 @@ from sweeps.studies.settings import (
     hydra_value,
     shown_value,
 )
-from sweeps.studies.storage import open_storage, silence_optuna
 
 GROUP = "experiment"
 
@@ -230,10 +229,8 @@ class StudyOutcome:
 
 def find_outcomes(plans: Sequence[StudyPlan], out: Path, kind: str) -> list[StudyOutcome]:
     """Return the outcome so far of each study; ``kind`` is the kind of the trials' budget."""
-    silence_optuna()
-    storage = open_storage(plans[0].sweep, out)
-    studies = [optuna.load_study(study_name=plan.sweep.name, storage=storage) for plan in plans]
-    return [_outcome(plan, each, kind) for plan, each in zip(plans, studies, strict=True)]
+    pairs = zip(plans, open_studies(plans, out), strict=True)
+    return [_outcome(plan, study, kind) for plan, study in pairs]
 
 
 def _outcome(plan: StudyPlan, study: optuna.Study, kind: str) -> StudyOutcome:

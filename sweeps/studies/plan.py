@@ -23,6 +23,7 @@ from lightning_modules.runs.redaction import redacted
 from sweeps.launch.compose import composed, use_hydra_config
 from sweeps.launch.errors import as_user_error
 from sweeps.studies.settings import Choices, Sweep, as_overrides, grid
+from sweeps.studies.storage import open_storage, silence_optuna
 
 SLOT, REASON = "slot", "reason"
 """Attributes of trials: place in the queue, the same for all attempts; reason for no value."""
@@ -116,6 +117,13 @@ def open_study(sweep: Sweep, storage: BaseStorage, worker: int = 0) -> optuna.St
         sampler=sweep.make_sampler(worker),
         pruner=sweep.make_pruner(),
     )
+
+
+def open_studies(plans: Sequence[StudyPlan], out: Path, worker: int = 0) -> list[optuna.Study]:
+    """Open the studies of a command. Raises ``UserError`` as ``open_storage`` does."""
+    silence_optuna()
+    storage = open_storage(plans[0].sweep, out)
+    return [open_study(plan.sweep, storage, worker) for plan in plans]
 
 
 def create_study(

@@ -45,13 +45,13 @@ from sweeps.studies.plan import (
     REASON,
     SLOT,
     StudyPlan,
-    open_study,
+    open_studies,
     reason,
     seed_folder,
     trial_folder,
 )
 from sweeps.studies.settings import TRIAL_STEPS, Sweep, as_overrides, shown_value, suggest
-from sweeps.studies.storage import open_storage, silence_optuna, wait_for_storage
+from sweeps.studies.storage import wait_for_storage
 
 log = logging.getLogger(__name__)
 
@@ -86,26 +86,21 @@ def run_in_fork(task: Callable[..., Returned], *arguments: object) -> Returned:
 
 def trials_begun(plans: Sequence[StudyPlan], out: Path) -> int:
     """Return the number of trials that a worker has ever taken."""
-    silence_optuna()
-    storage = open_storage(plans[0].sweep, out)
-    studies = [open_study(plan.sweep, storage) for plan in plans]
+    studies = open_studies(plans, out)
     trials = [trial for study in studies for trial in study.get_trials(deepcopy=False)]
     return sum(trial.state != TrialState.WAITING for trial in trials)
 
 
 def take_trials(plans: Sequence[StudyPlan], out: Path, number: int) -> None:
     """Take trials of all studies until none waits and no other worker can lose one."""
-    silence_optuna()
-    sweep = plans[0].sweep
     while True:
         try:
-            storage = open_storage(sweep, out)
-            studies = [open_study(plan.sweep, storage, number) for plan in plans]
-            run_all([(s, partial(train_slot, plan=p)) for s, p in zip(studies, plans, strict=True)])
+            pairs = zip(open_studies(plans, out, number), plans, strict=True)
+            run_all([(study, partial(train_slot, plan=plan)) for study, plan in pairs])
             return
         except StorageInternalError as error:
             log.warning("the storage was lost (%s)", error)
-            wait_for_storage(sweep, out)
+            wait_for_storage(plans[0].sweep, out)
 
 
 def run_all(searches: Sequence[tuple[optuna.Study, Objective]]) -> None:
