@@ -98,7 +98,7 @@ class Cleaner:
 
     cleaning: Cleaning
     languages: tuple[str, str]  # source and target language
-    held_out: tuple[frozenset[str], frozenset[str]]  # cleaned sentences of each side
+    held_out: tuple[frozenset[str], frozenset[str]]  # cleaned, of validation and test
 
     def clean(self, text: Text) -> tuple[Text, list[StepCount]]:
         """Return the cleaned text of a block, and what each step did."""

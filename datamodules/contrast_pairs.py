@@ -27,8 +27,8 @@ class ContrastPair(NamedTuple):
     reference: str
     contrastive: str
     category: str
-    distance: int | None  # words between the deciding and the wrong word; 1 for neighbours
-    attractor: bool | None = None  # whether another number stands between; None: no sense
+    distance: int | None  # words from the deciding to the wrong word; 1 for neighbours
+    attractor: bool | None = None  # whether a noun of another number is between
 
 
 class ContrastError(BaseModel):

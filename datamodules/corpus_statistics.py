@@ -51,7 +51,7 @@ class CorpusStatistics(_Record):
     """What the preparation of a corpus read, did and left."""
 
     pairs_read: int  # training pairs that the corpus gave, before cleaning
-    left_out: dict[str, dict[str, int]]  # pairs left out of val and test, by reason
+    left_out: dict[str, dict[str, int]]  # pairs left out of val and test, by split and reason
     cleaning: list[StepCount]  # what each limit and step did to the training text
     seconds: dict[str, float]  # seconds of each stage; after an interruption, of the last process
     leaked: int  # test pairs that are training pairs too, after cleaning

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from datamodules.corpus import ParallelText
 
 LONGEST = 4  # most words of a source phrase
-LINKS = re.compile(r"\s*([0-9]+[-?][0-9]+(\s+|$))*")  # ``i-j`` sure, ``i?j`` possible
+LINKS = re.compile(r"\s*([0-9]{1,9}[-?][0-9]{1,9}(\s+|$))*")  # ``i-j`` sure, ``i?j`` possible
 
 Numbers = NDArray[np.int64]
 
@@ -115,10 +115,11 @@ def _consistent_spans(lines: Sequence[str], links: Numbers, target_words: int) -
     first, last = np.full(len(ends), target_words), np.full(len(ends), -1)
     np.minimum.at(first, links[0], links[1])
     np.maximum.at(last, links[0], links[1])
+    # Links before each word.
     starting, ending = (
         np.concatenate([[0], np.cumsum(np.bincount(side, minlength=words))])
         for side, words in zip(links, (len(ends), target_words), strict=True)
-    )  # links before each word
+    )
     low, high = first, last
     for length in range(1, LONGEST + 1):
         starts = np.arange(len(ends) - length + 1)

@@ -82,7 +82,7 @@ class TrainingText:
     """The training text as numbers of words, and what was found while it was read."""
 
     words: GrowingText
-    steps: list[StepCount] = field(default_factory=list)  # of limits and cleaning
+    steps: list[StepCount] = field(default_factory=list)  # what limits and cleaning did
     told: ParallelText = field(default_factory=lambda: ParallelText([], []))
     """The first pairs, as given, and which pairs the limits of the corpus left out of all."""
     aligned: list[ParallelText] = field(default_factory=list)  # the text that has gold links

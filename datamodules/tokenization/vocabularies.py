@@ -47,7 +47,7 @@ class TokenizerSettings:
     vocabulary_size: int | None = None  # most tokens of one vocabulary, special tokens included
     min_frequency: int | None = None  # fewest occurrences of a word, merge or character
     shared: bool = False  # whether both languages share one vocabulary
-    sample_pairs: int | None = None  # pairs from which the vocabularies are learned; None for all
+    sample_pairs: int | None = None  # at most, evenly spaced, to learn from; None: all pairs
     models: Models | None = None  # files of ``sentencepiece``
     dropout: float = 0.0  # share of the merges of ``bpe`` that training leaves out
 

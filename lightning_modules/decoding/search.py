@@ -22,7 +22,7 @@ ROWS = {"cpu": 512, "gpu": 8192}
 STEPS_TO_REMOVAL = {"cpu": 1, "gpu": 8}
 """Steps of a search until what has ended leaves the batch, for which the processor waits for a
 GPU."""
-LONG = 40  # tokens of the targets that `try_model` decodes
+BEYOND = 5  # how far `try_model` decodes beyond a window at the end of a source
 
 
 class HypothesisEnd(NamedTuple):
@@ -312,10 +312,14 @@ def try_model(setting: str, model: EncoderDecoder, search: Search | None = None)
             source without a hypothesis.
     """
     limit, was_training = model.limit(), model.training
-    src = torch.tensor([[UNK, UNK, EOS], [UNK, EOS, PAD], [EOS, PAD, PAD]], device=model.device)
-    src = src if limit is None else src[:, : limit.src_tokens]
-    longest = min(LONG, (limit and limit.tgt_tokens) or LONG)
-    tgt = torch.full((3, longest), UNK, device=model.device)
+    # Batch, source and target differ in size, so that no wrong shape fits by chance.
+    rows = [[UNK, UNK, UNK, EOS], [UNK, EOS, PAD, PAD], [EOS, PAD, PAD, PAD]]
+    longest = BEYOND + len(rows[0]) + max(getattr(m, "half_width", 0) for m in model.modules())
+    if limit is not None:
+        rows = [row[: limit.src_tokens] for row in rows]
+        longest = min(longest, limit.tgt_tokens or longest)
+    src = torch.tensor(rows, device=model.device)
+    tgt = torch.full((len(rows), longest), UNK, device=model.device)
     devices = [model.device] if model.device.type == "cuda" else []
     model.eval()
     try:
@@ -323,7 +327,10 @@ def try_model(setting: str, model: EncoderDecoder, search: Search | None = None)
             if search is None:
                 decoded = model.decode(model.encode(src, src != PAD), tgt)
                 if not model.logits(decoded.features).isfinite().all():
-                    raise ValueError("gives numbers that are not finite; see docs/plugs")
+                    raise ValueError(
+                        "the numbers are not finite; a window must leave each query a real source "
+                        "position (docs/plugs/window.md)"
+                    )
             else:
                 counts = [len(hypotheses) for hypotheses in search(model, src, src != PAD)]
                 if len(counts) != len(src) or 0 in counts:
@@ -332,6 +339,6 @@ def try_model(setting: str, model: EncoderDecoder, search: Search | None = None)
                     )
     except Exception as error:  # a user's class may raise anything
         why = f"{type(error).__name__}: {one_line(error)}"
-        raise UserError(f"{setting}: cannot translate: {why}") from error
+        raise UserError(f"{setting}: fails on three short sentences: {why}") from error
     finally:
         model.train(was_training)

@@ -1,8 +1,10 @@
-"""Which precision and which kernels compute: every such decision is made here.
+"""Which precision and which kernels compute. Users choose ``trainer.precision`` and three more.
 
 - ``matmul_precision``: float32 products in float32, or also in TF32 (``use_matmul_precision``);
 - ``products``: float32 products on a CPU by oneDNN or by torch (``choose_products``);
-- ``trainer.precision``: Lightning's autocast; ``product_type`` is the dtype that follows from it;
+- ``trainer.precision``: float32, bfloat16 or float16, which Lightning applies; ``product_type`` is
+  the dtype that follows from it. float16 is refused without a GPU (``ranks_to_start``), and has no
+  fused optimizer (``build_optimizer``);
 - ``decoding.bf16`` and ``decoding.int8``: ``search_autocast`` and ``search_weights``;
 - attention by torch's own kernels on a GPU, and in float32 where bfloat16 is slow on a CPU;
 - explicit types for the kernels of RNNs on a GPU, and no oneDNN for an LSTM that it lacks.

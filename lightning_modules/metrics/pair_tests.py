@@ -1,8 +1,9 @@
 """Paired tests between systems: on each length bucket, and of the slope of their difference.
 
 p-values are corrected by Holm (1979) within these families, each method apart: the tests of one
-metric between all pairs of systems on all subsets (``correct``); the slopes of one metric between
-all pairs of systems on one test set (``compare_trends``).
+metric between all pairs of systems on all subsets of all test sets (``correct_by_holm``; the caller
+gathers them); the slopes of one metric between all pairs of systems on one test set
+(``compare_trends``).
 """
 
 import math
@@ -57,7 +58,7 @@ def compare_pairs(
     ]
 
 
-def correct(tests: Sequence[PairTest]) -> list[PairTest]:
+def correct_by_holm(tests: Sequence[PairTest]) -> list[PairTest]:
     """Return a family of tests (all pairs of systems on all subsets) with corrected p-values."""
     bootstrap = holm([test.p_bootstrap for test in tests])
     randomisation = holm([test.p_randomisation for test in tests])
@@ -108,11 +109,10 @@ def _differences(
 
     Each system has scores ``(seeds,)`` and resampled scores ``(seeds, resamples)``.
     """
+    # From 1: [seed, 0] would repeat the draws of seed.
     means = [
         resampling.mean_over_seeds(each, [seed, number])
-        for number, each in enumerate(
-            resampled, start=1
-        )  # [seed, 0] would repeat the draws of seed
+        for number, each in enumerate(resampled, start=1)
     ]
     for a, b in combinations(range(len(scores)), 2):
         observed = float(scores[a].mean() - scores[b].mean())

@@ -69,6 +69,7 @@ def run_on_ranks(count: int, function: Callable[..., Any], *arguments: Any) -> A
         "PYTHONPATH": os.pathsep.join(sys.path),
         "PYTHONSAFEPATH": "1",
         "OMP_NUM_THREADS": str(max(1, torch.get_num_threads() // count)),
+        "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "60",  # seconds for ranks to save a checkpoint
     }
     with TemporaryDirectory(prefix="ranks-") as name, Path(name, MESSAGES).open("w") as messages:
         folder = Path(name)
@@ -86,7 +87,7 @@ def run_on_ranks(count: int, function: Callable[..., Any], *arguments: Any) -> A
             _passing_signals_on(process) as received,
         ):
             process.wait()
-        return _outcome(folder, received)
+        return _outcome(folder, process.returncode, received)
 
 
 @contextmanager
@@ -107,20 +108,21 @@ def _passing_signals_on(process: subprocess.Popen[bytes]) -> Iterator[list[int]]
             signal.signal(number, handler)
 
 
-def _outcome(folder: Path, received: list[int]) -> Any:
+def _outcome(folder: Path, status: int, received: list[int]) -> Any:
     """Return the value of rank zero. Raises the first error, or that of a signal."""
     messages = (folder / MESSAGES).read_text(errors="replace")
-    if (folder / VALUE).is_file():
+    if status == 0:
         sys.stderr.write(messages)  # warnings of the ranks
         return pickle.loads((folder / VALUE).read_bytes())
     if received:
         raise (KeyboardInterrupt if signal.SIGINT in received else TerminatedError) from None
     if (folder / ERROR).is_file():
-        raise pickle.loads((folder / ERROR).read_bytes())
-    died = DEATH.search(messages)
-    who = f"rank {died['rank']} died, exit status {died['status']}" if died else "torchrun failed"
-    error = RuntimeError(who)
-    error.add_note(messages)
+        error: BaseException = pickle.loads((folder / ERROR).read_bytes())
+    elif died := DEATH.search(messages):
+        error = RuntimeError(f"rank {died['rank']} died, exit status {died['status']}")
+    else:
+        error = RuntimeError("torchrun failed")
+    error.add_note(messages)  # of NCCL, for example
     raise error
 
 

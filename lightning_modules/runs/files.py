@@ -100,7 +100,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
 def _reading(path: Path) -> Iterator[None]:
     """Check the digest of a file; raise ``BrokenFileError`` for it, or for content of another form.
 
-    A missing file stays an ``OSError``.
+    A missing file stays a ``FileNotFoundError``.
     """
     check_file(path)
     try:
@@ -222,7 +222,10 @@ def read_state(folder: Path) -> schema.JobState | None:
 def read_tracker_id(folder: Path) -> str | None:
     """Return the id of the W&B run; None without a file."""
     path = folder / paths.TRACKER_ID
-    return path.read_text(encoding="utf-8").strip() if path.is_file() else None
+    if not path.is_file():
+        return None
+    with _reading(path):
+        return path.read_text(encoding="utf-8").strip()
 
 
 def read_report_url(folder: Path) -> str | None:
@@ -236,7 +239,7 @@ def read_report_url(folder: Path) -> str | None:
 def read_record(model: type[Model], path: Path) -> Model:
     """Return the content of a JSON file.
 
-    Raises ``BrokenFileError`` for a damaged file or a file of another version, and ``OSError``.
+    Raises ``BrokenFileError`` for a damaged file or one of another version, ``FileNotFoundError``.
     """
     with _reading(path):
         content = json.loads(path.read_text(encoding="utf-8"))

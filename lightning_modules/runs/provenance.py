@@ -6,7 +6,7 @@ import resource
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -84,14 +84,21 @@ def code_files(place: Path) -> list[Path]:
 
 def _version_of_classes(config: Mapping[str, Any], effects: Sequence[Effect]) -> str:
     """Return a plus and a hash of the user's code that settings name; empty without such code."""
-    values = values_that_affect(config, effects).values()
-    texts = [each for value in values for each in (value if isinstance(value, list) else [value])]
-    names = {text for text in texts if isinstance(text, str) and CLASS.fullmatch(text)}
+    names = set(_class_names(values_that_affect(config, effects)))
     files = sorted({file for name in names for file in _files_of(name)})
     if not files:
         return ""
     digits = hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()
     return f"+{digits[:12]}"
+
+
+def _class_names(value: Any) -> Iterator[str]:
+    """Yield the dotted paths in a nested value."""
+    if isinstance(value, str) and CLASS.fullmatch(value):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _class_names(part)
 
 
 def _files_of(name: str) -> Iterable[Path]:

@@ -215,11 +215,19 @@ def check_arguments(config: DictConfig) -> None:
         except Exception:  # a user's module may raise anything
             continue
         others = NO_ARGUMENTS.get(group, ())
-        names = [name for name in node if not name.startswith("_") and name not in others]
-        try:
-            signature.bind_partial(**dict.fromkeys(names))
-        except TypeError as error:
-            raise UserError(f"{group}: {taker.__name__} {error}; leave it out") from None
+        for name in node:
+            if not name.startswith("_") and name not in others:
+                _check_argument(group, name, node["_target_"], signature)
+
+
+def _check_argument(group: str, name: str, taker: str, signature: inspect.Signature) -> None:
+    try:
+        signature.bind_partial(**{name: None})
+    except TypeError:
+        known, kind = signature.parameters, taker.rpartition(".")[2]
+        near = get_close_matches(name, known, 1)
+        remedy = f"; did you mean {group}.{near[0]}?" if near else f", only {', '.join(known)}"
+        raise UserError(f"{group}.{name}: {kind} takes no such argument{remedy}") from None
 
 
 def _nodes(config: Mapping[str, Any], parent: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

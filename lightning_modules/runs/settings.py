@@ -1,4 +1,4 @@
-"""Types and ranges of settings, as the table of settings writes them."""
+"""``conf/settings.yaml``, read: types, ranges, effects and tasks of settings; the files of conf."""
 
 import math
 import re

@@ -1,4 +1,8 @@
-"""What a training gives its tracker: a heat map at each validation, and the test results."""
+"""What a run gives its tracker: a heat map at each validation, and the test results.
+
+The curves come from ``self.log`` in ``training/module.py`` and ``training/callbacks.py``, the
+configuration from ``trackers.py``; docs/tracking.md lists everything.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a run logs besides its metrics, for any Lightning logger: TensorBoard, CSV, your own.
+"""Any Lightning logger (TensorBoard, CSV, your own), and what describes a run to it.
 
 The logger of the configuration is made here and closed with the training.
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from omegaconf import DictConfig
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, Field, PositiveInt, TypeAdapter, ValidationError, model_validator
 from typing_extensions import override
 
 from datamodules.errors import UserError, first_mistake, validated
@@ -63,6 +63,7 @@ class BudgetKind(ABC):
 class TargetTokens(BudgetKind):
     """Real target tokens, EOS counted."""
 
+    amount_type = PositiveInt
     equal_on_ranks = True
     unit = "target tokens"
 
@@ -78,6 +79,7 @@ class TargetTokens(BudgetKind):
 class Updates(BudgetKind):
     """Optimizer steps."""
 
+    amount_type = PositiveInt
     exact = True
     equal_on_ranks = True
     unit = "updates"
@@ -144,7 +146,7 @@ class Budget(BaseModel, extra="forbid"):
     @model_validator(mode="before")
     @classmethod
     def _of_one_kind(cls, given: Any) -> Any:
-        """Read both ways to write a budget; the table of settings has checked the numbers."""
+        """Read both ways to write a budget. Raises ``UserError`` for a wrong kind or amount."""
         keys = [key for key in (*KINDS, "kind") if key in given]
         if len(keys) != 1 or given[keys[0]] is None:
             kinds = ", ".join(KINDS)

@@ -1,4 +1,4 @@
-"""The scale at which claims were run, and so how far a verdict reaches."""
+"""The scoreboard: verdicts of claims, and the scale at which they were run."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -8,7 +8,7 @@ from lightning_modules.figures.forest_chart import Effect
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.runs.settings import RESULTS, key_of, overrides_that_affect
 from sweeps.claims.claim import Claim, TierName
-from sweeps.claims.judging import ClaimResult
+from sweeps.claims.evidence import ClaimResult
 from sweeps.claims.verdict import Outcome, Verdict
 from sweeps.comparison.tables import Cell, Column, Table
 

@@ -19,8 +19,8 @@ from lightning_modules.runs.files import read_predictions
 from lightning_modules.runs.paths import FIGURES, REPORT, TABLES
 from lightning_modules.tracking.names import with_interval
 from sweeps.claims.claim import Claim
+from sweeps.claims.evidence import ClaimResult, Evidence
 from sweeps.claims.intervals import Rows, Spread, above, effect_interval, score_on
-from sweeps.claims.judging import ClaimResult, Evidence
 from sweeps.claims.published_bleu import FLAVOURS, Flavour, TableAgreement, agreement
 from sweeps.claims.scoreboard import (
     NAME,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.metric import Metric
-from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correct
+from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correct_by_holm
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import format_p, p_floor, p_statement
@@ -87,17 +87,17 @@ def significance_tests(evaluation: Evaluation) -> dict[str, SignificanceTests]:
     A bucket with too few sentences is not tested.
     """
     metrics = [metric for metric in evaluation.metrics if metric.tested]
-    tested = {metric.name: _tests(evaluation, metric) for metric in metrics}
+    tested = {metric.name: _family(evaluation, metric) for metric in metrics}
     return {name: tests for name, tests in tested.items() if tests.tests}
 
 
-def _tests(evaluation: Evaluation, metric: Metric) -> SignificanceTests:
+def _family(evaluation: Evaluation, metric: Metric) -> SignificanceTests:
     tests = [
         test
         for group in evaluation.groups
         for test in compare_pairs(group.systems, group.subsets, metric, evaluation.draws)
     ]
-    return SignificanceTests(metric, correct(tests), evaluation.draws.count)
+    return SignificanceTests(metric, correct_by_holm(tests), evaluation.draws.count)
 
 
 def conclusions(evaluation: Evaluation, bleu: SignificanceTests | None) -> list[str]:

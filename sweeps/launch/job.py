@@ -17,20 +17,18 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
-from lightning_modules.ranks.devices import is_rank_zero, world_size
+from lightning_modules.ranks.devices import is_rank_zero
 from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.job import QUIET, Job
 from lightning_modules.runs.paths import FAILURE, HYDRA
 from lightning_modules.runs.redaction import redact_files, redacted
-from lightning_modules.runs.setting_checks import check_settings
+from lightning_modules.runs.setting_checks import check_settings, tasks
 from sweeps.launch.errors import as_user_error, stop
 from sweeps.launch.jobs import import_task
-from sweeps.launch.resolvers import remove_unused
+from sweeps.launch.resolvers import TASKS_OF_ONE_RUN, remove_unused
 
 log = logging.getLogger(__name__)
 
-TASKS_OF_ONE_RUN = ("lightning_modules.tasks.train.train", "lightning_modules.tasks.train.score")
-"""Tasks that several ranks can share, and that write their progress."""
 SECONDS_TO_SAVE = 60.0  # time for the jobs of a killed command to save a last checkpoint
 POLL_SECONDS = 0.5  # how often a process looks whether its parent lives
 
@@ -50,8 +48,9 @@ def run_job(config: DictConfig) -> float | None:
         check_settings(config, hydra.overrides.task)
         if missing := sorted(OmegaConf.missing_keys(config)):
             raise UserError(f"{missing[0]} has no value: give {missing[0]}=...")
-        if world_size() > 1 and config.task not in TASKS_OF_ONE_RUN:
-            raise UserError("this task is for one process; start it without torchrun and srun")
+        if config.task not in TASKS_OF_ONE_RUN and not is_rank_zero():
+            name = tasks()[config.task]
+            raise UserError(f"task={name}: is for one process; start it without torchrun and srun")
         task = import_task(config.task)
         with verify_files(config.verify), _devices(config), _bar(config, hydra):
             score: float | None = task(config)

@@ -27,8 +27,9 @@ from sweeps.launch.jobs import TaskSweeper
 
 NAMED = {"systems": DictConfig({}, flags={"struct": False})}
 """Keys of ``task=evaluate`` that take a value for each name, without Hydra's ``+``."""
-REUSED_TASKS = ("lightning_modules.tasks.train.train",)
-"""Tasks that use the finished result of an earlier command."""
+TRAIN, TEST = "lightning_modules.tasks.train.train", "lightning_modules.tasks.train.score"
+TASKS_OF_ONE_RUN = (TRAIN, TEST)
+"""Tasks that several ranks can share, and that write their progress."""
 
 
 def folder(parent: str, name: str, digest: str) -> str:
@@ -71,11 +72,17 @@ def digest(*, _root_: DictConfig) -> str:
     other than training, the current time is appended to the digits, so that the folder is new.
     """
     digits = folder_digest(_root_)
-    if _root_.task in REUSED_TASKS and not _root_.force:
+    if _root_.task == TRAIN and not _root_.force:  # which may be finished already
         return digits
-    if world_size() > 1:  # each rank would read its own clock
-        raise UserError("force=true, task=test: give hydra.run.dir=DIR too, the new folder")
-    return f"{digits}-{datetime.now():%Y-%m-%d_%H-%M-%S-%f}"
+    return f"{digits}-{time(_root_=_root_)}"
+
+
+def time(*, _root_: DictConfig) -> str:
+    """Return the current time for the name of a folder. Raises ``UserError`` on several ranks."""
+    if world_size() > 1 and _root_.task in TASKS_OF_ONE_RUN:  # each rank would read its own clock
+        given = "force=true" if _root_.task == TRAIN else "task=test"
+        raise UserError(f"{given}: give hydra.run.dir=DIR too, the new folder for all ranks")
+    return f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}"
 
 
 def scoreboard(*, _root_: DictConfig) -> str:
@@ -114,7 +121,7 @@ def register() -> None:
     """Tell OmegaConf and Hydra of what ``conf/`` uses beside their own parts."""
     # The cache gives all jobs of a command the folder of the first call.
     OmegaConf.register_new_resolver("folder", folder, replace=True, use_cache=True)
-    for resolver in (run_name, digest, scoreboard, on_rank_zero, scaled, scaled_freely):
+    for resolver in (run_name, digest, time, scoreboard, on_rank_zero, scaled, scaled_freely):
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
     ConfigStore.instance().store(name="named_systems", node=DictConfig(NAMED))
     # Hydra takes plug-ins from its own namespace package alone.

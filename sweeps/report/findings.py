@@ -122,8 +122,12 @@ class Findings:
     @property
     def intervals(self) -> str:
         """What the intervals of the findings are about."""
-        several = any(len(system.outputs) > 1 for system in self.evaluation.systems)
-        return INTERVALS.format(" and seeds" if several else "")
+        return INTERVALS.format(" and seeds" if self.several_seeds else "")
+
+    @property
+    def several_seeds(self) -> bool:
+        """Whether a system was trained with several seeds."""
+        return any(len(system.outputs) > 1 for system in self.evaluation.systems)
 
     @cached_property
     def conclusions(self) -> list[str]:

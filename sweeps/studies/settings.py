@@ -2,15 +2,17 @@
 
 import itertools
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import hydra.utils
 from optuna import pruners, samplers
-from optuna.distributions import FloatDistribution
+from optuna.distributions import FloatDistribution, IntDistribution
 from optuna.trial import BaseTrial
 from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, field_validator, model_validator
+from typing_extensions import override
 
 from datamodules.plugs import find_plug, make_plug
 
@@ -62,8 +64,14 @@ class NumberRange(Parameter):
     def _usable(self) -> Self:
         if not self.low < self.high:
             raise ValueError(f"from {self.low:g} to {self.high:g} there is nothing to choose")
-        FloatDistribution(self.low, self.high, self.log, self.step)  # refuses what does not fit
+        with warnings.catch_warnings():  # that a step does not divide the range
+            warnings.simplefilter("ignore")
+            self.check()
         return self
+
+    def check(self) -> None:
+        """Raise ``ValueError`` for what Optuna refuses."""
+        FloatDistribution(self.low, self.high, self.log, self.step)
 
 
 class Floats(NumberRange):
@@ -91,6 +99,11 @@ class Integers(NumberRange):
     low: int
     high: int
     step: PositiveInt | None = None
+
+    @override
+    def check(self) -> None:
+        """See ``NumberRange``."""
+        IntDistribution(self.low, self.high, self.log, self.step or 1)
 
     def suggest(self, trial: BaseTrial, name: str) -> Value:
         """Ask a trial for a value."""

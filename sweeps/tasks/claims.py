@@ -21,8 +21,8 @@ from lightning_modules.runs.settings import key_of
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking.names import is_wandb
 from sweeps.claims.claim import ALL, OF_COMMANDS, TIERS, Claim, TierName, all_claims, choose
+from sweeps.claims.evidence import add_untuned_verdicts, judge_all
 from sweeps.claims.forecast import JOB_TIME, NOTE, last_verdicts, list_claims, plan_table, prospects
-from sweeps.claims.judging import add_untuned_verdicts, judge_all
 from sweeps.claims.plan import (
     RATE,
     ClaimsPlan,

@@ -14,7 +14,7 @@ from lightning_modules.metrics.bleu import bleu
 from lightning_modules.metrics.bootstrap import score_subsets
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import length_buckets, sentence_lengths, slope_per_ten
-from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correct
+from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correct_by_holm
 from lightning_modules.metrics.resampling import Resamples, interval, resampled_sums
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from tests.helpers.made_text import corrupted, made_references, measured, statistics_of
@@ -154,7 +154,7 @@ def families(count: int) -> list[tuple[float, float]]:
         )
         tests = compare_pairs(systems, scored, BLEU, draws)
         assert len(tests) == 24
-        p_values.append(smallest(correct(tests)))
+        p_values.append(smallest(correct_by_holm(tests)))
     return p_values
 
 
@@ -202,5 +202,7 @@ def trained_families(count: int, deviation: float, seeds: int) -> list[float]:
         systems, draws = trained(rng, deviation, (0.0,) * 4, seeds), Resamples(599, 10 * seed)
         buckets = length_buckets(np.arange(200) % 3 + 1, [1, 2, 3])
         scored = score_subsets(systems, [ENTROPY], buckets, draws)
-        p_values.append(smallest(correct(compare_pairs(systems, scored, ENTROPY, draws)))[0])
+        p_values.append(
+            smallest(correct_by_holm(compare_pairs(systems, scored, ENTROPY, draws)))[0]
+        )
     return p_values

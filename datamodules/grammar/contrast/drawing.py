@@ -16,7 +16,7 @@ from datamodules.grammar.pairs import punctuated
 FARTHEST = 20  # largest distance of a pair, in words
 DISTANCES = range(1, FARTHEST + 1)
 EACH = 500  # pairs of every distance, over all categories
-USUAL_SENTENCES, MOST_SENTENCES = 30_000, 75_000  # drawn as in the corpus, and in all
+USUAL_SENTENCES, MOST_SENTENCES = 30_000, 75_000  # sentences drawn as in the corpus, and in all
 SHORTEST = 5  # fewest words of a sentence
 MOST_EMBEDDING = 0.7  # the knob ``embedding`` of later sentences: more words before the verb
 PRESENT = Table(("present",), (1,))  # its verbs show the number of their subject

@@ -57,7 +57,7 @@ _FREE: Table[Pronoun] = Table((_HE, _SHE, _I, _THEY, _WE), (3, 3, 3, 2, 2))
 class ClausePlace:
     """Where a clause stands."""
 
-    subject: Participant | None = None  # a bound pronoun, or the antecedent
+    subject: Participant | None = None  # a bound pronoun; with a subject gap, the antecedent
     object: NounPhrase | None = None  # the object of the clause before, for a pronoun
     gap: str = ""
     antecedent: NounPhrase | None = None

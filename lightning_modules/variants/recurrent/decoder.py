@@ -40,7 +40,9 @@ class QueryOptions(Options):
     context for the readout (Luong et al. 2015)."""
     context: bool
     last_token: bool
-    language: bool  # a tag, the first token of the source (Johnson et al. 2017, arXiv 1611.04558).
+    language: bool
+    """Add the embedding of the target language's tag, the first token of the source (Johnson et al.
+    2017, arXiv 1611.04558)."""
 
     def refuse_without_attention(self) -> None:
         """Raise ``ValueError`` for an option that has no effect without attention."""

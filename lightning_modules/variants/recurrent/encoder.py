@@ -24,7 +24,7 @@ class EncoderOptions(Options):
     hidden_size: int
     bidirectional: bool
     merge: Literal["concat", "sum"]
-    reverse_source: bool  # Sutskever et al. 2014, section 3.3.
+    reverse_source: bool  # Sutskever et al. 2014, section 3.3
 
     @property
     def directions(self) -> int:

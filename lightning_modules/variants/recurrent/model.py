@@ -61,10 +61,10 @@ class RecurrentOptions(Options):
     readout: ReadoutOptions
     attention: Mapping[str, Any] | None
     query: QueryOptions
-    summary: bool  # give every step `c = tanh(V h_T)` (Cho et al. 2014).
-    input_feeding: bool  # Luong et al. 2015, section 3.3.
+    summary: bool  # give every step `c = tanh(V h_T)` (Cho et al. 2014)
+    input_feeding: bool  # Luong et al. 2015, section 3.3
     intra_attention: Mapping[str, Any] | None  # see `IntraAttention`; the readout reads its context
-    dropout: float  # on embeddings, between layers and on the readout (Zaremba et al. 2014).
+    dropout: float  # on embeddings, between layers and on the readout (Zaremba et al. 2014)
     initial_range: float | None  # r: draw all parameters from `[-r, r]`, as Sutskever and Luong do
     tied: Tied
     placement: Placement | None

@@ -33,7 +33,10 @@ class Sinusoidal(InputPositions):
 
 
 class LearnedPositions(InputPositions):
-    """Add a learned vector for each position (Table 3 E); positions beyond the table the last."""
+    """Add a learned vector for each position (Vaswani et al. 2017, Table 3 E).
+
+    Positions beyond the table share its last vector.
+    """
 
     def __init__(self, width: int, max_length: int) -> None:
         super().__init__()
@@ -84,7 +87,8 @@ class Rotary(AttentionPositions):
 class Relative(AttentionPositions):
     """Add ``q_i · a_{j-i} / √d_k`` to the energies (Shaw et al. 2018, arXiv 1803.02155, eq. 4).
 
-    One table for all heads (section 3.3); none for the values, which has no effect (Table 3).
+    One table for all heads (section 3.3). Nothing is added to the values, since the paper finds no
+    effect of that (Table 3).
     """
 
     reads_positions = True

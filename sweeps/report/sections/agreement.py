@@ -14,7 +14,7 @@ from lightning_modules.figures.lines import distance_lines, figures_of
 from lightning_modules.metrics.bootstrap import ScoredGroup, score_groups
 from lightning_modules.metrics.contrast_choices import ALL, RIGHT_CHOICES, PairChoices
 from lightning_modules.metrics.lengths import THIN
-from lightning_modules.metrics.pair_tests import compare_pairs, correct
+from lightning_modules.metrics.pair_tests import compare_pairs, correct_by_holm
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import Evaluation, enough_draws
@@ -114,7 +114,7 @@ def _contrast(choices: Mapping[System, Mapping[int, PairChoices]], draws: Resamp
         if group.kind != "distance"
         for test in compare_pairs(group.systems, [group.subset], RIGHT_CHOICES, draws)
     ]
-    significance = SignificanceTests(RIGHT_CHOICES, correct(tests), draws.count)
+    significance = SignificanceTests(RIGHT_CHOICES, correct_by_holm(tests), draws.count)
     return Contrast(systems, groups, significance, draws)
 
 

@@ -125,6 +125,12 @@ class Fractional(First):
         return WindowMask(torch.zeros(*query.shape[:2], src_size), None)
 
 
+class TurnedWindow(First):
+    def forward(self, query, steps, src_lengths, src_size):
+        outside = super().forward(query, steps, src_lengths, src_size).outside
+        return WindowMask(outside.transpose(0, 2), None)
+
+
 class Diagonal(Window):
     def forward(self, query, steps, src_lengths, src_size):
         outside = self.around(steps.expand(len(query), -1), src_size)[1]
@@ -179,20 +185,22 @@ def test_a_score_by_position_of_ones_own_limits_the_source():
 MISTAKES = [
     ("score", First, [], "is not derived from lightning_modules.attention.scores.Score"),
     ("score", Nothing, [], "Nothing lacks forward"),
-    ("score", SameWidth, [], "cannot translate: RuntimeError: .*size"),
+    ("score", SameWidth, [], "short sentences: RuntimeError: .*size"),
     ("score", Refusing, [], "widths must be odd"),
     ("score", Unfinished, [], "cannot assign module before"),
     ("score", Needy, [], "missing 1 required positional argument: 'sharpness'"),
-    ("score", Turned, [], "cannot translate: RuntimeError: Sizes of tensors"),
-    ("score", Turned, ["+model.attention.heads=2"], "cannot translate: RuntimeError: .*size"),
-    ("score", TurnedKeys, [], "cannot translate: RuntimeError: .*size"),
-    ("score", Projected, ["+model.attention.sharpness=much"], "cannot translate: TypeError"),
+    ("score", Turned, [], "short sentences: RuntimeError: Sizes of tensors"),
+    ("score", Turned, ["+model.attention.heads=2"], "short sentences: RuntimeError: .*size"),
+    ("score", TurnedKeys, [], "short sentences: RuntimeError: .*size"),
+    ("score", Projected, ["+model.attention.sharpness=much"], "short sentences: TypeError"),
     ("window", Projected, [], "is not derived from .*windows.Window"),
     ("window", Nowhere, [], "Nowhere lacks forward"),
-    ("window", Bare, [], "cannot translate: ValueError: too many values to unpack"),
-    ("window", Fractional, [], "cannot translate: .*Float"),
-    ("window", Diagonal, [], "gives numbers that are not finite"),
-    ("window", First, ["+model.attention.most=many"], "cannot translate: TypeError"),
+    ("window", Bare, [], "short sentences: ValueError: too many values to unpack"),
+    ("window", Fractional, [], "short sentences: .*Float"),
+    ("window", Diagonal, [], "the numbers are not finite"),
+    ("window", Diagonal, ["+model.attention.half_width=90"], "the numbers are not finite"),
+    ("window", TurnedWindow, [], "short sentences: RuntimeError: .*size"),
+    ("window", First, ["+model.attention.most=many"], "short sentences: TypeError"),
 ]
 
 
@@ -208,5 +216,5 @@ def test_a_class_that_does_not_fit_is_named_with_its_override(part, kind, option
 
 def test_a_class_of_intra_attention_is_named_by_its_own_key():
     setting = f"model.intra_attention={{score:{path(Turned)}}}"
-    with pytest.raises(UserError, match=r"^model\.intra_attention\.score=.*Turned: cannot transl"):
+    with pytest.raises(UserError, match=r"^model\.intra_attention\.score=.*Turned: fails on three"):
         small_model("luong_general", setting)

@@ -10,7 +10,7 @@ from lightning_modules.metrics.bleu import bleu
 from lightning_modules.metrics.bootstrap import score_subsets
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import length_buckets
-from lightning_modules.metrics.pair_tests import compare_pairs, correct
+from lightning_modules.metrics.pair_tests import compare_pairs, correct_by_holm
 from lightning_modules.metrics.resampling import (
     Resamples,
     holm,
@@ -127,11 +127,11 @@ def test_identical_systems_do_not_differ(test_set):
 
 def test_one_system_alone_is_not_tested(systems, scored):
     assert compare_pairs(systems[:1], scored, METRICS["bleu"], DRAWS) == []
-    assert correct([]) == []
+    assert correct_by_holm([]) == []
 
 
 def test_a_family_is_corrected_for_each_method_apart(tests):
-    corrected = correct(tests)
+    corrected = correct_by_holm(tests)
     for name in ("p_bootstrap", "p_randomisation"):
         alone = [getattr(test, name) for test in tests]
         assert [getattr(each, name) for each in corrected] == alone

@@ -153,6 +153,7 @@ def test_the_two_formats_say_the_same():
             "line 2: 2-0 points past its sentence pair .2 source and 2 target words",
         ),
         (["0-0 0?4", "", ""], "line 1: 0-4 points past .*3 source and 4 target words, counted"),
+        (["0-0", f"{10**20}-0", ""], "line 2: '10*-0' is not a link"),
         (["0-0", "1-1"], "2 lines for 3 sentence pairs"),
         (["1 1 1", "2 1 1 X"], "line 2: '2 1 1 X' is no link"),
         (["1 1 1", "4 1 1"], "line 2: there is no sentence 4: the text has 3, counted from 1"),

@@ -34,8 +34,12 @@ def make_a_mistake() -> None:
     time.sleep(600)
 
 
-def have_a_defect() -> None:
-    raise ZeroDivisionError(f"of rank {RANK}")
+def have_a_defect() -> int:
+    """Let rank one fail when rank zero has answered."""
+    if RANK == 1:
+        time.sleep(3)
+        raise ZeroDivisionError
+    return 7
 
 
 def die() -> None:

@@ -13,6 +13,7 @@ from lightning_modules.metrics.contrast_choices import PairChoices
 from lightning_modules.runs import files, schema
 from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.files import BrokenFileError
+from lightning_modules.runs.paths import TRACKER_ID
 from tests.helpers.run_folders import make_failure, make_run, result
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -192,3 +193,9 @@ def test_json_that_is_no_object_is_a_broken_file(tmp_path, content):
     line = r"result\.json cannot be read: : Input should be"
     with verify_files(False), pytest.raises(BrokenFileError, match=line):
         files.read_result(tmp_path)
+
+
+def test_a_damaged_id_of_the_tracker_is_a_broken_file(tmp_path):
+    (tmp_path / TRACKER_ID).write_bytes(b"\xff\xfe")
+    with pytest.raises(BrokenFileError, match=f"{TRACKER_ID} cannot be read"):
+        files.read_tracker_id(tmp_path)

@@ -1,5 +1,6 @@
 """What makes a run another run: settings, data and code, each as far as it affects the results."""
 
+import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -200,6 +201,19 @@ def test_code_counts_by_what_trains_or_tests(room, trains, tests, copied):
     edit(copied / room)
     after = code_versions(config)
     assert (after.training != before.training, after.testing != before.testing) == (trains, tests)
+
+
+@pytest.mark.parametrize("filters", [["{}"], [{"_target_": "{}", "least": 1}]])
+def test_classes_of_a_user_count_in_lists_and_mappings(filters, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    name = f"filters_of_mine_{len(str(filters))}"
+    given = json.loads(json.dumps(filters).replace("{}", f"{name}.Short"))
+    config = OmegaConf.create({"data": {"filters": given}})
+    versions = set()
+    for content in ("class Short: pass", "class Short: longest = 3"):
+        (tmp_path / f"{name}.py").write_text(content)
+        versions.add(code_versions(config).training)
+    assert len(versions) == 2
 
 
 def test_all_code_behind_a_training_counts():

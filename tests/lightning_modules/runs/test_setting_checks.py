@@ -146,11 +146,11 @@ class Strict:
     [
         (
             {"optimizer": {"_target_": ADAM["_target_"], "_partial_": True, "bettas": 1}},
-            "optimizer: Adam got an unexpected keyword argument 'bettas'; leave it out",
+            "optimizer.bettas: Adam takes no such argument; did you mean optimizer.betas?",
         ),
         (
             {"callbacks": {"mine": {"_target_": f"{__name__}.Strict", "colour": "red"}}},
-            "callbacks.mine: Strict got an unexpected keyword argument 'colour'; leave it out",
+            "callbacks.mine.colour: Strict takes no such argument, only width",
         ),
     ],
 )

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from lightning_modules.figures.forest_chart import forest_chart
+from sweeps.claims.evidence import add_untuned_verdicts, judge_all
 from sweeps.claims.forecast import last_verdicts, list_claims
-from sweeps.claims.judging import add_untuned_verdicts, judge_all
 from sweeps.claims.plan import SkippedClaim
 from sweeps.claims.published_bleu import FLAVOURS
 from sweeps.claims.scoreboard import Scale, effects_of, scoreboard, summary

@@ -27,7 +27,8 @@ def study_in(space) -> optuna.Study:
 
 @pytest.mark.long
 def test_every_slot_is_tried_once(output, space):
-    trials = study_in(space).trials
+    # A worker that comes too late for the last trial of the queue leaves one without a slot.
+    trials = [trial for trial in study_in(space).trials if "slot" in trial.user_attrs]
     assert sorted(trial.user_attrs["slot"] for trial in trials) == [0, 1, 2]
     assert {trial.state for trial in trials} <= {TrialState.COMPLETE, TrialState.PRUNED}
     for trial in trials:

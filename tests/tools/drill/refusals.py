@@ -31,7 +31,7 @@ WRONG = {
 BEYOND = {"least": -1, "above": 0, "most": 1, "below": 0}
 """What to add to a limit for a value outside of it, by the name of the limit."""
 SLOWEST = 1.5  # longest time of a refusal in seconds, with two commands at once on two cores
-UNKNOWN_ARGUMENT = "got an unexpected keyword argument"
+UNKNOWN_ARGUMENT = "takes no such argument"
 """Words of the refusals that need an import, of torch or of Lightning, which takes seconds."""
 LAUNCHED = ("task", "comparison", "hydra", "outputs")
 """Settings that Hydra reads before the table does, and where the drill's commands write."""

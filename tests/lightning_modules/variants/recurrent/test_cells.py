@@ -110,8 +110,8 @@ def test_a_cell_with_a_cell_state_equals_the_fused_kernel():
     ("kind", "words"),
     [
         (Stateless, "Stateless lacks forward"),
-        (Doubled, "cannot translate: RuntimeError: mat1 and mat2 shapes cannot be multiplied"),
-        (NoPair, "cannot translate: ValueError: too many values to unpack"),
+        (Doubled, "short sentences: RuntimeError: mat1 and mat2 shapes cannot be multiplied"),
+        (NoPair, "short sentences: ValueError: too many values to unpack"),
         (Unsized, "takes 1 positional argument but 3 were given"),
         (nn.GRUCell, "is not derived from lightning_modules.variants.recurrent.cells.Recurrent"),
     ],

@@ -9,7 +9,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from datamodules.contrast_pairs import ContrastPair
 from lightning_modules.metrics.contrast_choices import PairChoices
-from sweeps.claims.judging import judge_all
+from sweeps.claims.evidence import judge_all
 from sweeps.claims.verdict import Outcome
 from tests.helpers.made_text import corrupted
 from tests.helpers.run_folders import SCORING, TEXT, make_failure, make_run, text

@@ -1,4 +1,7 @@
-"""From finished runs to verdicts: each claim is results alone, on its own systems."""
+"""Evidence of claims: finished runs, read and given to ``judge`` of ``verdict.py``.
+
+Each claim is judged on its own systems alone.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
