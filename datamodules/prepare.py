@@ -115,6 +115,11 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
     suspicions = suspicions_of_corpus(training.words.copied(), leaked, test)
     if not corpus.generated:
         suspicions += _swapped(corpus, {"training": training.told, "validation": given["val"]})
+    index = _index(corpus, training, held_out) | {
+        "checksums": checksums,
+        "tokenizers": [tokenizer.fingerprint for tokenizer in tokenizers],
+        "suspicions": list(map(str, suspicions)),
+    }
     bins = bins_of(counts.values())
     statistics = CorpusStatistics(
         pairs_read=training.words.pairs_read,
@@ -129,17 +134,20 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
         },
     )
     write_json(folder / STATISTICS, statistics.model_dump())
-    left_out = {step.step: step.count for step in training.steps if step.leaves_out and step.count}
-    index: dict[str, Any] = {
-        "train": asdict(ParallelText([], [], None, left_out, seen=training.told.seen)),
-        **{split: asdict(text) for split, text in held_out.items()},
-        "checksums": checksums,
-        "tokenizers": [tokenizer.fingerprint for tokenizer in tokenizers],
-        "suspicions": list(map(str, suspicions)),
-        "phrase_table": _phrase_table(corpus, training.aligned, held_out["test"]),
-    }
     write_json(folder / INDEX, index)
     shutil.rmtree(folder / UNFINISHED)
+
+
+def _index(
+    corpus: Corpus, training: TrainingText, held_out: Mapping[str, ParallelText]
+) -> dict[str, Any]:
+    """Return the texts of validation and test, what was left out, and the phrase table."""
+    left_out = {step.step: step.count for step in training.steps if step.leaves_out and step.count}
+    return {
+        "train": asdict(ParallelText([], [], None, left_out, seen=training.told.seen)),
+        **{split: asdict(text) for split, text in held_out.items()},
+        "phrase_table": _phrase_table(corpus, training.aligned, held_out["test"]),
+    }
 
 
 def for_each(

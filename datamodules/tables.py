@@ -81,7 +81,7 @@ def table_kind(name: str) -> str | None:
 
 
 @dataclass
-class Table(PairSource):
+class TableFile(PairSource):
     """A TSV file, whose first line names the columns if ``columns`` has a name, or JSON lines.
 
     Cells of a TSV file are cut at tabs only: a quotation mark is text.

@@ -16,7 +16,7 @@ from datamodules.files import what_is
 from datamodules.lines import COMPRESSED
 from datamodules.pair_sources import PairSource, TwoFiles, find_file
 from datamodules.real_corpus import RealCorpus
-from datamodules.tables import TABLES, Columns, Table, table_kind
+from datamodules.tables import TABLES, Columns, TableFile, table_kind
 
 PATTERN = set("*?[")  # characters of file names that stand for several files
 
@@ -79,13 +79,13 @@ class TextCorpus(RealCorpus):
             )
         return sorted(found)
 
-    def _table(self, name: str) -> Table | None:
+    def _table(self, name: str) -> TableFile | None:
         if self.columns is None:
             if table_kind(name):
                 raise _no_columns(self.root / name)
             return None
         file = self._find_table(name)
-        return Table(name, file, self.columns) if file else None
+        return TableFile(name, file, self.columns) if file else None
 
     def _find_table(self, name: str) -> Path | None:
         kinds = [""] if table_kind(name) else TABLES

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from datamodules.grammar.drawing.tables import Random
+from datamodules.grammar.drawing.draws import Random
 from datamodules.grammar.languages.language import Language, Text
 from datamodules.grammar.meaning.phrases import Joined
 

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from datamodules.grammar.drawing.tables import Random
+from datamodules.grammar.drawing.draws import Random
 from datamodules.grammar.languages.language import Language, Text
 from datamodules.grammar.meaning.lexicon import Lexicon
 from datamodules.grammar.meaning.phrases import Clause, Joined, Noun, inner_clauses

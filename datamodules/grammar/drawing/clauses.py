@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from datamodules.grammar.drawing.circumstances import Circumstances
+from datamodules.grammar.drawing.draws import Draws, Mean, Random, Share
 from datamodules.grammar.drawing.noun_phrases import can_be_extended, kind_of
-from datamodules.grammar.drawing.plans import Budget, Plan
-from datamodules.grammar.drawing.tables import Mean, Random, Share, Table
+from datamodules.grammar.drawing.plans import Plan, WordBudget
 from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
@@ -49,8 +49,8 @@ _LOCATED = ("person", "animal", "tool", "container", "text", "vehicle", "furnitu
 _HE, _SHE = Pronoun(THIRD_SINGULAR, gender="m"), Pronoun(THIRD_SINGULAR, gender="f")
 _I, _WE, _THEY = Pronoun(FIRST_SINGULAR), Pronoun(FIRST_PLURAL), Pronoun(THIRD_PLURAL)
 _SPEAKERS = {FIRST_SINGULAR, FIRST_PLURAL}
-_FIRST_PERSONS: Table[Pronoun] = Table((_I, _WE), (3, 2))
-_FREE: Table[Pronoun] = Table((_HE, _SHE, _I, _THEY, _WE), (3, 3, 3, 2, 2))
+_FIRST_PERSONS: Draws[Pronoun] = Draws((_I, _WE), (3, 2))
+_FREE: Draws[Pronoun] = Draws((_HE, _SHE, _I, _THEY, _WE), (3, 3, 3, 2, 2))
 
 
 @dataclass
@@ -88,11 +88,11 @@ class Clauses(Circumstances):
         self._simple_pasts = vocabulary.simple_pasts(knobs.reordering)
         self.tenses = vocabulary.tenses
         self.tense, self.habit, self.past_is_habit = "present", False, False
-        self.budget = Budget(0, 0)
+        self.budget = WordBudget(0, 0)
         self.clauses = self.words = 0
         self.embedding = Share(knobs.embedding)
         self._distances = Mean(knobs.distance)
-        self._frame_tables: dict[tuple[str, int, bool, bool, bool], Table[str]] = {}
+        self._frame_tables: dict[tuple[str, int, bool, bool, bool], Draws[str]] = {}
 
     def draw_tense(self) -> None:
         """Draw the tense of a sentence, or of a clause after *that*."""
@@ -183,7 +183,7 @@ class Clauses(Circumstances):
         table = self.vocabulary.verbs(frame, kind)
         return frame, BE if table is None else table.draw(self.random)
 
-    def _frames(self, kind: str, words: int, host: bool, relative: bool) -> Table[str]:
+    def _frames(self, kind: str, words: int, host: bool, relative: bool) -> Draws[str]:
         """Return the frames with verbs for a class of subjects (any class: empty), by weight."""
         key = kind, words, host, relative, self.tense == "present"
         if key not in self._frame_tables:
@@ -192,7 +192,7 @@ class Clauses(Circumstances):
 
     def _build_frames(
         self, kind: str, words: int, host: bool, relative: bool, present: bool
-    ) -> Table[str]:
+    ) -> Draws[str]:
         possible = {frame for frame in _FRAMES if self._is_possible(frame, kind)}
         if relative:  # the subject is the object in some languages: no relative pronoun fits all
             possible.discard("inverse")
@@ -207,7 +207,7 @@ class Clauses(Circumstances):
             for frame, (weight, _) in _FRAMES.items()
             if frame in (fitting or {shortest})
         }
-        return Table(weights, weights.values())
+        return Draws(weights, weights.values())
 
     def _is_possible(self, frame: str, kind: str) -> bool:
         if frame == "quality":
@@ -258,7 +258,7 @@ class Clauses(Circumstances):
             object_gaps = 0
         if not subject_gaps and not object_gaps:
             return None
-        gap = Table(("subject", "object"), (subject_gaps, object_gaps)).draw(self.random)
+        gap = Draws(("subject", "object"), (subject_gaps, object_gaps)).draw(self.random)
         subject = phrase if gap == "subject" else None
         place = ClausePlace(subject, gap=gap, antecedent=phrase, words=words)
         phrase.relative = self.clause(plan, place)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from datamodules.grammar.drawing import open_words
-from datamodules.grammar.drawing.tables import Random
+from datamodules.grammar.drawing.draws import Random
 from datamodules.grammar.drawing.vocabulary import (
     OWNABLE,
     NounForm,

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from datamodules.grammar.drawing.tables import Random
+from datamodules.grammar.drawing.draws import Random
 from datamodules.grammar.meaning.lexicon import MOST_NOUNS, lexicon
 from datamodules.grammar.meaning.phrases import Dated, Noun
 

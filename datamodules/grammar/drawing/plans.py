@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from datamodules.grammar.drawing.tables import Random
+from datamodules.grammar.drawing.draws import Random
 
 SHORTEST = 3  # fewest words of a clause
 LONGEST = 12  # most words of a clause, without the clauses inside it
@@ -42,7 +42,7 @@ def plan_clauses(
 
 
 @dataclass
-class Budget:
+class WordBudget:
     """Words and clauses that a sentence has left."""
 
     words: int

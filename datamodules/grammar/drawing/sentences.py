@@ -1,7 +1,7 @@
 """Draws the meaning of whole sentences."""
 
 from datamodules.grammar.drawing.clauses import HABIT_SHARE, ClausePlace, Clauses, bound
-from datamodules.grammar.drawing.plans import MEAN, SHORTEST, Budget, Plan, plan_clauses
+from datamodules.grammar.drawing.plans import MEAN, SHORTEST, Plan, WordBudget, plan_clauses
 from datamodules.grammar.meaning.phrases import (
     Adverbial,
     Clause,
@@ -27,7 +27,7 @@ class Sentences(Clauses):
         mean = MEAN + NOUN_SHARE * self.knobs.distance
         embedding = self.embedding.next_probability()
         plans, count = plan_clauses(words, mean, embedding, self.random)
-        self.budget = Budget(words - len(plans) + 1, count)
+        self.budget = WordBudget(words - len(plans) + 1, count)
         opens = len(plans) > 1 and self.random() < OPENING_SHARE
         joined = [Joined(self._beside(plans[0], None, opens), self._opening() if opens else None)]
         for plan in plans[1:]:

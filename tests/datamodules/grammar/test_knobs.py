@@ -2,6 +2,7 @@
 
 import math
 import re
+import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -151,11 +152,37 @@ def test_reordering(share):
     assert sum(moved) / len(moved) == pytest.approx(share, rel=TENTH)
 
 
+@pytest.mark.parametrize("target", ["fr", "de"])
+def test_crossings_rise_with_reordering(target):
+    def far(share: float) -> float:
+        """Share of links that cross a link from a word at least five words away."""
+        crossing = links = 0
+        for pair in pairs(300, 20, target=target, reordering=share):
+            found = parsed_links(pair.links)
+            links += len(found)
+            crossing += sum(
+                any((i - k) * (j - m) < 0 and abs(i - k) >= 5 for k, m, _ in found)
+                for i, j, _ in found
+            )
+        return crossing / links
+
+    least, middle, most = far(0.0), far(0.5), far(1.0)
+    assert least + TENTH < middle < most - TENTH
+
+
 @pytest.mark.parametrize("share", [0.1, 0.5])
 def test_verbosity(share):
     first = [pair.meaning[0] for pair in pairs(3000, 20, verbosity=share)]
     particles = [one.clause.particle is not None for one in first if one.conjunction is None]
     assert sum(particles) / len(particles) == pytest.approx(share, rel=TENTH)
+
+
+def test_ratios_vary_with_verbosity():
+    def spread(share: float) -> float:
+        given = pairs(1500, 12, verbosity=share)
+        return statistics.pstdev(pair.target_words / pair.source_words for pair in given)
+
+    assert spread(0.9) > 1.05 * spread(0.0)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.4])

@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader
 
 from datamodules.batching import EncodedPairs, Sequences, as_built, collate
 from datamodules.corpus import ParallelText
-from datamodules.errors import UserError
+from datamodules.errors import UserError, validated
 from datamodules.tokenization import Tokenizers, TokenizerSettings, Words
 from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.ranks.updates import RankFlags
@@ -29,6 +29,7 @@ from lightning_modules.training.flops import Flops
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.schedules import constant, halving, inverse_sqrt, linear
 from tests.helpers.data_settings import grammar_corpus
+from tests.helpers.refusals import refused
 from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import LAPTOP, configuration, small_model
 
@@ -187,6 +188,12 @@ class Counted:
         self.callback.on_train_batch_start(trainer, None, one, 0)  # type: ignore[arg-type]
         self.callback._started -= 2.0
         self.callback.on_train_batch_end(trainer, None, None, one, 0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["target_tokens", "updates"])
+def test_what_is_counted_in_whole_numbers_has_a_whole_budget(kind):
+    with refused("budget.amount=2.5", "integer"):
+        validated(Budget, {"kind": kind, "amount": 2.5}, "budget")
 
 
 def test_budget_counts_real_tokens_and_chains_the_order():

@@ -145,7 +145,6 @@ def test_an_option_that_is_none_is_told_in_a_line_without_passwords():
     [
         (["budget=seconds"], "budget=seconds: does not fix the number of updates, and scheduler"),
         (["budget=updates", "budget.target_tokens=5"], "budget.target_tokens"),
-        (["budget={kind: updates, amount: 2.5}"], "budget.amount"),
         (["budget=null"], "budget=null: give one of bench, family, flops, laptop, own, quickstart"),
     ],
 )
