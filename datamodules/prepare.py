@@ -139,7 +139,7 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
 
 
 def _index(
-    corpus: Corpus, training: TrainingText, held_out: Mapping[str, ParallelText]
+    corpus: Corpus, training: TrainingText, held_out: Mapping[Split, ParallelText]
 ) -> dict[str, Any]:
     """Return the texts of validation and test, what was left out, and the phrase table."""
     left_out = {step.step: step.count for step in training.steps if step.leaves_out and step.count}
