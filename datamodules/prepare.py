@@ -120,22 +120,32 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
         "tokenizers": [tokenizer.fingerprint for tokenizer in tokenizers],
         "suspicions": list(map(str, suspicions)),
     }
+    statistics = _statistics(training, held_out, counts, seconds, len(leaked))
+    write_json(folder / STATISTICS, statistics.model_dump())
+    write_json(folder / INDEX, index)
+    shutil.rmtree(folder / UNFINISHED)
+
+
+def _statistics(
+    training: TrainingText,
+    held_out: Mapping[Split, ParallelText],
+    counts: Mapping[tuple[str, str], SideCounts],
+    seconds: dict[str, float],
+    leaked: int,
+) -> CorpusStatistics:
     bins = bins_of(counts.values())
-    statistics = CorpusStatistics(
+    return CorpusStatistics(
         pairs_read=training.words.pairs_read,
         left_out={split: text.left_out for split, text in held_out.items()},
         cleaning=training.steps,
         seconds=seconds,
-        leaked=len(leaked),
+        leaked=leaked,
         bins=bins,
         splits={
             split: {side: side_statistics(counts[split, side], bins) for side in SIDES}
             for split in SPLITS
         },
     )
-    write_json(folder / STATISTICS, statistics.model_dump())
-    write_json(folder / INDEX, index)
-    shutil.rmtree(folder / UNFINISHED)
 
 
 def _index(

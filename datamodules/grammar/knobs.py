@@ -4,7 +4,7 @@ from itertools import accumulate
 
 from pydantic.dataclasses import dataclass
 
-from datamodules.grammar.drawing.draws import Draws
+from datamodules.grammar.drawing.draws import Pool
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -32,7 +32,7 @@ SHORT = 10  # largest number of words in a short sentence; all short lengths are
 DECAY = 0.98  # ratio of sentences with n + 1 words to sentences with n words, for n > SHORT
 
 
-def training_lengths(longest: int, short_share: float) -> Draws[int]:
+def training_lengths(longest: int, short_share: float) -> Pool[int]:
     """Return the lengths of training sentences: many short sentences, and a long tail.
 
     Short sentences teach the words, even to a model without attention. In the tail every length is
@@ -42,7 +42,7 @@ def training_lengths(longest: int, short_share: float) -> Draws[int]:
     tail = list(accumulate([DECAY] * (longest - SHORT), lambda weight, ratio: weight * ratio))
     weights = [short_share / len(short)] * len(short)
     weights += [(1 - short_share) * weight / sum(tail) for weight in tail]
-    return Draws(range(SHORTEST, longest + 1), weights)
+    return Pool(range(SHORTEST, longest + 1), weights)
 
 
 def buckets(longest: int) -> tuple[tuple[int, int], ...]:

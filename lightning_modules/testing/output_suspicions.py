@@ -24,7 +24,7 @@ def suspicions_of_output(
     """
     check_aligned(references=references, hypotheses=hypotheses)
     pairs = list(zip(references, hypotheses, strict=True))
-    scripts = _usual_scripts(references)
+    usual = {"", *_usual_scripts(references)}
     kinds: list[tuple[str, float, Callable[[str, str], bool]]] = [
         ("are empty", 0, lambda ref, hyp: not hyp.strip() and bool(ref.strip())),
         (
@@ -42,21 +42,17 @@ def suspicions_of_output(
             MANY,
             lambda ref, hyp: hyp.endswith(TOKENIZED_ENDS) and not ref.endswith(TOKENIZED_ENDS),
         ),
-        (
-            "are in another script than the references",
-            SOME,
-            lambda _, hyp: _script(hyp) not in {"", *scripts},
-        ),
+        ("are in another script than the references", SOME, lambda _, h: _script(h) not in usual),
     ]
     found: list[Suspicion] = []
     for what, share, wrong in kinds:
-        lines = [hypothesis for reference, hypothesis in pairs if wrong(reference, hypothesis)]
+        lines = [hyp for ref, hyp in pairs if wrong(ref, hyp)]
         found += suspicion(f"translations {what}", lines, len(pairs), share)
     if sources is not None:
         copies = [
-            hypothesis
-            for source, (reference, hypothesis) in zip(sources, pairs, strict=True)
-            if hypothesis == source != reference and len(source.split()) >= FEWEST_COPIED
+            source
+            for source, (ref, hyp) in zip(sources, pairs, strict=True)
+            if hyp == source != ref and len(source.split()) >= FEWEST_COPIED
         ]
         found += suspicion("translations are copies of the source", copies, len(pairs), SOME)
     return found

@@ -7,7 +7,7 @@ from itertools import islice, zip_longest
 from datamodules.contrast_pairs import ContrastPair
 from datamodules.grammar.contrast.edits import Right, Site, write
 from datamodules.grammar.contrast.errors import CONTROLLED, sites
-from datamodules.grammar.drawing.draws import Draws, Share
+from datamodules.grammar.drawing.draws import Pool, Share
 from datamodules.grammar.drawing.sentences import Sentences
 from datamodules.grammar.languages.language import Language
 from datamodules.grammar.meaning.phrases import Joined
@@ -19,7 +19,7 @@ EACH = 500  # pairs of every distance, over all categories
 USUAL_SENTENCES, MOST_SENTENCES = 30_000, 75_000  # sentences drawn as in the corpus, and in all
 SHORTEST = 5  # fewest words of a sentence
 MOST_EMBEDDING = 0.7  # the knob ``embedding`` of later sentences: more words before the verb
-PRESENT = Draws(("present",), (1,))  # its verbs show the number of their subject
+PRESENT = Pool(("present",), (1,))  # its verbs show the number of their subject
 
 Cells = dict[tuple[int, str, str], list[ContrastPair]]  # pairs by distance, category and right form
 

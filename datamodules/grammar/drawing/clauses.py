@@ -1,4 +1,4 @@
-"""Draws clauses, with the clauses inside them."""
+"""Pool clauses, with the clauses inside them."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from datamodules.grammar.drawing.circumstances import Circumstances
-from datamodules.grammar.drawing.draws import Draws, Mean, Random, Share
+from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share
 from datamodules.grammar.drawing.noun_phrases import can_be_extended, kind_of
 from datamodules.grammar.drawing.plans import Plan, WordBudget
 from datamodules.grammar.drawing.vocabulary import Vocabulary
@@ -49,8 +49,8 @@ _LOCATED = ("person", "animal", "tool", "container", "text", "vehicle", "furnitu
 _HE, _SHE = Pronoun(THIRD_SINGULAR, gender="m"), Pronoun(THIRD_SINGULAR, gender="f")
 _I, _WE, _THEY = Pronoun(FIRST_SINGULAR), Pronoun(FIRST_PLURAL), Pronoun(THIRD_PLURAL)
 _SPEAKERS = {FIRST_SINGULAR, FIRST_PLURAL}
-_FIRST_PERSONS: Draws[Pronoun] = Draws((_I, _WE), (3, 2))
-_FREE: Draws[Pronoun] = Draws((_HE, _SHE, _I, _THEY, _WE), (3, 3, 3, 2, 2))
+_FIRST_PERSONS: Pool[Pronoun] = Pool((_I, _WE), (3, 2))
+_FREE: Pool[Pronoun] = Pool((_HE, _SHE, _I, _THEY, _WE), (3, 3, 3, 2, 2))
 
 
 @dataclass
@@ -92,7 +92,7 @@ class Clauses(Circumstances):
         self.clauses = self.words = 0
         self.embedding = Share(knobs.embedding)
         self._distances = Mean(knobs.distance)
-        self._frame_tables: dict[tuple[str, int, bool, bool, bool], Draws[str]] = {}
+        self._frame_tables: dict[tuple[str, int, bool, bool, bool], Pool[str]] = {}
 
     def draw_tense(self) -> None:
         """Draw the tense of a sentence, or of a clause after *that*."""
@@ -183,7 +183,7 @@ class Clauses(Circumstances):
         table = self.vocabulary.verbs(frame, kind)
         return frame, BE if table is None else table.draw(self.random)
 
-    def _frames(self, kind: str, words: int, host: bool, relative: bool) -> Draws[str]:
+    def _frames(self, kind: str, words: int, host: bool, relative: bool) -> Pool[str]:
         """Return the frames with verbs for a class of subjects (any class: empty), by weight."""
         key = kind, words, host, relative, self.tense == "present"
         if key not in self._frame_tables:
@@ -192,7 +192,7 @@ class Clauses(Circumstances):
 
     def _build_frames(
         self, kind: str, words: int, host: bool, relative: bool, present: bool
-    ) -> Draws[str]:
+    ) -> Pool[str]:
         possible = {frame for frame in _FRAMES if self._is_possible(frame, kind)}
         if relative:  # the subject is the object in some languages: no relative pronoun fits all
             possible.discard("inverse")
@@ -207,7 +207,7 @@ class Clauses(Circumstances):
             for frame, (weight, _) in _FRAMES.items()
             if frame in (fitting or {shortest})
         }
-        return Draws(weights, weights.values())
+        return Pool(weights, weights.values())
 
     def _is_possible(self, frame: str, kind: str) -> bool:
         if frame == "quality":
@@ -258,7 +258,7 @@ class Clauses(Circumstances):
             object_gaps = 0
         if not subject_gaps and not object_gaps:
             return None
-        gap = Draws(("subject", "object"), (subject_gaps, object_gaps)).draw(self.random)
+        gap = Pool(("subject", "object"), (subject_gaps, object_gaps)).draw(self.random)
         subject = phrase if gap == "subject" else None
         place = ClausePlace(subject, gap=gap, antecedent=phrase, words=words)
         phrase.relative = self.clause(plan, place)

@@ -11,7 +11,7 @@ T = TypeVar("T")
 Random = Callable[[], float]  # a function that draws a number uniformly from [0, 1)
 
 
-class Draws(Generic[T]):
+class Pool(Generic[T]):
     """Items that are drawn in proportion to their weights."""
 
     __slots__ = ("bounds", "items")

@@ -1,4 +1,4 @@
-"""Draws noun phrases."""
+"""Pool noun phrases."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TypeVar
 
-from datamodules.grammar.drawing.draws import Draws, zipf_weights
+from datamodules.grammar.drawing.draws import Pool, zipf_weights
 from datamodules.grammar.meaning.lexicon import lexicon
 from datamodules.grammar.meaning.phrases import (
     CATEGORIES,
@@ -48,24 +48,24 @@ class Vocabulary:
     def __init__(self, nouns: int, exponent: float) -> None:
         self.lexicon = lexicon(nouns)
         self._exponent = exponent
-        self._noun_tables: dict[object, Draws[NounForm] | None] = {}
-        self._verb_tables: dict[object, Draws[Verb] | None] = {}
-        self._adjective_tables: dict[tuple[str, str, bool], Draws[Adjective] | None] = {}
-        self._sense_tables: dict[tuple[str, ...], Draws[NounForm] | None] = {}
-        self._determiner_tables: dict[object, Draws[str]] = {}
-        self._mode_tables: dict[tuple[str, bool, bool], Draws[Mode]] = {}
-        self._adverb_tables: dict[object, Draws[Expression] | None] = {}
+        self._noun_tables: dict[object, Pool[NounForm] | None] = {}
+        self._verb_tables: dict[object, Pool[Verb] | None] = {}
+        self._adjective_tables: dict[tuple[str, str, bool], Pool[Adjective] | None] = {}
+        self._sense_tables: dict[tuple[str, ...], Pool[NounForm] | None] = {}
+        self._determiner_tables: dict[object, Pool[str]] = {}
+        self._mode_tables: dict[tuple[str, bool, bool], Pool[Mode]] = {}
+        self._adverb_tables: dict[object, Pool[Expression] | None] = {}
         self.names = self._table(self.lexicon.names)
-        self.tenses: Draws[str] = Draws(("present", "past", "future"), (4, 4, 2))
+        self.tenses: Pool[str] = Pool(("present", "past", "future"), (4, 4, 2))
 
-    def nouns(self, kinds: tuple[str, ...], plural: bool | None = None) -> Draws[NounForm] | None:
+    def nouns(self, kinds: tuple[str, ...], plural: bool | None = None) -> Pool[NounForm] | None:
         """Return the nouns of some classes, in one number or both; None if there is none."""
         key = kinds, plural
         if key not in self._noun_tables:
             self._noun_tables[key] = self._build_nouns(kinds, plural)
         return self._noun_tables[key]
 
-    def senses(self, kinds: tuple[str, ...]) -> Draws[NounForm] | None:
+    def senses(self, kinds: tuple[str, ...]) -> Pool[NounForm] | None:
         """Return the nouns with two senses of which just one is in ``kinds``."""
         if kinds not in self._sense_tables:
             fitting = [
@@ -77,7 +77,7 @@ class Vocabulary:
             self._sense_tables[kinds] = self._forms(fitting, None) if fitting else None
         return self._sense_tables[kinds]
 
-    def verbs(self, frame: str, subject: str = "", object_: str = "") -> Draws[Verb] | None:
+    def verbs(self, frame: str, subject: str = "", object_: str = "") -> Pool[Verb] | None:
         """Return the verbs of a frame that fit a class as subject, and one as object, if given."""
         key = frame, subject, object_
         if key not in self._verb_tables:
@@ -96,7 +96,7 @@ class Vocabulary:
 
     def adjectives(
         self, kind: str, unlike: str = "", predicative: bool = False
-    ) -> Draws[Adjective] | None:
+    ) -> Pool[Adjective] | None:
         """Return the adjectives for a class of nouns: after *be* if ``predicative``.
 
         ``unlike`` is the category of another adjective before the same noun; empty without one.
@@ -114,7 +114,7 @@ class Vocabulary:
 
     def determiners(
         self, count: str, kind: str, plain: bool, is_object: bool, denied: bool
-    ) -> Draws[str]:
+    ) -> Pool[str]:
         """Return the determiners for ``count`` (singular, plural, mass, name) and a class."""
         key = count, kind in NO_OWN or plain, is_object, denied
         if key not in self._determiner_tables:
@@ -124,10 +124,10 @@ class Vocabulary:
             for allowed, applies in ((_DENIED, denied), (_PLAIN, key[1])):
                 if applies and count != "name":
                     weights = {name: weights[name] for name in weights if name in allowed}
-            self._determiner_tables[key] = Draws(weights, weights.values())
+            self._determiner_tables[key] = Pool(weights, weights.values())
         return self._determiner_tables[key]
 
-    def modes(self, tense: str, habit: bool, wills: bool) -> Draws[Mode]:
+    def modes(self, tense: str, habit: bool, wills: bool) -> Pool[Mode]:
         """Return the modes of a tense, with *can*, *want* and the like if ``wills``.
 
         In the past, only a habit has *never*, *often* and the like.
@@ -150,7 +150,7 @@ class Vocabulary:
         topic: bool | None = None,
         kind: str = "",
         negated: bool = False,
-    ) -> Draws[Expression] | None:
+    ) -> Pool[Expression] | None:
         """Return the adverbs of a section of the lexicon with at most ``most_words`` words.
 
         ``topic`` chooses times that set the frame of a clause, or times that do not; ``kind`` is
@@ -175,7 +175,7 @@ class Vocabulary:
         return tuple(kind for kind in KINDS if self.adjectives(kind, predicative=True))
 
     @cached_property
-    def prepositions(self) -> Draws[Expression]:
+    def prepositions(self) -> Pool[Expression]:
         """Prepositions of place."""
         return self._table(
             [
@@ -185,13 +185,13 @@ class Vocabulary:
             ]
         )
 
-    def conjunctions(self, tense: str) -> Draws[Expression]:
+    def conjunctions(self, tense: str) -> Pool[Expression]:
         """Return the conjunctions that may join clauses of a tense."""
         table = self.adverbs(f"conjunctions_{tense}", 4)
         assert table is not None
         return table
 
-    def _build_nouns(self, kinds: tuple[str, ...], plural: bool | None) -> Draws[NounForm] | None:
+    def _build_nouns(self, kinds: tuple[str, ...], plural: bool | None) -> Pool[NounForm] | None:
         weights = zipf_weights(len(self.lexicon.nouns), self._exponent)
         ranked = [
             (noun, weight)
@@ -200,15 +200,15 @@ class Vocabulary:
         ]
         return _forms(ranked, plural) if ranked else None
 
-    def _forms(self, nouns: Sequence[Noun], plural: bool | None) -> Draws[NounForm]:
+    def _forms(self, nouns: Sequence[Noun], plural: bool | None) -> Pool[NounForm]:
         return _forms(
             list(zip(nouns, zipf_weights(len(nouns), self._exponent), strict=True)), plural
         )
 
-    def _table(self, words: Sequence[Word]) -> Draws[Word]:
-        return Draws(words, zipf_weights(len(words), self._exponent))
+    def _table(self, words: Sequence[Word]) -> Pool[Word]:
+        return Pool(words, zipf_weights(len(words), self._exponent))
 
-    def _build_modes(self, tense: str, habit: bool, wills: bool) -> Draws[Mode]:
+    def _build_modes(self, tense: str, habit: bool, wills: bool) -> Pool[Mode]:
         often = self.lexicon.expressions["frequency"]
         modal = {verb.name: verb for verb in self.lexicon.verbs if verb.frame == "infinitive"}
         can, must = (Verb(name, "modal", ()) for name in ("can", "must"))
@@ -230,10 +230,10 @@ class Vocabulary:
                 modes += [(Mode(tense, modal=must), 0.8), (Mode(tense, "not", modal=must), 0.3)]
             elif tense == "past":
                 modes += [(Mode(tense, modal=can), 1.0), (Mode(tense, "not", modal=can), 0.5)]
-        return Draws(*zip(*modes, strict=True))
+        return Pool(*zip(*modes, strict=True))
 
 
-def _forms(ranked: Sequence[tuple[Noun, float]], plural: bool | None) -> Draws[NounForm]:
+def _forms(ranked: Sequence[tuple[Noun, float]], plural: bool | None) -> Pool[NounForm]:
     forms: list[NounForm] = []
     weights: list[float] = []
     for noun, weight in ranked:
@@ -243,7 +243,7 @@ def _forms(ranked: Sequence[tuple[Noun, float]], plural: bool | None) -> Draws[N
                 share = PLURAL_SHARE if number else 1 - PLURAL_SHARE if noun.counted else 1.0
                 forms.append((noun, number))
                 weights.append(weight * share)
-    return Draws(forms, weights)
+    return Pool(forms, weights)
 
 
 def _describes(adjective: Adjective, kind: str) -> bool:
