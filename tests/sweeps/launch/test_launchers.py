@@ -8,8 +8,6 @@ import sys
 
 import optuna
 import pytest
-from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 from tests.helpers.commands import ROOT, TINY, example, mistake, places, succeed
@@ -118,9 +116,9 @@ def test_a_study_of_two_workers_ends_with_the_trials_it_was_to_have(cluster, tmp
     few = ["sweep=recurrent", "sweep.name=few", "sweep.trials=4", "sweep.workers=2"]
     succeed(*SUBMITTED, *few, "sweep.pruner=none", *TINY, *places(tmp_path), **cluster)
     folder = tmp_path / "outputs" / "studies" / "few"
-    storage = JournalStorage(JournalFileBackend(str(folder / "study.journal")))
-    trials = optuna.load_study(study_name="few", storage=storage).trials
-    assert [trial.state for trial in trials] == [TrialState.COMPLETE] * 4
+    study = optuna.load_study(study_name="few", storage=f"sqlite:///{folder / 'study.db'}")
+    states = [trial.state for trial in study.trials if "slot" in trial.user_attrs]
+    assert states == [TrialState.COMPLETE] * 4
     logs = [(folder / f"worker-{number}" / "run.log").read_text() for number in (0, 1)]
     lines = [line for log in logs for line in log.splitlines() if line.startswith("few trial ")]
     assert sorted(line.split()[2] for line in lines) == list("00112233")  # begun, ended
