@@ -106,7 +106,12 @@ LINKS = '["x y z"] * 9, ["0-0 1-7"] * 9'
     ("path", "old", "new", "expected"),
     [
         ("mine", "", "", "data._target_=mine: give a dotted path"),
-        ("mine.Other", "", "", "data._target_=mine.Other: cannot be imported; choose one of "),
+        (
+            "mine.Other",
+            "",
+            "",
+            "data._target_=mine.Other: cannot be imported; give the dotted path of ",
+        ),
         ("hashlib.sha256", "", "", "data._target_=hashlib.sha256: is not derived from datamodules"),
         ("mine.Mine", "def split", "def splits", "data._target_=mine.Mine: Mine lacks split"),
         ("mine.Mine", "**settings", "", "Mine.__init__() got an unexpected keyword argument"),
@@ -131,13 +136,18 @@ def test_a_corpus_that_is_none_is_refused_in_a_line(space, path, old, new, expec
     ("path", "old", "new", "expected"),
     [
         ("letters", "", "", "tokenizer.kind=letters: give one of words, bpe, unigram, "),
-        ("mine.Other", "", "", "tokenizer.kind=mine.Other: cannot be imported; choose one of "),
+        (
+            "mine.Other",
+            "",
+            "",
+            "tokenizer.kind=mine.Other: cannot be imported; give the dotted path of ",
+        ),
         ("hashlib.sha256", "", "", "tokenizer.kind=hashlib.sha256: is not derived from "),
         ("mine.Mine", "def encode", "def code", "tokenizer.kind=mine.Mine: Mine lacks encode"),
         ("mine.Mine", "return cls(sorted", "return (sorted", "Mine.train returns list, but "),
         ("mine.Mine", "in lines]\n", "in lines[1:]]\n", "returns 19 lists for 20"),
         ("mine.Mine", ", 3)", ", 0) + 10_000", "Mine.encode gives the token 10"),
-        ("mine.Mine", "return [[", "return [[3][:len(lines) > 1] + [", "in another way when each"),
+        ("mine.Mine", "return [[", "return [[3][:len(lines) > 1] + [", "differently when each"),
         ("mine.Mine", "MARKER + word", "word", "Mine decodes"),
     ],
 )

@@ -92,7 +92,7 @@ def test_values_are_written_as_hydra_reads_them():
     ("changes", "message"),
     [
         ({"space": {"rate": RATE | {"high": 1e-4}}}, "there is nothing to choose"),
-        ({"space": {"rate": RATE | {"low": 0.0}}}, "`low` value must be larger than 0"),
+        ({"space": {"rate": RATE | {"low": 0.0}}}, "`low > 0` must hold for `log=True`"),
         ({"space": {"rate": RATE | {"step": 0.1}}}, "is not supported when"),
         ({"space": {"rate": RATE | {"kind": 1}}}, "Extra inputs"),
         ({"space": {"heads": HEADS}}, "score is no parameter that stands above it"),
