@@ -106,12 +106,7 @@ LINKS = '["x y z"] * 9, ["0-0 1-7"] * 9'
     ("path", "old", "new", "expected"),
     [
         ("mine", "", "", "data._target_=mine: give a dotted path"),
-        (
-            "mine.Other",
-            "",
-            "",
-            "data._target_=mine.Other: cannot be imported; give the dotted path of ",
-        ),
+        ("mine.Other", "", "", "data._target_=mine.Other: cannot be imported; give the dotted "),
         ("hashlib.sha256", "", "", "data._target_=hashlib.sha256: is not derived from datamodules"),
         ("mine.Mine", "def split", "def splits", "data._target_=mine.Mine: Mine lacks split"),
         ("mine.Mine", "**settings", "", "Mine.__init__() got an unexpected keyword argument"),
@@ -136,12 +131,7 @@ def test_a_corpus_that_is_none_is_refused_in_a_line(space, path, old, new, expec
     ("path", "old", "new", "expected"),
     [
         ("letters", "", "", "tokenizer.kind=letters: give one of words, bpe, unigram, "),
-        (
-            "mine.Other",
-            "",
-            "",
-            "tokenizer.kind=mine.Other: cannot be imported; give the dotted path of ",
-        ),
+        ("mine.Other", "", "", "tokenizer.kind=mine.Other: cannot be imported; choose one of "),
         ("hashlib.sha256", "", "", "tokenizer.kind=hashlib.sha256: is not derived from "),
         ("mine.Mine", "def encode", "def code", "tokenizer.kind=mine.Mine: Mine lacks encode"),
         ("mine.Mine", "return cls(sorted", "return (sorted", "Mine.train returns list, but "),
