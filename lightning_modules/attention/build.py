@@ -1,16 +1,18 @@
 """An attention from the settings below ``model.attention`` or ``model.intra_attention``."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from inspect import signature
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+from torch import nn
 
 from datamodules.errors import UserError, validated
 from datamodules.plugs import find_plug, make_plug
 from lightning_modules.attention.attention import Attention
 from lightning_modules.attention.scores import SCORES, Score
-from lightning_modules.attention.windows import WINDOWS, Global, Window
+from lightning_modules.attention.windows import WINDOWS, Global, Window, WindowMask
 
 WIDTHS = {"query_size", "memory_size", "half_width"}
 """Arguments of scores and windows that no option sets."""
@@ -64,6 +66,34 @@ def build_attention(
             f"local form; set {setting}.window=global or another score"
         )
     return Attention(query_size, memory_size, score, window, chosen.renormalise, heads)
+
+
+@contextmanager
+def exact_shapes(model: nn.Module) -> Iterator[None]:
+    """Refuse a user's score or window whose result has another shape, though torch may expand it.
+
+    Raises ``ValueError`` in the pass that computes such a result, and ``TypeError`` for a window
+    that returns something else.
+    """
+
+    def check(module: nn.Module, inputs: tuple[Any, ...], result: Any) -> None:
+        (query, *others), name = inputs, type(module).__name__
+        if isinstance(module, Score):
+            results, shape = [result], (*query.shape[:-1], others[0].shape[-2])
+        elif isinstance(result, WindowMask):
+            results, shape = [*result], (*query.shape[:2], others[-1])
+        else:
+            raise TypeError(f"{name} returns {type(result).__name__}, not a WindowMask")
+        for each in results:
+            if each is not None and each.shape != shape:
+                raise ValueError(f"{name} returns {tuple(each.shape)}, not {shape}")
+
+    known = (*SCORES.values(), *WINDOWS.values())
+    with ExitStack() as hooks:
+        for module in model.modules():
+            if isinstance(module, Score | Window) and type(module) not in known:
+                hooks.enter_context(module.register_forward_hook(check))
+        yield
 
 
 def _options(setting: str, chosen: AttentionOptions, *kinds: type) -> list[dict[str, Any]]:

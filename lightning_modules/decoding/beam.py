@@ -145,7 +145,7 @@ class BeamSearch(Search):
 
         The log-probability of a prefix, in ``totals`` ``(sentences, beam)``, can only fall: the
         score of its hypotheses is at most this log-probability divided by the penalty at the length
-        limit. If ``n_best`` hypotheses are at least as good, no prefix of the sentence goes on.
+        limit. If ``n_best`` hypotheses are at least as good, the search of the sentence ends.
         """
         finished = (totals / self.penalty(position + 1)).masked_fill(~ended, -math.inf)
         best = torch.cat([beams.best, finished], 1).topk(self.n_best).values

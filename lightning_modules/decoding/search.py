@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from datamodules.errors import UserError, one_line
 from datamodules.tokenization import BOS, EOS, PAD, UNK
+from lightning_modules.attention.build import exact_shapes
 from lightning_modules.kernels.precision import search_autocast
 from lightning_modules.kernels.products import packed_weights
 from lightning_modules.variants.base import EncoderDecoder, for_each_tensor, select_batch
@@ -325,7 +326,8 @@ def try_model(setting: str, model: EncoderDecoder, search: Search | None = None)
     try:
         with torch.random.fork_rng(devices), torch.no_grad():
             if search is None:
-                decoded = model.decode(model.encode(src, src != PAD), tgt)
+                with exact_shapes(model):
+                    decoded = model.decode(model.encode(src, src != PAD), tgt)
                 if not model.logits(decoded.features).isfinite().all():
                     raise ValueError(
                         "the numbers are not finite; a window must leave each query a real source "

@@ -1,4 +1,4 @@
-"""Which precision and which kernels compute. Users choose ``trainer.precision`` and three more.
+"""The precision and the kernels of all computation, chosen by settings and by the device.
 
 - ``matmul_precision``: float32 products in float32, or also in TF32 (``use_matmul_precision``);
 - ``products``: float32 products on a CPU by oneDNN or by torch (``choose_products``);

@@ -90,8 +90,8 @@ def _check_hypotheses(name: str, file: str, hypotheses: Sequence[str], expected:
     blank = [number for number, line in enumerate(hypotheses, start=1) if not line.strip()]
     if len(hypotheses) > expected and not "".join(hypotheses[expected:]).strip():
         raise UserError(
-            f"systems.{name}={file} goes on with nothing but empty lines after line {expected}, "
-            "the last of the references: remove them"
+            f"systems.{name}={file} has empty lines after line {expected}, where the references "
+            "end: remove them"
         )
     if len(hypotheses) != expected:
         raise UserError(

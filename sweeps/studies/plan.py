@@ -36,7 +36,7 @@ NOT_OF_TRIALS = ("task=", "seed=", "sweep.worker=")
 """Beginnings of overrides of a command that its trials do not take."""
 
 
-class Tuned(BaseModel, extra="forbid"):
+class Tuning(BaseModel, extra="forbid"):
     """The group ``tuned``: variants, each with its search space; seeds of the final runs."""
 
     variants: dict[str, str] = Field(min_length=1)
@@ -87,9 +87,9 @@ def study_plans(config: DictConfig, overrides: Sequence[str], out: Path) -> list
     return plans
 
 
-def tuned_settings(config: DictConfig) -> Tuned | None:
+def tuned_settings(config: DictConfig) -> Tuning | None:
     """Return the group ``tuned``; None for a study of one variant. Raises ``UserError``."""
-    return validated(Tuned, config.tuned, "tuned") if "tuned" in config else None
+    return validated(Tuning, config.tuned, "tuned") if "tuned" in config else None
 
 
 def check_space(study: StudyPlan) -> None:

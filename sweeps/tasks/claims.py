@@ -160,8 +160,8 @@ HEADER = """# Learning rates of systems, chosen alike: of half, once and twice t
 """
 
 
-class TunedRate(NamedTuple):
-    """What the trials of a system have shown."""
+class RateSearch(NamedTuple):
+    """The trials of a system: one for each learning rate."""
 
     system: str
     bleu: Mapping[float, float]
@@ -194,7 +194,7 @@ def trial_runs(claims: Iterable[Claim], systems: Systems) -> list[PlannedRun]:
     return list(planned.values())
 
 
-def tuned_systems(plan: ClaimsPlan, tier: TierName) -> tuple[list[TunedRate], list[str]]:
+def tuned_systems(plan: ClaimsPlan, tier: TierName) -> tuple[list[RateSearch], list[str]]:
     """Return what the trials of a plan have shown, and the systems of which a trial is missing."""
     claims = {claim.name: claim for claim in plan.claims}
     found: dict[str, dict[float, float]] = {}
@@ -209,10 +209,10 @@ def tuned_systems(plan: ClaimsPlan, tier: TierName) -> tuple[list[TunedRate], li
             else:
                 found.setdefault(key, {})[float(result.config["optimizer"]["lr"])] = bleu
     complete = [(key, sorted(bleu.items())) for key, bleu in found.items() if key not in missing]
-    return [TunedRate(key, dict(bleu)) for key, bleu in complete], [*missing]
+    return [RateSearch(key, dict(bleu)) for key, bleu in complete], [*missing]
 
 
-def write_rates(tuned: Sequence[TunedRate], file: Path) -> None:
+def write_rates(tuned: Sequence[RateSearch], file: Path) -> None:
     """Write the best rates by system."""
     rates = {each.system: each.rate for each in tuned}
     write_text(file, HEADER + yaml.safe_dump(rates, sort_keys=False, width=1000))
@@ -233,7 +233,7 @@ def read_rates(file: Path) -> dict[str, float]:
     return {str(system): float(rate) for system, rate in content.items()}
 
 
-def rates_table(tuned: Sequence[TunedRate]) -> Table:
+def rates_table(tuned: Sequence[RateSearch]) -> Table:
     """Return a row for each system: rates with their validation BLEU, and the best."""
     table = Table(title="Validation BLEU by learning rate", title_justify="left", box=None)
     for name in ("system", "rates", "best"):

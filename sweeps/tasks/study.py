@@ -26,7 +26,7 @@ from sweeps.studies.outcome import StudyOutcome, find_outcomes, write_outcome
 from sweeps.studies.plan import (
     SLOT,
     StudyPlan,
-    Tuned,
+    Tuning,
     check_space,
     create_study,
     study_plans,
@@ -90,7 +90,7 @@ def enqueue(plans: Sequence[StudyPlan], out: Path) -> int:
 def _train_best(
     config: DictConfig,
     plans: Sequence[StudyPlan],
-    tuned: Tuned,
+    tuned: Tuning,
     outcomes: Sequence[StudyOutcome],
     out: Path,
 ) -> None:

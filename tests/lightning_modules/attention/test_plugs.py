@@ -131,6 +131,11 @@ class TurnedWindow(First):
         return WindowMask(outside.transpose(0, 2), None)
 
 
+class OfFirstSentence(Window):
+    def forward(self, query, steps, src_lengths, src_size):
+        return WindowMask((torch.arange(src_size) >= src_lengths[0]).view(1, 1, -1), None)
+
+
 class Diagonal(Window):
     def forward(self, query, steps, src_lengths, src_size):
         outside = self.around(steps.expand(len(query), -1), src_size)[1]
@@ -189,17 +194,18 @@ MISTAKES = [
     ("score", Refusing, [], "widths must be odd"),
     ("score", Unfinished, [], "cannot assign module before"),
     ("score", Needy, [], "missing 1 required positional argument: 'sharpness'"),
-    ("score", Turned, [], "short sentences: RuntimeError: Sizes of tensors"),
-    ("score", Turned, ["+model.attention.heads=2"], "short sentences: RuntimeError: .*size"),
+    ("score", Turned, [], r"short sentences: ValueError: Turned returns \("),
+    ("score", Turned, ["+model.attention.heads=2"], r"Turned returns \("),
     ("score", TurnedKeys, [], "short sentences: RuntimeError: .*size"),
     ("score", Projected, ["+model.attention.sharpness=much"], "short sentences: TypeError"),
     ("window", Projected, [], "is not derived from .*windows.Window"),
     ("window", Nowhere, [], "Nowhere lacks forward"),
-    ("window", Bare, [], "short sentences: ValueError: too many values to unpack"),
+    ("window", Bare, [], "Bare returns Tensor, not a WindowMask"),
     ("window", Fractional, [], "short sentences: .*Float"),
     ("window", Diagonal, [], "the numbers are not finite"),
     ("window", Diagonal, ["+model.attention.half_width=90"], "the numbers are not finite"),
-    ("window", TurnedWindow, [], "short sentences: RuntimeError: .*size"),
+    ("window", OfFirstSentence, [], r"OfFirstSentence returns \(1, 1, 4\), not \(3, "),
+    ("window", TurnedWindow, [], r"TurnedWindow returns \("),
     ("window", First, ["+model.attention.most=many"], "short sentences: TypeError"),
 ]
 

@@ -24,7 +24,7 @@ from sweeps.claims.plan import (
 )
 from sweeps.tasks.claims import (
     FACTORS,
-    TunedRate,
+    RateSearch,
     read_rates,
     trial_runs,
     tuned_systems,
@@ -320,7 +320,7 @@ def test_the_highest_validation_bleu_chooses_the_rate(tmp_path):
     assert missing == [NONE]
     [attention] = tuned
     assert (attention.system, attention.rate, attention.at_the_edge) == (ATTENTION, 4e-3, False)
-    assert TunedRate("x", {2e-3: 11.0, 4e-3: 13.0}).at_the_edge
+    assert RateSearch("x", {2e-3: 11.0, 4e-3: 13.0}).at_the_edge
     write_rates(tuned, tmp_path / "rates.yaml")
     assert read_rates(tmp_path / "rates.yaml") == {ATTENTION: 4e-3}
 

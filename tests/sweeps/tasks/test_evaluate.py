@@ -251,7 +251,7 @@ MISTAKES = {
     "nowhere cannot be read (No such file": [*FILES, "systems.a=nowhere"],
     "set references=...": ["references=run", "systems.a=none1"],
     "systems.a=short has 64 lines, the references": [*FILES, "systems.a=short"],
-    "systems.a=trailing goes on with nothing but empty lines after line 65, the last of the": [
+    "systems.a=trailing has empty lines after line 65, where the references end: remove": [
         *FILES, "systems.a=trailing",
     ],
     "sources=short has 64 lines, references=ref has 65": [
