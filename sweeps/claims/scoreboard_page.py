@@ -1,4 +1,4 @@
-"""The page of claims, also in W&B: effects, verdicts, and published values beside ours."""
+"""The page of claims, also in W&B: effects, verdicts, and published values next to ours."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -52,7 +52,7 @@ class PublishedComparison(NamedTuple):
 
 
 def compare_with_published(claim: Claim, evidence: Evidence) -> PublishedComparison | None:
-    """Return ours beside the published BLEU of a claim.
+    """Return our BLEU next to the published BLEU of a claim.
 
     None without published BLEU, and where no sentence counts in its flavour.
     """

@@ -166,7 +166,7 @@ def _word_lines(table: Table, labels: Mapping[str, str]) -> Lines:
 
 
 def _score_rows(evaluation: Evaluation) -> Iterator[list[Cell]]:
-    """Yield a system's sentences whose BLEU lies in a range: means over the seeds with some."""
+    """Yield a row for each range of sentence BLEU: means over the seeds with such sentences."""
     for system in evaluation.systems:
         by_seed = [bucket_by_score(sentence_bleu(o.statistics)) for o in system.outputs]
         for label, *buckets in zip(SCORE_BUCKETS, *by_seed, strict=True):
