@@ -1,6 +1,6 @@
 """BLEU from sums over sentences; sacreBLEU counts.
 
-Validation BLEU chooses the weights of a training: this file alone is what it needs.
+A validation needs this file alone, which loads nothing of the other metrics.
 """
 
 from collections.abc import Sequence

@@ -31,7 +31,7 @@ class Record(BaseModel, extra="forbid"):
 
 
 class Training(Record):
-    """Cost and best validation BLEU of a training."""
+    """Cost of a training, and the validation whose weights are tested."""
 
     target_tokens: int | None = None  # number of real target tokens trained on, EOS counted
     updates: int | None = None
@@ -45,7 +45,12 @@ class Training(Record):
     """Amount spent of a budget of the user's kind, by the dotted path of the kind."""
     data_order: str | None = None  # hash of the sentence numbers of all batches, in order
     data_order_at: dict[int, str] = {}  # `data_order` after 1, 2, 4, 8, … updates
-    val_bleu: float | None = None  # best validation BLEU, which chose the tested weights
+    val_loss: float | None = None
+    """Loss of the validation whose weights are tested, in nats per target token; None without."""
+    val_bleu: float | None = None  # BLEU of the validation whose weights are tested
+    ended_by: str | None = None
+    """Setting that ended the training before its budget was spent; None if the budget did."""
+    suspicions: list[str] = []  # what speaks against the tested weights, such as a BLEU of 0
 
     def spent(self, kind: str) -> float | None:
         """Return the cost in a kind of budget; None if the run did not record the cost."""
@@ -200,6 +205,11 @@ class Result(Record):
         """The metrics of translations that the run was scored with, as in ``scoring.metrics``."""
         scoring = self.config.get("scoring") or {}
         return list(scoring.get("metrics", TEXT_METRICS))
+
+    @property
+    def all_suspicions(self) -> list[str]:
+        """What looks wrong in the text, in the training and in the translations."""
+        return [*self.data.suspicions, *self.training.suspicions, *self.suspicions]
 
     @field_validator("scores")
     @classmethod

@@ -80,7 +80,7 @@ def _costs(result: Result) -> Iterator[str]:
     if data.seen:
         shares = [f"{share:.1%} of its {name}" for name, share in data.seen.items()]
         yield f"of the test set, training contains {', '.join(shares)}"
-    yield from (f"warning: {each}" for each in (*data.suspicions, *result.suspicions))
+    yield from (f"warning: {each}" for each in result.all_suspicions)
 
 
 def _by_length(run: RunScores) -> list[list[str]]:

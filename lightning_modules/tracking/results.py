@@ -85,7 +85,7 @@ def log_test(
         sentence = SentenceAttention.of(run.predictions[shown], weights)
         tracker.log_attention("attention/test", sentence)
     tracker.log_rows("predictions", *_predictions(run))
-    if warnings := [*run.result.data.suspicions, *run.result.suspicions]:
+    if warnings := run.result.all_suspicions:
         tracker.log_rows("warnings", ("warning",), [[warning] for warning in warnings])
     tracker.log_files(folder, run.result.data)
 

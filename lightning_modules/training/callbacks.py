@@ -32,7 +32,8 @@ from lightning_modules.runs.schema import TRAINING, VALIDATION, HistoryPoint, Jo
 from lightning_modules.training.budgets import KINDS, Budget, Cost, Update, find_kind
 from lightning_modules.training.flops import Flops
 from lightning_modules.training.losses import losses_of
-from lightning_modules.training.module import VAL_BLEU, VAL_LOSS, TranslationModule
+from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.validations import VAL_BLEU, VAL_LOSS
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ class TrainingBudget(UpdateCallback):
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Let all ranks stop when any rank has spent the budget."""
-        flags_of(trainer).add("spent", lambda: self._is_spent)
+        flags_of(trainer).add("spent", lambda: self.is_spent)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Start the clocks; a training that continues has spent a share already."""
@@ -128,7 +129,7 @@ class TrainingBudget(UpdateCallback):
         if logs:
             self._log(pl_module)
         alone = trainer.world_size == 1 or self.kinds[self.budget.kind].equal_on_ranks
-        trainer.should_stop |= alone and self._is_spent
+        trainer.should_stop |= alone and self.is_spent
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Count the time in which a GPU still computes the last updates."""
@@ -138,7 +139,8 @@ class TrainingBudget(UpdateCallback):
             self.cost["seconds"] += time.perf_counter() - started
 
     @property
-    def _is_spent(self) -> bool:
+    def is_spent(self) -> bool:
+        """Whether the budget is spent."""
         return self.cost[self.budget.kind] >= self.budget.amount
 
     def _log(self, pl_module: pl.LightningModule) -> None:

@@ -21,10 +21,16 @@ from lightning_modules.ranks.updates import ends_update, gather_by_key
 from lightning_modules.training.losses import TrainingLosses
 from lightning_modules.training.process import ALL_ONE, Seeds, seed_draws
 from lightning_modules.training.teacher_forcing import ALWAYS, TeacherForcing, mixed_inputs
+from lightning_modules.training.validations import (
+    IMPROVEMENTS,
+    VAL_BLEU,
+    VAL_LOSS,
+    Validation,
+    count_improvements,
+)
 from lightning_modules.variants import EncoderDecoder
 
-VAL_LOSS, VAL_BLEU = "val/loss", "val/bleu"
-"""Names of the numbers of a validation, for Lightning and the tracker."""
+VALIDATIONS = "validations"  # key in a checkpoint: loss and BLEU of each validation so far
 
 
 class Translation(NamedTuple):
@@ -82,10 +88,20 @@ class TranslationModule(Translator):
         self.losses = TrainingLosses()
         self._update_loss: Tensor | float = 0.0
         self._validated_nats: dict[int, tuple[float, int]] = {}
-        self._plateau_loss: float | None = None
+        self.validations: list[Validation] = []
+        self._scheduled = 0  # number of validations that a plateau schedule has seen
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Save the validations so far."""
+        checkpoint[VALIDATIONS] = [tuple(each) for each in self.validations]
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Convert the module to its precision before loading; Lightning converts it too late."""
+        """Restore the validations.
+
+        The module is converted to its precision before loading; Lightning converts it too late.
+        """
+        self.validations = [Validation(*each) for each in checkpoint[VALIDATIONS]]
+        self._scheduled = len(self.validations)
         self.trainer.precision_plugin.convert_module(self)
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0, share: float = 1.0) -> Tensor:
@@ -147,12 +163,14 @@ class TranslationModule(Translator):
     def on_validation_epoch_end(self) -> None:
         """Log the mean loss over all tokens and corpus BLEU, the same on every rank."""
         nats, tokens = zip(*gather_by_key(self.trainer, self._validated_nats).values(), strict=True)
-        self._plateau_loss = sum(nats) / sum(tokens)
-        self.log(VAL_LOSS, self._plateau_loss)
         self.validated = gather_by_key(self.trainer, self.validated)
         text = self.trainer.datamodule.text("val")  # type: ignore[attr-defined]
         references = [text.target[number] for number in self.validated]
-        self.log(VAL_BLEU, corpus_bleu(list(self.validated.values()), references))
+        bleu = corpus_bleu(list(self.validated.values()), references)
+        self.validations.append(Validation(sum(nats) / sum(tokens), bleu))
+        self.log(VAL_LOSS, self.validations[-1].loss)
+        self.log(VAL_BLEU, bleu)
+        self.log(IMPROVEMENTS, float(count_improvements(self.validations)), logger=False)
 
     def configure_optimizers(self) -> Any:
         """Return optimizer and schedule, which steps every update; see ``lr_scheduler_step``."""
@@ -161,8 +179,8 @@ class TranslationModule(Translator):
         schedule = {
             "scheduler": self._make_scheduler(optimizer),
             "interval": "step",
-            "monitor": VAL_LOSS,
-            "strict": False,  # there is no validation loss before the first validation
+            "monitor": IMPROVEMENTS,
+            "strict": False,  # there is no such number before the first validation
         }
         return {"optimizer": optimizer, "lr_scheduler": schedule}
 
@@ -195,9 +213,9 @@ class TranslationModule(Translator):
             self.log("train/gradient_norm", norm)
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any) -> None:
-        """Let a plateau schedule see each validation loss once, not at every update."""
+        """Let a plateau schedule see each validation once, not at every update."""
         if not isinstance(scheduler, ReduceLROnPlateau):
             scheduler.step()
-        elif self._plateau_loss is not None:
-            scheduler.step(self._plateau_loss)
-            self._plateau_loss = None
+        elif self._scheduled < len(self.validations):
+            scheduler.step(float(count_improvements(self.validations)))
+            self._scheduled = len(self.validations)

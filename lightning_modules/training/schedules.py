@@ -1,10 +1,10 @@
-"""Learning rate schedules that torch does not ship."""
+"""Learning rate schedules by updates, and one by validations."""
 
 import math
 
 from omegaconf import DictConfig
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LambdaLR
+from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
 
 from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
@@ -58,6 +58,14 @@ def halving(
         return 0.5 ** min(halvings, max(0, math.floor(done + 1e-9) + 1))
 
     return LambdaLR(optimizer, factor)
+
+
+def plateau(optimizer: Optimizer, factor: float, patience: int) -> ReduceLROnPlateau:
+    """Multiply the rate by ``factor`` after more than ``patience`` validations without a new best.
+
+    The schedule sees the number of improvements, which rises by one with each of them.
+    """
+    return ReduceLROnPlateau(optimizer, "max", factor, patience, threshold=0, threshold_mode="abs")
 
 
 def schedule_length(

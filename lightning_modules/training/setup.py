@@ -19,12 +19,13 @@ from lightning_modules.runs.identity import checkpoint_record
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.paths import BEST, CHECKPOINTS, TOKENIZERS, TRAINING_FILES
 from lightning_modules.runs.schema import Coverage, Training
-from lightning_modules.training import checkpoints, factories, process, word_vectors
+from lightning_modules.training import checkpoints, endings, factories, process, word_vectors
 from lightning_modules.training.budgets import KINDS
 from lightning_modules.training.callbacks import ProgressFile, ProgressLines, budget_of
 from lightning_modules.training.flops import Flops, count_flops
-from lightning_modules.training.module import VAL_BLEU, TranslationModule
+from lightning_modules.training.module import VALIDATIONS, TranslationModule
 from lightning_modules.training.schedules import schedule_length
+from lightning_modules.training.validations import Validation, doubts
 from lightning_modules.variants import EncoderDecoder
 
 
@@ -131,7 +132,7 @@ def build_trainer(
 
 
 def fit(trainer: pl.Trainer, setup: TrainingSetup) -> Training:
-    """Train until the budget is spent, load the weights of the best validation BLEU, report costs.
+    """Train until the budget is spent, load the weights of the best validation, report costs.
 
     An interrupted training continues from its checkpoint; its earlier cost counts.
     """
@@ -146,7 +147,8 @@ def fit(trainer: pl.Trainer, setup: TrainingSetup) -> Training:
         trainer.save_checkpoint(best.best_model_path)
     content = checkpoints.read_own_checkpoint(Path(best.best_model_path))
     checkpoints.load_weights(module.model, content)
-    by_bleu = best.monitor == VAL_BLEU and best.best_model_score is not None
+    tested = Validation(*content[VALIDATIONS][-1]) if content[VALIDATIONS] else None
+    ended_by = endings.ended_by(trainer, setup.config)
     costs: Any = dict(budget.cost)
     return Training(
         **{kind: costs.pop(kind) for kind in KINDS} | {"updates": trainer.global_step},
@@ -156,5 +158,8 @@ def fit(trainer: pl.Trainer, setup: TrainingSetup) -> Training:
         waited=budget.waited_share,
         data_order=budget.data_order,
         data_order_at=budget.data_order_at,
-        val_bleu=float(best.best_model_score) if by_bleu else None,  # type: ignore[arg-type]
+        val_loss=tested and tested.loss,
+        val_bleu=tested and tested.bleu,
+        ended_by=ended_by,
+        suspicions=[*doubts(tested, module.validations)],
     )

@@ -59,7 +59,7 @@ class StudySection:
         }
 
 
-CORPUS = "the corpus"
+CORPUS, TRAININGS = "the corpus", "trainings"
 ONE_TRAINING = (
     "{} one seed: these findings are about these trainings; another training may come out "
     "otherwise."
@@ -136,9 +136,15 @@ class Findings:
 
     @cached_property
     def suspicions(self) -> dict[str, list[str]]:
-        """What looks wrong: in ``the corpus``, or in the translations of a system, by its label."""
-        corpora = [each for run in self.comparison.runs for each in run.result.data.suspicions]
-        found = {CORPUS: list(dict.fromkeys(corpora))}
+        """What looks wrong: in the corpus, in trainings, in the translations of a system."""
+        runs = self.comparison.runs
+        corpora = [each for run in runs for each in run.result.data.suspicions]
+        trainings = [
+            f"{run.label} seed {run.result.seed}: {each}"
+            for run in runs
+            for each in run.result.training.suspicions
+        ]
+        found = {CORPUS: list(dict.fromkeys(corpora)), TRAININGS: trainings}
         for system in self.evaluation.systems:
             test, of_system = system.test, found.setdefault(quote(system), [])
             for output in system.outputs:

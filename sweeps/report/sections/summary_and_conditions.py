@@ -10,7 +10,7 @@ from typing_extensions import override
 from sweeps.comparison.conditions import MARKS, State
 from sweeps.comparison.numbers import in_words
 from sweeps.comparison.tables import Table
-from sweeps.report.findings import CORPUS
+from sweeps.report.findings import CORPUS, TRAININGS
 from sweeps.report.sections import Section
 
 STYLES: dict[State, str] = {"held": "green", "differs by design": "cyan", "NOT HELD": "bold red"}
@@ -25,15 +25,16 @@ class Summary(Section):
 
     @property
     def warnings(self) -> list[str]:
-        """Lines that say what looks wrong in the texts."""
+        """Lines that say what looks wrong in texts and trainings."""
         return [line for lines in self.findings.suspicions.values() for line in lines]
 
     @property
     def warned(self) -> str:
-        """The texts that the warnings are about, and one of the warnings without its examples."""
-        systems = [text for text in self.findings.suspicions if text != CORPUS]
+        """What the warnings are about, and one of the warnings without its examples."""
+        found = self.findings.suspicions
+        systems = [each for each in found if each not in (CORPUS, TRAININGS)]
         of = systems[0] if len(systems) == 1 else f"{len(systems)} systems"
-        parts = [CORPUS] if CORPUS in self.findings.suspicions else []
+        parts = [each for each in (CORPUS, TRAININGS) if each in found]
         texts = in_words([*parts, f"translations of {of}"] if systems else parts)
         first = self.warnings[0].partition(": “")[0]
         return f"{texts}; such as: {first}" if len(self.warnings) > 1 else f"{texts}: {first}"

@@ -109,7 +109,7 @@ def test_warnings_name_the_texts(tmp_path, texts, told):
     findings = findings_of([make_run(tmp_path / "0"), make_run(tmp_path / "1", "luong")])
     findings.__dict__["suspicions"] = texts
     lines = sum(map(len, texts.values()))
-    assert f"Warnings about texts: {lines} ({told})" in render_report(make_report(findings, REPORT))
+    assert f"Warnings: {lines} ({told})" in render_report(make_report(findings, REPORT))
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(42.4, "42 s"), (210, "3.5 min"), (7560, "2.1 h")])
