@@ -33,9 +33,10 @@ def examples_of(lines: Iterable[str]) -> list[str]:
 class ParallelText:
     """One split: ``source[i]`` is translated by ``target[i]``.
 
-    A *word* is a whitespace-separated piece of a line, everywhere in the harness. ``alignments``
+    A *word* of an alignment is a whitespace-separated piece of a line. ``alignments``
     holds the gold word alignments, if the corpus has any: for each sentence one line of Pharaoh
     pairs (``0-0 1-2``, source word then target word, counted from 0; ``1?2`` is a possible link).
+    ``further_references`` has the references of each sentence besides ``target``, any number.
     ``left_out`` counts the excluded pairs by reason; ``examples`` has the first sources of these
     pairs. ``seen`` of the training text tells, by name, which share of the test set's parts also
     occur in training, from 0 to 1. ``sets`` of the test
@@ -50,6 +51,7 @@ class ParallelText:
     examples: dict[str, list[str]] = field(default_factory=dict)
     seen: dict[str, float] = field(default_factory=dict)
     sets: dict[str, int] = field(default_factory=dict)
+    further_references: list[list[str]] | None = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -58,7 +60,14 @@ class ParallelText:
         """Return the pairs from ``first`` to before ``end``, with all that the text tells."""
         rows = slice(first, end)
         links = None if self.alignments is None else self.alignments[rows]
-        return replace(self, source=self.source[rows], target=self.target[rows], alignments=links)
+        further = None if self.further_references is None else self.further_references[rows]
+        return replace(
+            self,
+            source=self.source[rows],
+            target=self.target[rows],
+            alignments=links,
+            further_references=further,
+        )
 
 
 class Corpus(ABC):
@@ -98,6 +107,8 @@ class Corpus(ABC):
             digest.update(repr((text.source, text.target, text.alignments)).encode())
             if text.sets:
                 digest.update(repr(text.sets).encode())
+            if text.further_references is not None:
+                digest.update(repr(text.further_references).encode())
         return digest.hexdigest()[:12]
 
 
@@ -169,6 +180,7 @@ def join_texts(texts: Sequence[ParallelText]) -> ParallelText:
     filled = [text for text in texts if len(text)]
     links = [text.alignments for text in filled if text.alignments is not None]
     sets: Counter[str] = Counter()
+    further = [text.further_references for text in filled]
     whole = ParallelText(
         [line for text in filled for line in text.source],
         [line for text in filled for line in text.target],
@@ -177,6 +189,12 @@ def join_texts(texts: Sequence[ParallelText]) -> ParallelText:
     for text in texts:
         add_left_out(whole, text)
         sets.update(text.sets)
+    if any(each is not None for each in further):
+        empty = ([[]] * len(text) for text in filled)
+        joined = [
+            lines for each, none in zip(further, empty, strict=True) for lines in each or none
+        ]
+        whole = replace(whole, further_references=joined)
     return replace(whole, sets=dict(sets))
 
 
@@ -186,6 +204,8 @@ def _checked(text: object, call: str) -> ParallelText:
     sides = {"source": text.source, "target": text.target}
     if text.alignments is not None:
         sides["alignments"] = text.alignments
+    if text.further_references is not None:
+        sides["further_references"] = list(map("\n".join, text.further_references))
     for side, lines in sides.items():
         if not all(isinstance(line, str) for line in lines):
             raise UserError(f"{call} has a {side} that is not text; give a text a sentence")

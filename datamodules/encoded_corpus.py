@@ -69,10 +69,9 @@ class EncodedCorpus:
 
     @cached_property
     def word_counts(self) -> dict[str, dict[str, int]]:
-        """Frequency of each word of the training text.
+        """Frequency of each whitespace-separated word of the training text.
 
-        ``source`` and ``reference`` count the whitespace-separated words of the two sides,
-        ``target`` the tokens of sacreBLEU's ``13a``.
+        ``source`` and ``reference`` count the words of the two sides.
         """
         counts: dict[str, dict[str, int]] = json.loads((self.folder / WORD_COUNTS).read_bytes())
         return counts

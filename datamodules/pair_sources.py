@@ -39,6 +39,7 @@ class PairSource(ABC):
     sides: tuple[str, str]  # where the source side and the target side stand, for messages
     files: tuple[Path, ...] = ()  # files whose content decides the pairs
     identity: str = ""  # what decides the pairs besides the content of the files
+    references: tuple[Path, ...] = ()  # files with further references of the target side
     unit: str = "line"  # what ``first`` counts
     first: int = 1  # number of the first pair
 
@@ -53,9 +54,10 @@ class TwoFiles(PairSource):
 
     name: str
     pair: tuple[Path, Path]
+    references: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
-        self.files = self.pair
+        self.files = (*self.pair, *self.references)
         self.sides = str(self.pair[0]), str(self.pair[1])
 
     @override
@@ -79,6 +81,15 @@ def find_file(folder: Path, name: str) -> Path | None:
     return None
 
 
+def find_references(folder: Path, name: str) -> list[Path]:
+    """Return the files of all references: ``NAME`` or ``NAME.0``, ``NAME.1``, ``NAME.2``, …"""
+    found, file = [], find_file(folder, name) or find_file(folder, f"{name}.0")
+    while file is not None:
+        found.append(file)
+        file = find_file(folder, f"{name}.{len(found)}")
+    return found
+
+
 def _refuse_unequal(files: Sequence[Path]) -> None:
     counts = [sum(map(len, read_blocks(file))) for file in files]
     raise UserError(
@@ -94,21 +105,23 @@ def find_test_set(
 
     ``name`` is a name of sacreBLEU, ``newstestYYYY``, or that of files ``NAME.{language}`` in one
     of ``places``. sacreBLEU keeps its test sets in ``folder``, by default in ``$SACREBLEU`` or
-    ``~/.sacrebleu``. Of several references, the first counts.
+    ``~/.sacrebleu``.
 
     Raises ``UserError`` for an unknown name, language pair or folder, and if the download fails.
     """
     if folder is not None and not folder.is_dir():
         raise UserError(f"{OPTION}_folder={folder}: {what_is(folder)}; give a folder or make it")
     for place in places:
-        sides = [find_file(place, f"{name}.{language}") for language in (source, target)]
-        if sides[0] is not None and sides[1] is not None:
-            return TwoFiles(name, (sides[0], sides[1]))
+        sources = find_file(place, f"{name}.{source}")
+        references = find_references(place, f"{name}.{target}")
+        if sources is not None and references:
+            return TwoFiles(name, (sources, references[0]), tuple(references[1:]))
     known, raw = _dataset(name, f"{source}-{target}", folder)
     with _fetching(name, known, raw):
         first = known.get_source_file(f"{source}-{target}")
-        second = known.get_reference_files(f"{source}-{target}")[0]
-    return TwoFiles(name, (Path(first), Path(second)))
+        references = map(Path, known.get_reference_files(f"{source}-{target}"))
+    reference, *further = references
+    return TwoFiles(name, (Path(first), reference), tuple(further))
 
 
 def _dataset(name: str, pair: str, folder: Path | None) -> tuple[Any, Path]:

@@ -10,7 +10,7 @@ import os
 import shutil
 import signal
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -23,7 +23,6 @@ from threading import Thread
 from typing import Any, TypeVar
 
 import numpy as np
-from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from tqdm import tqdm
 
 from datamodules.cleaning import (
@@ -358,17 +357,8 @@ def _narrow(lengths: Integers) -> Integers:
 
 
 def _word_counts(source: Mapping[str, int], target: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """Return the frequency of each word, sorted.
-
-    ``source`` and ``reference`` count the whitespace-separated words of the two sides, ``target``
-    the tokens of sacreBLEU's ``13a``, which cuts each word by itself.
-    """
-    tokens: Counter[str] = Counter()
-    tokenize = Tokenizer13a()
-    for word, frequency in target.items():
-        for token in tokenize(word).split():
-            tokens[token] += frequency
-    counts = {"source": source, "target": tokens, "reference": target}
+    """Return the frequency of each whitespace-separated word, sorted."""
+    counts = {"source": source, "reference": target}
     return {name: dict(sorted(each.items())) for name, each in counts.items()}
 
 

@@ -119,13 +119,18 @@ class RealCorpus(Corpus):
         pairs = 0
         for source in self._sources[name]:
             first = source.first
+            further = _further_references(source, self.place) if source.references else None
             for block in source.blocks():
                 if not self.skip_empty:
                     _refuse_empty(source, block, first)
                 links = None if gold is None else self._gold(gold, pairs, block)
                 pairs += len(block[0])
                 is_set = name == "test" and self._set_names
-                text = _within(block, (self.source, self.target), links, limit)
+                rows = slice(first - source.first, first - source.first + len(block[0]))
+                given = ParallelText(
+                    *map(list, block), links, further_references=further and further[rows]
+                )
+                text = _within(given, (self.source, self.target), limit)
                 named = {set_name(source.name): len(text)} if is_set else {}
                 yield replace(text, sets=named)
                 first += len(block[0])
@@ -182,22 +187,34 @@ class RealCorpus(Corpus):
         return names
 
 
-def _within(
-    block: Block, languages: tuple[str, str], links: list[str] | None, limit: int | None
-) -> ParallelText:
-    words = list(map(lengths_in_words, block, languages))
+def _further_references(source: PairSource, option: str) -> list[list[str]]:
+    """Return the further references of each pair; an empty line is none."""
+    streams = [read_lines(file, option) for file in source.references]
+    pairs = sum(len(block[0]) for block in source.blocks())
+    for file, lines in zip(source.references, streams, strict=True):
+        if len(lines) != pairs:
+            raise UserError(
+                f"{file} has {len(lines)} lines but {source.sides[1]} has {pairs}: line n of each "
+                f"must be a reference of sentence n; fix the files, or set {option}=..."
+            )
+    return [[line for line in lines if line.strip()] for lines in zip(*streams, strict=True)]
+
+
+def _within(text: ParallelText, languages: tuple[str, str], limit: int | None) -> ParallelText:
+    words = list(map(lengths_in_words, (text.source, text.target), languages))
     empty = np.minimum(*words) == 0
     long = np.zeros_like(empty) if limit is None else ~empty & (np.maximum(*words) > limit)
     reasons = {"empty": empty, f"longer than {limit} words": long}
     found = {reason: which.tolist() for reason, which in reasons.items() if which.any()}
     kept = (~empty & ~long).tolist()
-    source, target = (list(compress(side, kept)) for side in block)
+    further = text.further_references
     return ParallelText(
-        source,
-        target,
-        None if links is None else list(compress(links, kept)),
+        list(compress(text.source, kept)),
+        list(compress(text.target, kept)),
+        None if text.alignments is None else list(compress(text.alignments, kept)),
         {reason: sum(which) for reason, which in found.items()},
-        {reason: examples_of(compress(block[0], which)) for reason, which in found.items()},
+        {reason: examples_of(compress(text.source, which)) for reason, which in found.items()},
+        further_references=None if further is None else list(compress(further, kept)),
     )
 
 

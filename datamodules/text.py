@@ -14,7 +14,7 @@ from datamodules.corpus import Split
 from datamodules.errors import UserError
 from datamodules.files import what_is
 from datamodules.lines import COMPRESSED
-from datamodules.pair_sources import PairSource, TwoFiles, find_file
+from datamodules.pair_sources import PairSource, TwoFiles, find_file, find_references
 from datamodules.real_corpus import RealCorpus
 from datamodules.tables import TABLES, Columns, TableFile, table_kind
 
@@ -48,7 +48,7 @@ class TextCorpus(RealCorpus):
         asked = self.files.get(split, split)
         parts = [asked] if isinstance(asked, str) else asked
         names = [name for part in parts for name in self._matches(part)]
-        sources = [self._table(name) or self._two_files(name) for name in names]
+        sources = [self._table(name) or self._two_files(name, split) for name in names]
         _check_files(split, sources)
         yield from sources
 
@@ -92,8 +92,10 @@ class TextCorpus(RealCorpus):
         files = (find_file(self.root, f"{name}{kind}") for kind in kinds)
         return next(filter(None, files), None)
 
-    def _two_files(self, name: str) -> TwoFiles:
-        return TwoFiles(name, (self._find(name, self.source), self._find(name, self.target)))
+    def _two_files(self, name: str, split: Split) -> TwoFiles:
+        references = find_references(self.root, f"{name}.{self.target}") if split == "test" else []
+        first = references[0] if references else self._find(name, self.target)
+        return TwoFiles(name, (self._find(name, self.source), first), tuple(references[1:]))
 
     def _find(self, name: str, language: str) -> Path:
         file = find_file(self.root, f"{name}.{language}")

@@ -21,6 +21,11 @@ Numbers = NDArray[np.int64]
 LINES_AT_ONCE = 50_000  # lines whose words are counted at once, so that memory stays bounded
 LETTERS = {"zh": 2, "yue": 2, "ja": 2, "th": 4, "lo": 4, "bo": 4, "km": 5, "my": 5}
 """Letters of a mean word in languages that are written without spaces between words."""
+SHORT_CODES = {
+    "zho": "zh", "chi": "zh", "cmn": "zh", "jpn": "ja", "kor": "ko", "tha": "th", "lao": "lo",
+    "bod": "bo", "tib": "bo", "khm": "km", "mya": "my", "bur": "my",
+}  # fmt: skip
+"""Two letters for the three-letter codes of such languages."""
 
 
 class WordNumbers(NamedTuple):
@@ -56,9 +61,15 @@ def word_counts(lines: Sequence[str]) -> Numbers:
     return _split(lines)[1]
 
 
+def language_code(language: str) -> str:
+    """Return the code of a language without script and country: zh-CN and zho_Hans become zh."""
+    code = re.split("[-_]", language)[0].lower()
+    return SHORT_CODES.get(code, code)
+
+
 def letters_of_word(language: str) -> int | None:
     """Return the letters of a mean word of a language without spaces; None for other languages."""
-    return LETTERS.get(re.split("[-_]", language)[0].lower())
+    return LETTERS.get(language_code(language))
 
 
 def lengths_in_words(lines: Sequence[str], language: str) -> Numbers:

@@ -27,10 +27,12 @@ def correct_step_count(trainer: "pl.Trainer") -> None:
 
 
 def sentence_counts(
-    counter: BLEU | CHRF | TER, hypotheses: Sequence[str], references: Sequence[str]
+    counter: BLEU | CHRF | TER,
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str | None]],
 ) -> list[list[float]]:
     """Return what a metric of sacreBLEU sums over sentences, a row for each sentence."""
-    counts: list[list[float]] = counter._extract_corpus_statistics(hypotheses, [references])
+    counts: list[list[float]] = counter._extract_corpus_statistics(hypotheses, references)
     return counts
 
 

@@ -10,30 +10,33 @@ from numpy.typing import NDArray
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from lightning_modules.library_internals import sentence_counts
+from lightning_modules.metrics.words import PLAIN, WordRule, counter_of
 
 Counts = NDArray[np.float64]
 BLEU_ORDER = 4
-BLEU_COUNTER = BLEU(force=True)
-"""Counts ``hyp, ref, correct × 4, total × 4``; no warning for a text that looks tokenised."""
 
 
 def sacrebleu_counts(
-    counter: BLEU | CHRF | TER, hypotheses: Sequence[str], references: Sequence[str]
+    counter: BLEU | CHRF | TER, hypotheses: Sequence[str], *references: Sequence[str | None]
 ) -> Counts:
     """Return what a metric of sacreBLEU sums over sentences, ``(sentences, columns)``.
 
-    Raises ``ValueError`` when the lists are empty or of unequal length.
+    Of several ``references``, a sentence may lack some (None). Raises ``ValueError`` when the lists
+    are empty or of unequal length.
     """
-    if len(hypotheses) != len(references):
-        raise ValueError(f"{len(hypotheses)} hypotheses for {len(references)} references")
+    for each in references:
+        if len(hypotheses) != len(each):
+            raise ValueError(f"{len(hypotheses)} hypotheses for {len(each)} references")
     if not hypotheses:
         raise ValueError("nothing to score: there are no sentences")
     return np.array(sentence_counts(counter, hypotheses, references), np.float64)
 
 
-def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+def corpus_bleu(
+    hypotheses: Sequence[str], references: Sequence[str], rule: WordRule = PLAIN
+) -> float:
     """Return corpus BLEU, 0 to 100. Raises ``ValueError`` as ``sacrebleu_counts`` does."""
-    return float(bleu(sacrebleu_counts(BLEU_COUNTER, hypotheses, references).sum(0)))
+    return float(bleu(sacrebleu_counts(counter_of(rule), hypotheses, references).sum(0)))
 
 
 def bleu(sums: Counts, effective_order: bool = False) -> Counts:

@@ -13,6 +13,7 @@ from lightning_modules.metrics.metric import (
     Array,
     FormulaMetric,
     Metric,
+    ReferenceText,
     Statistics,
     TextMetric,
     ratio,
@@ -71,8 +72,9 @@ COLUMNS = {
 """Columns of tables that are no metrics."""
 TAKEN = COLUMNS.union(METRICS, (metric.statistics for metric in METRICS.values()))
 """Names of metrics, of statistics and of columns, which no further metric may have."""
-EXAMPLE = (["ein altes Haus .", "ja"], ["an old house .", "no"], ["the old house .", "yes"])
-"""Sources, hypotheses and references on which metrics are tried out."""
+EXAMPLE = ReferenceText(["the old house .", "yes"], ["ein altes Haus .", "ja"])
+EXAMPLE_HYPOTHESES = ["an old house .", "no"]
+"""Translations of ``EXAMPLE``, on which metrics are tried out."""
 
 
 def find_metrics(names: Iterable[str]) -> list[TextMetric]:
@@ -115,26 +117,20 @@ def in_order(chosen: Iterable[TextMetric]) -> list[Metric]:
     return [*ordered, *(metric for name, metric in by_name.items() if name not in METRICS)]
 
 
-def signatures(metrics: Iterable[Metric] = ()) -> dict[str, str]:
+def signatures(text: ReferenceText, metrics: Iterable[Metric] = ()) -> dict[str, str]:
     """Return the signatures of the harness's metrics, of ``SENTENCE_BLEU`` and of ``metrics``."""
-    bleu, *others = (metric for metric in (*METRICS.values(), *metrics) if metric.signature)
-    return {
-        bleu.name: bleu.signature,
-        SENTENCE_BLEU: sentence_bleu_signature(),
-        **{metric.name: metric.signature for metric in others},
-    }
+    signed = {each.name: each.signature_on(text) for each in (*METRICS.values(), *metrics)}
+    bleu = {"bleu": signed.pop("bleu"), SENTENCE_BLEU: sentence_bleu_signature(text)}
+    return {name: signature for name, signature in (bleu | signed).items() if signature}
 
 
 def try_metrics(names: Iterable[str]) -> None:
     """Raise ``UserError`` for a name as ``find_metrics`` does, or a metric that cannot score."""
-    translation_statistics(find_metrics(names), *EXAMPLE)
+    translation_statistics(find_metrics(names), EXAMPLE, EXAMPLE_HYPOTHESES)
 
 
 def translation_statistics(
-    metrics: Iterable[TextMetric],
-    sources: Sequence[str] | None,
-    hypotheses: Sequence[str],
-    references: Sequence[str],
+    metrics: Iterable[TextMetric], text: ReferenceText, hypotheses: Sequence[str]
 ) -> Statistics:
     """Count the statistics of metrics, each once.
 
@@ -144,11 +140,11 @@ def translation_statistics(
     counted: dict[str, Array] = {}
     for metric in metrics:
         if metric.statistics not in counted:
-            if metric.needs_sources and sources is None:
+            if metric.needs_sources and text.sources is None:
                 name = type(metric).__name__
                 raise UserError(f"{_override(metric)}: {name} needs the sources; give sources=FILE")
-            counts = metric.count(sources, hypotheses, references)
-            counted[metric.statistics] = _checked(metric, counts, len(references))
+            counts = metric.count(text, hypotheses)
+            counted[metric.statistics] = _checked(metric, counts, len(text.references))
         check_counts(metric, [counted[metric.statistics]])
     return counted
 

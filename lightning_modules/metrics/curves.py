@@ -9,10 +9,11 @@ import numpy as np
 
 from datamodules.files import as_cell
 from lightning_modules.metrics.bootstrap import ScoredSubset
-from lightning_modules.metrics.chosen_metrics import METRICS, signatures
+from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.resampling import Interval, Resamples, interval
 from lightning_modules.metrics.systems import System
+from lightning_modules.metrics.text_metrics import Bleu
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class CurvePoint:
     scores: dict[str, float]  # scores by metric name; empty for a bucket without sentences
     bleu_interval: Interval | None
     """95% bootstrap interval over the sentences; None for fewer than two sentences."""
+    signature: str  # of BLEU
 
     @property
     def bleu(self) -> float | None:
@@ -49,6 +51,7 @@ def curve_points(systems: Sequence[System], subsets: Sequence[ScoredSubset]) -> 
             bleu_interval=interval(subset.resampled[system.name, "bleu"][row])
             if len(subset.index) > 1
             else None,
+            signature=Bleu().signature_on(system.test),
         )
         for system in systems
         for row, output in enumerate(system.outputs)
@@ -70,12 +73,12 @@ def format_csv(points: Sequence[CurvePoint], resamples: Resamples) -> str:
     first = ("variant", "seed", "length_low", "length_high", "sentences")
     scores = ("bleu", "bleu_low", "bleu_high", *names)
     writer.writerow([*first, *scores, "signature", "resamples", "resampling_seed"])
-    origin = (signatures()["bleu"], resamples.count, resamples.seed)
     for point in points:
         low, high = point.bleu_interval or (None, None)
         known = [point.bleu, low, high, *(point.scores.get(name) for name in names)]
         bounds = (point.bounds.low, point.bounds.high)
         cells = ("" if score is None else f"{score:.4f}" for score in known)
         place = (as_cell(point.variant), point.seed, *bounds, point.sentences)
+        origin = (point.signature, resamples.count, resamples.seed)
         writer.writerow([*place, *cells, *origin])
     return text.getvalue()

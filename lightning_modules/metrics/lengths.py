@@ -1,18 +1,17 @@
 """Length buckets of sentences, and trends of a score over length."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-from lightning_modules.metrics.metric import Array
+from lightning_modules.metrics.metric import Array, ReferenceText
 
 LengthUnit = Literal["source_words", "reference_words", "source_tokens", "reference_tokens"]
-"""Words are separated by whitespace; tokens are the tokens that BLEU counts (sacreBLEU's 13a)."""
+"""Words and tokens of the first reference or of the source, as ``WordRule`` cuts them."""
 THIN = 30  # a bucket with fewer sentences is marked, and neither tested nor part of a trend
 SHARE_OF_BEST = 0.8  # share of the best score below which `falls_below` sees a fall
 
@@ -46,16 +45,15 @@ class Bucket:
         return len(self.index) < THIN
 
 
-def sentence_lengths(
-    sources: Sequence[str] | None, references: Sequence[str], unit: LengthUnit
-) -> NDArray[np.int64]:
+def sentence_lengths(text: ReferenceText, unit: LengthUnit) -> NDArray[np.int64]:
     """Return each sentence's length. Raises ``ValueError`` if ``unit`` needs missing sources."""
     side, _, kind = unit.partition("_")
-    lines = references if side == "reference" else sources
+    lines = text.references if side == "reference" else text.sources
     if lines is None:
         raise ValueError(f"there are no source sentences to count {unit.replace('_', ' ')} of")
-    tokenize: Callable[[str], str] = Tokenizer13a() if kind == "tokens" else str
-    return np.array([len(tokenize(line.rstrip()).split()) for line in lines], np.int64)
+    rule = text.rules.target if side == "reference" else text.rules.source
+    cut = rule.tokens if kind == "tokens" else rule.words
+    return np.array([len(cut(line)) for line in lines], np.int64)
 
 
 def length_buckets(lengths: NDArray[np.int64], edges: Sequence[int]) -> list[Bucket]:

@@ -7,14 +7,41 @@ the same arrays; nothing is counted twice.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from lightning_modules.metrics.words import BOTH_PLAIN, WordRules
+
 Array = NDArray[np.float64]
 Statistics = Mapping[str, Array]
 """Arrays ``(sentences, columns)`` by the names in ``Metric.statistics``."""
+
+
+@dataclass(eq=False)
+class ReferenceText:
+    """What translations are scored against, and how words are cut."""
+
+    references: Sequence[str]
+    """The reference of each sentence; of several, the first, whose length is that of the sentence.
+    """
+    sources: Sequence[str] | None = None  # None where text files are evaluated without sources
+    further_references: Sequence[Sequence[str]] = ()
+    """The other references of each sentence, any number; empty if no sentence has any."""
+    rules: WordRules = BOTH_PLAIN
+
+    @property
+    def streams(self) -> list[Sequence[str | None]]:
+        """References as sacreBLEU takes them: the first of all sentences, then the second, …"""
+        return [self.references, *zip_longest(*self.further_references)]
+
+    @property
+    def reference_count(self) -> int | None:
+        """How many references each sentence has; None where the sentences differ."""
+        counts = {1 + len(each) for each in self.further_references} or {1}
+        return counts.pop() if len(counts) == 1 else None
 
 
 class Metric(ABC):
@@ -29,6 +56,10 @@ class Metric(ABC):
     in_summary: bool = False  # whether the terminal shows the score of a finished run
     signature: str = ""
     """Version and settings of the metric, shown with every number; empty for none."""
+
+    def signature_on(self, text: ReferenceText) -> str:
+        """Return the signature for the references of a test set and its words."""
+        return self.signature
 
     @property
     def statistics(self) -> str:
@@ -47,13 +78,8 @@ class TextMetric(Metric):
     needs_sources: bool = False  # whether `count` cannot do without the source sentences
 
     @abstractmethod
-    def count(
-        self, sources: Sequence[str] | None, hypotheses: Sequence[str], references: Sequence[str]
-    ) -> Array:
-        """Return what is summed over sentences, ``(sentences, columns)``.
-
-        ``sources`` is None where text files are evaluated without their sources.
-        """
+    def count(self, text: ReferenceText, hypotheses: Sequence[str]) -> Array:
+        """Return what is summed over sentences, ``(sentences, columns)``."""
 
 
 def ratio(sums: Array) -> Array:

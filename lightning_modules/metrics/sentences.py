@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lightning_modules.metrics.metric import check_aligned
+from lightning_modules.metrics.words import WordRule
 
 SCORE_BUCKETS = (*(f"{low} to < {low + 10}" for low in range(0, 90, 10)), "90 to 100")
 READABLE_WORDS = 20
@@ -34,9 +35,9 @@ def bucket_by_label(labels: Sequence[str]) -> dict[str, NDArray[np.int64]]:
     return {name: np.flatnonzero(given == name) for name in sorted(set(labels))}
 
 
-def most_readable(lines: Sequence[str]) -> int:
+def most_readable(lines: Sequence[str], rule: WordRule) -> int:
     """Return the number of the longest sentence of at most 20 words, else of the shortest."""
-    words = [len(line.split()) for line in lines]
+    words = [len(rule.words(line)) for line in lines]
     effort = [
         (count > READABLE_WORDS, count if count > READABLE_WORDS else -count) for count in words
     ]

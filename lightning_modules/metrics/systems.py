@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightning_modules.metrics.contrast_choices import PairChoices
-from lightning_modules.metrics.metric import Statistics, TextMetric
+from lightning_modules.metrics.metric import ReferenceText, Statistics, TextMetric
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
 from lightning_modules.metrics.word_alignment import Gold
 
@@ -19,18 +19,16 @@ WITHOUT_UNKNOWN = "without UNK"
 
 
 @dataclass(eq=False)
-class EvalSet:
+class EvalSet(ReferenceText):
     """References of a test set, with sources, alignments, word counts and labels where known."""
 
-    references: Sequence[str]
-    sources: Sequence[str] | None = None
     gold: Sequence[Gold] | None = None  # gold word alignments of sources and references
     reference_counts: Mapping[str, int] | None = None
-    """Occurrences of each 13a token of references and hypotheses in the training text."""
+    """Occurrences of each token of references and hypotheses in the training text."""
     labels: Sequence[str] | None = None  # label of each sentence: a domain, for example
     sets: Sequence[str] | None = None
     """Name of the test set that each sentence is from, where a corpus has several."""
-    files: Mapping[str, str] | None = None
+    files: Mapping[str, Sequence[str]] | None = None
     """The user's files that the test set was read from, by option."""
     unknown: set[int] | None = None
     """Numbers of the sentences with a word that the vocabularies of a system lack."""
@@ -49,6 +47,15 @@ class EvalSet:
         without = {WITHOUT_UNKNOWN: known} if self.unknown and len(known) else {}
         return {**self.named_sets, **without}
 
+    def part(self, index: NDArray[np.int64]) -> "EvalSet":
+        """Return the references and sources of some sentences."""
+        return EvalSet(
+            [self.references[number] for number in index],
+            self.sources and [self.sources[number] for number in index],
+            self.further_references and [self.further_references[number] for number in index],
+            self.rules,
+        )
+
     def complete(self, other: "EvalSet") -> None:
         """Fill missing fields, word counts and ``unknown`` from ``other`` of the same text."""
         for name, added in vars(other).items():
@@ -65,7 +72,10 @@ class EvalSet:
     def same_text(self, other: "EvalSet") -> bool:
         """Return whether systems on both test sets can be compared sentence by sentence."""
         return self is other or (
-            list(self.references) == list(other.references) and self.sources == other.sources
+            list(self.references) == list(other.references)
+            and self.sources == other.sources
+            and [*map(list, self.further_references)] == [*map(list, other.further_references)]
+            and self.rules == other.rules
         )
 
 

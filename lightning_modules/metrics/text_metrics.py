@@ -1,21 +1,31 @@
 """Metrics of translations: BLEU, chrF, chrF++ and TER, counted by sacreBLEU; exact match."""
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF, TER
 from typing_extensions import override
 
-from lightning_modules.metrics.bleu import BLEU_COUNTER, bleu, sacrebleu_counts
-from lightning_modules.metrics.metric import Array, Statistics, TextMetric, check_aligned, ratio
+from lightning_modules.metrics.bleu import bleu, sacrebleu_counts
+from lightning_modules.metrics.metric import (
+    Array,
+    ReferenceText,
+    Statistics,
+    TextMetric,
+    check_aligned,
+    ratio,
+)
+from lightning_modules.metrics.words import WordRule, counter_of
 
 SENTENCE_BLEU = "sentence BLEU"
+VARIABLE = -1  # sacreBLEU's number of references where the sentences differ
 CHRF_COLUMNS = 18
 """chrF++ counts words after the 6 orders of characters: the first 18 columns are those of chrF."""
 
 
-def _signature(counter: BLEU | CHRF | TER) -> str:
-    counter.num_refs = 1
+def _signature(counter: BLEU | CHRF | TER, text: ReferenceText) -> str:
+    counter.num_refs = text.reference_count or VARIABLE
     return str(counter.get_signature())
 
 
@@ -23,13 +33,18 @@ class SacrebleuMetric(TextMetric):
     """A metric whose statistics are those that sacreBLEU sums over sentences."""
 
     better = 1
-    counter: BLEU | CHRF | TER
+
+    @abstractmethod
+    def counter(self, rule: WordRule) -> BLEU | CHRF | TER:
+        """Return what counts the statistics."""
 
     @override
-    def count(
-        self, sources: Sequence[str] | None, hypotheses: Sequence[str], references: Sequence[str]
-    ) -> Array:
-        return sacrebleu_counts(self.counter, hypotheses, references)
+    def count(self, text: ReferenceText, hypotheses: Sequence[str]) -> Array:
+        return sacrebleu_counts(self.counter(text.rules.target), hypotheses, *text.streams)
+
+    @override
+    def signature_on(self, text: ReferenceText) -> str:
+        return _signature(self.counter(text.rules.target), text)
 
 
 class Bleu(SacrebleuMetric):
@@ -37,8 +52,10 @@ class Bleu(SacrebleuMetric):
 
     name = "bleu"
     label = "BLEU"
-    signature = _signature(BLEU())
-    counter = BLEU_COUNTER
+
+    @override
+    def counter(self, rule: WordRule) -> BLEU:
+        return counter_of(rule)
 
     @override
     def score(self, sums: Array) -> Array:
@@ -46,7 +63,7 @@ class Bleu(SacrebleuMetric):
 
 
 class ExactMatch(TextMetric):
-    """The percentage of translations that equal their references, from ``equal, 1``.
+    """The percentage of translations that equal one of their references, from ``equal, 1``.
 
     Only words count: a translation without words equals a reference without words.
     """
@@ -56,12 +73,15 @@ class ExactMatch(TextMetric):
     better = 1
 
     @override
-    def count(
-        self, sources: Sequence[str] | None, hypotheses: Sequence[str], references: Sequence[str]
-    ) -> Array:
-        check_aligned(references=references, hypotheses=hypotheses)
-        pairs = zip(hypotheses, references, strict=True)
-        return np.array([(one.split() == other.split(), 1) for one, other in pairs], np.float64)
+    def count(self, text: ReferenceText, hypotheses: Sequence[str]) -> Array:
+        check_aligned(references=text.references, hypotheses=hypotheses)
+        words = text.rules.target.words
+        pairs = zip(hypotheses, zip(*text.streams, strict=True), strict=True)
+        equal = (
+            any(words(hypothesis) == words(each) for each in references if each is not None)
+            for hypothesis, references in pairs
+        )
+        return np.array([(each, 1) for each in equal], np.float64)
 
     @override
     def score(self, sums: Array) -> Array:
@@ -73,10 +93,12 @@ class ChrfPlusPlus(SacrebleuMetric):
 
     name = "chrf++"
     label = "chrF++"
-    signature = _signature(CHRF(word_order=2))
     in_summary = False
     statistics = "chrf"
-    counter = CHRF(word_order=2)
+
+    @override
+    def counter(self, rule: WordRule) -> CHRF:
+        return CHRF(word_order=2)
 
     @override
     def score(self, sums: Array) -> Array:
@@ -98,7 +120,10 @@ class Chrf(ChrfPlusPlus):
     name = "chrf"
     label = "chrF"
     in_summary = True
-    signature = _signature(CHRF())
+
+    @override
+    def signature_on(self, text: ReferenceText) -> str:
+        return _signature(CHRF(), text)
 
     @override
     def score(self, sums: Array) -> Array:
@@ -108,14 +133,18 @@ class Chrf(ChrfPlusPlus):
 class Ter(SacrebleuMetric):
     """The translation edit rate in percent of reference words, from ``edits, words``.
 
-    TER looks for words to shift, which takes a tenth of a second for a long and wrong sentence.
+    TER looks for words to shift, which takes a tenth of a second for a long and wrong sentence. Han
+    and kana count letter by letter where the tokenizer is one for Chinese or Japanese.
     """
 
     name = "ter"
     label = "TER (%)"
     better = -1
-    signature = _signature(TER())
-    counter = TER()
+
+    @override
+    def counter(self, rule: WordRule) -> TER:
+        letters = rule.tokenizer in ("zh", "ja-mecab")
+        return TER(normalized=letters, asian_support=letters)
 
     @override
     def score(self, sums: Array) -> Array:
@@ -134,6 +163,6 @@ def sentence_bleu(statistics: Statistics) -> Array:
     return bleu(statistics["bleu"], effective_order=True)
 
 
-def sentence_bleu_signature() -> str:
+def sentence_bleu_signature(text: ReferenceText) -> str:
     """Return sacreBLEU's signature of ``sentence_bleu``."""
-    return _signature(BLEU(effective_order=True))
+    return _signature(text.rules.target.counter(effective_order=True), text)

@@ -6,23 +6,16 @@ of a bootstrap resample are a sum over rows.
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from lightning_modules.metrics.metric import check_aligned
 
 FREQUENCY_GROUPS = ("0", "1", "2", "3", "4", "5–9", "10–99", "100–999", "1000+")
 """Occurrences in the training text, as compare-mt groups them."""
 _FREQUENCY_EDGES = (1, 2, 3, 4, 5, 10, 100, 1000)
-_TOKENIZER = Tokenizer13a()
-
-
-def tokens(lines: Iterable[str]) -> list[list[str]]:
-    """Return the tokens of each line as sacreBLEU's BLEU cuts them by default (tokeniser 13a)."""
-    return [_TOKENIZER(line.rstrip()).split() for line in lines]
 
 
 def word_accuracy(

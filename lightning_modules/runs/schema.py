@@ -235,6 +235,7 @@ class Prediction(Record):
     id: int  # index of the sentence in the test set
     source: str
     reference: str
+    further_references: list[str] = []
     hypothesis: str
     score: float | None = None  # sentence BLEU, 0 to 100
     alignment: str | None = None

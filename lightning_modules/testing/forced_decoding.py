@@ -18,6 +18,7 @@ from lightning_modules.metrics import word_alignment
 from lightning_modules.metrics.lengths import Bucket
 from lightning_modules.metrics.metric import Array, Statistics
 from lightning_modules.metrics.sentences import most_readable
+from lightning_modules.metrics.words import WordRule
 from lightning_modules.runs.schema import HeadWeights
 from lightning_modules.testing.scoring import StepRule
 from lightning_modules.variants import EncoderDecoder
@@ -154,11 +155,13 @@ def _merged(
     return word_alignment.word_weights(real.numpy(), src_words, tgt_words)
 
 
-def shown_sentences(lines: Sequence[str], buckets: Iterable[Bucket]) -> list[int]:
+def shown_sentences(lines: Sequence[str], rule: WordRule, buckets: Iterable[Bucket]) -> list[int]:
     """Return the numbers of the most readable sentence of all and of each bucket, each once."""
     members = [bucket.index.tolist() for bucket in buckets if len(bucket.index)]
-    best = [numbers[most_readable([lines[number] for number in numbers])] for numbers in members]
-    return list(dict.fromkeys([most_readable(lines), *best]))
+    best = [
+        numbers[most_readable([lines[number] for number in numbers], rule)] for numbers in members
+    ]
+    return list(dict.fromkeys([most_readable(lines, rule), *best]))
 
 
 def head_attention(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from datamodules.corpus_statistics import MANY, SOME, Suspicion, suspicion
-from lightning_modules.metrics.metric import check_aligned
+from lightning_modules.metrics.metric import ReferenceText, check_aligned
 
 UNKNOWN = "<unk>"
 TOO_LONG, EXTRA_WORDS = 2, 10
@@ -15,27 +15,27 @@ FEWEST_COPIED = 3  # least number of words of a copy: short names are the same i
 TOKENIZED_ENDS = (" .", " ?", " !", " 。")
 
 
-def suspicions_of_output(
-    references: Sequence[str], hypotheses: Sequence[str], sources: Sequence[str] | None = None
-) -> list[Suspicion]:
+def suspicions_of_output(text: ReferenceText, hypotheses: Sequence[str]) -> list[Suspicion]:
     """Return what looks wrong in translations. Raises ``ValueError`` for unequal numbers of lines.
 
     Translations of a test set whose references look the same way are not suspicious.
     """
+    references, sources = text.references, text.sources
     check_aligned(references=references, hypotheses=hypotheses)
     pairs = list(zip(references, hypotheses, strict=True))
+    words = text.rules.target.words
     usual = {"", *_usual_scripts(references)}
     kinds: list[tuple[str, float, Callable[[str, str], bool]]] = [
         ("are empty", 0, lambda ref, hyp: not hyp.strip() and bool(ref.strip())),
         (
             f"have an unknown word ({UNKNOWN})",
             MANY,
-            lambda ref, hyp: UNKNOWN in hyp.split() and UNKNOWN not in ref.split(),
+            lambda ref, hyp: UNKNOWN in hyp and UNKNOWN not in ref,
         ),
         (
             "are far longer than the reference",
             SOME,
-            lambda ref, hyp: len(hyp.split()) > TOO_LONG * len(ref.split()) + EXTRA_WORDS,
+            lambda ref, hyp: len(words(hyp)) > TOO_LONG * len(words(ref)) + EXTRA_WORDS,
         ),
         (
             "look tokenised: a space before the last mark",
@@ -52,7 +52,7 @@ def suspicions_of_output(
         copies = [
             source
             for source, (ref, hyp) in zip(sources, pairs, strict=True)
-            if hyp == source != ref and len(source.split()) >= FEWEST_COPIED
+            if hyp == source != ref and len(text.rules.source.words(source)) >= FEWEST_COPIED
         ]
         found += suspicion("translations are copies of the source", copies, len(pairs), SOME)
     return found

@@ -24,7 +24,7 @@ from lightning_modules.metrics.curves import CurvePoint, curve_points
 from lightning_modules.metrics.metric import Array, Metric, Statistics
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.metrics.text_metrics import Bleu, sentence_bleu
-from lightning_modules.metrics.word_accuracy import tokens
+from lightning_modules.metrics.words import tokens
 from lightning_modules.ranks.updates import gather_by_key
 from lightning_modules.runs import provenance, schema
 from lightning_modules.runs.files import RunScores
@@ -60,11 +60,11 @@ def check_test_set(data: TranslationData, scoring: Scoring) -> None:
     if scoring.contrastive:
         contrastive_pairs.corpus_pairs(data.corpus, data.cache_dir)
     check_sets(text, place)
-    step = -(-len(text) // TRIED)
-    references = text.target[::step]
-    translation_statistics(
-        find_metrics(scoring.metrics), text.source[::step], references, references
-    )
+    test = _eval_set(data, scoring)
+    test.rules.source.check(text.source, "source", f"{place}, {data.corpus.source}")
+    test.rules.target.check(text.target, "target", f"{place}, {data.corpus.target}")
+    some = test.part(np.arange(0, len(text), -(-len(text) // TRIED)))
+    translation_statistics(find_metrics(scoring.metrics), some, some.references)
     longest = int(data.encoded_corpus.encoded["test"].longest.max())
     if longest > LONG:
         log.warning(
@@ -129,8 +129,10 @@ def _run_scores(
     ]
     metrics = find_metrics(scoring.metrics)
     step = forced_decoding.step_by_rule(scoring.attention_step, model)
+    test = _eval_set(data, scoring)
+    test.unknown = _unknown(text, tokenizers)
     statistics = {
-        **translation_statistics(metrics, text.source, hypotheses, text.target),
+        **translation_statistics(metrics, test, hypotheses),
         **forced_decoding.forced_statistics(found.forced, text, tokenizers, step),
         **_attention_statistics(attention),
     }
@@ -138,16 +140,16 @@ def _run_scores(
     output = Output(
         config.seed, hypotheses, statistics, metrics, contrast=found.choices, phrase_table=table
     )
-    system = System(config.variant, _eval_set(text, tokenizers), [output])
+    system = System(config.variant, test, [output])
     scores, curve = score_output(system, scoring)
     return RunScores(
         result=_result(model, data, config, found.seconds, replaced=replaced, **scores),
         predictions=list(_predictions(text, system, attention)),
         statistics=statistics,
-        word_counts=_word_counts(data, hypotheses),
+        word_counts=_word_counts(data, test, hypotheses),
         curve=curve,
         attention=attention,
-        heads=_heads(model, data, scoring, config, found.best),
+        heads=_heads(model, data, system, scoring, config, found.best),
         choices=found.choices,
     )
 
@@ -170,16 +172,23 @@ def _choices(trainer: pl.Trainer, module: Translator, data: TranslationData) -> 
     return contrastive_pairs.choices_of(pairs, forced)
 
 
-def _eval_set(text: ParallelText, tokenizers: Tokenizers) -> EvalSet:
-    """Return the test set with the names of its parts and its sentences with unknown words."""
-    sides = (tokenizers.source.encode(text.source), tokenizers.target.encode(text.target))
-    pairs = enumerate(zip(*sides, strict=True))
+def _eval_set(data: TranslationData, scoring: Scoring) -> EvalSet:
+    """Return the test set with the names of its parts."""
+    text = data.text("test")
     return EvalSet(
         text.target,
         text.source,
+        text.further_references or (),
+        scoring.rules(data.corpus.source, data.corpus.target),
         sets=list(chain.from_iterable(repeat(*each) for each in text.sets.items())) or None,
-        unknown={number for number, (src, tgt) in pairs if UNK in src or UNK in tgt},
     )
+
+
+def _unknown(text: ParallelText, tokenizers: Tokenizers) -> set[int]:
+    """Return the numbers of the sentences with unknown words."""
+    sides = (tokenizers.source.encode(text.source), tokenizers.target.encode(text.target))
+    pairs = enumerate(zip(*sides, strict=True))
+    return {number for number, (src, tgt) in pairs if UNK in src or UNK in tgt}
 
 
 def _attention_statistics(attention: Sequence[Array | None]) -> Statistics:
@@ -204,7 +213,7 @@ def score_output(system: System, scoring: Scoring) -> tuple[dict[str, Any], list
     }
     choices = {} if output.contrast is None else {system.name: {0: output.contrast}}
     groups = bootstrap.score_groups(choices, scoring.draws)
-    warnings = suspicions_of_output(test.references, output.hypotheses, test.sources)
+    warnings = suspicions_of_output(test, output.hypotheses)
     fields = {
         **_estimates(subsets[0], system.name, metrics),
         "subsets": {
@@ -213,7 +222,7 @@ def score_output(system: System, scoring: Scoring) -> tuple[dict[str, Any], list
             )
             for name, part in parts.items()
         },
-        "signature": Bleu().signature,
+        "signature": Bleu().signature_on(test),
         "baselines": baselines_of_run(test, output.phrase_table, metrics, buckets),
         "contrast": contrastive_pairs.accuracies(groups, system.name),
         "suspicions": [str(each) for each in warnings],
@@ -266,16 +275,16 @@ def _result(
 def _heads(
     model: EncoderDecoder,
     data: TranslationData,
+    system: System,
     scoring: Scoring,
     config: DictConfig,
     best: Sequence[Hypothesis],
 ) -> schema.HeadWeights:
     """Return the weights of single heads for an easily read sentence of each length bucket."""
     text, limit = data.text("test"), config.batching.decode_max_tokens
-    [buckets] = scoring.buckets([EvalSet(text.target, text.source)])
-    shown = {
-        number: best[number] for number in forced_decoding.shown_sentences(text.source, buckets)
-    }
+    [buckets], rule = scoring.buckets([system.test]), system.test.rules.source
+    numbers = forced_decoding.shown_sentences(text.source, rule, buckets)
+    shown = {number: best[number] for number in numbers}
     pairs = data.encoded_corpus.encoded["test"]
     return forced_decoding.head_attention(model, shown, pairs, text, data.tokenizers, limit)
 
@@ -290,6 +299,7 @@ def _predictions(
             id=number,
             source=text.source[number],
             reference=text.target[number],
+            further_references=list(_at(text.further_references, number) or ()),
             hypothesis=output.hypotheses[number],
             score=round(float(bleu), 2),
             alignment=None
@@ -306,10 +316,13 @@ def _at(values: Sequence[Value] | None, number: int) -> Value | None:
     return None if values is None else values[number]
 
 
-def _word_counts(data: TranslationData, hypotheses: Sequence[str]) -> schema.WordCounts:
+def _word_counts(
+    data: TranslationData, test: EvalSet, hypotheses: Sequence[str]
+) -> schema.WordCounts:
     """Count in the training text the tokens of references and translations."""
-    counts = data.encoded_corpus.word_counts["target"]
-    lines = tokens([*data.text("test").target, *hypotheses])
+    rule = test.rules.target
+    counts = rule.count_tokens(data.encoded_corpus.word_counts["reference"])
+    lines = tokens([*test.references, *hypotheses], rule)
     return schema.WordCounts(
         target={word: counts.get(word, 0) for word in sorted(set(chain(*lines)))}
     )

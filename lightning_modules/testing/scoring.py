@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, field_validator
+from pydantic import field_validator
 
 from lightning_modules.metrics.chosen_metrics import translation_statistics
 from lightning_modules.metrics.lengths import (
@@ -21,13 +21,14 @@ from lightning_modules.metrics.lengths import (
 from lightning_modules.metrics.metric import Metric, TextMetric
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.systems import EvalSet, Output, System
+from lightning_modules.metrics.words import WordRules, WordSettings
 from lightning_modules.runs.schema import Baseline
 
 StepRule = Literal["predicted", "read", "footnote14"]
 """The decoder step whose attention belongs to a word; see ``forced_decoding.step_by_rule``."""
 
 
-class Scoring(BaseModel, extra="forbid", frozen=True):
+class Scoring(WordSettings, extra="forbid", frozen=True):
     """Settings that every score of a test set depends on; conf/settings.yaml explains each."""
 
     edges: list[int]
@@ -51,12 +52,12 @@ class Scoring(BaseModel, extra="forbid", frozen=True):
         """Number and seed of the resamples."""
         return Resamples(self.resamples, self.seed)
 
-    @property
-    def length_axis(self) -> str:
-        """Axis title of the unit."""
+    def length_axis(self, rules: Iterable[WordRules]) -> str:
+        """Return the axis title of the unit, for the rules of each test set."""
         side, _, counted = self.unit.partition("_")
-        kinds = {"words": "whitespace-separated words", "tokens": "13a tokens"}
-        return f"{side} length ({kinds[counted]})"
+        each = (rule.target if side == "reference" else rule.source for rule in rules)
+        units = (rule.token_unit if counted == "tokens" else rule.unit for rule in each)
+        return f"{side} length ({', '.join(dict.fromkeys(units))})"
 
     def bucket_name(self, bounds: Bounds) -> str:
         """Return the name of a length bucket for readers, such as ``11–20 words``."""
@@ -69,7 +70,7 @@ class Scoring(BaseModel, extra="forbid", frozen=True):
 
         Raises ``ValueError`` if ``unit`` is a source length and a test set has no sources.
         """
-        lengths = [sentence_lengths(test.sources, test.references, self.unit) for test in tests]
+        lengths = [sentence_lengths(test, self.unit) for test in tests]
         edges = self.edges
         if self.equal_buckets is not None:
             edges = equal_edges([length for each in lengths for length in each], self.equal_buckets)
@@ -95,7 +96,7 @@ def baseline(
     The seed of its output means nothing.
     """
     chosen = [each for each in metrics if isinstance(each, TextMetric) and each.name in COUNTED]
-    statistics = translation_statistics(chosen, test.sources, hypotheses, test.references)
+    statistics = translation_statistics(chosen, test, hypotheses)
     return System(name, test, [Output(0, hypotheses, statistics, chosen)], label)
 
 

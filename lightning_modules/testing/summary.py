@@ -19,12 +19,16 @@ def summary(run: RunScores, scoring: Scoring, folder: Path) -> str:
     return "\n".join(
         [
             *_scores(run.result, scoring),
-            f"BLEU by {scoring.length_axis}:",
+            f"BLEU by {_length_axis(run.result, scoring)}:",
             *(f"  {row}" for row in table.splitlines()),
             *_costs(run.result),
             f"results: {folder}",
         ]
     )
+
+
+def _length_axis(result: Result, scoring: Scoring) -> str:
+    return scoring.length_axis([scoring.rules(result.data.source, result.data.target)])
 
 
 def _scores(result: Result, scoring: Scoring) -> Iterator[str]:

@@ -13,6 +13,7 @@ import pytorch_lightning as pl
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.sentences import most_readable
 from lightning_modules.metrics.word_alignment import parse_gold
+from lightning_modules.metrics.words import WordRule
 from lightning_modules.runs.files import RunScores
 from lightning_modules.runs.schema import SentenceAttention
 from lightning_modules.testing.forced_decoding import merge_words
@@ -45,7 +46,7 @@ class AttentionMaps(pl.Callback):
         assert isinstance(pl_module, TranslationModule)
         data = trainer.datamodule  # type: ignore[attr-defined]
         pairs, text = data.encoded_corpus.encoded["val"], data.text("val")
-        row = most_readable([text.source[number] for number in pairs.ids])
+        row = most_readable([text.source[number] for number in pairs.ids], pl_module.rules.source)
         batch = pl_module.transfer_batch_to_device(pairs[np.array([row])], pl_module.device, 0)
         model = pl_module.model
         weights = model.decode(model.encode(*batch.source), batch.tgt_in).weights
@@ -80,11 +81,12 @@ def log_test(
             if point.bleu is not None
         ]
     )
-    shown = most_readable([line.source for line in run.predictions])
+    rule = scoring.rules(run.result.data.source, run.result.data.target).source
+    shown = most_readable([line.source for line in run.predictions], rule)
     if (weights := run.attention[shown]) is not None:
         sentence = SentenceAttention.of(run.predictions[shown], weights)
         tracker.log_attention("attention/test", sentence)
-    tracker.log_rows("predictions", *_predictions(run))
+    tracker.log_rows("predictions", *_predictions(run, rule))
     if warnings := run.result.all_suspicions:
         tracker.log_rows("warnings", ("warning",), [[warning] for warning in warnings])
     tracker.log_files(folder, run.result.data)
@@ -113,12 +115,12 @@ def _test_scores(run: RunScores, scoring: Scoring) -> dict[str, float]:
     return values
 
 
-def _predictions(run: RunScores) -> tuple[list[str], list[list[Any]]]:
+def _predictions(run: RunScores, rule: WordRule) -> tuple[list[str], list[list[Any]]]:
     """Return columns and rows of the table of translations."""
     rows: list[list[Any]] = [
         [
             line.id,
-            len(line.source.split()),
+            len(rule.words(line.source)),
             line.source,
             line.reference,
             line.hypothesis,

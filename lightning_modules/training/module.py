@@ -17,6 +17,7 @@ from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer
 from lightning_modules.decoding import GreedySearch, Hypothesis, Search
 from lightning_modules.metrics.bleu import corpus_bleu
+from lightning_modules.metrics.words import BOTH_PLAIN, WordRules
 from lightning_modules.ranks.updates import ends_update, gather_by_key
 from lightning_modules.training.losses import TrainingLosses
 from lightning_modules.training.process import ALL_ONE, Seeds, seed_draws
@@ -77,10 +78,11 @@ class TranslationModule(Translator):
         config: dict[str, Any],
         teacher_forcing: TeacherForcing = ALWAYS,
         seeds: Seeds = ALL_ONE,
+        rules: WordRules = BOTH_PLAIN,
     ) -> None:
         super().__init__(model, search, seeds.decoding)
         self.save_hyperparameters(config)
-        self.target, self.seeds = target, seeds
+        self.target, self.seeds, self.rules = target, seeds, rules
         self.label_smoothing, self.teacher_forcing = label_smoothing, teacher_forcing
         self.validated: dict[int, str] = {}
         self._make_optimizer, self._make_scheduler = optimizer, scheduler
@@ -166,7 +168,7 @@ class TranslationModule(Translator):
         self.validated = gather_by_key(self.trainer, self.validated)
         text = self.trainer.datamodule.text("val")  # type: ignore[attr-defined]
         references = [text.target[number] for number in self.validated]
-        bleu = corpus_bleu(list(self.validated.values()), references)
+        bleu = corpus_bleu(list(self.validated.values()), references, self.rules.target)
         self.validations.append(Validation(sum(nats) / sum(tokens), bleu))
         self.log(VAL_LOSS, self.validations[-1].loss)
         self.log(VAL_BLEU, bleu)

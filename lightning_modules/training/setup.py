@@ -8,10 +8,11 @@ from omegaconf import DictConfig
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import Logger
 
-from datamodules.errors import UserError
+from datamodules.errors import UserError, validated
 from datamodules.files import remove_half_written
 from datamodules.translation_data import TranslationData
 from lightning_modules.library_internals import end_only_by_flags
+from lightning_modules.metrics.words import WordSettings
 from lightning_modules.ranks.devices import is_rank_zero
 from lightning_modules.ranks.updates import RankFlags, shared_update
 from lightning_modules.runs.files import remove_earlier
@@ -81,6 +82,7 @@ def build_module(
         for name in ("scheduler", "teacher_forcing")
     )
     factories.check_optimizer(optimizer, scheduler)
+    words = validated(WordSettings, config.scoring, "scoring")
     return TranslationModule(
         model=model,
         target=data.tokenizers.target,
@@ -91,6 +93,7 @@ def build_module(
         config=record,
         teacher_forcing=teacher_forcing,
         seeds=process.Seeds(**config.seeds),
+        rules=words.rules(data.corpus.source, data.corpus.target),
     )
 
 

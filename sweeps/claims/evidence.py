@@ -77,7 +77,7 @@ class Records:
         self._plan, self._scoring = plan, scoring
         scores = {claim.measure.score for claim in plan.claims}
         # Scores of translations that ``scoring.metrics`` left out are counted here.
-        self._tests = EvalSetCache(None, [name for name in TEXT_METRICS if name in scores])
+        self._tests = EvalSetCache(None, scoring, [name for name in TEXT_METRICS if name in scores])
         self._runs: dict[Path, RunOutput] = {}
         self._draws: dict[bytes, Draws] = {}
 
@@ -130,12 +130,12 @@ class Records:
             statistics={key: [_statistics(run, name) for run in of] for key, of in runs.items()},
             draws=self._drawn(np.arange(len(test.references))),
             lengths=SentenceLengths(
-                words=sentence_lengths(test.sources, test.references, self._scoring.unit),
+                words=sentence_lengths(test, self._scoring.unit),
                 buckets=[bucket for bucket in buckets if not bucket.thin],
                 longest_trained=max(known, default=None),
                 trained_by_all=min(known, default=None),
             ),
-            axis=self._scoring.length_axis,
+            axis=self._scoring.length_axis([test.rules]),
         )
 
     def _of_choices(

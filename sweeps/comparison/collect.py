@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lightning_modules.metrics.systems import EvalSet, System
+from lightning_modules.metrics.words import AS_LANGUAGES, WordSettings
 from lightning_modules.runs.files import BrokenFileError, read_failure, read_run
 from lightning_modules.runs.job import label_of, label_with_changes
 from lightning_modules.runs.schema import Failure, Result
@@ -100,16 +101,17 @@ def collect(
     metrics: Sequence[str] = (),
     recorded: bool = False,
     tuned: Collection[str] = (),
+    words: WordSettings = AS_LANGUAGES,
 ) -> Comparison:
     """Read run folders into a comparison; a folder without a readable result is a failed job.
 
-    BLEU and ``metrics`` are counted for runs that lack them. With ``recorded``, ``metrics`` are
-    those of an earlier comparison, and a user's metric may be gone. ``tuned`` are the keys of the
-    settings that studies have chosen.
+    BLEU and ``metrics`` are counted for runs that lack them or that cut ``words`` in another way.
+    With ``recorded``, ``metrics`` are those of an earlier comparison, and a user's metric may be
+    gone. ``tuned`` are the keys of the settings that studies have chosen.
     """
     finished: list[RunOutput] = []
     failed: list[FailedJob] = []
-    tests = EvalSetCache(None, metrics, recorded)
+    tests = EvalSetCache(None, words, metrics, recorded)
     for folder in run_dirs:
         try:
             if not folder.is_dir():

@@ -27,7 +27,7 @@ PARAMETER_TOLERANCE = 0.10
 MATCH_TOLERANCE = 0.02  # largest relative difference between sizes that were to match
 BATCH_TOLERANCE = 0.01
 """Largest share of a budget that the last batch may add; the last batch depends on the seed."""
-FOR_RESULTS = ("precision", "decoding", "attention step")
+FOR_RESULTS = ("precision", "decoding", "attention step", "words of scores")
 """Conditions on settings in which no system may differ from another."""
 FOR_TRAINING = (
     "optimizer",

@@ -49,6 +49,20 @@ class Evaluation:
         return sorted(used, key=lambda bounds: (bounds.low, bounds.high or float("inf")))
 
     @property
+    def length_axis(self) -> str:
+        """Axis title of lengths."""
+        return self.scoring.length_axis(test.rules for test in self.tests)
+
+    @property
+    def tests(self) -> list[EvalSet]:
+        """The test set of each group."""
+        return [group.systems[0].test for group in self.groups]
+
+    def signature(self, metric: Metric) -> str:
+        """Return the signature of a metric, of each test set where they differ."""
+        return " / ".join(dict.fromkeys(map(metric.signature_on, self.tests)))
+
+    @property
     def labels(self) -> dict[str, str]:
         """The labels of systems and baselines by name."""
         return {each.name: each.label for each in (*self.systems, *self.baselines)}
@@ -227,10 +241,7 @@ def _restrict(system: System, index: NDArray[np.int64]) -> System:
         )
         for output in system.outputs
     ]
-    sources = test.sources and _lines_of(test.sources, index)
-    return System(
-        system.name, EvalSet(_lines_of(test.references, index), sources), outputs, system.label
-    )
+    return System(system.name, test.part(index), outputs, system.label)
 
 
 def _lines_of(lines: Sequence[str], index: NDArray[np.int64]) -> list[str]:

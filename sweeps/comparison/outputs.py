@@ -23,8 +23,8 @@ from lightning_modules.metrics.chosen_metrics import (
 from lightning_modules.metrics.metric import TextMetric
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.metrics.text_metrics import TEXT_METRICS, Bleu
-from lightning_modules.metrics.word_accuracy import tokens
 from lightning_modules.metrics.word_alignment import Gold, parse_gold
+from lightning_modules.metrics.words import WordRules, WordSettings, tokens
 from lightning_modules.runs.files import BrokenFileError, RunScores
 from lightning_modules.runs.paths import PREDICTIONS
 from lightning_modules.runs.schema import Result
@@ -33,34 +33,51 @@ log = logging.getLogger(__name__)
 
 
 OPTIONS = ("references", "sources", "train_references", "sentence_labels")
-"""Options that each take a file of the test set."""
+"""Options that each take a file of the test set; ``references`` takes several too."""
 
 # Text files
 
 
-def read_test_set(files: Mapping[str, str]) -> EvalSet:
+def read_test_set(files: Mapping[str, Sequence[str]], rules: WordRules) -> EvalSet:
     """Read a test set from text files by option, ``references`` included. Raises ``UserError``."""
-    references = _read_full_lines("references", files["references"])
-    sources = _read_full_lines("sources", files["sources"]) if "sources" in files else None
-    if sources is not None and len(sources) != len(references):
-        raise UserError(
-            f"sources={files['sources']} has {len(sources)} lines, references="
-            f"{files['references']} has {len(references)}: line n of one must translate line n of "
-            "the other"
-        )
-    counts = None
-    if "train_references" in files:
+    first, *others = files["references"]
+    references = _read_full_lines("references", first)
+    further = [_read_aligned("references", other, first, len(references)) for other in others]
+    sources, counts = None, None
+    for file in files.get("sources", ()):
+        sources = _read_full_lines("sources", file)
+        _check_aligned("sources", file, first, len(sources), len(references))
+        rules.source.check(sources, "source", f"sources={file}")
+    rules.target.check(references, "target", f"references={first}")
+    for file in files.get("train_references", ()):
         # No dict, so that EvalSet.complete adds no counts of a run, which had another training
         # text.
-        lines = read_lines(files["train_references"], "train_references")
-        counts = MappingProxyType(Counter(chain.from_iterable(tokens(lines))))
+        of_training = tokens(read_lines(file, "train_references"), rules.target)
+        counts = MappingProxyType(Counter(chain.from_iterable(of_training)))
     return EvalSet(
-        references=references,
-        sources=sources,
+        references,
+        sources,
+        [[line for line in lines if line.strip()] for lines in zip(*further, strict=True)],
+        rules,
         reference_counts=counts,
         labels=_read_sentence_labels(files.get("sentence_labels"), len(references)),
         files=dict(files),
     )
+
+
+def _read_aligned(option: str, file: str, first: str, expected: int) -> list[str]:
+    lines = read_lines(file, option)
+    _check_aligned(option, file, first, len(lines), expected)
+    return lines
+
+
+def _check_aligned(option: str, file: str, first: str, lines: int, expected: int) -> None:
+    """Raise ``UserError`` unless a file has as many lines as the ``first`` references."""
+    if lines != expected:
+        raise UserError(
+            f"{option}={file} has {lines} lines, references={first} has {expected}: line n of one "
+            "must translate line n of the other"
+        )
 
 
 def _read_full_lines(option: str, file: str) -> list[str]:
@@ -81,7 +98,7 @@ def read_file_system(
     for seed, file in enumerate(files, start=1):
         hypotheses = read_lines(file, f"systems.{name}")
         _check_hypotheses(name, file, hypotheses, len(test.references))
-        statistics = translation_statistics(metrics, test.sources, hypotheses, test.references)
+        statistics = translation_statistics(metrics, test, hypotheses)
         outputs.append(Output(seed, hypotheses, statistics, metrics, file=file))
     return System(name, test, outputs)
 
@@ -106,9 +123,10 @@ def _check_hypotheses(name: str, file: str, hypotheses: Sequence[str], expected:
         )  # fmt: skip
 
 
-def _read_sentence_labels(file: str | None, expected: int) -> list[str] | None:
-    if file is None:
+def _read_sentence_labels(files: Sequence[str] | None, expected: int) -> list[str] | None:
+    if files is None:
         return None
+    [file] = files
     labels = [line.strip() for line in read_lines(file, "sentence_labels")]
     if len(labels) != expected:
         raise UserError(
@@ -138,14 +156,20 @@ class EvalSetCache:
     """The test sets read so far; runs on equal text share one test set."""
 
     def __init__(
-        self, given: EvalSet | None, metrics: Sequence[str], recorded: bool = False
+        self,
+        given: EvalSet | None,
+        words: WordSettings,
+        metrics: Sequence[str],
+        recorded: bool = False,
     ) -> None:
         """Start with the user's test set, if any, and the metrics to count where a run did not.
 
-        With ``recorded``, ``metrics`` are a record, and a user's metric may be gone. Otherwise
-        raises ``UserError`` for a metric that cannot be used.
+        ``words`` say how the words of runs are cut, whatever the runs recorded; a test set that
+        the user gave keeps its rules. With ``recorded``, ``metrics`` are a record, and a user's
+        metric may be gone. Otherwise raises ``UserError`` for a metric that cannot be used.
         """
         self.given = given
+        self._words = words
         self._known = [] if given is None else [given]
         self._find = cache(find_recorded_metric)
         self._parse_gold = cache(_parse_gold)  # runs on one test set have the same lines
@@ -158,15 +182,21 @@ class EvalSetCache:
     def of(self, run: RunScores) -> EvalSet:
         """Return the test set of a run. Raises ``BrokenFileError``."""
         predictions, counts = run.predictions, run.word_counts
+        languages = run.result.data.source, run.result.data.target
+        further = [prediction.further_references for prediction in predictions]
         sets = [each.set for each in predictions if each.set is not None]
         test = EvalSet(
-            references=[prediction.reference for prediction in predictions],
-            sources=[prediction.source for prediction in predictions],
+            [prediction.reference for prediction in predictions],
+            [prediction.source for prediction in predictions],
+            further if any(further) else (),
+            self._words.rules(*languages) if self.given is None else self.given.rules,
             gold=self._parse_gold(tuple(prediction.gold for prediction in predictions)),
             reference_counts=dict(counts.target) if counts else None,
             sets=sets if len(sets) == len(predictions) else None,
             unknown={number for number, each in enumerate(predictions) if each.unknown},
         )
+        if not _scored_alike(run.result, test):
+            test.reference_counts = None  # of words that were cut in another way
         for other in self._known:
             if other.same_text(test):
                 other.complete(test)
@@ -182,26 +212,29 @@ def read_output(folder: Path, run: RunScores, tests: EvalSetCache) -> RunOutput:
     """
     result, predictions, statistics = run.result, run.predictions, run.statistics
     hypotheses = [prediction.hypothesis for prediction in predictions]
-    lacking = [
-        metric
-        for metric in tests.metrics
-        if metric.statistics not in statistics
-        or (metric.name in TEXT_METRICS and result.signature != Bleu().signature)  # old sacreBLEU
-    ]
+    metrics = [*tests.metrics, *tests.recorded(result.metrics)]
     test = tests.of(run)
-    counted = translation_statistics(lacking, test.sources, hypotheses, test.references)
+    lacking = [metric for metric in tests.metrics if metric.statistics not in statistics]
+    if not _scored_alike(result, test):
+        lacking += [metric for metric in metrics if metric.name in TEXT_METRICS]
+    counted = translation_statistics(lacking, test, hypotheses)
     phrase_table = [p.phrase_table for p in predictions if p.phrase_table is not None]
     output = Output(
         seed=result.seed,
         hypotheses=hypotheses,
         statistics={**statistics, **counted},
-        metrics=[*tests.metrics, *tests.recorded(result.metrics)],
+        metrics=metrics,
         folder=folder,
         contrast=run.choices,
         phrase_table=phrase_table if len(phrase_table) == len(predictions) else None,
         attention_step=result.attention_step if "links" in statistics else None,
     )
     return RunOutput(folder, result, test, output)
+
+
+def _scored_alike(result: Result, test: EvalSet) -> bool:
+    """Return whether a run has the scores of its test set: same sacreBLEU, words, case."""
+    return result.signature == Bleu().signature_on(test)
 
 
 def _parse_gold(lines: tuple[str | None, ...]) -> list[Gold] | None:

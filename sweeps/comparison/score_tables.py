@@ -78,10 +78,13 @@ def subset_scores(
 
 def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:
     """Return the settings that the numbers of a table with ``metrics`` depend on."""
-    signature = ", ".join(
-        f"{metric.name} {metric.signature}" if len(metrics) > 1 else metric.signature
+    signed = {
+        metric.name: signature
         for metric in evaluation.metrics
-        if metric.name in metrics and metric.signature
+        if metric.name in metrics and (signature := evaluation.signature(metric))
+    }
+    signature = ", ".join(
+        f"{name} {each}" if len(metrics) > 1 else each for name, each in signed.items()
     )
     steps = {
         output.attention_step
@@ -175,7 +178,7 @@ def by_length(evaluation: Evaluation, metric: Metric, of: str = "") -> Table:
     marked = any("*" in column.title for column in columns)
     return Table(
         f"{metric.name}_by_length" + (f"_of_{of}" if of else ""),
-        f"{metric.label} by {evaluation.scoring.length_axis}" + (f", {of}" if of else ""),
+        f"{metric.label} by {evaluation.length_axis}" + (f", {of}" if of else ""),
         columns,
         rows,
         origin(evaluation, metric.name),
@@ -194,7 +197,7 @@ def trends(evaluation: Evaluation) -> Table:
     ]
     return Table(
         "bleu_trend",
-        f"BLEU and {evaluation.scoring.length_axis}",
+        f"BLEU and {evaluation.length_axis}",
         columns,
         rows,
         origin(evaluation, "bleu"),

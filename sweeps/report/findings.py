@@ -148,7 +148,7 @@ class Findings:
         for system in self.evaluation.systems:
             test, of_system = system.test, found.setdefault(quote(system), [])
             for output in system.outputs:
-                for each in suspicions_of_output(test.references, output.hypotheses, test.sources):
+                for each in suspicions_of_output(test, output.hypotheses):
                     of_system.append(f"{system.label} seed {output.seed}: {each}")
         return {text: lines for text, lines in found.items() if lines}
 

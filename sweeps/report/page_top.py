@@ -140,8 +140,8 @@ def files_of(evaluation: Evaluation) -> Iterator[str]:
     """Yield each file or run folder that the user named, after its override."""
     tests = {id(group.systems[0].test): group.systems[0].test for group in evaluation.groups}
     files = [test.files for test in tests.values() if test.files]
-    for option, file in (each for named in files for each in named.items()):
-        yield f"{option}: {file}"
+    for option, named in (each for of_test in files for each in of_test.items()):
+        yield f"{option}: {', '.join(named)}"
     for system in evaluation.systems if files else []:
         for output in system.outputs:
             seed = f", seed {output.seed}" if len(system.outputs) > 1 else ""

@@ -22,6 +22,7 @@ from lightning_modules.metrics.chosen_metrics import signatures
 from lightning_modules.runs.files import BrokenFileError, write_record
 from lightning_modules.runs.paths import COMPARISON, CURVE, FIGURES, REPORT, TABLES
 from lightning_modules.tracking.names import is_wandb
+from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.record import (
     ComparisonRecord,
     FailureRecord,
@@ -91,7 +92,7 @@ def _record(report: Report, out: Path) -> ComparisonRecord:
         name=report.findings.name,
         scoring=evaluation.scoring,
         resamples=evaluation.draws.count,
-        signatures=signatures(evaluation.metrics),
+        signatures=_signatures(evaluation),
         systems=[
             SystemRecord(
                 name=system.name,
@@ -112,6 +113,14 @@ def _record(report: Report, out: Path) -> ComparisonRecord:
             for job in comparison.failed
         ],
     )
+
+
+def _signatures(evaluation: Evaluation) -> dict[str, str]:
+    """Return the signatures of metrics and of ``SENTENCE_BLEU``, of each test set."""
+    of_tests = [signatures(test, evaluation.metrics) for test in evaluation.tests]
+    return {
+        name: " / ".join(dict.fromkeys(each[name] for each in of_tests)) for name in of_tests[0]
+    }
 
 
 def publish(report: Report, out: Path, logger: DictConfig) -> None:

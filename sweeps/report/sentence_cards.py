@@ -23,6 +23,7 @@ from lightning_modules.metrics.sentences import most_different, most_readable
 from lightning_modules.metrics.systems import EvalSet, Output
 from lightning_modules.metrics.text_metrics import sentence_bleu
 from lightning_modules.metrics.word_alignment import shared_words
+from lightning_modules.metrics.words import WordRule
 from lightning_modules.runs.files import (
     BrokenFileError,
     read_attention,
@@ -98,7 +99,7 @@ class TranslationCard:
     heat_map: HeatMap | None  # the same for the page
     note: str
     parts: list[tuple[str, bool]]
-    """The hypothesis cut up: words, and whether the reference lacks them at their place."""
+    """The hypothesis cut up: text, and whether the reference lacks its words at their place."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,7 @@ def sentence_cards(group: EvalGroup) -> list[SentenceCard]:
                     panel=panel,
                     heat_map=heat_map(panel, weights) if panel else None,
                     note=note,
-                    parts=diff_parts(hypothesis, reference),
+                    parts=diff_parts(hypothesis, reference, test.rules.target),
                 )
             )
         source = None if test.sources is None else test.sources[number]
@@ -203,8 +204,10 @@ def sentence_cards(group: EvalGroup) -> list[SentenceCard]:
 
 def _reasons(test: EvalSet, first: Sequence[Output], scores: Array) -> dict[int, str]:
     """Return the numbers of the sentences that are shown, each with the reason why."""
-    sources = test.sources or test.references
-    reasons = {most_readable(sources): "easily read"}
+    sources, rule = test.sources, test.rules.source
+    if sources is None:
+        sources, rule = test.references, test.rules.target
+    reasons = {most_readable(sources, rule): "easily read"}
     if len(first) > 1:
         lines = (output.hypotheses for output in first)
         identities = list(zip(sources, test.references, *lines, strict=True))
@@ -239,9 +242,16 @@ def _heads(output: Output) -> HeadWeights:
         return {}
 
 
-def diff_parts(hypothesis: str, reference: str) -> list[tuple[str, bool]]:
-    """Split a hypothesis into words that agree with the reference and words that differ."""
-    words = hypothesis.split()
-    shared = set(shared_words(reference.split(), words).values())
-    parts = groupby(enumerate(words), key=lambda numbered: numbered[0] not in shared)
-    return [(" ".join(word for _, word in part), differs) for differs, part in parts]
+def diff_parts(hypothesis: str, reference: str, rule: WordRule) -> list[tuple[str, bool]]:
+    """Cut a hypothesis where its words begin or cease to differ from those of the reference."""
+    places = rule.places(hypothesis)
+    words = [word for word, _ in rule.places(reference)], [word for word, _ in places]
+    shared = set(shared_words(*words).values())
+    differs = [False] * len(hypothesis)
+    for number, (_, place) in enumerate(places):
+        if number not in shared:
+            follows = number > 0 and number - 1 not in shared
+            start = places[number - 1][1].stop if follows else place.start
+            differs[start : place.stop] = [True] * (place.stop - start)
+    parts = groupby(zip(hypothesis, differs, strict=True), key=lambda pair: pair[1])
+    return [("".join(letter for letter, _ in part), wrong) for wrong, part in parts]

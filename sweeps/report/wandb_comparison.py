@@ -48,7 +48,7 @@ def comparison_page(report: Report, page: str, out: Path) -> WandbPage:
         page=page,
         notes=findings.origin.command,
         lines={each.label: _line(evaluation, each) for each in _scored(evaluation)},
-        length_axis=evaluation.scoring.length_axis,
+        length_axis=evaluation.length_axis,
         title=f"{findings.name}: {systems}",
         description="BLEU against sentence length",
         sections=report_sections(report),

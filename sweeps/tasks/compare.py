@@ -110,7 +110,7 @@ def build_comparison(
     """
     studies = studies_of(out)
     tuned = studies.tuned if studies else ()
-    comparison = collect(run_dirs, scoring.metrics, recorded, tuned)
+    comparison = collect(run_dirs, scoring.metrics, recorded, tuned, scoring)
     if not comparison.runs:
         jobs: dict[str, list[str]] = {}
         for job in comparison.failed:

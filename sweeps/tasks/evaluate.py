@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from datamodules.errors import UserError, validated
 from lightning_modules.metrics.systems import EvalSet, Output, System
@@ -36,12 +36,15 @@ def evaluate_systems(config: DictConfig) -> None:
     places = _places(config.systems)
     if not places:
         raise UserError("nothing to evaluate: name systems, like systems.NAME=FILE")
-    tests = EvalSetCache(_eval_set(config), scoring.metrics)
+    tests = EvalSetCache(_eval_set(config, scoring), scoring, scoring.metrics)
     systems = [_system(name, given, tests) for name, given in places.items()]
     try:
         evaluation = evaluate(systems, scoring)
     except ValueError as error:
-        raise UserError(f"scoring.unit={scoring.unit}: {error}; give sources=FILE") from None
+        other = scoring.unit.replace("source", "reference")
+        raise UserError(
+            f"scoring.unit={scoring.unit}: {error}; give sources=FILE, or scoring.unit={other}"
+        ) from None
     nothing = Comparison([], [], [])
     findings = Findings(out.name, evaluation, nothing, origin=origin_of(out))
     report = make_report(findings, validated(ReportSettings, config.report, "report"))
@@ -70,14 +73,22 @@ def _places(systems: Any) -> dict[str, list[str]]:
     return by_name
 
 
-def _eval_set(config: DictConfig) -> EvalSet | None:
-    given = {option: config[option] for option in OPTIONS if config[option] is not None}
-    for option, file in given.items():
-        if not isinstance(file, str):
-            raise UserError(f"{option}={file}: give one file")
-        if "references" not in given:
-            raise UserError(f"{option}={file}: needs references=FILE; runs bring their own text")
-    return read_test_set(given) if given else None
+def _eval_set(config: DictConfig, scoring: Scoring) -> EvalSet | None:
+    given: dict[str, list[str]] = {}
+    for option in OPTIONS:
+        if (plain := config[option]) is None:
+            continue
+        files = list(map(str, plain if isinstance(plain, ListConfig) else [plain]))
+        if not files or (len(files) > 1 and option != "references"):
+            raise UserError(f"{option}={plain}: give one file")
+        repeated = [file for file in files if files.count(file) > 1]
+        if repeated:
+            raise UserError(f"{option}: {repeated[0]} is listed twice; give each once")
+        given[option] = files
+    if given and "references" not in given:
+        option, [file] = next(iter(given.items()))
+        raise UserError(f"{option}={file}: needs references=FILE; runs bring their own text")
+    return read_test_set(given, scoring.rules()) if given else None
 
 
 def _system(name: str, places: Sequence[str], tests: EvalSetCache) -> System:
@@ -127,4 +138,6 @@ def _difference(test: EvalSet, other: EvalSet) -> str:
     line = next((number for number, (one, another) in pairs if one != another), None)
     if line is not None:
         return f"its reference {line} differs"
+    if [*map(list, test.further_references)] != [*map(list, other.further_references)]:
+        return "its further references differ"
     return "its source sentences differ (give sources=FILE, or leave references= out)"

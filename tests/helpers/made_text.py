@@ -10,7 +10,7 @@ from sacrebleu.significance import PairedTest, Result
 
 from datamodules.corpus_statistics import SideCounts, bins_of, side_statistics
 from lightning_modules.metrics.chosen_metrics import translation_statistics
-from lightning_modules.metrics.metric import Array, Statistics
+from lightning_modules.metrics.metric import Array, ReferenceText, Statistics
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.metrics.text_metrics import TEXT_METRICS
 
@@ -34,7 +34,7 @@ def statistics_of(hypotheses: Sequence[str], references: Sequence[str]) -> Stati
 @cache
 def _statistics(hypotheses: Sequence[str], references: Sequence[str]) -> Statistics:
     metrics = [kind() for kind in TEXT_METRICS.values()]
-    return translation_statistics(metrics, None, hypotheses, references)
+    return translation_statistics(metrics, ReferenceText(references), hypotheses)
 
 
 def made_references(count: int, rng: np.random.Generator, longest: int = 30) -> list[str]:

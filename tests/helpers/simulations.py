@@ -14,6 +14,7 @@ from lightning_modules.metrics.bleu import bleu
 from lightning_modules.metrics.bootstrap import score_subsets
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import length_buckets, sentence_lengths, slope_per_ten
+from lightning_modules.metrics.metric import ReferenceText
 from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correct_by_holm
 from lightning_modules.metrics.resampling import Resamples, interval, resampled_sums
 from lightning_modules.metrics.systems import EvalSet, Output, System
@@ -32,7 +33,7 @@ def population() -> tuple[list[str], NDArray[np.int64], Counts]:
     lines = corrupted(references, 0.3, np.random.default_rng(1))
     counted = statistics_of(lines, references)
     counts = np.concatenate([counted["bleu"], counted["ter"]], axis=1)
-    return references, sentence_lengths(None, references, "reference_words"), counts
+    return references, sentence_lengths(ReferenceText(references), "reference_words"), counts
 
 
 @cache

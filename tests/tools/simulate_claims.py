@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightning_modules.metrics.bleu import BLEU_COUNTER, sacrebleu_counts
+from lightning_modules.metrics.bleu import sacrebleu_counts
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.metric import Array
 from lightning_modules.metrics.resampling import Resamples
+from lightning_modules.metrics.words import PLAIN, counter_of
 from sweeps.claims.intervals import (
     Differences,
     Draws,
@@ -183,7 +184,7 @@ def pool(rate: float, deviation: float) -> Array:
     rng = np.random.default_rng([10, int(1000 * rate), int(1000 * deviation)])
     rates = rate + deviation * rng.normal(size=POOL)
     texts = [corrupted(references, rate, rng) for rate in rates]
-    return np.stack([sacrebleu_counts(BLEU_COUNTER, lines, references) for lines in texts])
+    return np.stack([sacrebleu_counts(counter_of(PLAIN), lines, references) for lines in texts])
 
 
 def of_text(deviation: float, seeds: int, count: int, equal: bool = False) -> tuple[Rates, float]:

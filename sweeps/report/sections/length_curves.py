@@ -101,7 +101,7 @@ def length_lines(
     bounds = evaluation.bounds
     places = {each: round(evaluation.mean_length(each), 2) for each in bounds}
     domain = with_margins(places.values())
-    axis = evaluation.scoring.length_axis
+    axis = evaluation.length_axis
     baselines = {
         baseline.label: points
         for baseline in evaluation.baselines

@@ -53,9 +53,13 @@ def method(findings: Findings) -> list[tuple[str, list[str]]]:
     evaluation = findings.evaluation
     scores = [
         "sacreBLEU on detokenised text, computed afresh over the sentences of each length bucket; "
-        f"{evaluation.scoring.length_axis}; intervals and tests with {evaluation.draws.count} "
+        f"{evaluation.length_axis}; intervals and tests with {evaluation.draws.count} "
         f"resamples from seed {evaluation.draws.seed}",
-        *(f"{each.label}: {each.signature}" for each in evaluation.metrics if each.signature),
+        *(
+            f"{each.label}: {signature}"
+            for each in evaluation.metrics
+            if (signature := evaluation.signature(each))
+        ),
     ]
     files = [*files_of(evaluation), *WRITTEN]
     return [("Scores", scores), *(each for each in lines if each[1]), ("Files", files)]

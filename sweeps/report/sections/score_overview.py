@@ -44,7 +44,7 @@ class Scores(Section):
     def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
         evaluation = self.findings.evaluation
         whole = [name for name in WHOLE if name in {each.name for each in evaluation.metrics}]
-        title = f"BLEU, whole test set [95%] and by {evaluation.scoring.length_axis}"
+        title = f"BLEU, whole test set [95%] and by {evaluation.length_axis}"
         title += "".join(f"; {WHOLE[name]}: {METRICS[name].label}" for name in whole)
         shown = list(named_seeds(evaluation, "bleu"))
         columns = [system_column(system for system, _ in shown), Column("seed", "seed")]

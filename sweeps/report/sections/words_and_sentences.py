@@ -26,9 +26,9 @@ from lightning_modules.metrics.text_metrics import (
 from lightning_modules.metrics.word_accuracy import (
     FREQUENCY_GROUPS,
     precision_recall_f1,
-    tokens,
     word_accuracy,
 )
+from lightning_modules.metrics.words import tokens
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.score_tables import (
     UNCERTAINTY,
@@ -87,11 +87,12 @@ class WordAccuracy(Section):
 def _word_rows(evaluation: Evaluation) -> Iterator[list[Cell]]:
     """Yield the scores of every system on words of each frequency, without unused groups."""
     for system in evaluation.systems:
-        references = tokens(system.test.references)
+        rule = system.test.rules.target
+        references = tokens(system.test.references, rule)
         frequencies = _frequencies(evaluation, references, system)
         counts = np.stack(
             [
-                word_accuracy(references, tokens(output.hypotheses), frequencies)
+                word_accuracy(references, tokens(output.hypotheses, rule), frequencies)
                 for output in system.outputs
             ]
         ).astype(np.float64)  # (seeds, sentences, groups, columns)
@@ -127,6 +128,10 @@ def _frequency_title(evaluation: Evaluation) -> str:
     return f"times a word occurs in {where}"
 
 
+def _tokenizers(evaluation: Evaluation) -> list[str]:
+    return list(dict.fromkeys(test.rules.target.tokenizer for test in evaluation.tests))
+
+
 def _word_table(evaluation: Evaluation) -> Table:
     columns = [
         system_column(evaluation.systems),
@@ -140,7 +145,7 @@ def _word_table(evaluation: Evaluation) -> Table:
         f"Words right, by {_frequency_title(evaluation)}",
         columns,
         list(_word_rows(evaluation)),
-        origin(evaluation) | {"tokenizer": "13a"},
+        origin(evaluation) | {"tokenizer": "/".join(_tokenizers(evaluation))},
         "A word is right where its sentence's reference has it, each once. "
         f"{UNCERTAINTY} Groups that a resample may lack have no interval.",
     )
@@ -181,6 +186,11 @@ def _score_rows(evaluation: Evaluation) -> Iterator[list[Cell]]:
                 yield [system.name, seeds(system), label, count, float(np.mean(bleus))]
 
 
+def _sentence_signature(evaluation: Evaluation) -> dict[str, str]:
+    each = dict.fromkeys(map(sentence_bleu_signature, evaluation.tests))
+    return {SENTENCE_BLEU: " / ".join(each)}
+
+
 def _score_table(evaluation: Evaluation) -> Table:
     columns = [
         system_column(evaluation.systems),
@@ -194,7 +204,7 @@ def _score_table(evaluation: Evaluation) -> Table:
         f"Sentences by {SENTENCE_SCORE}",
         columns,
         list(_score_rows(evaluation)),
-        origin(evaluation, "bleu") | {SENTENCE_BLEU: sentence_bleu_signature()},
+        origin(evaluation, "bleu") | _sentence_signature(evaluation),
         "Of several seeds, means over those with such sentences.",
     )
 

@@ -24,7 +24,7 @@ def test_set():
 @pytest.fixture(scope="module")
 def buckets(test_set):
     """Buckets of 1–10, 11–20 and 21–30 words, and an empty bucket of 31–40 words."""
-    lengths = sentence_lengths(None, test_set.references, "reference_words")
+    lengths = sentence_lengths(test_set, "reference_words")
     return length_buckets(lengths, [10, 20, 30, 40])
 
 

@@ -16,13 +16,14 @@ from lightning_modules.metrics.chosen_metrics import (
     translation_statistics,
     try_metrics,
 )
+from lightning_modules.metrics.metric import ReferenceText
 from lightning_modules.metrics.text_metrics import TEXT_METRICS, Bleu, ChrfPlusPlus, Ter
 from tests.helpers.commands import mistake, write
 
 BASES = """
 import numpy as np
 
-from lightning_modules.metrics.metric import Metric, TextMetric, ratio
+from lightning_modules.metrics.metric import Metric, ReferenceText, TextMetric, ratio
 from lightning_modules.metrics.text_metrics import Chrf
 
 
@@ -32,7 +33,7 @@ class Words(TextMetric):
     better = 0
     signature = "v1"
 
-    def count(self, sources, hypotheses, references):
+    def count(self, text, hypotheses):
         return np.array([(len(line.split()), 1) for line in hypotheses], float)
 
     def score(self, sums):
@@ -152,13 +153,13 @@ def test_a_training_does_not_begin_with_a_metric_that_cannot_score(tmp_path):
 def test_equal_statistics_are_counted_once(monkeypatch):
     counted = []
 
-    def count(self, sources, hypotheses, references):
+    def count(self, text, hypotheses):
         counted.append(self.name)
-        return np.ones((len(references), 24))
+        return np.ones((len(hypotheses), 24))
 
     monkeypatch.setattr(ChrfPlusPlus, "count", count)
     metrics = find_metrics(["chrf++", "chrf", "odd.Better"])
-    statistics = translation_statistics(metrics, None, ["a", "b"], ["a", "c"])
+    statistics = translation_statistics(metrics, ReferenceText(["a", "c"]), ["a", "b"])
     assert list(statistics) == ["bleu", "chrf"]
     assert counted == ["chrf++"]
 
@@ -166,14 +167,14 @@ def test_equal_statistics_are_counted_once(monkeypatch):
 def test_sources_must_be_there_where_a_metric_needs_them(tmp_path):
     metrics = find_metrics(["odd.SourceWords"])
     with pytest.raises(UserError) as caught:
-        translation_statistics(metrics, None, ["a b"], ["a"])
+        translation_statistics(metrics, ReferenceText(["a"]), ["a b"])
     line = "scoring.metrics=odd.SourceWords: SourceWords needs the sources; give sources=FILE"
     assert str(caught.value) == line
     file = write(tmp_path / "lines", ["a b c"] * 3)
     files = [f"references={file}", f"systems.a={file}", "scoring.unit=reference_words"]
     where = ["logger=none", f"hydra.run.dir={tmp_path}/out", "scoring.metrics=[odd.SourceWords]"]
     assert mistake("task=evaluate", *files, *where) == f"error: {line}"
-    counted = translation_statistics(metrics, ["x"], ["a b"], ["a"])
+    counted = translation_statistics(metrics, ReferenceText(["a"], ["x"]), ["a b"])
     assert counted["source_words"].tolist() == [[2, 1]]
 
 
@@ -196,6 +197,6 @@ def test_runs_with_other_columns_are_counted_anew():
 
 def test_signatures_of_a_users_metrics_come_last():
     metrics = find_metrics(["odd.Words", "odd.Better"])
-    added = dict(list(signatures(metrics).items())[5:])
+    added = dict(list(signatures(ReferenceText([]), metrics).items())[5:])
     assert list(added) == ["words", "chrf-better"]
     assert added["words"] == "v1"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lightning_modules.metrics.bootstrap import score_subsets
-from lightning_modules.metrics.chosen_metrics import METRICS, signatures
+from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.curves import CurvePoint, curve_points, format_csv
 from lightning_modules.metrics.lengths import Bounds, length_buckets, sentence_lengths
 from lightning_modules.metrics.resampling import Interval, Resamples, interval
@@ -37,7 +37,7 @@ def systems(test_set):
 
 @pytest.fixture(scope="module")
 def scored(systems, test_set):
-    lengths = sentence_lengths(None, test_set.references, "reference_words")
+    lengths = sentence_lengths(test_set, "reference_words")
     buckets = length_buckets(lengths, [10, 20, 30])
     return score_subsets(systems, list(METRICS.values()), buckets, Resamples(50, 3))
 
@@ -86,11 +86,16 @@ def test_csv_reads_back(points):
 
 def test_csv_by_hand():
     point = CurvePoint(
-        "a", 7, Bounds(11, 20), 30, {"ter": 50.0, "bleu": 0.0, "aer": 12.34567}, Interval(0, 1 / 3)
+        "a",
+        7,
+        Bounds(11, 20),
+        30,
+        {"ter": 50.0, "bleu": 0.0, "aer": 12.34567},
+        Interval(0, 1 / 3),
+        "s",
     )
-    empty = CurvePoint("b", 7, Bounds(61, None), 0, {}, None)
-    origin = f"{signatures()['bleu']},50,3"
+    empty = CurvePoint("b", 7, Bounds(61, None), 0, {}, None, "nrefs:2")
     assert format_csv([point, empty], Resamples(50, 3)).splitlines()[1:] == [
-        f"a,7,11,20,30,0.0000,0.0000,0.3333,,,,50.0000,,,12.3457,,,,,,{origin}",
-        f"b,7,61,,0,,,,,,,,,,,,,,,,{origin}",
+        "a,7,11,20,30,0.0000,0.0000,0.3333,,,,50.0000,,,12.3457,,,,,,s,50,3",
+        "b,7,61,,0,,,,,,,,,,,,,,,,nrefs:2,50,3",
     ]

@@ -19,6 +19,7 @@ from lightning_modules.metrics.lengths import (
     sentence_lengths,
     slope_per_ten,
 )
+from lightning_modules.metrics.metric import ReferenceText
 from tests.helpers.made_text import made_references, statistics_of
 
 examples = settings(deadline=None, derandomize=True, max_examples=200, database=None)
@@ -129,7 +130,7 @@ REFERENCES = ["one, two.", "x", " don't (stop) "]
 
 def test_units():
     units: tuple[LengthUnit, ...] = get_args(LengthUnit)
-    found = [sentence_lengths(SOURCES, REFERENCES, unit).tolist() for unit in units]
+    found = [sentence_lengths(ReferenceText(REFERENCES, SOURCES), unit).tolist() for unit in units]
     assert found == [[2, 0, 3], [2, 1, 2], [3, 0, 3], [4, 1, 4]]
 
 
@@ -137,12 +138,13 @@ def test_tokens_are_those_that_bleu_counts():
     odd = ["1,000.5 is $3-4", "a&quot;b &amp; c", "", "  ", "語 語語,", "l'eau.", "a\u00a0b\u2028c"]
     references = [*made_references(50, np.random.default_rng(0)), *odd]
     counted = statistics_of(["x"] * len(references), references)["bleu"][:, 1]
-    assert sentence_lengths(None, references, "reference_tokens").tolist() == counted.tolist()
+    lengths = sentence_lengths(ReferenceText(references), "reference_tokens")
+    assert lengths.tolist() == counted.tolist()
 
 
 def test_missing_sources_are_named():
     with pytest.raises(ValueError, match="no source sentences to count source words"):
-        sentence_lengths(None, REFERENCES, "source_words")
+        sentence_lengths(ReferenceText(REFERENCES), "source_words")
 
 
 # Trends

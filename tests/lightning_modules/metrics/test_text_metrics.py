@@ -8,7 +8,7 @@ from sacrebleu.metrics import BLEU
 
 from lightning_modules.metrics.bleu import bleu, corpus_bleu
 from lightning_modules.metrics.chosen_metrics import METRICS, signatures
-from lightning_modules.metrics.metric import ratio
+from lightning_modules.metrics.metric import ReferenceText, ratio
 from lightning_modules.metrics.text_metrics import SENTENCE_BLEU, TEXT_METRICS, sentence_bleu
 from tests.helpers.made_text import SACREBLEU, corrupted, made_references, statistics_of
 
@@ -133,7 +133,8 @@ def test_signatures_are_sacrebleus():
     for counter in SACREBLEU.values():
         counter.corpus_score(["a b c d"], [["a b c d"]])
     expected = {name: str(counter.get_signature()) for name, counter in SACREBLEU.items()}
-    assert signatures() == expected | {SENTENCE_BLEU: expected["bleu"].replace("eff:no", "eff:yes")}
+    of_sentences = {SENTENCE_BLEU: expected["bleu"].replace("eff:no", "eff:yes")}
+    assert signatures(ReferenceText([])) == expected | of_sentences
     assert "eff:no|tok:13a|smooth:exp" in expected["bleu"]
 
 

@@ -11,9 +11,9 @@ from sacrebleu.metrics import BLEU
 from lightning_modules.metrics.word_accuracy import (
     FREQUENCY_GROUPS,
     precision_recall_f1,
-    tokens,
     word_accuracy,
 )
+from lightning_modules.metrics.words import PLAIN, tokens
 
 examples = settings(deadline=None, derandomize=True, max_examples=200, database=None)
 sentences = st.lists(st.sampled_from("abc"), max_size=7)
@@ -22,7 +22,7 @@ pairs = st.lists(st.tuples(sentences, sentences), max_size=4)
 
 def test_tokens_are_those_of_tokeniser_13a():
     lines = ["Don't, she said.", "3,000.5 end-\n", "&lt;b&gt;", "你好，世界 3.5", "", " \n"]
-    assert tokens(lines) == [
+    assert tokens(lines, PLAIN) == [
         ["Don't", ",", "she", "said", "."],
         ["3,000.5", "end-"],
         ["<", "b", ">"],
@@ -30,13 +30,13 @@ def test_tokens_are_those_of_tokeniser_13a():
         [],
         [],
     ]
-    assert tokens([]) == []
+    assert tokens([], PLAIN) == []
 
 
 def test_all_groups_together_are_the_unigrams_of_bleu():
     references = ["Don't go, she said.", "the the cat", "语 言 。", "nothing of it"]
     hypotheses = ["She said: don't go.", "the the the", "语 语 。 ", ""]
-    counts = word_accuracy(tokens(references), tokens(hypotheses), {"the": 9})
+    counts = word_accuracy(tokens(references, PLAIN), tokens(hypotheses, PLAIN), {"the": 9})
     bleu = BLEU().corpus_score(hypotheses, [references])
     assert counts.sum(axis=(0, 1)).tolist() == [bleu.counts[0], bleu.totals[0], bleu.ref_len]
 

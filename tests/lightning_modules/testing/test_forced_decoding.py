@@ -10,6 +10,7 @@ from datamodules.corpus import ParallelText
 from datamodules.tokenization import EOS, Tokenizers, TokenizerSettings
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import length_buckets
+from lightning_modules.metrics.words import PLAIN
 from lightning_modules.runs.files import (
     BrokenFileError,
     read_head_attention,
@@ -268,7 +269,7 @@ def test_models_without_several_heads_have_none_to_look_at(name, letter_tokenize
 def test_the_most_readable_sentence_of_each_length_is_shown_once():
     lines = [" ".join("a" * count) for count in (3, 9, 10, 25, 30, 12, 10)]
     lengths = np.array([len(line.split()) for line in lines])
-    assert shown_sentences(lines, length_buckets(lengths, [10, 20, 22])) == [5, 2, 3]
+    assert shown_sentences(lines, PLAIN, length_buckets(lengths, [10, 20, 22])) == [5, 2, 3]
 
 
 def test_weights_come_back_from_the_folder(tmp_path):

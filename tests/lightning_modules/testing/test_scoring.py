@@ -4,6 +4,7 @@ import pytest
 
 from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.metrics.chosen_metrics import METRICS
+from lightning_modules.metrics.metric import ReferenceText
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.testing.output_suspicions import suspicions_of_output
 from lightning_modules.testing.run_scores import score_output
@@ -42,7 +43,9 @@ ENGLISH = [f"the dog {number} sleeps well ." for number in range(100)]
 
 
 def told(hypotheses, references=FRENCH, sources=ENGLISH):
-    return [str(each) for each in suspicions_of_output(references, hypotheses, sources)]
+    return [
+        str(each) for each in suspicions_of_output(ReferenceText(references, sources), hypotheses)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +84,7 @@ def test_ordinary_mistakes_are_no_suspicion():
     for variant in ("none", "luong"):
         hypotheses = translations(TEXT.references, variant)
         hypotheses = [line or "x" for line in hypotheses]
-        assert suspicions_of_output(TEXT.references, hypotheses, TEXT.sources) == []
+        assert suspicions_of_output(ReferenceText(TEXT.references, TEXT.sources), hypotheses) == []
 
 
 def test_intervals_of_a_run_are_those_of_its_comparison():

@@ -245,9 +245,9 @@ def outcome(attention, data):
         for n, s in enumerate(("a b", "a b c"))
     ]
     curve = [
-        CurvePoint("luong", 1, Bounds(1, 10), 2, {"bleu": 61.512345}, Interval(50, 70)),
-        CurvePoint("luong", 1, Bounds(11, 20), 0, {}, None),
-        CurvePoint("luong", 1, Bounds(21, None), 1, {"bleu": 5.0}, None),
+        CurvePoint("luong", 1, Bounds(1, 10), 2, {"bleu": 61.512345}, Interval(50, 70), ""),
+        CurvePoint("luong", 1, Bounds(11, 20), 0, {}, None, ""),
+        CurvePoint("luong", 1, Bounds(21, None), 1, {"bleu": 5.0}, None, ""),
     ]
     result = Result(
         variant="luong",

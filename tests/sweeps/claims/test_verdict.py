@@ -12,6 +12,7 @@ from lightning_modules.metrics.bootstrap import score_subset
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.contrast_choices import RIGHT_CHOICES
 from lightning_modules.metrics.lengths import length_buckets, sentence_lengths, slope_per_ten
+from lightning_modules.metrics.metric import ReferenceText
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.systems import EvalSet
 from sweeps.claims.intervals import (
@@ -263,7 +264,7 @@ def made():
     """A system of two seeds on 60 sentences, with their lengths."""
     references = made_references(60, np.random.default_rng(0), longest=15)
     lines = [corrupted(references, 0.2, np.random.default_rng(seed)) for seed in (1, 2)]
-    lengths = sentence_lengths(None, references, "reference_words")
+    lengths = sentence_lengths(ReferenceText(references), "reference_words")
     return translated("made", EvalSet(references), *lines), lengths
 
 

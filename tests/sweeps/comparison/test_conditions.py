@@ -22,8 +22,9 @@ def test_equal_runs_hold_every_condition(tmp_path):
     conditions = collect(runs).conditions
     assert [c.name for c in conditions if not c.holds] == []
     names = ["data", "budget", "data order", "parameters", "precision", "decoding"]
-    names += ["attention step", "optimizer", "learning rate", "schedule", "label smoothing"]
-    names += ["dropout", "teacher forcing", "products", "matmul precision", "code"]
+    names += ["attention step", "words of scores", "optimizer", "learning rate", "schedule"]
+    names += ["label smoothing", "dropout", "teacher forcing", "products", "matmul precision"]
+    names.append("code")
     assert [c.name for c in conditions] == names
 
 

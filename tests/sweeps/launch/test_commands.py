@@ -14,8 +14,8 @@ from omegaconf import OmegaConf
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from lightning_modules.metrics.chosen_metrics import METRICS
-from lightning_modules.metrics.word_accuracy import tokens
 from lightning_modules.metrics.word_alignment import parse_gold
+from lightning_modules.metrics.words import PLAIN, tokens
 from lightning_modules.runs.files import read_arrays, read_attention, read_predictions
 from lightning_modules.training.module import Translator
 from tests.helpers.commands import TESTED, TINY, in_process, inside, mistake, places, succeed
@@ -147,7 +147,7 @@ def test_words_of_the_test_set_are_counted_in_training(single):
     counts = json.loads((single / "word_counts.json").read_text(encoding="utf-8"))
     predictions = read_lines(single / "predictions.jsonl")
     targets = [line[side] for line in predictions for side in ("reference", "hypothesis")]
-    assert set(counts["target"]) == {word for line in tokens(targets) for word in line}
+    assert set(counts["target"]) == {word for line in tokens(targets, PLAIN) for word in line}
     assert counts["target"]["."] >= 100  # of 300 sentences
     assert all(count >= 0 for count in counts["target"].values())
 

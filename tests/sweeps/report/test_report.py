@@ -12,6 +12,7 @@ from rich.console import Console
 
 from lightning_modules.figures.charts import CAPTION, ENDINGS
 from lightning_modules.metrics.systems import System
+from lightning_modules.metrics.words import PLAIN
 from sweeps.comparison.collect import Comparison, collect
 from sweeps.comparison.evaluation import RESAMPLES_FOR_A_TEST, evaluate
 from sweeps.comparison.table_files import FORMATS
@@ -220,9 +221,13 @@ def test_cards_show_a_readable_sentence_and_those_on_which_systems_differ(tmp_pa
 
 @pytest.mark.long
 def test_cards_underline_what_the_reference_has_not_at_that_place():
-    assert diff_parts("a b b c e", "a b c d e") == [("a b", False), ("b", True), ("c e", False)]
-    assert diff_parts("x y", "a") == [("x y", True)]
-    assert diff_parts("", "a") == []
+    assert diff_parts("a b b c e", "a b c d e", PLAIN) == [
+        ("a b ", False),
+        ("b", True),
+        (" c e", False),
+    ]
+    assert diff_parts("x y", "a", PLAIN) == [("x y", True)]
+    assert diff_parts("", "a", PLAIN) == []
 
 
 @pytest.mark.long

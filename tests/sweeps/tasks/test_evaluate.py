@@ -235,6 +235,23 @@ def test_a_page_of_files_names_them_and_has_buckets_of_enough_sentences(here):
     assert f"references: {FILES[0].partition('=')[2]}" in page
 
 
+@pytest.mark.long
+def test_several_references_and_case_are_those_of_sacrebleu(here):
+    others = translations(TEXT.references, "luong", 2)
+    write(here / "second", [*others[:-1], ""])
+    given = ["references=[ref,second]", "systems.a=luong1", "scoring.unit=reference_words"]
+    assert evaluate(*given, "scoring.lowercase=true") == 0
+    bleu = sacrebleu.BLEU(lowercase=True)
+    streams = [TEXT.references, [*others[:-1], None]]
+    expected = bleu.corpus_score(translations(TEXT.references, "luong"), streams).score
+    assert values(here / "out")["a"]["bleu"] == pytest.approx(expected)
+    signatures = json.loads((here / "out" / "comparison.json").read_text())["signatures"]
+    assert signatures["bleu"] == str(bleu.get_signature())
+    assert "nrefs:var|case:lc" in signatures["bleu"]
+    page = (here / "out" / "report.html").read_text(encoding="utf-8")
+    assert "references: ref, second" in page
+
+
 MISTAKES = {
     "sentence_labels=short has 64 lines, the references have 65": [*TWO, "sentence_labels=short"],
     "sentence_labels=blank, line 10: empty": [*TWO, "sentence_labels=blank"],
@@ -244,10 +261,21 @@ MISTAKES = {
     "systems.a={'b': 'none1'}: give a file": [*FILES, "systems.a.b=none1"],
     "systems": [*FILES, "systems=none1"],
     "systems.a=none1: needs references=FILE": ["systems.a=none1"],
-    "references=['ref', 'ref']": ["references=[ref,ref]", "systems.a=none1"],
+    "references: ref is listed twice; give each once": ["references=[ref,ref]", "systems.a=none1"],
+    "references=short has 64 lines, references=ref has 65": [
+        "references=[ref,short]", "systems.a=none1",
+    ],
+    "sources=['ref', 'ref']: give one file": [*FILES[:1], "sources=[ref,ref]", "systems.a=none1"],
+    "systems.a=run: its further references differ": [
+        "references=[ref,none1]", "sources=src", "systems.a=run",
+    ],
+    "scoring.tokenize.target=13a: references=chinese is written without spaces": [
+        "references=chinese", "systems.a=chinese",
+    ],
+    "scoring.tokenize.target=zhh: give one of": [*FILES, "scoring.tokenize.target=zhh"],
     "sources=src: needs references=FILE": ["sources=src", "systems.a=run"],
     "scoring.unit=source_words: there are no source sentences to count source words of; give "
-    "sources=FILE": ["references=ref", "systems.a=none1"],
+    "sources=FILE, or scoring.unit=reference_words": ["references=ref", "systems.a=none1"],
     "nowhere cannot be read (No such file": [*FILES, "systems.a=nowhere"],
     "set references=...": ["references=run", "systems.a=none1"],
     "systems.a=short has 64 lines, the references": [*FILES, "systems.a=short"],
@@ -276,6 +304,7 @@ def mistaken(space):
     write_systems(space)
     lines = translations(TEXT.references)
     write(space / "short", lines[:-1])
+    write(space / "chinese", ["今天女人看狗。"] * 3)
     write(space / "trailing", [*lines, "", " "])
     write(space / "blank", [*lines[:9], "", *lines[10:]])
     write(space / "gap", [*TEXT.references[:4], " ", *TEXT.references[5:]])

@@ -18,6 +18,7 @@ import numpy as np
 
 from datamodules.files import write_json
 from lightning_modules.metrics.chosen_metrics import translation_statistics
+from lightning_modules.metrics.metric import ReferenceText
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.text_metrics import Bleu
 from sweeps.claims.intervals import Draws, Spread, difference, score_on
@@ -52,7 +53,7 @@ def equal(references: list[str], ours: Iterable[Path], theirs: Iterable[Path]) -
     values = []
     for files in (ours, theirs):
         lines = [file.read_text(encoding="utf-8").splitlines() for file in files]
-        counts = [translation_statistics([bleu], None, each, references) for each in lines]
+        counts = [translation_statistics([bleu], ReferenceText(references), each) for each in lines]
         values.append(draws.values(score_on(bleu), [each[bleu.statistics] for each in counts]))
     return judge(Spread.of(values), difference(), MARGIN)
 

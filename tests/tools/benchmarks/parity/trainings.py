@@ -19,6 +19,7 @@ from datamodules.batching import MixedBatchSampler
 from datamodules.files import write_text as write_file
 from datamodules.translation_data import TranslationData
 from lightning_modules.metrics.chosen_metrics import translation_statistics
+from lightning_modules.metrics.metric import ReferenceText
 from lightning_modules.metrics.text_metrics import Bleu
 from lightning_modules.runs.files import read_history, read_predictions
 from lightning_modules.training.factories import build_data, build_model
@@ -235,7 +236,9 @@ class Bench:
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     metric = Bleu()
-    counts = translation_statistics([metric], None, hypotheses, references)[metric.statistics]
+    counts = translation_statistics([metric], ReferenceText(references), hypotheses)[
+        metric.statistics
+    ]
     return float(metric.score(counts.sum(axis=0)))
 
 
