@@ -14,6 +14,7 @@ from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.settings import help_text
 from sweeps.launch.errors import run_main
 from sweeps.launch.resolvers import register
+from sweeps.launch.run_record import record_overrides
 
 
 def program() -> None:
@@ -23,6 +24,8 @@ def program() -> None:
         print(help_text())
         return
     register()
+    for override in record_overrides(given):  # beside another override, as argparse wants it
+        sys.argv.insert(next(n for n, each in enumerate(sys.argv) if "=" in each), override)
     # conf/claims.yaml chooses task=claims.
     name = "claims" if any(each.startswith("claims=") for each in given) else "config"
     hydra.main(version_base="1.3", config_path=str(CONF), config_name=name)(main)()

@@ -36,8 +36,8 @@ class EncodedCorpus:
     phrase_table: list[str] | None
     """Translations of the test sentences by the phrase table of the training text; None without
     gold links in training."""
-    statistics: CorpusStatistics
-    folder: Path
+    statistics: CorpusStatistics | None  # None where the training text is not read
+    folder: Path | None  # the folder that keeps all parts
 
     @classmethod
     def of(
@@ -73,6 +73,7 @@ class EncodedCorpus:
 
         ``source`` and ``reference`` count the words of the two sides.
         """
+        assert self.folder is not None
         counts: dict[str, dict[str, int]] = json.loads((self.folder / WORD_COUNTS).read_bytes())
         return counts
 

@@ -109,6 +109,11 @@ class TranslationData(pl.LightningDataModule):
         return self.corpus.split(split) if split == "train" else self.encoded_corpus.text[split]
 
     @property
+    def word_counts(self) -> dict[str, int] | None:
+        """How often the training text has each word of the target; None if it is not read."""
+        return self.encoded_corpus.word_counts["reference"]
+
+    @property
     def statistics(self) -> dict[str, Any]:
         """Description of the data for a result file: counts, vocabulary sizes, padding, doubts."""
         corpus = self.encoded_corpus
@@ -175,7 +180,11 @@ class TranslationData(pl.LightningDataModule):
                 f"batching.pieces={pieces}: the largest batch has {most} sentences; give at most "
                 f"{most}"
             )
-        for split in ("val", "test"):
+        self.check_decoding("val", "test")
+
+    def check_decoding(self, *splits: Split) -> None:
+        """Raise ``UserError`` for a sentence of these splits that is longer than a batch may be."""
+        for split in splits:
             self._decoding_batches(self.encoded_corpus.encoded[split])
 
     def train_dataloader(self) -> Feed:

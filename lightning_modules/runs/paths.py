@@ -5,6 +5,9 @@ The files, not the tracker, are the source of truth: each is written whole or no
 
 from pathlib import Path
 
+from datamodules.errors import UserError
+from datamodules.files import what_is
+
 ROOT = Path(__file__).parents[2]
 CONF = ROOT / "conf"
 
@@ -70,3 +73,17 @@ READ_LATER = (
     WORD_COUNTS,
 )
 """Files of a run that tasks read and whose digests its record has, as patterns."""
+
+
+def checkpoint_file(path: str | Path) -> Path:
+    """Return the best checkpoint of a run folder, or the checkpoint file that is named itself.
+
+    Raises ``UserError`` for a missing file.
+    """
+    path = Path(path)
+    file = path / CHECKPOINTS / BEST if path.is_dir() else path
+    if not file.is_file():
+        raise UserError(
+            f"checkpoint={path}: {file} {what_is(file)}; give the folder of a finished run"
+        )
+    return file

@@ -65,6 +65,7 @@ class Data(Record):
     source: str = "?"  # code of the source language
     target: str = "?"  # code of the target language
     fingerprint: str | None = None  # hash of the sentences and tokenizer settings
+    test_sets: list[str] = []  # names of other test sets, on which task=test tested the run
     pairs: dict[str, int] = {}  # number of sentence pairs by split
     left_out: dict[str, dict[str, int]] = {}  # number of dropped sentence pairs by split and reason
     seen: dict[str, float] = {}

@@ -318,10 +318,12 @@ def _at(values: Sequence[Value] | None, number: int) -> Value | None:
 
 def _word_counts(
     data: TranslationData, test: EvalSet, hypotheses: Sequence[str]
-) -> schema.WordCounts:
-    """Count in the training text the tokens of references and translations."""
+) -> schema.WordCounts | None:
+    """Count in the training text the tokens of references and translations, if it is read."""
+    if data.word_counts is None:
+        return None
     rule = test.rules.target
-    counts = rule.count_tokens(data.encoded_corpus.word_counts["reference"])
+    counts = rule.count_tokens(data.word_counts)
     lines = tokens([*test.references, *hypotheses], rule)
     return schema.WordCounts(
         target={word: counts.get(word, 0) for word in sorted(set(chain(*lines)))}

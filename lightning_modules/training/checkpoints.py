@@ -14,11 +14,11 @@ from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 from datamodules.cleaning import Cleaning
 from datamodules.errors import UserError
-from datamodules.files import what_is, whole_file
+from datamodules.files import whole_file
 from datamodules.tokenization import Tokenizers
 from lightning_modules.runs.checksums import check_file
 from lightning_modules.runs.identity import Identity
-from lightning_modules.runs.paths import BEST, CHECKPOINTS, LAST, TOKENIZERS
+from lightning_modules.runs.paths import CHECKPOINTS, LAST, TOKENIZERS, checkpoint_file
 from lightning_modules.training.factories import build, build_model
 from lightning_modules.variants import EncoderDecoder
 
@@ -72,12 +72,7 @@ def load_trained(path: str | Path) -> TrainedModel:
     """
     if isinstance(path, ListConfig):
         raise UserError(f"checkpoint={path}: only task=translate takes several runs; give one")
-    path = Path(path)
-    file = path / CHECKPOINTS / BEST if path.is_dir() else path
-    if not file.is_file():
-        raise UserError(
-            f"checkpoint={path}: {file} {what_is(file)}; give the folder of a finished run"
-        )
+    file = checkpoint_file(path)
     content = read_checkpoint(file)
     config = OmegaConf.create(content["hyper_parameters"])
     if OmegaConf.select(config, "model.placement") is not None:

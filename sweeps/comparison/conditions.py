@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import ConfigDict
 
-from lightning_modules.runs.schema import MEASURES, Measure, Result, SizeMatch, Training
+from lightning_modules.runs.schema import MEASURES, Data, Measure, Result, SizeMatch, Training
 from lightning_modules.runs.settings import (
     flatten,
     group_files,
@@ -134,13 +134,20 @@ def _by_corpus(results: Sequence[Result]) -> list[list[int]]:
 
 
 def _check_on_corpus(labels: Sequence[str], results: Sequence[Result]) -> list[Condition]:
-    fingerprints = [result.data.fingerprint for result in results]
+    fingerprints = [_data_version(result.data) for result in results]
     return [
         check_equal("data", labels, fingerprints, "fingerprint {}"),
         _check_budget(labels, results),
         _check_data_order(labels, results),
         _check_size(labels, results),
     ]
+
+
+def _data_version(data: Data) -> str | None:
+    """Return the fingerprint of the text, with the names of test sets that are not the corpus's."""
+    if data.fingerprint is None or not data.test_sets:
+        return data.fingerprint
+    return f"{data.fingerprint}, tested on {', '.join(data.test_sets)}"
 
 
 def _join(conditions: Sequence[Condition]) -> Condition:

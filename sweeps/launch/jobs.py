@@ -27,11 +27,14 @@ from lightning_modules.ranks.devices import world_size
 from lightning_modules.runs.job import quoted
 from lightning_modules.runs.paths import MULTIRUN
 from lightning_modules.runs.redaction import redact_multirun, redacted
+from sweeps.launch.run_record import record_overrides
 
 if TYPE_CHECKING:  # Rich is not for --help
     from rich.console import RenderableType
 
-OF_THE_COMMAND = re.compile(r"[+~]*hydra[./](launcher|mode|run|sweep|sweeper|output_subdir)\b")
+OF_THE_COMMAND = re.compile(
+    r"[+~]*hydra[./](launcher|mode|run|sweep|sweeper|output_subdir|record)\b"
+)
 """Overrides of Hydra that a job does not take from the command that starts the job."""
 
 
@@ -130,7 +133,7 @@ def _job_overrides(job: JobPlan) -> list[str]:
     folder = job.folder.absolute()
     places = {"dir": folder.parent, "subdir": Path(folder.name)}
     given = [f"hydra.sweep.{key}={quoted(place)}" for key, place in places.items()]
-    return [*job.overrides, "hydra.mode=MULTIRUN", *given]
+    return [*job.overrides, "hydra.mode=MULTIRUN", *given, *record_overrides(job.overrides)]
 
 
 def combinations(config: DictConfig) -> list[list[str]]:

@@ -27,7 +27,7 @@ from sweeps.launch.jobs import TaskSweeper
 
 NAMED = {"systems": DictConfig({}, flags={"struct": False})}
 """Keys of ``task=evaluate`` that take a value for each name, without Hydra's ``+``."""
-TRAIN, TEST = "lightning_modules.tasks.train.train", "lightning_modules.tasks.train.score"
+TRAIN, TEST = "lightning_modules.tasks.train.train", "lightning_modules.tasks.score.score"
 TASKS_OF_ONE_RUN = (TRAIN, TEST)
 """Tasks that several ranks can share, and that write their progress."""
 

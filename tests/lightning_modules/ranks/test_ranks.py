@@ -36,7 +36,8 @@ from lightning_modules.ranks import updates as exchange
 from lightning_modules.ranks.updates import RankFlags
 from lightning_modules.runs.files import read_history
 from lightning_modules.runs.paths import LAST
-from lightning_modules.tasks.train import score, sized_for_data, tracked_training, train
+from lightning_modules.tasks.score import score
+from lightning_modules.tasks.train import sized_for_data, tracked_training, train
 from lightning_modules.training.losses import DivergedError
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.setup import fit

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lightning_modules.tasks.train import score, train
+from lightning_modules.tasks.score import score
+from lightning_modules.tasks.train import train
 from tests.helpers.commands import ROOT, places
 from tests.helpers.ranks import Job, on_ranks, run_jobs
 from tests.lightning_modules.ranks.test_ranks import SHORT, TOLERANCE, devices, read, trained_as

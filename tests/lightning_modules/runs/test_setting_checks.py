@@ -75,7 +75,7 @@ TRANSLATE, TRAIN = (f"lightning_modules.tasks.{name}.{name}" for name in ("trans
     [
         (TRANSLATE, "model=transformer", "only task=train"),
         (TRANSLATE, "seed=3", "only task=train"),
-        (TRANSLATE, "scoring.resamples=200", "only task=train, task=test"),
+        (TRANSLATE, "scoring.unit=source_tokens", "only task=train, task=test"),
         ("sweeps.tasks.evaluate.evaluate_systems", "++optimizer.lr=1", "only task=train"),
         ("sweeps.tasks.reproduce.reproduce", "optimizer.lr=1", "only task=train"),
     ],

@@ -91,7 +91,8 @@ def test_other_tasks_begin_anew(folder_of):
 )
 def test_a_test_is_named_after_its_run(folder_of, checkpoint):
     folder = Path(folder_of("task=test", f"checkpoint={checkpoint}"))
-    assert folder.name.startswith("transformer-3-test-20")
+    assert folder.parent.name == "tests"
+    assert folder.name.startswith("transformer-3-20")
 
 
 def test_the_folder_of_a_refused_command_is_removed(tmp_path):

@@ -1,0 +1,88 @@
+"""The settings of a trained run, from which the tasks that use the run start.
+
+``task=test checkpoint=RUN decoding.beam_size=5`` composes conf/, then what the checkpoint of the
+run has recorded, then the overrides of the command. The record is a file of Hydra's own group
+``hydra/record``, so that it appears in no list of overrides, and a choice such as
+``decoding=greedy`` replaces the recorded group whole.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+
+from lightning_modules.runs.paths import checkpoint_file
+from lightning_modules.runs.settings import key_of
+
+TASKS = ("test", "translate", "align", "contrast")
+"""Tasks that use a trained run."""
+GROUPS = ("data", "cleaning", "tokenizer", "batching", "decoding")
+"""Groups that these tasks take from the run; others, such as ``trainer``, are of the machine."""
+VALUES = ("variant", "label", "seed", "seeds", "scoring", "products", "matmul_precision")
+"""Further keys at the top."""
+
+
+def record_overrides(overrides: Sequence[str]) -> list[str]:
+    """Return what a command with these overrides must add, so that Hydra reads the run's record.
+
+    Nothing for a task that uses no run, or without ``checkpoint``. Of several runs, the first
+    counts. Raises ``UserError`` for a checkpoint that does not exist.
+    """
+    written = {key_of(each): each for each in overrides}
+    if written.get("task", "").partition("=")[2] not in TASKS or "checkpoint" not in written:
+        return []
+    named = _first(written["checkpoint"])
+    settings = {} if named is None else _recorded(checkpoint_file(named))
+    if not settings:
+        return []
+    name = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
+    store = ConfigStore.instance()
+    groups = [group for group in GROUPS if group in settings]
+    for group in groups:
+        store.store(group=group, name=name, node=settings[group])
+    values: dict[str, Any] = {key: settings[key] for key in VALUES if key in settings}
+    values["trainer"] = {"precision": settings["trainer"]["precision"]}
+    values["defaults"] = [*({f"override /{group}": name} for group in groups), "_self_"]
+    store.store(group="hydra/record", name=name, node=values, package="_global_")
+    return [f"+hydra/record={name}"]
+
+
+def _first(override: str) -> str | None:
+    """Return the first path of ``checkpoint=``; None where Hydra cannot read the override."""
+    try:
+        parsed = OverridesParser.create().parse_override(override)
+    except HydraException:  # Hydra's own composition says why
+        return None
+    value = next(parsed.sweep_iterator()) if parsed.is_sweep_override() else parsed.value()
+    first = next(iter(value), None) if isinstance(value, list) else value
+    return None if first is None else str(first)
+
+
+def _recorded(file: Path) -> dict[str, Any]:
+    """Return the settings in a checkpoint, without reading its weights.
+
+    Nothing for a damaged file: the task, which reads it whole, says what is wrong.
+    """
+    import torch  # only once the file is known to be there
+
+    try:
+        content = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
+        settings: dict[str, Any] = content["hyper_parameters"]
+    except Exception:  # damaged files raise many types
+        return {}
+    _relocate(settings["data"], settings["cache_dir"])
+    return settings
+
+
+def _relocate(data: dict[str, Any], cache_dir: str) -> None:
+    """Let a corpus, and those of a mixture, use the cache of this command."""
+    for key, value in data.items():
+        if isinstance(value, dict):
+            _relocate(value, cache_dir)
+        elif key == "cache_dir" and value == cache_dir:
+            data[key] = "${cache_dir}"
