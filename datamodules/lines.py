@@ -27,7 +27,8 @@ def read_blocks(path: Path, option: str = "data.root", size: int = BLOCK) -> Ite
     """Yield ``size`` lines of a file at a time.
 
     Only ``\\n`` and ``\\r\\n`` end a line; a byte order mark is dropped. Raises ``UserError`` that
-    names ``option`` for a file that cannot be read, is damaged, empty or no UTF-8.
+    names ``option`` for a file that cannot be read, is damaged, empty, no UTF-8, or whose lines end
+    with ``\\r`` alone.
     """
     first = 1
     for block in _raw_blocks(path, option, size):
@@ -64,7 +65,15 @@ def decode_lines(
     lines = text.removesuffix("\n").split("\n")
     if first == 1 and lines == [""]:
         raise UserError(f"{path} is empty: fetch it again or set {option}=...")
-    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+    if "\r" not in text:
+        return lines
+    lines = [line.rstrip("\r") for line in lines]
+    if sum(line.count("\r") for line in lines) >= len(lines) + ("\n" in text):
+        raise UserError(
+            f"{path}: lines end with \\r alone, as on old Macs: convert the file "
+            f"(tr '\\r' '\\n' <{path.name}) or set {option}=..."
+        )
+    return lines
 
 
 def read_content(path: Path, option: str = "data.root", size: int = 2**20) -> Iterator[bytes]:

@@ -61,8 +61,9 @@ from datamodules.files import write_json, write_text
 from datamodules.growing_text import SIDES, Block, BlockCounts, GrowingText, Pair
 from datamodules.phrase_table import PhraseTable
 from datamodules.sequences import Integers, Sequences, checksum, cores, save_sequences, sums
+from datamodules.text_forms import form_suspicions
 from datamodules.tokenization import UNK, Bpe, Tokenizer, Tokenizers, TokenizerSettings
-from datamodules.words import WordNumbers, words_of
+from datamodules.words import WordNumbers, letters_of_word, words_of, written_without_spaces
 
 INDEX = "index.json"  # text of validation and test, and all that is small; written last
 WORD_COUNTS = "word_counts.json"  # file with the frequency of each word of the training text
@@ -114,6 +115,7 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
     suspicions = suspicions_of_corpus(training.words.copied(), leaked, test)
     if not corpus.generated:
         suspicions += _swapped(corpus, {"training": training.told, "validation": given["val"]})
+        suspicions += _forms(corpus, cleaning, training.told, test)
     index = _index(corpus, training, held_out) | {
         "checksums": checksums,
         "tokenizers": [tokenizer.fingerprint for tokenizer in tokenizers],
@@ -368,6 +370,22 @@ def _swapped(corpus: Corpus, texts: Mapping[str, ParallelText]) -> Iterator[Susp
         what = f"{split} pairs have the languages swapped (data.source, data.target)"
         if found:
             yield Suspicion(what, len(found), checked, examples_of(found))
+
+
+def _forms(
+    corpus: Corpus, cleaning: Cleaning, training: ParallelText, test: ParallelText
+) -> Iterator[Suspicion]:
+    """Yield in which form the test set is and training is not, and text that spaces do not cut."""
+    for side, language in zip(SIDES, (corpus.source, corpus.target), strict=True):
+        of_training = cleaning.lines(getattr(training, side), language)
+        of_test: list[str] = getattr(test, side)
+        yield from form_suspicions({f"training {side}s": of_training, f"test {side}s": of_test}, {})
+        if letters_of_word(language) is None and written_without_spaces(of_test):
+            what = (
+                f"test {side}s are written without spaces, so that each counts as one word; "
+                f"data.{side}={language} is no such language"
+            )
+            yield Suspicion(what, len(of_test), len(of_test), examples_of(of_test))
 
 
 def _phrase_table(

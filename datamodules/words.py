@@ -27,6 +27,14 @@ SHORT_CODES = {
 }  # fmt: skip
 """Two letters for the three-letter codes of such languages."""
 
+UNSPACED = re.compile(
+    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # kana, Han
+    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff]"  # Thai, Lao; Tibetan; Burmese; Khmer
+)
+"""A letter or mark of a script that is written without spaces between words."""
+FEWEST_SPACES = 8  # letters of such scripts for each space, from which text has none
+LOOKED_AT = 500  # lines whose script is looked at, evenly spaced
+
 
 class WordNumbers(NamedTuple):
     """The words of some lines."""
@@ -65,6 +73,14 @@ def language_code(language: str) -> str:
     """Return the code of a language without script and country: zh-CN and zho_Hans become zh."""
     code = re.split("[-_]", language)[0].lower()
     return SHORT_CODES.get(code, code)
+
+
+def written_without_spaces(lines: Sequence[str]) -> bool:
+    """Return whether lines are in a script without spaces between words, and hardly have any."""
+    text = "\n".join(lines[:: -(-len(lines) // LOOKED_AT) or 1])
+    unspaced = len(UNSPACED.findall(text))
+    letters = sum(map(str.isalpha, text))
+    return 2 * unspaced > letters and unspaced > FEWEST_SPACES * len(re.findall(r"[^\S\n]", text))
 
 
 def letters_of_word(language: str) -> int | None:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, field_validator
 from sacrebleu.metrics import BLEU
 
 from datamodules.errors import UserError, one_line
-from datamodules.words import language_code, letters_of_word
+from datamodules.words import language_code, letters_of_word, written_without_spaces
 
 Tokenizer = Literal["13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "flores200", "none"]
 """Tokenizers of sacreBLEU, by its names."""
@@ -34,15 +34,6 @@ PACKAGES: Mapping[str, tuple[str, Sequence[str]]] = {
 """What pip installs for a tokenizer, and the modules that it then finds."""
 SETTING = "scoring.tokenize"
 Side = Literal["source", "target"]
-
-_KANA = "\u3040-\u30ff"
-_UNSPACED = re.compile(
-    f"[{_KANA}\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
-    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff]"  # Thai, Lao; Tibetan; Burmese; Khmer
-)
-"""A letter or mark of a script that is written without spaces between words."""
-_FEWEST_SPACES = 8  # letters of such scripts for each space, from which text counts as unspaced
-_LOOKED_AT = 500  # lines whose script is looked at, evenly spaced
 
 
 @dataclass(frozen=True)
@@ -170,12 +161,10 @@ def usual_tokenizer(language: str) -> Tokenizer:
 
 def tokenizer_of_script(lines: Sequence[str]) -> Tokenizer | None:
     """Return what cuts lines that are written without spaces; None for other lines."""
-    text = "\n".join(lines[:: -(-len(lines) // _LOOKED_AT) or 1])
-    unspaced = len(_UNSPACED.findall(text))
-    letters = sum(map(str.isalpha, text))
-    if 2 * unspaced <= letters or unspaced <= _FEWEST_SPACES * len(re.findall(r"[^\S\n]", text)):
+    if not written_without_spaces(lines):
         return None
-    if re.search(f"[{_KANA}]", text):
+    text = "".join(lines)
+    if re.search("[\u3040-\u30ff]", text):  # kana
         return "ja-mecab"
     return "zh" if re.search("[\u4e00-\u9fff]", text) else "char"
 

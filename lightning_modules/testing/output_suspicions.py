@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from datamodules.corpus_statistics import MANY, SOME, Suspicion, suspicion
+from datamodules.text_forms import LOWER_CASE, form_suspicions
 from lightning_modules.metrics.metric import ReferenceText, check_aligned
 
 UNKNOWN = "<unk>"
@@ -48,6 +49,10 @@ def suspicions_of_output(text: ReferenceText, hypotheses: Sequence[str]) -> list
     for what, share, wrong in kinds:
         lines = [hyp for ref, hyp in pairs if wrong(ref, hyp)]
         found += suspicion(f"translations {what}", lines, len(pairs), share)
+    advice = {LOWER_CASE: "; scoring.lowercase=true ignores case"}
+    for form in form_suspicions({"translations": hypotheses, "references": references}, advice):
+        if not (LOWER_CASE in form.what and text.rules.target.lowercase):
+            found.append(form)
     if sources is not None:
         copies = [
             source

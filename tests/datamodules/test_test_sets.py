@@ -222,3 +222,24 @@ def test_the_folder_of_test_sets_must_be_there(root):
         == f"data.test_sets_folder={root / 'nope'}: does not exist; give a folder or make it"
     )
     assert not (root / "nope").exists()
+
+
+def test_a_test_set_may_have_several_references(root, tmp_path):
+    (root / "test.de").rename(root / "test.de.0")
+    (root / "test.de.1").write_text("second 0\n \n")
+    (root / "test.de.2").write_text("third 0\nthird 1\n")
+    text = corpus(root).split("test")
+    assert text.target == ["test de 0", "test de 1"]
+    assert text.further_references == [["second 0", "third 0"], ["third 1"]]
+    before = corpus(root).fingerprint
+    (root / "test.de.2").write_text("third 0\nchanged\n")
+    assert corpus(root).fingerprint != before
+    folder = put_wmt13(tmp_path / "sets")
+    together = corpus(root, test_sets=["wmt13", "test"], test_sets_folder=folder).split("test")
+    assert together.further_references == [[], [], ["second 0", "third 0"], ["changed"]]
+    assert together.pairs(1, 3).further_references == [[], ["second 0", "third 0"]]
+    limited = corpus(root, test_max_words=3).split("test")
+    assert limited.further_references == [["second 0", "third 0"], ["changed"]]
+    assert corpus(root).split("val").further_references is None
+    (root / "test.de.2").write_text("third 0\n")
+    assert "test.de.2 has 1 lines but" in refusal(root)

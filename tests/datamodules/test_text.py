@@ -81,6 +81,8 @@ def test_compressed_files_read_as_plain_text_does(root, suffix):
         ("train.de", b"\xef\xbb\xbfein\n\xdf\n", "train.de, line 2: not UTF-8 (byte 0xdf)"),
         ("train.de", b"ein Hund\n\xed\xa0\x80 zwei\n", "train.de, line 2: not UTF-8 (byte 0xed)"),
         ("train.de", "ein\n".encode("utf-16-le"), "train.de, line 1: a NUL byte"),
+        ("train.de", b"ein Hund\rzwei", "train.de: lines end with \\r alone, as on old"),
+        ("train.de", b"ein Hund\rzwei\rdrei\n", "train.de: lines end with \\r alone, as on old"),
     ],
 )
 def test_wrong_files_are_refused_in_one_line(root, name, content, message):

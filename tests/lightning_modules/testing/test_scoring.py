@@ -6,6 +6,7 @@ from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.metric import ReferenceText
 from lightning_modules.metrics.systems import EvalSet, Output, System
+from lightning_modules.metrics.words import PLAIN, WordRule, WordRules
 from lightning_modules.testing.output_suspicions import suspicions_of_output
 from lightning_modules.testing.run_scores import score_output
 from lightning_modules.testing.scoring import COPY, PHRASE_TABLE, baselines_of_run
@@ -40,6 +41,16 @@ def test_without_a_phrase_table_there_are_no_baselines():
 
 FRENCH = [f"le chien {number} dort bien ." for number in range(100)]
 ENGLISH = [f"the dog {number} sleeps well ." for number in range(100)]
+
+
+def test_translations_in_another_form_are_told_with_the_setting():
+    cased = [f"Anna {number} dort." for number in range(20)]
+    lower = list(map(str.lower, cased))
+    [line] = told(lower, cased, None)
+    start = "20 of 20 translations have no capital letters, unlike references (0%); "
+    assert line.startswith(f"{start}scoring.lowercase=true ignores case: “anna 0 dort.”; “")
+    rules = WordRules(PLAIN, WordRule("13a", lowercase=True))
+    assert suspicions_of_output(ReferenceText(cased, rules=rules), lower) == []
 
 
 def told(hypotheses, references=FRENCH, sources=ENGLISH):
